@@ -85,6 +85,6 @@ pub(crate) fn subtrees() -> Vec<(u64, BTreeSet<u64>)> {
 
 /// Context strings: empty, the official one, beyond ASCII, and of more than one chunk.
 pub(crate) fn contexts() -> Vec<String> {
-    let long = "treewide 2025-11-21 vectors, a context of more than one chunk. ".repeat(17);
+    let long = "treewide 2026-11-21 vectors, a context of more than one chunk. ".repeat(17);
     vec![String::new(), CONTEXT.into(), "Δένδρον 樹 🌳".into(), long]
 }
