@@ -1,0 +1,143 @@
+//! No public item of the `blake3` crate is missed.
+//!
+//! `items.txt` lists them. The first test compares that list with the source of the `blake3` crate
+//! that this workspace depends on; the second asks whether every item was seen to do something.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn listed() -> BTreeSet<String> {
+    include_str!("items.txt").lines().map(String::from).collect()
+}
+
+#[test]
+fn the_list_is_that_of_the_source() {
+    let Some(source) = source_of_blake3() else {
+        println!("skipped: the source of blake3 is not where cargo unpacks it");
+        return;
+    };
+    let (mut found, mut types) = (BTreeSet::new(), BTreeSet::new());
+    for (file, prefix) in [("lib.rs", ""), ("hazmat.rs", "hazmat::"), ("traits.rs", "traits::")] {
+        let path = source.join("src").join(file);
+        let text = std::fs::read_to_string(&path).expect("the source can be read");
+        found.extend(public_items(&text, prefix, &mut types));
+    }
+    let found: Vec<_> = found.into_iter().collect();
+    let listed: Vec<_> = listed().into_iter().collect();
+    println!("{} public items in {}", found.len(), source.display());
+    assert_eq!(found, listed, "update items.txt to:\n{}\n", found.join("\n"));
+}
+
+#[test]
+fn every_item_is_used() {
+    let used: BTreeSet<_> =
+        treewide_compat::ours("treewide").into_iter().map(|seen| seen.item.to_string()).collect();
+    let listed = listed();
+    println!("{} public items, {} used", listed.len(), listed.intersection(&used).count());
+    let missing: Vec<_> = listed.difference(&used).collect();
+    assert!(missing.is_empty(), "not used: {missing:#?}");
+    let unknown: Vec<_> = used.difference(&listed).collect();
+    assert!(unknown.is_empty(), "used, but not public items: {unknown:#?}");
+}
+
+/// Where cargo unpacked the version of `blake3` that `Cargo.lock` names.
+fn source_of_blake3() -> Option<PathBuf> {
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    let lock = std::fs::read_to_string(lock).ok()?;
+    let version = lock.split_once("name = \"blake3\"\nversion = \"")?.1.split('"').next()?;
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => Path::new(&std::env::var_os("HOME")?).join(".cargo"),
+    };
+    let registries = std::fs::read_dir(home.join("registry/src")).ok()?;
+    registries
+        .filter_map(|registry| Some(registry.ok()?.path().join(format!("blake3-{version}"))))
+        .find(|source| source.is_dir())
+}
+
+/// The public items that a source file declares, names in `public` being public already. It is read line by line: the file is formatted by
+/// rustfmt, so that the indentation tells what belongs to what.
+fn public_items(source: &str, prefix: &str, public: &mut BTreeSet<String>) -> Vec<String> {
+    let mut items = Vec::new();
+    // What the indented lines belong to: a type, a trait or an enum with this name.
+    let mut owner: Option<(&str, String)> = None;
+    let mut attributes = String::new();
+    for line in source.lines() {
+        let text = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if text.is_empty() || text.starts_with("//") {
+            continue;
+        }
+        if text.starts_with("#[") {
+            attributes += text;
+            continue;
+        }
+        let attributes = std::mem::take(&mut attributes);
+        if attributes.contains("cfg(test)") && text.starts_with("mod") && text.ends_with('{') {
+            break; // The tests come last.
+        }
+        if indent == 0 && text.ends_with('{') {
+            owner = None;
+        }
+        if attributes.contains("doc(hidden)") || attributes.contains("#[test]") {
+            continue;
+        }
+        let (head, is_public) = match text.strip_prefix("pub ") {
+            Some(head) => (head.strip_prefix("const fn").map_or(head, |_| &head[6..]), true),
+            None => (text, false),
+        };
+        let (kind, rest) = head.split_once(' ').unwrap_or((head, ""));
+        let name: String =
+            rest.chars().take_while(|c| c.is_alphanumeric() || "_".contains(*c)).collect();
+        match (indent, kind) {
+            (0, "const" | "fn" | "struct" | "enum" | "trait" | "type" | "mod" | "use")
+                if is_public =>
+            {
+                items.push(format!("{kind} {prefix}{name}"));
+                public.insert(name.clone());
+                let derives = attributes.split("derive(").skip(1);
+                for traits in derives.filter_map(|it| it.split_once(')')).map(|(it, _)| it) {
+                    for derived in traits.split(", ") {
+                        items.push(format!("impl {derived} for {prefix}{name}"));
+                    }
+                }
+                if text.ends_with('{') && matches!(kind, "enum" | "trait") {
+                    owner = Some((kind, name));
+                }
+            }
+            (0, _) if text.starts_with("impl") => {
+                // `impl Type {` or `impl Trait for Type {`, generics after `impl` left out.
+                let header = text.split('{').next().unwrap().trim();
+                let header = match header.strip_prefix("impl<") {
+                    Some(generic) => generic.split_once('>').unwrap().1.trim(),
+                    None => header.strip_prefix("impl ").unwrap(),
+                };
+                let words: Vec<_> =
+                    header.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+                let ours = words.iter().any(|word| public.contains(*word));
+                match header.split_once(" for ") {
+                    Some(_) if ours => items.push(format!("impl {header}")),
+                    None => owner = Some(("impl", words[0].to_string())),
+                    Some(_) => {}
+                }
+            }
+            (4, "fn") => match &owner {
+                Some(("impl", name_of_type)) if is_public => {
+                    items.push(format!("fn {prefix}{name_of_type}::{name}"))
+                }
+                Some(("trait", name_of_trait)) => {
+                    items.push(format!("fn {prefix}{name_of_trait}::{name}"))
+                }
+                _ => {}
+            },
+            (4, variant) => {
+                if let Some(("enum", name_of_enum)) = &owner {
+                    let end = variant.find(|c: char| !c.is_alphanumeric()).unwrap_or(variant.len());
+                    items.push(format!("variant {prefix}{name_of_enum}::{}", &variant[..end]));
+                }
+            }
+            _ => {}
+        }
+    }
+    items
+}
