@@ -1,1 +1,58 @@
-fn main(){}
+//! `treewide`: hash and check files with BLAKE3.
+//!
+//! Parse, run, exit code. Each command stands in its own module; a flag's name, its help text and
+//! its effect stand together in the module that carries it out.
+
+#![forbid(unsafe_code)]
+
+mod b3sum_check;
+mod check;
+mod cli;
+mod console;
+mod digest;
+mod docs;
+mod entry;
+mod input;
+mod json;
+mod list;
+mod mode;
+mod name;
+mod output;
+mod progress;
+mod signals;
+mod sum;
+mod walk;
+
+use std::process::ExitCode;
+
+/// How a run ended that was not cut short: the exit code says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything asked for was done (exit code 0).
+    Success,
+    /// At least one file or check failed; the others were done (exit code 1).
+    SomeFailed,
+}
+
+impl Outcome {
+    /// `Success` if nothing failed.
+    pub(crate) fn of(failures: u64) -> Self {
+        if failures == 0 { Self::Success } else { Self::SomeFailed }
+    }
+}
+
+fn main() -> ExitCode {
+    let invocation = cli::parse();
+    match invocation.command.run(invocation.program) {
+        Ok(Outcome::Success) => ExitCode::SUCCESS,
+        Ok(Outcome::SomeFailed) => ExitCode::FAILURE,
+        Err(error) => {
+            if output::reader_is_gone(&error) {
+                signals::die_of_broken_pipe();
+            } else {
+                console::complain(invocation.program, &format!("{error:#}"));
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

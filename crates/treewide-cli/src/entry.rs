@@ -1,0 +1,218 @@
+//! What a line of a checksum list says: which file, which digest.
+//!
+//! Four kinds of lines are understood, recognised line by line:
+//!
+//! ```text
+//! DIGEST  FILE             b3sum, treewide sum (also `DIGEST *FILE`)
+//! BLAKE3 (FILE) = DIGEST   --tag
+//! {"path":"FILE",...}      treewide sum --json
+//! # a comment, or nothing
+//! ```
+//!
+//! A backslash before either of the first two says that FILE has escapes.
+
+use crate::{digest, name};
+use serde::Deserialize;
+
+/// The length that digests have if nobody says otherwise, and the least that is trusted unasked.
+const USUAL_LEN: u64 = treewide::OUT_LEN as u64;
+
+/// A file and the digest it should have.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The bytes of the file's name, escapes undone.
+    pub(crate) name: Vec<u8>,
+    pub(crate) name_is: NameIs,
+    pub(crate) digest: Vec<u8>,
+}
+
+/// How far a line can be trusted to give a name byte by byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameIs {
+    /// Blanks at its end may be stray ones at the end of the line.
+    Loose,
+    /// It ends where it ends, but U+FFFD stands for bytes that the list could not hold.
+    Delimited,
+    /// It is exactly these bytes.
+    Exact,
+}
+
+/// Parse a line without its end; `None` for a comment or an empty line.
+///
+/// `len` is the length that digests have to have; without it, the line says, but digests shorter
+/// than usual are refused: a list could otherwise vouch for a file with a digest of one byte.
+pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, String> {
+    let line = line.trim_ascii_start();
+    let entry = match line {
+        [] | [b'#', ..] => return Ok(None),
+        [b'{', ..] => json(line)?,
+        [b'\\', rest @ ..] => text(rest, true)?,
+        _ => text(line, false)?,
+    };
+    let found = entry.digest.len() as u64;
+    match len {
+        Some(len) if len != found => Err(format!("digest of {found} bytes instead of {len}")),
+        None if found < USUAL_LEN => Err(format!(
+            "digest of only {found} bytes; if it is to be trusted, use --length {found}"
+        )),
+        _ => Ok(Some(entry)),
+    }
+}
+
+fn text(line: &[u8], has_escapes: bool) -> Result<Entry, String> {
+    // The tag first: a tagged line may hold two blanks, within the name.
+    let (digits, name, name_is) = match tagged(line)? {
+        Some((digits, name)) => (digits, name, NameIs::Delimited),
+        None => {
+            let (digits, name) = untagged(line).ok_or("not a checksum line")?;
+            // Lines with escapes are only ever written by programs, which leave no stray blanks.
+            (digits, name, if has_escapes { NameIs::Delimited } else { NameIs::Loose })
+        }
+    };
+    let digest = digest::unhex(digits).ok_or("not a checksum line: the digest is not hex")?;
+    if name.is_empty() {
+        return Err("no file name".into());
+    }
+    let name = if has_escapes {
+        name::unescape(name).ok_or("file name with an escape that is none")?
+    } else {
+        name.to_vec()
+    };
+    Ok(Entry { name, name_is, digest })
+}
+
+/// `DIGEST  FILE`, or `DIGEST *FILE` as old tools on Windows write it.
+fn untagged(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let blank = line.iter().position(|byte| *byte == b' ')?;
+    let (digits, rest) = line.split_at(blank);
+    let name = rest.strip_prefix(b"  ").or_else(|| rest.strip_prefix(b" *"))?;
+    Some((digits, name))
+}
+
+/// `BLAKE3 (FILE) = DIGEST`; an error if another algorithm is named there.
+fn tagged(line: &[u8]) -> Result<Option<(&[u8], &[u8])>, String> {
+    let line = line.trim_ascii_end();
+    let Some(open) = find(line, b" (") else { return Ok(None) };
+    let Some(close) = rfind(line, b") = ") else { return Ok(None) };
+    let algorithm = &line[..open];
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_');
+    if open + 2 > close || algorithm.is_empty() || !algorithm.iter().all(is_word) {
+        return Ok(None);
+    }
+    if algorithm != b"BLAKE3" {
+        let algorithm = String::from_utf8_lossy(algorithm).into_owned();
+        return Err(format!("a {algorithm} digest, not a BLAKE3 one"));
+    }
+    Ok(Some((&line[close + 4..], &line[open + 2..close])))
+}
+
+fn find(line: &[u8], part: &[u8]) -> Option<usize> {
+    line.windows(part.len()).position(|window| window == part)
+}
+
+fn rfind(line: &[u8], part: &[u8]) -> Option<usize> {
+    line.windows(part.len()).rposition(|window| window == part)
+}
+
+/// The keys of [`crate::json`] that matter here.
+#[derive(Deserialize)]
+struct Json {
+    path: String,
+    path_hex: Option<String>,
+    digest: Option<String>,
+    error: Option<String>,
+}
+
+fn json(line: &[u8]) -> Result<Entry, String> {
+    let object: Json =
+        serde_json::from_slice(line).map_err(|error| format!("not a checksum line: {error}"))?;
+    let name = match object.path_hex {
+        Some(hex) => digest::unhex(hex.as_bytes()).ok_or("path_hex is not hex")?,
+        None => object.path.into_bytes(),
+    };
+    let Some(digits) = object.digest else {
+        let cause = name::shown_text(&object.error.unwrap_or_default());
+        return Err(format!("no digest, because of an error when the list was made: {cause}"));
+    };
+    let digest = digest::unhex(digits.as_bytes()).ok_or("the digest is not hex")?;
+    Ok(Entry { name, name_is: NameIs::Exact, digest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+
+    /// The name that a line is about, or why it is none.
+    fn name_in(line: &str) -> Result<String, String> {
+        let entry = parse(line.replace('H', HEX).as_bytes(), None)?.ok_or("nothing")?;
+        assert_eq!(digest::hex(&entry.digest), HEX);
+        Ok(String::from_utf8(entry.name).unwrap())
+    }
+
+    #[test]
+    fn good_lines() {
+        for (line, name) in [
+            ("H  a", "a"),
+            ("H *a", "a"),
+            (" \tH  a", "a"),
+            ("H    a ", "  a "),
+            (r"\H  a\nb\\", "a\nb\\"),
+            (r"H  a\nb", r"a\nb"),
+            ("BLAKE3 (a) = H", "a"),
+            ("BLAKE3 (a) = H \t", "a"),
+            ("BLAKE3 (a  b) = c) = H", "a  b) = c"),
+            (r"\BLAKE3 (a\rb) = H", "a\rb"),
+            (r#"{"path":"a\nb","digest":"H","bytes":0,"error":null}"#, "a\nb"),
+            (r#"{"path":"?","path_hex":"6162","digest":"H"}"#, "ab"),
+            ("H  BLAKE3 (a) = b", "BLAKE3 (a) = b"),
+        ] {
+            assert_eq!(name_in(line), Ok(name.into()), "{line}");
+        }
+        let upper = format!("{}  a", HEX.to_uppercase());
+        assert_eq!(name_in(&upper), Ok("a".into()));
+    }
+
+    #[test]
+    fn bad_lines() {
+        for (line, cause) in [
+            ("hello", "not a checksum line"),
+            ("H", "not a checksum line"),
+            ("H a", "not a checksum line"),
+            ("H  ", "no file name"),
+            ("Hz  a", "not hex"),
+            ("ab  a", "only 1 bytes"),
+            (r"\H  a\b", "escape"),
+            ("SHA256 (a) = H", "a SHA256 digest"),
+            ("{}", "not a checksum line"),
+            (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, r"made: gone\u{1b}"),
+            ("", "nothing"),
+            ("   ", "nothing"),
+            ("# H  a", "nothing"),
+        ] {
+            let found = name_in(line).unwrap_err();
+            assert!(found.contains(cause), "{line}: {found}");
+        }
+    }
+
+    #[test]
+    fn length_is_what_was_asked_for() {
+        let long = format!("{HEX}00  a");
+        assert!(parse(long.as_bytes(), None).is_ok());
+        assert!(parse(long.as_bytes(), Some(33)).is_ok());
+        assert!(parse(long.as_bytes(), Some(32)).is_err());
+        assert!(parse(b"ab  a", Some(1)).is_ok());
+        assert!(parse(b"  a", Some(0)).is_err());
+    }
+
+    #[test]
+    fn only_plain_lines_are_loose() {
+        let name_is = |line: String| parse(line.as_bytes(), None).unwrap().unwrap().name_is;
+        assert_eq!(name_is(format!("{HEX}  a ")), NameIs::Loose);
+        assert_eq!(name_is(format!("BLAKE3 (a ) = {HEX}")), NameIs::Delimited);
+        assert_eq!(name_is(format!("\\{HEX}  a ")), NameIs::Delimited);
+        let json = format!("{{\"path\":\"a\",\"digest\":\"{HEX}\"}}");
+        assert_eq!(name_is(json), NameIs::Exact);
+    }
+}

@@ -1,0 +1,199 @@
+//! The lines of a checksum list, whatever encoding and line ends it has.
+//!
+//! A byte-order mark at the start tells UTF-16 (what PowerShell's `>` writes) from bytes that are
+//! taken as they are, and is dropped. Lines are read one at a time and are of bounded length, so
+//! a list may be of any size, or no list at all but the disk image beside it.
+
+use crate::input::is_stdin;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read, stdin};
+use std::path::Path;
+
+/// Longer lines are not lines of a list. (A digest of 8 MiB in hex would still fit.)
+const MAX_LINE: u64 = 16 << 20;
+
+const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
+const UTF16_LE_BOM: &[u8] = b"\xff\xfe";
+const UTF16_BE_BOM: &[u8] = b"\xfe\xff";
+
+/// A list, open for reading line by line.
+pub(crate) struct List {
+    reader: Box<dyn BufRead>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    Whole(&'a [u8]),
+    /// Longer than any line of a list; the rest of it was skipped.
+    TooLong,
+}
+
+impl List {
+    /// Open the list at `path`, or standard input for `-`.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if is_stdin(path) { Self::new(stdin()) } else { Self::new(File::open(path)?) }
+    }
+
+    fn new(mut bytes: impl Read + 'static) -> io::Result<Self> {
+        let mut start = Vec::new();
+        bytes.by_ref().take(UTF8_BOM.len() as u64).read_to_end(&mut start)?;
+        let utf16 = if start.starts_with(UTF16_LE_BOM) {
+            Some(u16::from_le_bytes as fn([u8; 2]) -> u16)
+        } else if start.starts_with(UTF16_BE_BOM) {
+            Some(u16::from_be_bytes as fn([u8; 2]) -> u16)
+        } else {
+            None
+        };
+        let mark = match utf16 {
+            Some(_) => UTF16_LE_BOM.len(),
+            None if start == UTF8_BOM => UTF8_BOM.len(),
+            None => 0,
+        };
+        let rest = Cursor::new(start.split_off(mark)).chain(bytes);
+        let reader: Box<dyn BufRead> = match utf16 {
+            Some(unit) => Box::new(BufReader::new(Utf16 {
+                source: BufReader::new(rest),
+                unit,
+                ready: Vec::new(),
+                taken: 0,
+            })),
+            None => Box::new(BufReader::new(rest)),
+        };
+        Ok(Self { reader, line: Vec::new(), number: 0 })
+    }
+
+    /// The next line and its number, counted from 1.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
+        self.line.clear();
+        if self.reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.last() != Some(&b'\n') && self.line.len() as u64 == MAX_LINE {
+            self.reader.skip_until(b'\n')?;
+            return Ok(Some((self.number, Line::TooLong)));
+        }
+        // An escaped name holds no `\r`, so one at the end belongs to the line end.
+        let end = self.line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+        Ok(Some((self.number, Line::Whole(&self.line[..end.map_or(0, |last| last + 1)]))))
+    }
+}
+
+/// UTF-16 read as UTF-8.
+///
+/// What is not UTF-16 comes out as U+FFFD, which no name is accepted with.
+struct Utf16<R> {
+    source: R,
+    unit: fn([u8; 2]) -> u16,
+    /// UTF-8 that was decoded and not yet read, from `taken` on.
+    ready: Vec<u8>,
+    taken: usize,
+}
+
+impl<R: BufRead> Utf16<R> {
+    fn next_unit(&mut self) -> io::Result<Option<Result<u16, ()>>> {
+        let mut pair = Vec::with_capacity(2);
+        self.source.by_ref().take(2).read_to_end(&mut pair)?;
+        Ok(match pair[..] {
+            [] => None,
+            [first, second] => Some(Ok((self.unit)([first, second]))),
+            _ => Some(Err(())),
+        })
+    }
+
+    /// Decode some more characters into `ready`.
+    fn refill(&mut self) -> io::Result<()> {
+        self.ready.clear();
+        self.taken = 0;
+        let mut units = Vec::new();
+        while units.len() < 4096 {
+            match self.next_unit()? {
+                None => break,
+                // Half a unit at the end: a lone surrogate decodes to U+FFFD as well.
+                Some(Err(())) => units.push(0xD800),
+                Some(Ok(unit)) => units.push(unit),
+            }
+        }
+        // Not between the two halves of a pair.
+        if units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit))
+            && let Some(unit) = self.next_unit()?
+        {
+            units.push(unit.unwrap_or(0xD800));
+        }
+        let text = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+        self.ready = text.collect::<String>().into_bytes();
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Utf16<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.ready.len() {
+            self.refill()?;
+        }
+        let read = (&self.ready[self.taken..]).read(buffer)?;
+        self.taken += read;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: Vec<u8>) -> Vec<(u64, String)> {
+        let mut list = List::new(Cursor::new(bytes)).unwrap();
+        let mut lines = Vec::new();
+        while let Some((number, Line::Whole(line))) = list.next().unwrap() {
+            lines.push((number, String::from_utf8(line.to_vec()).unwrap()));
+        }
+        lines
+    }
+
+    fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn every_encoding_gives_the_same_lines() {
+        // Long enough that refills fall everywhere, also between the halves of a pair.
+        let text: String = (0..3000).map(|i| format!("{i} größe \u{1F600}\r\n")).collect();
+        let expected = lines(text.clone().into_bytes());
+        assert_eq!(expected.len(), 3000);
+        assert_eq!(expected[2999], (3000, "2999 größe \u{1F600}".into()));
+        let marked = format!("\u{FEFF}{text}");
+        assert_eq!(lines(marked.clone().into_bytes()), expected);
+        assert_eq!(lines(utf16(&marked, u16::to_le_bytes)), expected);
+        assert_eq!(lines(utf16(&marked, u16::to_be_bytes)), expected);
+    }
+
+    #[test]
+    fn broken_utf16_is_seen() {
+        let mut bytes = utf16("\u{FEFF}ab", u16::to_le_bytes);
+        bytes.push(b'x');
+        assert_eq!(lines(bytes), [(1, "ab\u{FFFD}".into())]);
+        let lone = vec![0xff, 0xfe, 0x00, 0xd8, b'a', 0];
+        assert_eq!(lines(lone), [(1, "\u{FFFD}a".into())]);
+    }
+
+    #[test]
+    fn short_lists_are_lists() {
+        assert_eq!(lines(vec![]), []);
+        assert_eq!(lines(UTF8_BOM.to_vec()), []);
+        assert_eq!(lines(b"\n".to_vec()), [(1, "".into())]);
+        assert_eq!(lines(b"a".to_vec()), [(1, "a".into())]);
+    }
+
+    #[test]
+    fn endless_lines_are_skipped() {
+        let mut bytes = vec![b'x'; MAX_LINE as usize + 5];
+        bytes.extend(b"\nnext\n");
+        let mut list = List::new(Cursor::new(bytes)).unwrap();
+        assert_eq!(list.next().unwrap(), Some((1, Line::TooLong)));
+        assert_eq!(list.next().unwrap(), Some((2, Line::Whole(b"next"))));
+        assert_eq!(list.next().unwrap(), None);
+    }
+}

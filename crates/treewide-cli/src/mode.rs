@@ -1,0 +1,55 @@
+//! Which of BLAKE3's three modes to hash in: plain, keyed, or derive-key.
+
+use crate::input::Input;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::io::{Read, stdin};
+use treewide::{Hasher, KEY_LEN};
+
+#[derive(Args)]
+#[command(next_help_heading = "Digest")]
+pub(crate) struct ModeArgs {
+    /// Use the keyed mode, reading the 32-byte key from standard input
+    ///
+    /// The key is 32 raw bytes, neither hex nor followed by a newline. Since it takes standard
+    /// input, FILE has to be given and cannot be `-`.
+    #[arg(long, requires = "file")]
+    keyed: bool,
+
+    /// Use the key derivation mode, with the given context string
+    ///
+    /// Cannot be used with --keyed.
+    #[arg(long, value_name = "CONTEXT", conflicts_with = "keyed")]
+    derive_key: Option<String>,
+}
+
+impl ModeArgs {
+    /// A hasher in this mode that has absorbed nothing; in keyed mode, this reads the key.
+    pub(crate) fn hasher(&self, input: &mut Input<'_>) -> anyhow::Result<Hasher> {
+        if self.keyed {
+            input.claim_stdin("the key")?;
+            Ok(Hasher::new_keyed(&read_key()?))
+        } else if let Some(context) = &self.derive_key {
+            Ok(Hasher::new_derive_key(context))
+        } else {
+            Ok(Hasher::new())
+        }
+    }
+}
+
+fn read_key() -> anyhow::Result<[u8; KEY_LEN]> {
+    // One byte more than a key, so that a key followed by a newline is told from a key.
+    let mut bytes = Vec::with_capacity(KEY_LEN + 1);
+    stdin()
+        .lock()
+        .take(KEY_LEN as u64 + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read the key from standard input")?;
+    match <[u8; KEY_LEN]>::try_from(bytes) {
+        Ok(key) => Ok(key),
+        Err(bytes) if bytes.len() < KEY_LEN => {
+            bail!("expected {KEY_LEN} key bytes from standard input, found {}", bytes.len())
+        }
+        Err(_) => bail!("more than {KEY_LEN} key bytes on standard input (a newline, perhaps?)"),
+    }
+}

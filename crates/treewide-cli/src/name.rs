@@ -1,0 +1,164 @@
+//! File names as text, in each of the places where a name is written or read.
+//!
+//! A name is any sequence of bytes on Unix (and of 16-bit units on Windows); lists, messages and
+//! JSON are UTF-8. So there are three ways to write one, and one way back:
+//!
+//! | where | newline, `\r`, `\` | bytes that are not UTF-8 |
+//! |---|---|---|
+//! | list ([`Listed`]) | `\n`, `\r`, `\\`, and `\` before the line | U+FFFD: such a line cannot be checked |
+//! | message ([`shown`]) | control characters as `\u{..}` | U+FFFD |
+//! | JSON ([`crate::json`]) | JSON's own escapes | U+FFFD, and the bytes as `path_hex` beside it |
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A name as b3sum writes it in a list.
+pub(crate) struct Listed {
+    /// The name, escaped where need be.
+    pub(crate) text: String,
+    /// Whether the line has to begin with `\` because of escapes in the name.
+    pub(crate) escaped: bool,
+}
+
+impl Listed {
+    pub(crate) fn new(path: &Path) -> Self {
+        let mut text = path.to_string_lossy().into_owned();
+        // A list made on Windows then works on Unix too, and needs no escapes.
+        if cfg!(windows) {
+            text = text.replace('\\', "/");
+        }
+        let escaped = text.contains(['\\', '\n', '\r']);
+        if escaped {
+            text = text.replace('\\', r"\\").replace('\n', r"\n").replace('\r', r"\r");
+        }
+        Self { text, escaped }
+    }
+
+    /// Whether part of the name was lost, so that no check can find the file again.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.text.contains(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// The `\` that announces escapes, or nothing.
+    pub(crate) fn mark(&self) -> &'static str {
+        if self.escaped { r"\" } else { "" }
+    }
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.mark(), self.text)
+    }
+}
+
+/// A name for people: on one line, and unable to send control sequences to a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    shown_text(&path.to_string_lossy())
+}
+
+/// As [`shown`], for text that is not a path, such as a part of a line.
+pub(crate) fn shown_text(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let (escape, plain) =
+                if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+            escape.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
+/// Undo the escapes of a list; `None` if there is an escape that no list has.
+pub(crate) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(name.len());
+    let mut bytes = name.iter();
+    while let Some(&byte) = bytes.next() {
+        plain.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b'\\' => b'\\',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(plain)
+}
+
+/// The path that a name in a list stands for, or why it can stand for none.
+///
+/// A check must rather fail than take one file for another, so U+FFFD is refused: it stands for
+/// whatever bytes the list's maker could not write.
+pub(crate) fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
+    let replacement = b"\xef\xbf\xbd";
+    if name.windows(replacement.len()).any(|window| window == replacement) {
+        return Err("Unicode replacement character in the file name, which could be any file");
+    }
+    to_exact_path(name)
+}
+
+/// As [`to_path`], for a name that is known to be complete.
+pub(crate) fn to_exact_path(name: &[u8]) -> Result<PathBuf, &'static str> {
+    if name.is_empty() {
+        return Err("empty file name");
+    }
+    // The system would cut the name short there.
+    if name.contains(&0) {
+        return Err("null character in the file name");
+    }
+    // Either a directory separator from here, or a letter of a name from Unix.
+    if cfg!(windows) && name.contains(&b'\\') {
+        return Err("backslash in the file name");
+    }
+    os_path(name)
+}
+
+/// The path with exactly these bytes.
+#[cfg(unix)]
+pub(crate) fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// The path with exactly these bytes.
+#[cfg(not(unix))]
+pub(crate) fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "file name that is not UTF-8")?;
+    Ok(PathBuf::from(text))
+}
+
+/// The name without the blanks at its end, if it has any and something is left.
+pub(crate) fn without_trailing_blanks(name: &[u8]) -> Option<&[u8]> {
+    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? + 1;
+    (end < name.len()).then(|| &name[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_exactly() {
+        for name in ["a", "a\nb", "a\\nb", "\\", "\r\n\\\\", "ä\\ö\n"] {
+            let listed = Listed::new(Path::new(name));
+            let back = unescape(listed.text.as_bytes()).unwrap();
+            assert_eq!(back, name.as_bytes());
+        }
+        for broken in [r"\", r"a\x", r"\\\"] {
+            assert_eq!(unescape(broken.as_bytes()), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn messages_hold_no_control_characters() {
+        assert_eq!(shown(Path::new("a\nb\x1b[2J")), r"a\nb\u{1b}[2J");
+        assert_eq!(shown(Path::new("größe 1\\2")), "größe 1\\2");
+    }
+
+    #[test]
+    fn blanks_are_cut_only_at_the_end() {
+        assert_eq!(without_trailing_blanks(b" a b \t"), Some(&b" a b"[..]));
+        assert_eq!(without_trailing_blanks(b"a"), None);
+        assert_eq!(without_trailing_blanks(b"  "), None);
+    }
+}

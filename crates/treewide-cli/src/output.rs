@@ -1,0 +1,296 @@
+//! Where results go: standard output, line by line, or a file that appears all at once.
+//!
+//! A file named with `-o` is written beside its final place, under a temporary name, and renamed
+//! when it is complete. Until then whatever stood there before still stands there, and if we fail
+//! or are ended by a signal, nothing of ours is left.
+
+use crate::progress::Progress;
+use crate::signals;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Write to FILE instead of standard output, all at once when everything is done
+    ///
+    /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
+    /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
+    /// and the exit status is 1. FILE itself is left out of a recursive walk.
+    #[arg(short, long, value_name = "FILE", value_parser = clap::value_parser!(PathBuf))]
+    output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written.
+    pub(crate) fn open<'a>(&self, progress: &'a Progress) -> anyhow::Result<Output<'a>> {
+        let sink = match &self.output {
+            Some(path) if path != Path::new("-") => {
+                let name = crate::name::shown(path);
+                Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
+            }
+            _ => Sink::Stdout(BufWriter::new(io::stdout())),
+        };
+        Ok(Output { identities: sink.identities(), sink, progress })
+    }
+}
+
+/// An open place for results.
+pub(crate) struct Output<'a> {
+    sink: Sink,
+    progress: &'a Progress,
+    identities: Vec<Identity>,
+}
+
+enum Sink {
+    Stdout(BufWriter<Stdout>),
+    /// A pipe or a device was named: there is nothing to rename.
+    Special(PathBuf, BufWriter<File>),
+    Replacement(Replacement),
+}
+
+struct Replacement {
+    writer: BufWriter<NamedTempFile>,
+    /// The final place, symbolic links resolved so that they stay.
+    target: PathBuf,
+    /// What stands there now, if anything.
+    previous: Option<Metadata>,
+}
+
+impl Output<'_> {
+    /// Write one record: a line, as a rule.
+    pub(crate) fn record(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let sink = &mut self.sink;
+        let result = match sink {
+            // Flushed so that whoever reads the other end sees each line when it is true.
+            Sink::Stdout(writer) => {
+                let work = || write(writer).and_then(|()| writer.flush());
+                if self.progress.shares_terminal_with_stdout() {
+                    self.progress.pause(work)
+                } else {
+                    work()
+                }
+            }
+            Sink::Special(_, writer) => write(writer).and_then(|()| writer.flush()),
+            Sink::Replacement(replacement) => write(&mut replacement.writer),
+        };
+        result.map_err(|error| sink.failure(error))
+    }
+
+    /// Everything was written: let the file appear.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        let result = match &mut self.sink {
+            Sink::Stdout(writer) => writer.flush(),
+            Sink::Special(_, writer) => writer.flush(),
+            Sink::Replacement(replacement) => replacement.complete(),
+        };
+        result.map_err(|error| self.sink.failure(error))?;
+        if let Sink::Replacement(replacement) = self.sink {
+            replacement.appear()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the file found by a walk is one that this run is writing.
+    ///
+    /// `inode` is what the walk knows of the file without asking the system again.
+    pub(crate) fn is_at(&self, path: &Path, inode: u64) -> Option<WrittenAs> {
+        let candidate = self.identities.iter().find(|identity| identity.inode == inode)?;
+        (Identity::of(&fs::metadata(path).ok()?, candidate.written_as)?.device == candidate.device)
+            .then_some(candidate.written_as)
+    }
+}
+
+impl Sink {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        match fs::metadata(path) {
+            Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
+            Ok(there) if there.is_file() => {
+                // Renaming over a write-protected file would work, and surprise its owner.
+                OpenOptions::new().append(true).open(path)?;
+                Replacement::new(fs::canonicalize(path)?, Some(there)).map(Self::Replacement)
+            }
+            Ok(_) => {
+                let file = OpenOptions::new().write(true).open(path)?;
+                Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(path).is_ok() {
+                    bail!("is a symbolic link to a file that does not exist");
+                }
+                Replacement::new(path.to_owned(), None).map(Self::Replacement)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn failure(&self, error: io::Error) -> anyhow::Error {
+        let place = match self {
+            Self::Stdout(_) => "standard output".into(),
+            Self::Special(path, _) => crate::name::shown(path),
+            Self::Replacement(replacement) => crate::name::shown(&replacement.target),
+        };
+        WriteError { place, error }.into()
+    }
+
+    fn identities(&self) -> Vec<Identity> {
+        let found = match self {
+            Self::Stdout(writer) => {
+                vec![stdout_metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
+            }
+            Self::Special(..) => vec![],
+            Self::Replacement(replacement) => vec![
+                replacement.writer.get_ref().as_file().metadata().ok(),
+                replacement.previous.clone(),
+            ]
+            .into_iter()
+            .map(|metadata| metadata.map(|it| (it, WrittenAs::NamedFile)))
+            .collect(),
+        };
+        let regular = found.into_iter().flatten().filter(|(metadata, _)| metadata.is_file());
+        regular.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
+    }
+}
+
+impl Replacement {
+    fn new(target: PathBuf, previous: Option<Metadata>) -> anyhow::Result<Self> {
+        signals::watch().context("cannot watch for signals")?;
+        let folder = match target.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".treewide-").suffix(".tmp");
+        // As any new file: all may read and write, less what the umask forbids.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut unfinished = signals::unfinished();
+        let file = match builder.tempfile_in(folder) {
+            Ok(file) => file,
+            // The library's own text names the temporary file, which nobody asked for.
+            Err(error) => {
+                let cause = match error.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::from(error.kind()),
+                };
+                let folder = crate::name::shown(folder);
+                bail!("cannot create a file in {folder}: {cause}");
+            }
+        };
+        *unfinished = Some(file.path().to_owned());
+        Ok(Self { writer: BufWriter::new(file), target, previous })
+    }
+
+    /// Get every byte and attribute to the disk, under the temporary name.
+    fn complete(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        let file = self.writer.get_ref().as_file();
+        if let Some(previous) = &self.previous {
+            keep_owner(file, previous);
+            file.set_permissions(previous.permissions())?;
+        }
+        // Some file systems report a full disk only here.
+        file.sync_all()
+    }
+
+    fn appear(self) -> anyhow::Result<()> {
+        let name = crate::name::shown(&self.target);
+        let Ok(file) = self.writer.into_inner() else { bail!("{name}: output not complete") };
+        let mut unfinished = signals::unfinished();
+        file.persist(&self.target)
+            .map_err(|error| WriteError { place: name, error: error.error })?;
+        *unfinished = None;
+        Ok(())
+    }
+}
+
+/// Let the replacement belong to whom the file belonged to, where we may (as root does).
+#[cfg(unix)]
+fn keep_owner(file: &File, previous: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(previous.uid()), Some(previous.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
+
+/// In what role a file is written by this run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrittenAs {
+    /// It was named with `-o`, or is the temporary file for that.
+    NamedFile,
+    /// Standard output was redirected to it.
+    StandardOutput,
+}
+
+/// What tells one file from another, whatever it is called.
+struct Identity {
+    device: u64,
+    inode: u64,
+    written_as: WrittenAs,
+}
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata, written_as: WrittenAs) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Self { device: metadata.dev(), inode: metadata.ino(), written_as })
+    }
+
+    /// Without such numbers no file is recognised.
+    #[cfg(not(unix))]
+    fn of(_: &Metadata, _: WrittenAs) -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(unix)]
+fn stdout_metadata(stdout: &Stdout) -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    if stdout.is_terminal() {
+        return None;
+    }
+    File::from(stdout.as_fd().try_clone_to_owned().ok()?).metadata().ok()
+}
+
+#[cfg(not(unix))]
+fn stdout_metadata(_: &Stdout) -> Option<Metadata> {
+    None
+}
+
+/// Results could not be written, which ends the run.
+#[derive(Debug)]
+struct WriteError {
+    place: String,
+    error: io::Error,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.error)
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// Print a text to standard output.
+pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text).and_then(|()| stdout.flush());
+    written.map_err(|error| WriteError { place: "standard output".into(), error }.into())
+}
+
+/// Whether the run ended because whoever read its output went away, which is no news to anyone.
+pub(crate) fn reader_is_gone(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<WriteError>()
+        .is_some_and(|failure| failure.error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,200 @@
+//! How far a long run has come: bytes, rate and time left, on standard error.
+//!
+//! On a terminal this is one line that is redrawn, appears only after half a second, and is wiped
+//! away at the end. Asked for elsewhere (a log file), it is a line every few seconds and one at
+//! the end. The total is counted by a thread of its own while hashing goes on already, so it costs
+//! no waiting; the time left appears when the total is known.
+
+use crate::name::shown;
+use clap::Args;
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Runs shorter than this show nothing, so that they do not flicker.
+const APPEARS_AFTER: Duration = Duration::from_millis(500);
+/// Between two lines, where each line stays.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+const WITH_TOTAL: &str = "{prefix}{bytes} of {total_bytes} ({percent}%)  {bytes_per_sec}  \
+     {eta} left  {wide_msg}";
+const WITHOUT_TOTAL: &str = "{prefix}{bytes}  {bytes_per_sec}  {wide_msg}";
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ProgressArgs {
+    /// Show files, bytes, rate and time left on standard error
+    ///
+    /// This is the default if standard error is a terminal. If it is not, a line is written every
+    /// five seconds, and one at the end.
+    #[arg(long, overrides_with = "no_progress")]
+    progress: bool,
+
+    /// Do not show progress, not even on a terminal
+    #[arg(long, overrides_with = "progress")]
+    no_progress: bool,
+}
+
+impl ProgressArgs {
+    pub(crate) fn start(&self) -> Progress {
+        let state = Arc::new(State::default());
+        let view = match (self.no_progress, stderr().is_terminal(), self.progress) {
+            (true, _, _) | (_, false, false) => View::None,
+            (_, true, _) => View::Bar {
+                bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+                    .with_style(style(WITHOUT_TOTAL)),
+                shares_terminal: stdout().is_terminal(),
+            },
+            (_, false, true) => View::Lines { last: Mutex::new(Instant::now()) },
+        };
+        Progress { view, state, started: Instant::now() }
+    }
+}
+
+/// The progress of one run.
+pub(crate) struct Progress {
+    view: View,
+    state: Arc<State>,
+    started: Instant,
+}
+
+enum View {
+    None,
+    Bar { bar: ProgressBar, shares_terminal: bool },
+    Lines { last: Mutex<Instant> },
+}
+
+#[derive(Default)]
+struct State {
+    files: AtomicU64,
+    bytes: AtomicU64,
+    total: AtomicU64,
+    total_is_known: AtomicBool,
+}
+
+impl Progress {
+    /// Whether there is any use in counting the total.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !matches!(self.view, View::None)
+    }
+
+    /// Have `count` tell, from another thread, how many bytes there will be.
+    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> u64 + Send + 'static) {
+        let state = Arc::clone(&self.state);
+        let bar = match &self.view {
+            View::Bar { bar, .. } => Some(bar.clone()),
+            _ => None,
+        };
+        // Progress without a total is still progress, so a thread that does not start is no error.
+        let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
+            state.total.store(count(), Relaxed);
+            state.total_is_known.store(true, Relaxed);
+            if let Some(bar) = bar {
+                bar.set_length(state.total.load(Relaxed));
+                bar.set_style(style(WITH_TOTAL));
+            }
+        });
+    }
+
+    /// An input is about to be read.
+    pub(crate) fn begin(&self, path: &Path) {
+        if let View::Bar { bar, .. } = &self.view {
+            bar.set_message(shown(path));
+        }
+    }
+
+    /// An input was read.
+    pub(crate) fn end(&self) {
+        let files = self.state.files.fetch_add(1, Relaxed) + 1;
+        if let View::Bar { bar, .. } = &self.view {
+            bar.set_prefix(format!("{}  ", crate::console::count(files, "file")));
+        }
+    }
+
+    /// So many more bytes were read.
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.state.bytes.fetch_add(bytes, Relaxed);
+        match &self.view {
+            View::None => {}
+            View::Bar { bar, .. } => {
+                bar.inc(bytes);
+                if bar.is_hidden() && self.started.elapsed() > APPEARS_AFTER {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    bar.enable_steady_tick(APPEARS_AFTER);
+                }
+            }
+            View::Lines { last } => {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.elapsed() > LINE_EVERY {
+                    *last = Instant::now();
+                    self.write_line();
+                }
+            }
+        }
+    }
+
+    /// Do something that writes to the terminal, with the progress line out of the way.
+    pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.view {
+            View::Bar { bar, .. } => bar.suspend(work),
+            _ => work(),
+        }
+    }
+
+    /// Whether lines on standard output would run into the progress line.
+    pub(crate) fn shares_terminal_with_stdout(&self) -> bool {
+        matches!(self.view, View::Bar { shares_terminal: true, .. })
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&self) {
+        match &self.view {
+            View::None => {}
+            View::Bar { bar, .. } => bar.finish_and_clear(),
+            View::Lines { .. } => self.write_line(),
+        }
+    }
+
+    fn write_line(&self) {
+        let bytes = self.state.bytes.load(Relaxed);
+        let files = crate::console::count(self.state.files.load(Relaxed), "file");
+        let rate = bytes as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        let mut line = format!("{files}, {}", HumanBytes(bytes));
+        if self.state.total_is_known.load(Relaxed) {
+            let total = self.state.total.load(Relaxed);
+            let left = total.saturating_sub(bytes) as f64 / rate.max(1.0);
+            let left = HumanDuration(Duration::from_secs_f64(left.min(1e9)));
+            line += &format!(" of {}, about {left} left", HumanBytes(total));
+        }
+        let _ = writeln!(stderr().lock(), "progress: {line}, {}/s", HumanBytes(rate as u64));
+    }
+}
+
+impl Drop for Progress {
+    /// Also when a run is cut short, its last message should not share a line with the bar.
+    fn drop(&mut self) {
+        if let View::Bar { bar, .. } = &self.view {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are constants, and a test shows them to be well-formed.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_well_formed() {
+        for template in [WITH_TOTAL, WITHOUT_TOTAL] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
+    }
+}
