@@ -81,8 +81,11 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, String> {
     Ok(Entry { name, name_is, digest })
 }
 
+/// The digest and the name, as the line has them.
+type Parts<'a> = (&'a [u8], &'a [u8]);
+
 /// `DIGEST  FILE`, or `DIGEST *FILE` as old tools on Windows write it.
-fn untagged(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn untagged(line: &[u8]) -> Option<Parts<'_>> {
     let blank = line.iter().position(|byte| *byte == b' ')?;
     let (digits, rest) = line.split_at(blank);
     let name = rest.strip_prefix(b"  ").or_else(|| rest.strip_prefix(b" *"))?;
@@ -90,7 +93,7 @@ fn untagged(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// `BLAKE3 (FILE) = DIGEST`; an error if another algorithm is named there.
-fn tagged(line: &[u8]) -> Result<Option<(&[u8], &[u8])>, String> {
+fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, String> {
     let line = line.trim_ascii_end();
     let Some(open) = find(line, b" (") else { return Ok(None) };
     let Some(close) = rfind(line, b") = ") else { return Ok(None) };
@@ -144,9 +147,9 @@ mod tests {
 
     const HEX: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
-    /// The name that a line is about, or why it is none.
+    /// The name that a line is about, or why it is none; `@` stands for a digest.
     fn name_in(line: &str) -> Result<String, String> {
-        let entry = parse(line.replace('H', HEX).as_bytes(), None)?.ok_or("nothing")?;
+        let entry = parse(line.replace('@', HEX).as_bytes(), None)?.ok_or("nothing")?;
         assert_eq!(digest::hex(&entry.digest), HEX);
         Ok(String::from_utf8(entry.name).unwrap())
     }
@@ -154,19 +157,19 @@ mod tests {
     #[test]
     fn good_lines() {
         for (line, name) in [
-            ("H  a", "a"),
-            ("H *a", "a"),
-            (" \tH  a", "a"),
-            ("H    a ", "  a "),
-            (r"\H  a\nb\\", "a\nb\\"),
-            (r"H  a\nb", r"a\nb"),
-            ("BLAKE3 (a) = H", "a"),
-            ("BLAKE3 (a) = H \t", "a"),
-            ("BLAKE3 (a  b) = c) = H", "a  b) = c"),
-            (r"\BLAKE3 (a\rb) = H", "a\rb"),
-            (r#"{"path":"a\nb","digest":"H","bytes":0,"error":null}"#, "a\nb"),
-            (r#"{"path":"?","path_hex":"6162","digest":"H"}"#, "ab"),
-            ("H  BLAKE3 (a) = b", "BLAKE3 (a) = b"),
+            ("@  a", "a"),
+            ("@ *a", "a"),
+            (" \t@  a", "a"),
+            ("@    a ", "  a "),
+            (r"\@  a\nb\\", "a\nb\\"),
+            (r"@  a\nb", r"a\nb"),
+            ("BLAKE3 (a) = @", "a"),
+            ("BLAKE3 (a) = @ \t", "a"),
+            ("BLAKE3 (a  b) = c) = @", "a  b) = c"),
+            (r"\BLAKE3 (a\rb) = @", "a\rb"),
+            (r#"{"path":"a\nb","digest":"@","bytes":0,"error":null}"#, "a\nb"),
+            (r#"{"path":"?","path_hex":"6162","digest":"@"}"#, "ab"),
+            ("@  BLAKE3 (a) = b", "BLAKE3 (a) = b"),
         ] {
             assert_eq!(name_in(line), Ok(name.into()), "{line}");
         }
@@ -178,18 +181,18 @@ mod tests {
     fn bad_lines() {
         for (line, cause) in [
             ("hello", "not a checksum line"),
-            ("H", "not a checksum line"),
-            ("H a", "not a checksum line"),
-            ("H  ", "no file name"),
-            ("Hz  a", "not hex"),
+            ("@", "not a checksum line"),
+            ("@ a", "not a checksum line"),
+            ("@  ", "no file name"),
+            ("@z  a", "not hex"),
             ("ab  a", "only 1 bytes"),
-            (r"\H  a\b", "escape"),
-            ("SHA256 (a) = H", "a SHA256 digest"),
+            (r"\@  a\b", "escape"),
+            ("SHA256 (a) = @", "a SHA256 digest"),
             ("{}", "not a checksum line"),
             (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, r"made: gone\u{1b}"),
             ("", "nothing"),
             ("   ", "nothing"),
-            ("# H  a", "nothing"),
+            ("# @  a", "nothing"),
         ] {
             let found = name_in(line).unwrap_err();
             assert!(found.contains(cause), "{line}: {found}");

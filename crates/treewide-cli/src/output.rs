@@ -12,7 +12,7 @@ use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
@@ -51,13 +51,17 @@ enum Sink {
     Stdout(BufWriter<Stdout>),
     /// A pipe or a device was named: there is nothing to rename.
     Special(PathBuf, BufWriter<File>),
-    Replacement(Replacement),
+    Replacement(Box<Replacement>),
 }
 
 struct Replacement {
-    writer: BufWriter<NamedTempFile>,
+    writer: BufWriter<File>,
+    /// Where the file is so far; it is removed with this value.
+    temporary: TempPath,
     /// The final place, symbolic links resolved so that they stay.
     target: PathBuf,
+    /// The final place as it was named.
+    name: PathBuf,
     /// What stands there now, if anything.
     previous: Option<Metadata>,
 }
@@ -116,7 +120,7 @@ impl Sink {
             Ok(there) if there.is_file() => {
                 // Renaming over a write-protected file would work, and surprise its owner.
                 OpenOptions::new().append(true).open(path)?;
-                Replacement::new(fs::canonicalize(path)?, Some(there)).map(Self::Replacement)
+                Replacement::new(path, fs::canonicalize(path)?, Some(there)).map(Self::replacement)
             }
             Ok(_) => {
                 let file = OpenOptions::new().write(true).open(path)?;
@@ -126,17 +130,21 @@ impl Sink {
                 if fs::symlink_metadata(path).is_ok() {
                     bail!("is a symbolic link to a file that does not exist");
                 }
-                Replacement::new(path.to_owned(), None).map(Self::Replacement)
+                Replacement::new(path, path.to_owned(), None).map(Self::replacement)
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn replacement(replacement: Replacement) -> Self {
+        Self::Replacement(Box::new(replacement))
     }
 
     fn failure(&self, error: io::Error) -> anyhow::Error {
         let place = match self {
             Self::Stdout(_) => "standard output".into(),
             Self::Special(path, _) => crate::name::shown(path),
-            Self::Replacement(replacement) => crate::name::shown(&replacement.target),
+            Self::Replacement(replacement) => crate::name::shown(&replacement.name),
         };
         WriteError { place, error }.into()
     }
@@ -147,13 +155,12 @@ impl Sink {
                 vec![stdout_metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
             }
             Self::Special(..) => vec![],
-            Self::Replacement(replacement) => vec![
-                replacement.writer.get_ref().as_file().metadata().ok(),
-                replacement.previous.clone(),
-            ]
-            .into_iter()
-            .map(|metadata| metadata.map(|it| (it, WrittenAs::NamedFile)))
-            .collect(),
+            Self::Replacement(replacement) => {
+                vec![replacement.writer.get_ref().metadata().ok(), replacement.previous.clone()]
+                    .into_iter()
+                    .map(|metadata| metadata.map(|it| (it, WrittenAs::NamedFile)))
+                    .collect()
+            }
         };
         let regular = found.into_iter().flatten().filter(|(metadata, _)| metadata.is_file());
         regular.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
@@ -161,7 +168,7 @@ impl Sink {
 }
 
 impl Replacement {
-    fn new(target: PathBuf, previous: Option<Metadata>) -> anyhow::Result<Self> {
+    fn new(name: &Path, target: PathBuf, previous: Option<Metadata>) -> anyhow::Result<Self> {
         signals::watch().context("cannot watch for signals")?;
         let folder = match target.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -173,26 +180,26 @@ impl Replacement {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut unfinished = signals::unfinished();
-        let file = match builder.tempfile_in(folder) {
-            Ok(file) => file,
-            // The library's own text names the temporary file, which nobody asked for.
-            Err(error) => {
-                let cause = match error.raw_os_error() {
-                    Some(code) => io::Error::from_raw_os_error(code),
-                    None => io::Error::from(error.kind()),
-                };
-                let folder = crate::name::shown(folder);
-                bail!("cannot create a file in {folder}: {cause}");
-            }
-        };
-        *unfinished = Some(file.path().to_owned());
-        Ok(Self { writer: BufWriter::new(file), target, previous })
+        let (file, temporary) = builder
+            .tempfile_in(folder)
+            .map_err(without_path)
+            .with_context(|| format!("cannot create a file in {}", crate::name::shown(folder)))?
+            .into_parts();
+        *unfinished = Some(temporary.to_path_buf());
+        drop(unfinished);
+        Ok(Self {
+            writer: BufWriter::new(file),
+            temporary,
+            name: name.to_owned(),
+            target,
+            previous,
+        })
     }
 
     /// Get every byte and attribute to the disk, under the temporary name.
     fn complete(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        let file = self.writer.get_ref().as_file();
+        let file = self.writer.get_ref();
         if let Some(previous) = &self.previous {
             keep_owner(file, previous);
             file.set_permissions(previous.permissions())?;
@@ -202,14 +209,24 @@ impl Replacement {
     }
 
     fn appear(self) -> anyhow::Result<()> {
-        let name = crate::name::shown(&self.target);
-        let Ok(file) = self.writer.into_inner() else { bail!("{name}: output not complete") };
+        // Some systems rename no file that is open.
+        drop(self.writer);
         let mut unfinished = signals::unfinished();
-        file.persist(&self.target)
-            .map_err(|error| WriteError { place: name, error: error.error })?;
+        self.temporary.persist(&self.target).map_err(|error| WriteError {
+            place: crate::name::shown(&self.name),
+            error: without_path(error.error),
+        })?;
         *unfinished = None;
         Ok(())
     }
+}
+
+/// The system's error, without the name of a temporary file that nobody asked for.
+fn without_path(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|wrapper| wrapper.source());
+    let code =
+        cause.and_then(|it| it.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Let the replacement belong to whom the file belonged to, where we may (as root does).

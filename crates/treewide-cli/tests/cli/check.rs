@@ -1,0 +1,320 @@
+//! `treewide check`: every kind of list, every kind of verdict.
+
+use crate::support::{Folder, hex, sums};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+const OK_ABC: &str = "a: OK\nb: OK\nc: OK\n";
+
+fn abc() -> Folder {
+    Folder::with(&["a", "b", "c"])
+}
+
+fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    format!("\u{FEFF}{text}").encode_utf16().flat_map(bytes).collect()
+}
+
+/// The first line of the first list, the second of the second and so on.
+fn line_by_line(lists: &[&str]) -> String {
+    lists
+        .iter()
+        .enumerate()
+        .map(|(i, list)| list.lines().nth(i).unwrap().to_owned() + "\n")
+        .collect()
+}
+
+fn upper_digest(line: &str) -> String {
+    let (digest, name) = line.split_at(64);
+    format!("{}{name}\n", digest.to_uppercase())
+}
+
+#[test]
+fn a_list_in_every_guise_is_the_same_list() {
+    let folder = abc();
+    let list = sums(&["a", "b", "c"]);
+    let tagged = folder.treewide("sum --tag a b c").run().text().to_owned();
+    let json = folder.treewide("sum --json a b c").run().text().to_owned();
+    let guises: Vec<(&str, Vec<u8>)> = vec![
+        ("as it is", list.clone().into()),
+        ("tagged", tagged.clone().into()),
+        ("JSON", json.clone().into()),
+        ("mixed", line_by_line(&[&list, &tagged, &json]).into()),
+        ("CRLF", list.replace('\n', "\r\n").into()),
+        ("tagged, CRLF", tagged.replace('\n', "\r\n").into()),
+        ("JSON, CRLF", json.replace('\n', "\r\n").into()),
+        ("UTF-8 mark", format!("\u{FEFF}{list}").into()),
+        ("UTF-16 LE", utf16(&list, u16::to_le_bytes)),
+        ("UTF-16 BE", utf16(&list, u16::to_be_bytes)),
+        ("PowerShell", utf16(&list.replace('\n', "\r\n"), u16::to_le_bytes)),
+        ("tagged UTF-16", utf16(&tagged, u16::to_le_bytes)),
+        ("blanks at line ends", list.replace('\n', " \t \n").into()),
+        ("blanks after tags", tagged.replace('\n', "  \r\n").into()),
+        ("blanks and JSON", json.replace('\n', "  \n").into()),
+        ("blanks at line starts", format!("  {}", list.replace('\n', "\n \t")).into()),
+        ("empty lines", format!("\n{}\n \n", list.replace('\n', "\n\n")).into()),
+        ("comments", format!("# by hand\n{list}# the end").into()),
+        ("no last line end", list.trim_end().into()),
+        ("upper case", list.lines().map(upper_digest).collect::<String>().into()),
+        ("asterisks", list.replace("  ", " *").into()),
+    ];
+    for (guise, bytes) in guises {
+        folder.write("list", &bytes);
+        println!("{guise}");
+        for ended in
+            [folder.treewide("check list").run(), folder.treewide("check").stdin(&bytes).run()]
+        {
+            ended.is(0, OK_ABC, "treewide: 3 files checked: 3 OK\n");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_and_a_missing_file_fail_and_the_others_are_done() {
+    let folder = abc();
+    folder.write("list", sums(&["a", "b", "gone", "c"]));
+    folder.write("b", "other");
+    let out = "a: OK\nb: FAILED\ngone: FAILED (No such file or directory (os error 2))\nc: OK\n";
+    let summary = "treewide: 4 files checked: 2 OK, 1 FAILED, 1 could not be read\n";
+    folder.treewide("check list").run().is(1, out, summary);
+    let quiet = "b: FAILED\ngone: FAILED (No such file or directory (os error 2))\n";
+    folder.treewide("check --quiet list").run().is(1, quiet, summary);
+    folder.treewide("check --status list").run().is(1, "", "");
+    let ignoring = "treewide: 3 files checked: 2 OK, 1 FAILED; 1 missing file ignored\n";
+    folder.treewide("check --ignore-missing list").run().is(
+        1,
+        "a: OK\nb: FAILED\nc: OK\n",
+        ignoring,
+    );
+}
+
+#[test]
+fn success_can_be_silent() {
+    let folder = abc();
+    folder.write("list", sums(&["a", "b", "c"]));
+    folder.treewide("check --quiet list").run().is(0, "", "");
+    folder.treewide("check --status list").run().is(0, "", "");
+}
+
+#[test]
+fn nothing_verified_is_a_failure() {
+    let folder = abc();
+    folder.write("none", "");
+    folder.write("blank", "\n \n# nothing\n");
+    folder.write("prose", "hello\n");
+    folder.write("gone", sums(&["x", "y"]));
+    folder.write("good", sums(&["a"]));
+    for (list, flags, message) in [
+        ("none", "", "none: no file was verified"),
+        ("blank", "", "blank: no file was verified"),
+        ("prose", "", "prose: no file was verified"),
+        ("gone", "--ignore-missing", "gone: no file was verified: all that are listed are missing"),
+        ("/dev/null", "", "/dev/null: no file was verified"),
+    ] {
+        folder
+            .treewide("check")
+            .args(flags.split_whitespace())
+            .arg(list)
+            .run()
+            .fails(1, &[message]);
+        // A good list does not make up for it.
+        let both = folder.treewide("check good").args(flags.split_whitespace()).arg(list).run();
+        assert_eq!(both.text(), "a: OK\n");
+        both.fails(1, &[message, "1 file checked: 1 OK"]);
+        // Nor does being told to be silent.
+        folder.treewide("check --status --ignore-missing").arg(list).run().is(1, "", "");
+    }
+}
+
+#[test]
+fn malformed_lines_are_reported_by_number() {
+    let folder = abc();
+    let lines = [
+        "hello".to_owned(),
+        sums(&["a"]).trim().to_owned(),
+        format!("SHA256 (a) = {}", hex("a")),
+        "abcd  a".to_owned(),
+        format!("\\{}  a\\x", hex("a")),
+        format!("{}x  a", &hex("a")[1..]),
+        format!("{}  ", hex("a")),
+        "{\"path\":3}".to_owned(),
+    ];
+    folder.write("list", lines.join("\n"));
+    let default = folder.treewide("check list").run();
+    assert_eq!(default.text(), "a: OK\n");
+    // Loud, but the listed file is as listed: as with coreutils, --strict makes it a failure.
+    default.fails(
+        0,
+        &[
+            "treewide: list:1: not a checksum line\n",
+            "treewide: list:3: a SHA256 digest, not a BLAKE3 one\n",
+            "treewide: list:4: digest of only 2 bytes",
+            "treewide: list:5: file name with an escape that is none\n",
+            "treewide: list:6: not a checksum line: the digest is not hex\n",
+            "treewide: list: 2 more malformed lines; --warn shows all\n",
+            "treewide: 1 file checked: 1 OK; 7 malformed lines\n",
+        ],
+    );
+    assert!(!default.stderr.contains("list:7"));
+    folder.treewide("check --strict list").run().fails(1, &["7 malformed lines"]);
+    folder.treewide("check --strict --status list").run().is(1, "", "");
+    let all = folder.treewide("check --warn list").run();
+    all.fails(0, &["list:7: no file name\n", "list:8: not a checksum line: invalid type"]);
+    assert!(!all.stderr.contains("--warn"));
+    // Quiet is about what is well; this is not.
+    folder.treewide("check --quiet list").run().fails(0, &["list:1: ", "7 malformed lines"]);
+}
+
+#[test]
+fn names_that_could_be_another_file_fail() {
+    let folder = abc();
+    let digest = hex("a");
+    let list = format!("{digest}  a\u{FFFD}\n{digest}  a\0\n");
+    let ended = folder.treewide("check").stdin(list).run();
+    ended.fails(1, &["2 files checked: 0 OK, 2 could not be read"]);
+    assert!(ended.text().contains("FAILED (Unicode replacement character in the file name"));
+    assert!(ended.text().contains("FAILED (null character in the file name)"));
+}
+
+#[test]
+fn odd_names_survive_the_way_through_a_list() {
+    let names = ["new\nline", "cr\r", "back\\slash", "\\n", "größe", " a", "x  y", "a) = b", "#x"];
+    let folder = Folder::with(&names);
+    for flag in ["--tag", "--json", "--no-mmap"] {
+        let list = folder.treewide("sum").arg(flag).args(names).run();
+        folder.treewide("check").stdin(&list.stdout).run().fails(0, &["9 files checked: 9 OK\n"]);
+    }
+    let list = folder.treewide("sum").arg("new\nline").run();
+    let ended = folder.treewide("check").stdin(&list.stdout).run();
+    assert_eq!(ended.text(), "\\new\\nline: OK\n");
+}
+
+#[test]
+fn names_that_are_not_utf8_are_kept_by_json_and_by_raw_lists() {
+    let folder = Folder::new();
+    let name = OsStr::from_bytes(b"x\xffx");
+    folder.write(name, "content");
+    let json = folder.treewide("sum --json").arg(name).run();
+    folder.treewide("check").stdin(&json.stdout).run().fails(0, &["1 file checked: 1 OK"]);
+    let raw = [hex("content").as_bytes(), b"  x\xffx\n"].concat();
+    folder.treewide("check").stdin(raw).run().is(
+        0,
+        "x\u{FFFD}x: OK\n",
+        "treewide: 1 file checked: 1 OK\n",
+    );
+    // And the very name that other lists write in place of it.
+    folder.write("x\u{FFFD}x", "content");
+    let json = folder.treewide("sum --json").arg("x\u{FFFD}x").run();
+    folder.treewide("check").stdin(&json.stdout).run().fails(0, &["1 file checked: 1 OK"]);
+}
+
+#[test]
+fn blanks_belong_to_the_name_if_there_is_such_a_file() {
+    let folder = Folder::with(&["a", "b "]);
+    let check = |list: String| folder.treewide("check").stdin(list).run();
+    check(format!("{}  a \n", hex("a"))).is(0, "a: OK\n", "treewide: 1 file checked: 1 OK\n");
+    check(format!("{}  b \n", hex("b "))).is(0, "b : OK\n", "treewide: 1 file checked: 1 OK\n");
+    // Once both exist, the exact one counts.
+    folder.write("a ", "other");
+    assert_eq!(check(format!("{}  a \n", hex("a"))).text(), "a : FAILED\n");
+    // Where the end of the name is certain, nothing is cut.
+    fs::remove_file(folder.join("a ")).unwrap();
+    check(format!("BLAKE3 (a ) = {}\n", hex("a"))).fails(1, &["1 could not be read"]);
+    check(format!("\\{}  a \n", hex("a"))).fails(1, &["1 could not be read"]);
+    check(format!("{{\"path\":\"a \",\"digest\":\"{}\"}}\n", hex("a"))).fails(1, &["1 could not"]);
+}
+
+#[test]
+fn lengths_and_offsets() {
+    let folder = abc();
+    let list = |flags: &str| {
+        folder.treewide("sum").args(flags.split_whitespace()).arg("a").run().text().to_owned()
+    };
+    let check = |flags: &str, list: &str| {
+        folder.treewide("check").args(flags.split_whitespace()).stdin(list).run()
+    };
+    // Longer ones explain themselves, shorter ones have to be asked for.
+    check("", &list("-l 100")).fails(0, &["1 OK"]);
+    check("", &list("-l 100 --tag")).fails(0, &["1 OK"]);
+    let short = list("-l 16");
+    check("", &short).fails(1, &["-:1: digest of only 16 bytes", "--length 16"]);
+    check("--length 16", &short).fails(0, &["1 OK"]);
+    check("-l 17", &short).fails(1, &["-:1: digest of 16 bytes instead of 17"]);
+    check("--length 0", &short).fails(2, &["--length"]);
+    check("--seek 5", &list("--seek 5")).fails(0, &["1 OK"]);
+    check("", &list("--seek 5")).fails(1, &["1 FAILED"]);
+    // A digest that goes on as it should not.
+    let long = list("-l 64");
+    let wrong =
+        long.replacen(&long[126..128], if &long[126..128] == "00" { "11" } else { "00" }, 1);
+    check("", &wrong).fails(1, &["1 FAILED"]);
+}
+
+#[test]
+fn keyed_and_derived_lists() {
+    let folder = abc();
+    let key = [7; 32];
+    let sum = |flags: &str| {
+        folder.treewide("sum").args(flags.split_whitespace()).args(["a", "b"]).stdin(key).run()
+    };
+    folder.write("keyed", &sum("--keyed").stdout);
+    folder.write("derived", &sum("--derive-key context").stdout);
+    folder.treewide("check --keyed keyed").stdin(key).run().fails(0, &["2 OK"]);
+    folder.treewide("check --keyed keyed").stdin([8; 32]).run().fails(1, &["2 FAILED"]);
+    folder.treewide("check keyed").run().fails(1, &["2 FAILED"]);
+    folder.treewide("check --derive-key context derived").run().fails(0, &["2 OK"]);
+    folder.treewide("check --derive-key other derived").run().fails(1, &["2 FAILED"]);
+    // The key takes standard input.
+    let message = "-: standard input is already in use for the key";
+    folder.treewide("check --keyed -").stdin(key).run().fails(1, &[message]);
+    folder.treewide("check --keyed").stdin(key).run().fails(2, &["FILE"]);
+    let no_key = folder.treewide("check --keyed keyed").run();
+    no_key.is(1, "", "treewide: expected 32 key bytes from standard input, found 0\n");
+}
+
+#[test]
+fn lists_that_name_standard_input() {
+    let folder = Folder::new();
+    let line = format!("{}  -\n", hex("text"));
+    folder.write("once", &line);
+    folder.write("twice", line.repeat(2));
+    folder.treewide("check once").stdin("text").run().fails(0, &["1 OK"]);
+    let twice = folder.treewide("check twice").stdin("text").run();
+    twice.fails(1, &["1 OK, 1 could not be read"]);
+    let second = "-: FAILED (standard input is already in use for an earlier `-`)\n";
+    assert_eq!(twice.text(), format!("-: OK\n{second}"));
+    let itself = folder.treewide("check").stdin(line).run();
+    assert_eq!(itself.text(), "-: FAILED (standard input is already in use for a list)\n");
+    itself.fails(1, &[]);
+}
+
+#[test]
+fn an_unreadable_list_leaves_the_others_checked() {
+    let folder = abc();
+    folder.write("list", sums(&["a"]));
+    fs::create_dir(folder.join("d")).unwrap();
+    for flags in ["", "--status"] {
+        let ended = folder.treewide("check missing d list").args(flags.split_whitespace()).run();
+        ended.fails(
+            1,
+            &[
+                "treewide: missing: No such file or directory (os error 2)\n",
+                "treewide: d: Is a directory (os error 21)\n",
+            ],
+        );
+        assert_eq!(ended.text(), if flags.is_empty() { "a: OK\n" } else { "" });
+    }
+}
+
+#[test]
+fn a_file_that_is_no_list_does_not_flood_the_terminal() {
+    let folder = Folder::new();
+    folder.write(
+        "image",
+        (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect::<Vec<_>>(),
+    );
+    let ended = folder.treewide("check image").run();
+    ended.fails(1, &["image:1: ", "more malformed lines", "image: no file was verified"]);
+    assert!(ended.stderr.lines().count() < 10);
+    assert!(ended.stderr.len() < 2000);
+}

@@ -1,0 +1,162 @@
+//! Files that are not what they were, or that cannot be read at all.
+
+use crate::support::{Folder, TREEWIDE, find_program, hex, is_root, skip};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+/// No machine hashes this while we look.
+const HUGE: u64 = 1 << 40;
+
+fn sparse(folder: &Folder, name: &str) {
+    File::create(folder.join(name)).unwrap().set_len(HUGE).unwrap();
+}
+
+fn truncate(folder: &Folder, name: &str, len: u64) {
+    OpenOptions::new().write(true).open(folder.join(name)).unwrap().set_len(len).unwrap();
+}
+
+#[test]
+fn lengths_around_every_edge() {
+    let folder = Folder::new();
+    let mega = 1 << 20;
+    let content: Vec<u8> = (0..2 * mega + 2).map(|i: usize| (i % 251) as u8).collect();
+    let lens = [
+        0,
+        1,
+        1023,
+        1024,
+        1025,
+        (128 << 10) - 1,
+        128 << 10,
+        mega - 1,
+        mega,
+        mega + 1,
+        2 * mega + 1,
+    ];
+    // Growing and shrinking, so that a buffer used again shows what was left in it.
+    for len in lens.into_iter().chain(lens.into_iter().rev()) {
+        folder.write(len.to_string(), &content[..len]);
+    }
+    let names: Vec<String> = lens.iter().chain(lens.iter().rev()).map(usize::to_string).collect();
+    let expected: String = names
+        .iter()
+        .map(|name| format!("{}  {name}\n", hex(&content[..name.parse::<usize>().unwrap()])))
+        .collect();
+    for threads in ["--threads=0", "--threads=1", "--num-threads=3"] {
+        let ended = folder.treewide("sum").arg(threads).args(&names).run();
+        ended.succeeds_silently_but_for(&expected);
+    }
+    for len in lens {
+        let ended = folder.treewide("sum --no-names").stdin(&content[..len]).run();
+        ended.succeeds_silently_but_for(hex(&content[..len]) + "\n");
+    }
+}
+
+#[test]
+fn a_file_without_permission() {
+    let folder = Folder::with(&["open", "closed", "last"]);
+    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
+    let program = if !is_root() {
+        folder.program(folder.join("treewide"))
+    } else if let Some(setpriv) = find_program("setpriv") {
+        let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "./treewide"];
+        folder.program(setpriv).args(nobody)
+    } else {
+        return skip("a file without permission", "root may read all, and there is no setpriv");
+    };
+    let expected = format!("{}  open\n{}  last\n", hex("open"), hex("last"));
+    let message = "treewide: closed: Permission denied (os error 13)\n";
+    program.args(["sum", "open", "closed", "last"]).run().is(1, expected, message);
+}
+
+/// It used to be there when the directory was listed; and one that shrinks is no signal.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_go_while_others_are_hashed() {
+    let folder = Folder::with(&["d/b", "d/c"]);
+    sparse(&folder, "d/a");
+    let running = folder.treewide("sum -r d").start();
+    running.wait_until_reading(&folder.join("d/a"));
+    fs::remove_file(folder.join("d/b")).unwrap();
+    truncate(&folder, "d/a", 5000);
+    let ended = running.end();
+    assert_eq!(ended.signal, None);
+    assert_eq!(ended.text(), format!("{}  d/c\n", hex("d/c")));
+    ended.fails(
+        1,
+        &[
+            "treewide: d/a: file shrank while being hashed: ",
+            " of 1099511627776 bytes\n",
+            "treewide: d/b: No such file or directory (os error 2)\n",
+        ],
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_shrinks_while_it_is_checked() {
+    let folder = Folder::with(&["b"]);
+    sparse(&folder, "a");
+    folder.write("list", format!("{}  a\n{}  b\n", "0".repeat(64), hex("b")));
+    let running = folder.treewide("check list").start();
+    running.wait_until_reading(&folder.join("a"));
+    truncate(&folder, "a", 0);
+    let ended = running.end();
+    assert!(ended.text().starts_with("a: FAILED (file shrank while being hashed: "));
+    assert!(ended.text().ends_with("\nb: OK\n"));
+    ended.fails(1, &["2 files checked: 1 OK, 1 could not be read"]);
+}
+
+/// It counts as it was when it was opened, or a log that is written to would take for ever.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_grows_is_hashed_as_it_was() {
+    let folder = Folder::new();
+    let content = vec![7; 8 << 20];
+    folder.write("log", &content);
+    let running = folder.treewide("sum log").start();
+    running.wait_until_reading(&folder.join("log"));
+    let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
+    log.write_all(&[8; 1 << 20]).unwrap();
+    running.end().is(0, format!("{}  log\n", hex(&content)), "");
+}
+
+/// Some files say that they are empty (/proc) or longer than they are (/sys).
+#[test]
+#[cfg(target_os = "linux")]
+fn files_with_wrong_lengths() {
+    let folder = Folder::new();
+    for path in ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        let Ok(content) = fs::read(path) else {
+            skip(path, "there is no such file");
+            continue;
+        };
+        assert_ne!(fs::metadata(path).unwrap().len(), content.len() as u64);
+        folder.treewide("sum").arg(path).run().is(0, format!("{}  {path}\n", hex(content)), "");
+    }
+}
+
+#[test]
+fn a_named_pipe_is_read_when_it_is_named() {
+    let folder = Folder::new();
+    folder.fifo("pipe");
+    let running = folder.treewide("sum pipe").start();
+    fs::write(folder.join("pipe"), "through the pipe").unwrap();
+    running.end().is(0, format!("{}  pipe\n", hex("through the pipe")), "");
+}
+
+#[test]
+fn keys_from_standard_input() {
+    let folder = Folder::with(&["a"]);
+    let keyed = treewide::keyed_hash(&[9; 32], b"a").to_hex();
+    let sum = |key: &[u8]| folder.treewide("sum --keyed a").stdin(key).run();
+    sum(&[9; 32]).succeeds_silently_but_for(format!("{keyed}  a\n"));
+    sum(&[9; 31]).fails(1, &["treewide: expected 32 key bytes from standard input, found 31\n"]);
+    sum(&[9; 33]).fails(1, &["treewide: more than 32 key bytes on standard input"]);
+    let both = folder.treewide("sum --keyed a - a").stdin([9; 32]).run();
+    assert_eq!(both.text(), format!("{keyed}  a\n").repeat(2));
+    both.fails(1, &["treewide: -: standard input is already in use for the key\n"]);
+}

@@ -1,0 +1,18 @@
+//! The binary, run as users run it.
+//!
+//! What a case needs and the machine lacks (b3sum, root, `script`) is a reason to skip it, which
+//! is printed: run with `--nocapture` to see.
+
+#![cfg(unix)]
+
+mod b3sum;
+mod check;
+mod docs;
+mod input;
+mod json;
+mod output;
+mod progress;
+mod scale;
+mod support;
+mod usage;
+mod walk;

@@ -1,0 +1,245 @@
+//! Where results go, and what is left when they cannot.
+
+use crate::support::{Folder, Running, TREEWIDE, find_program, hex, is_root, skip, sums, wait_for};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn a_file_gets_what_standard_output_would() {
+    let folder = Folder::with(&["a", "b"]);
+    folder.treewide("sum a b -o list").run().is(0, "", "");
+    assert_eq!(folder.read("list"), sums(&["a", "b"]));
+    folder.treewide("sum -o list b").run().is(0, "", "");
+    assert_eq!(folder.read("list"), sums(&["b"]));
+    folder.treewide("sum --output=raw --raw a").run().is(0, "", "");
+    assert_eq!(fs::read(folder.join("raw")).unwrap(), treewide::hash(b"a").as_bytes());
+    folder.treewide("check list -o report").run().fails(0, &["1 OK"]);
+    assert_eq!(folder.read("report"), "b: OK\n");
+    folder.treewide("sum a -o -").run().is(0, sums(&["a"]), "");
+    assert_eq!(folder.names(), ["a", "b", "list", "raw", "report"]);
+}
+
+#[test]
+fn inputs_that_fail_leave_a_list_of_the_others() {
+    let folder = Folder::with(&["a", "b"]);
+    folder.treewide("sum a missing b -o list").run().fails(1, &["missing: No such file"]);
+    assert_eq!(folder.read("list"), sums(&["a", "b"]));
+}
+
+#[test]
+fn places_that_cannot_be_written_are_refused_at_once() {
+    let folder = Folder::with(&["a", "file"]);
+    fs::create_dir(folder.join("d")).unwrap();
+    symlink("nowhere", folder.join("dead")).unwrap();
+    for (place, cause) in [
+        ("d", "d: cannot write the output: is a directory"),
+        ("no/such", "no/such: cannot write the output: cannot create a file in no: No such file"),
+        ("file/x", "file/x: cannot write the output: Not a directory"),
+        ("dead", "dead: cannot write the output: is a symbolic link to a file that does not exist"),
+    ] {
+        // At once: the input would never end.
+        let running = folder.treewide("sum - -o").arg(place).start();
+        let ended = wait_with_open_stdin(running);
+        assert_eq!(ended.1, Some(1), "{place}");
+        assert!(ended.0.contains(cause), "{place}: {}", ended.0);
+    }
+    assert_eq!(folder.names(), ["a", "d", "dead", "file"]);
+}
+
+fn wait_with_open_stdin(mut running: Running) -> (String, Option<i32>) {
+    let stdin = running.0.stdin.take();
+    let ended = running.end();
+    drop(stdin);
+    (ended.stderr, ended.code)
+}
+
+#[test]
+fn a_read_only_place_is_refused() {
+    let folder = Folder::with(&["a", "d/kept"]);
+    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    let mode = |path: &str, mode| {
+        fs::set_permissions(folder.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(".", 0o755);
+    mode("d/kept", 0o444);
+    mode("d", 0o777);
+    let nobody = || {
+        let binary = folder.join("treewide");
+        if !is_root() {
+            return Some(folder.program(binary));
+        }
+        let setpriv = find_program("setpriv")?;
+        let ids = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+        Some(folder.program(setpriv).args(ids).arg(binary))
+    };
+    let Some(program) = nobody() else {
+        return skip("a read-only output", "root may write all, and there is no setpriv");
+    };
+    // A rename would work here, but the file says no.
+    let ended = program.args(["sum", "a", "-o", "d/kept"]).run();
+    ended.fails(1, &["d/kept: cannot write the output: Permission denied"]);
+    mode("d", 0o555);
+    let ended = nobody().unwrap().args(["sum", "a", "-o", "d/new"]).run();
+    ended.fails(
+        1,
+        &["d/new: cannot write the output: cannot create a file in d: Permission denied"],
+    );
+    mode("d", 0o755);
+    assert_eq!(folder.read("d/kept"), "d/kept");
+}
+
+#[test]
+fn modes_owners_and_links_stay() {
+    let folder = Folder::with(&["a", "d/list"]);
+    fs::set_permissions(folder.join("d/list"), fs::Permissions::from_mode(0o640)).unwrap();
+    if is_root() {
+        std::os::unix::fs::chown(folder.join("d/list"), Some(1234), Some(1235)).unwrap();
+    }
+    let before = fs::metadata(folder.join("d/list")).unwrap();
+    symlink("d/list", folder.join("link")).unwrap();
+    folder.treewide("sum a -o link").run().is(0, "", "");
+    assert!(fs::symlink_metadata(folder.join("link")).unwrap().is_symlink());
+    assert_eq!(folder.read("d/list"), sums(&["a"]));
+    let after = fs::metadata(folder.join("d/list")).unwrap();
+    assert_eq!(
+        (after.mode(), after.uid(), after.gid()),
+        (before.mode(), before.uid(), before.gid())
+    );
+    // A new file is as any program would make it.
+    let umask = folder.program("sh").arg("-c").arg(format!("umask 027; '{TREEWIDE}' sum a -o new"));
+    umask.run().is(0, "", "");
+    assert_eq!(fs::metadata(folder.join("new")).unwrap().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn devices_and_pipes_are_written_to_not_replaced() {
+    let folder = Folder::with(&["a"]);
+    folder.fifo("pipe");
+    let running = folder.treewide("sum a -o pipe").start();
+    assert_eq!(folder.read("pipe"), sums(&["a"]));
+    running.end().is(0, "", "");
+    assert_eq!(folder.names(), ["a", "pipe"]);
+    if Path::new("/dev/full").exists() {
+        let message = "treewide: /dev/full: No space left on device (os error 28)\n";
+        folder.treewide("sum a -o /dev/full").run().is(1, "", message);
+        assert!(!fs::metadata("/dev/full").unwrap().is_file());
+        let full = folder.program("sh").arg("-c").arg(format!("'{TREEWIDE}' sum a > /dev/full"));
+        full.run().is(1, "", "treewide: standard output: No space left on device (os error 28)\n");
+    } else {
+        skip("/dev/full", "there is none");
+    }
+}
+
+/// A file system of 64 KiB, unmounted in the end.
+struct Tiny(PathBuf);
+
+impl Tiny {
+    fn mount(folder: &Folder) -> Result<Self, String> {
+        fs::create_dir(folder.join("tiny")).unwrap();
+        let args = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", "tiny"];
+        let mount = folder.program("mount").args(args).run();
+        if mount.code == Some(0) { Ok(Self(folder.join("tiny"))) } else { Err(mount.stderr) }
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let folder = Folder::with(&["a"]);
+    if !is_root() || find_program("mount").is_none() {
+        return skip("a full disk", "only root may mount one");
+    }
+    let _tiny = match Tiny::mount(&folder) {
+        Ok(tiny) => tiny,
+        Err(why) => return skip("a full disk", why),
+    };
+    let sum = |place: &str, files: usize| {
+        folder.treewide("sum -o").arg(place).args(vec!["a"; files]).run()
+    };
+    sum("tiny/list", 100).is(0, "", "");
+    let kept = folder.read("tiny/list");
+    for place in ["tiny/list", "tiny/new"] {
+        let ended = sum(place, 2000);
+        ended.is(1, "", format!("treewide: {place}: No space left on device (os error 28)\n"));
+    }
+    assert_eq!(fs::read_dir(folder.join("tiny")).unwrap().count(), 1);
+    assert_eq!(folder.read("tiny/list"), kept);
+}
+
+#[test]
+fn signals_halfway_leave_nothing() {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = Folder::with(&["a", "list"]);
+        let mut running = folder.treewide("sum a - -o list").start();
+        running.0.stdin.as_mut().unwrap().write_all(b"the beginning").unwrap();
+        let is_temporary = |name: &std::ffi::OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with(".treewide-").then_some(())
+        };
+        wait_for(|| folder.names().iter().find_map(is_temporary));
+        running.signal(name);
+        let stdin = running.0.stdin.take();
+        let ended = running.end();
+        drop(stdin);
+        // So that a shell knows, and stops what it was doing.
+        assert_eq!((ended.signal, &ended.stderr[..]), (Some(number), ""), "{name}");
+        assert_eq!(folder.names(), ["a", "list"], "{name}");
+        assert_eq!(folder.read("list"), "list");
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let folder = Folder::with(&["a"]);
+    if !Path::new("/proc/self/status").exists() {
+        return skip("nohup", "there is no /proc");
+    }
+    let script = format!("trap '' HUP; exec '{TREEWIDE}' sum - -o list");
+    let mut running = folder.program("sh").arg("-c").arg(script).start();
+    wait_for(|| (!folder.names().contains(&"a".into()) || folder.names().len() == 2).then_some(()));
+    running.signal("HUP");
+    running.0.stdin.as_mut().unwrap().write_all(b"text").unwrap();
+    running.end().is(0, "", "");
+    assert_eq!(folder.read("list"), format!("{}  -\n", hex("text")));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_news() {
+    let folder = Folder::with(&["a"]);
+    folder.write("list", sums(&["a"]));
+    for args in ["sum - a", "sum --json - a", "sum --raw -", "check"] {
+        let mut running = folder.treewide(args).start();
+        drop(running.0.stdout.take());
+        let list = folder.read("list");
+        running.0.stdin.as_mut().unwrap().write_all(list.as_bytes()).unwrap();
+        let ended = running.end();
+        // As coreutils: by SIGPIPE, so that a check cut short is not taken for a success.
+        assert_eq!((ended.signal, ended.code), (Some(13), None), "{args}");
+        let said = ended.stderr.lines().filter(|line| !line.contains("checked:")).count();
+        assert_eq!(said, 0, "{args}: {}", ended.stderr);
+    }
+    for args in ["man", "completions zsh", "man sum"] {
+        let script = format!("'{TREEWIDE}' {args} | true; '{TREEWIDE}' {args} | head -n 1");
+        let ended = folder.program("sh").arg("-c").arg(script).run();
+        assert_eq!(ended.stderr, "", "{args}");
+    }
+}
+
+#[test]
+fn lines_come_as_files_are_done() {
+    use std::io::{BufRead, BufReader};
+    let folder = Folder::with(&["a"]);
+    let mut running = folder.treewide("sum a -").start();
+    let mut line = String::new();
+    // Standard input is still open, so this waits for ever if lines are held back.
+    BufReader::new(running.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, sums(&["a"]));
+    running.end().fails(0, &[]);
+}

@@ -1,0 +1,256 @@
+//! Running programs in a folder of their own, with a time limit.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nothing here takes as long; what does, hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) const TREEWIDE: &str = env!("CARGO_BIN_EXE_treewide");
+
+/// A folder with files for one test, gone afterwards.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// With files of the given names, each containing its name.
+    pub(crate) fn with(names: &[&str]) -> Self {
+        let folder = Self::new();
+        for name in names {
+            folder.write(name, name);
+        }
+        folder
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Write a file, and the folders it is in.
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.join(name)).unwrap()
+    }
+
+    /// The names in the folder, sorted.
+    pub(crate) fn names(&self) -> Vec<OsString> {
+        let mut names: Vec<_> =
+            fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn fifo(&self, name: &str) {
+        assert!(Command::new("mkfifo").arg(self.join(name)).status().unwrap().success());
+    }
+
+    /// `treewide` with these arguments, separated by blanks, in this folder.
+    pub(crate) fn treewide(&self, args: &str) -> Program {
+        self.program(TREEWIDE).args(args.split_whitespace())
+    }
+
+    pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Program {
+        let mut command = Command::new(program);
+        command.current_dir(self.path()).env_remove("RUST_BACKTRACE").env_remove("COLUMNS");
+        Program { command, stdin: Vec::new() }
+    }
+}
+
+/// A program about to be run.
+pub(crate) struct Program {
+    command: Command,
+    stdin: Vec<u8>,
+}
+
+impl Program {
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Call it by another name than its file's.
+    pub(crate) fn named(mut self, argv0: &str) -> Self {
+        self.command.arg0(argv0);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.stdin = bytes.as_ref().to_vec();
+        self
+    }
+
+    /// Start it with pipes for everything; the test does the rest.
+    pub(crate) fn start(mut self) -> Running {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(self.command.spawn().unwrap())
+    }
+
+    pub(crate) fn run(mut self) -> Ended {
+        let bytes = std::mem::take(&mut self.stdin);
+        let mut running = self.start();
+        let mut stdin = running.0.stdin.take().unwrap();
+        // It may end without having read everything.
+        thread::spawn(move || drop(stdin.write_all(&bytes)));
+        running.end()
+    }
+}
+
+/// A program under way.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Wait until the program has read something from the file.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn wait_until_reading(&self, path: &Path) {
+        let process = PathBuf::from(format!("/proc/{}", self.0.id()));
+        let path = path.canonicalize().unwrap();
+        wait_for(|| {
+            fs::read_dir(process.join("fd")).ok()?.flatten().find_map(|fd| {
+                let is_it = fs::read_link(fd.path()).is_ok_and(|target| target == path);
+                let info = fs::read_to_string(process.join("fdinfo").join(fd.file_name())).ok()?;
+                let position: u64 =
+                    info.lines().next()?.strip_prefix("pos:")?.trim().parse().ok()?;
+                (is_it && position > 0).then_some(())
+            })
+        });
+    }
+
+    /// Wait for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        drop(self.0.stdin.take());
+        let stdout = collect(self.0.stdout.take());
+        let stderr = collect(self.0.stderr.take());
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                break status;
+            }
+            if started.elapsed() > LIMIT {
+                self.0.kill().unwrap();
+                panic!("hangs: {:?}", self.0);
+            }
+            thread::sleep(Duration::from_millis(1));
+        };
+        Ended {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: stdout.join().unwrap(),
+            stderr: String::from_utf8_lossy(&stderr.join().unwrap()).into_owned(),
+        }
+    }
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).unwrap();
+        }
+        bytes
+    })
+}
+
+/// Ask again and again until there is an answer.
+pub(crate) fn wait_for<T>(mut question: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(answer) = question() {
+            return answer;
+        }
+        assert!(started.elapsed() < LIMIT, "waited in vain");
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// What became of a program.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// It ended with this code and printed exactly this.
+    #[track_caller]
+    pub(crate) fn is(&self, code: i32, stdout: impl AsRef<str>, stderr: impl AsRef<str>) {
+        assert_eq!(String::from_utf8_lossy(&self.stdout), stdout.as_ref(), "{self:?}");
+        assert_eq!(self.stderr, stderr.as_ref());
+        assert_eq!(self.code, Some(code), "{self:?}");
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds_silently_but_for(&self, stdout: impl AsRef<str>) {
+        self.is(0, stdout, "");
+    }
+
+    /// It ended with this code, and standard error has each of these in it.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, stderr_has: &[&str]) -> &Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for part in stderr_has {
+            assert!(self.stderr.contains(part), "no {part:?} in {:?}", self.stderr);
+        }
+        self
+    }
+}
+
+/// The digest as lists have it, by the oracle.
+pub(crate) fn hex(content: impl AsRef<[u8]>) -> String {
+    treewide::hash(content.as_ref()).to_hex().to_string()
+}
+
+/// The lines of a list of files that contain their names.
+pub(crate) fn sums(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{}  {name}\n", hex(name))).collect()
+}
+
+/// Say that, and why, a case is left out.
+pub(crate) fn skip(what: &str, why: impl Display) {
+    println!("SKIPPED: {what}: {why}");
+}
+
+pub(crate) fn is_root() -> bool {
+    Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
+}
+
+/// The program on PATH, if it is there.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}

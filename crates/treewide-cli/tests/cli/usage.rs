@@ -1,0 +1,60 @@
+//! Bad usage: exit code 2, nothing done, and a hint.
+
+use crate::support::Folder;
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::with(&["a"]);
+    for (args, hint) in [
+        ("", "Usage"),
+        ("a", "unrecognized subcommand"),
+        ("sum --no-such-flag", "--no-such-flag"),
+        ("sum --keyed", "<FILE>"),
+        ("sum --keyed --derive-key x a", "--derive-key"),
+        ("sum --length x a", "--length"),
+        ("sum --length -1 a", "-1"),
+        ("sum --threads many a", "--threads"),
+        ("sum --quiet a", "--check"),
+        ("sum --json --tag a", "--tag"),
+        ("sum --json --raw a", "--raw"),
+        ("sum --json --no-names a", "--no-names"),
+        ("sum --check --json a", "--json"),
+        ("sum --check -r a", "--recursive"),
+        ("sum --raw -r a", "--recursive"),
+        ("sum --follow a", "--recursive"),
+        ("sum -o", "--output"),
+        ("check --tag a", "--tag"),
+        ("check -r a", "-r"),
+        ("check --keyed", "<FILE>"),
+        ("check --length 0 a", "--length"),
+        ("completions", "<SHELL>"),
+        ("man nothing", "nothing"),
+    ] {
+        let ended = folder.treewide(args).stdin("text").run();
+        assert_eq!(ended.text(), "", "{args}");
+        ended.fails(2, &[hint]);
+    }
+}
+
+/// b3sum's exit code for this one is 1.
+#[test]
+fn raw_takes_one_file() {
+    let folder = Folder::with(&["a", "b"]);
+    let ended = folder.treewide("sum --raw a b").run();
+    assert_eq!(ended.text(), "");
+    ended.fails(1, &["treewide: only one file can be given with --raw"]);
+}
+
+#[test]
+fn both_names_of_threads_are_one_flag() {
+    let folder = Folder::with(&["a"]);
+    folder.treewide("sum --threads 2 a").run().fails(0, &[]);
+    folder.treewide("sum --num-threads 2 a").run().fails(0, &[]);
+    folder.treewide("sum --threads 1 --num-threads 2 a").run().fails(2, &["--threads"]);
+}
+
+#[test]
+fn messages_hold_no_control_characters() {
+    let ended = Folder::new().treewide("sum").arg("a\u{1b}[31m\nb").run();
+    ended.is(1, "", "treewide: a\\u{1b}[31m\\nb: No such file or directory (os error 2)\n");
+}
