@@ -376,21 +376,29 @@ fn json(path: &Path, verdict: &Verdict, expected: &[u8]) -> String {
 }
 
 /// How many bytes there are to hash, as far as file lengths tell.
-fn total_len(lists: &[PathBuf], length: Option<u64>) -> u64 {
+///
+/// `None` if a list is standard input or a pipe, which can be read only once, and not here.
+fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
     let mut total = 0;
-    // Standard input and pipes can be read only once, and not here.
-    for mut list in lists.iter().filter(|path| path.is_file()).filter_map(|it| List::open(it).ok())
-    {
+    for path in lists {
+        if is_stdin(path) {
+            return None;
+        }
+        let Ok(metadata) = path.metadata() else { continue };
+        if !metadata.is_file() {
+            return None;
+        }
+        let mut list = List::open(path).ok()?;
         while let Ok(Some((_, line))) = list.next() {
             if let Line::Whole(line) = line
                 && let Ok(Some(entry)) = entry::parse(line, length)
                 && let Ok(path) = find(&entry)
-                && let Ok(metadata) = fs::metadata(path)
+                && let Ok(metadata) = path.metadata()
                 && metadata.is_file()
             {
                 total += metadata.len();
             }
         }
     }
-    total
+    Some(total)
 }

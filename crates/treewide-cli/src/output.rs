@@ -21,8 +21,9 @@ pub(crate) struct OutputArgs {
     ///
     /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
     /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
-    /// and the exit status is 1. FILE itself is left out of a recursive walk.
-    #[arg(short, long, value_name = "FILE", value_parser = clap::value_parser!(PathBuf))]
+    /// and the exit status is 1. FILE itself is left out of a recursive walk. A pipe or a device
+    /// is written to as it is, and `-` is standard output.
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 

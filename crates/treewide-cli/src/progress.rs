@@ -10,7 +10,10 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -81,8 +84,8 @@ impl Progress {
         !matches!(self.view, View::None)
     }
 
-    /// Have `count` tell, from another thread, how many bytes there will be.
-    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> u64 + Send + 'static) {
+    /// Have `count` find out, in another thread, how many bytes there will be, if that is known.
+    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> Option<u64> + Send + 'static) {
         let state = Arc::clone(&self.state);
         let bar = match &self.view {
             View::Bar { bar, .. } => Some(bar.clone()),
@@ -90,10 +93,11 @@ impl Progress {
         };
         // Progress without a total is still progress, so a thread that does not start is no error.
         let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
-            state.total.store(count(), Relaxed);
-            state.total_is_known.store(true, Relaxed);
+            let Some(total) = count() else { return };
+            state.total.store(total, Relaxed);
+            state.total_is_known.store(true, Release);
             if let Some(bar) = bar {
-                bar.set_length(state.total.load(Relaxed));
+                bar.set_length(total);
                 bar.set_style(style(WITH_TOTAL));
             }
         });
@@ -163,7 +167,7 @@ impl Progress {
         let files = crate::console::count(self.state.files.load(Relaxed), "file");
         let rate = bytes as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
         let mut line = format!("{files}, {}", HumanBytes(bytes));
-        if self.state.total_is_known.load(Relaxed) {
+        if self.state.total_is_known.load(Acquire) {
             let total = self.state.total.load(Relaxed);
             let left = total.saturating_sub(bytes) as f64 / rate.max(1.0);
             let left = HumanDuration(Duration::from_secs_f64(left.min(1e9)));

@@ -3,7 +3,7 @@
 use crate::b3sum_check::B3sumCheck;
 use crate::console::{Console, count};
 use crate::digest::{Digest, Extent};
-use crate::input::{Input, InputError, ReadArgs};
+use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
 use crate::mode::ModeArgs;
 use crate::name::Listed;
@@ -267,19 +267,25 @@ fn with_advice(error: &InputError) -> String {
     }
 }
 
-/// How many bytes there are to hash, as far as file lengths tell.
-fn total_len(operands: &[PathBuf], walk: &WalkArgs) -> u64 {
-    let len = |path: &Path| path.metadata().ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
+/// How many bytes there are to hash, as far as file lengths tell; `None` if pipes are among them.
+fn total_len(operands: &[PathBuf], walk: &WalkArgs) -> Option<u64> {
     let mut total = 0;
     for operand in operands {
         if walk.covers(operand) {
-            total += walk
-                .walk(operand)
-                .map(|found| if let Found::File(path, _) = found { len(&path) } else { 0 })
-                .sum::<u64>();
-        } else {
-            total += len(operand);
+            for found in walk.walk(operand) {
+                if let Found::File(path, _) = found {
+                    total += path.metadata().map_or(0, |metadata| metadata.len());
+                }
+            }
+        } else if is_stdin(operand) {
+            return None;
+        } else if let Ok(metadata) = operand.metadata() {
+            match metadata.is_file() {
+                true => total += metadata.len(),
+                false if metadata.is_dir() => {}
+                false => return None,
+            }
         }
     }
-    total
+    Some(total)
 }
