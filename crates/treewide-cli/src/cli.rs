@@ -1,6 +1,7 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
 use crate::{Outcome, check::CheckArgs, docs, sum::SumArgs};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -72,9 +73,21 @@ pub(crate) fn parse() -> Invocation {
         let B3sum { sum } = B3sum::parse_from(args);
         Invocation { program: B3SUM, command: Command::Sum(sum) }
     } else {
-        let Treewide { command } = Treewide::parse_from(args);
+        let Treewide { command } =
+            Treewide::try_parse_from(args).unwrap_or_else(|error| with_advice(error).exit());
         Invocation { program: TREEWIDE, command }
     }
+}
+
+/// A file in place of a command is what anyone used to b3sum will try first.
+fn with_advice(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && Path::new(word).exists()
+    {
+        let advice = format!("to hash a file, use '{TREEWIDE} sum {word}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
+    error
 }
 
 /// Whether messages are to sound like b3sum's, and nothing it would not say is to be said.

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -273,7 +273,7 @@ impl Identity {
 #[cfg(unix)]
 fn stdout_metadata(stdout: &Stdout) -> Option<Metadata> {
     use std::os::fd::AsFd;
-    if stdout.is_terminal() {
+    if io::IsTerminal::is_terminal(stdout) {
         return None;
     }
     File::from(stdout.as_fd().try_clone_to_owned().ok()?).metadata().ok()

@@ -78,8 +78,8 @@ fn a_file_without_permission() {
 fn files_that_go_while_others_are_hashed() {
     let folder = Folder::with(&["d/b", "d/c"]);
     sparse(&folder, "d/a");
-    let running = folder.treewide("sum -r d").start();
-    running.wait_until_reading(&folder.join("d/a"));
+    let mut running = folder.treewide("sum -r d").start();
+    assert!(running.wait_until_reading(&folder.join("d/a")));
     fs::remove_file(folder.join("d/b")).unwrap();
     truncate(&folder, "d/a", 5000);
     let ended = running.end();
@@ -101,8 +101,8 @@ fn a_file_that_shrinks_while_it_is_checked() {
     let folder = Folder::with(&["b"]);
     sparse(&folder, "a");
     folder.write("list", format!("{}  a\n{}  b\n", "0".repeat(64), hex("b")));
-    let running = folder.treewide("check list").start();
-    running.wait_until_reading(&folder.join("a"));
+    let mut running = folder.treewide("check list").start();
+    assert!(running.wait_until_reading(&folder.join("a")));
     truncate(&folder, "a", 0);
     let ended = running.end();
     assert!(ended.text().starts_with("a: FAILED (file shrank while being hashed: "));
@@ -114,14 +114,21 @@ fn a_file_that_shrinks_while_it_is_checked() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_grows_is_hashed_as_it_was() {
-    let folder = Folder::new();
     let content = vec![7; 8 << 20];
-    folder.write("log", &content);
-    let running = folder.treewide("sum log").start();
-    running.wait_until_reading(&folder.join("log"));
-    let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
-    log.write_all(&[8; 1 << 20]).unwrap();
-    running.end().is(0, format!("{}  log\n", hex(&content)), "");
+    // It may be done before we see it at work, and then this shows nothing.
+    for _ in 0..20 {
+        let folder = Folder::new();
+        folder.write("log", &content);
+        let mut running = folder.treewide("sum log").start();
+        let in_time = running.wait_until_reading(&folder.join("log"));
+        let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
+        log.write_all(&[8; 1 << 20]).unwrap();
+        running.end().is(0, format!("{}  log\n", hex(&content)), "");
+        if in_time {
+            return;
+        }
+    }
+    skip("a file that grows", "it was never seen while it was read");
 }
 
 /// Some files say that they are empty (/proc) or longer than they are (/sys).

@@ -128,20 +128,21 @@ impl Running {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Wait until the program has read something from the file.
+    /// Wait until the program has read something from the file; `false` if it was done sooner.
     #[cfg(target_os = "linux")]
-    pub(crate) fn wait_until_reading(&self, path: &Path) {
+    pub(crate) fn wait_until_reading(&mut self, path: &Path) -> bool {
         let process = PathBuf::from(format!("/proc/{}", self.0.id()));
         let path = path.canonicalize().unwrap();
-        wait_for(|| {
+        let is_reading = || {
             fs::read_dir(process.join("fd")).ok()?.flatten().find_map(|fd| {
                 let is_it = fs::read_link(fd.path()).is_ok_and(|target| target == path);
                 let info = fs::read_to_string(process.join("fdinfo").join(fd.file_name())).ok()?;
                 let position: u64 =
                     info.lines().next()?.strip_prefix("pos:")?.trim().parse().ok()?;
-                (is_it && position > 0).then_some(())
+                (is_it && position > 0).then_some(true)
             })
-        });
+        };
+        wait_for(|| is_reading().or_else(|| self.0.try_wait().unwrap().map(|_| false)))
     }
 
     /// Wait for its end.

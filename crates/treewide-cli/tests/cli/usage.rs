@@ -7,7 +7,8 @@ fn what_makes_no_sense_is_refused() {
     let folder = Folder::with(&["a"]);
     for (args, hint) in [
         ("", "Usage"),
-        ("a", "unrecognized subcommand"),
+        ("a", "tip: to hash a file, use 'treewide sum a'"),
+        ("missing", "unrecognized subcommand 'missing'"),
         ("sum --no-such-flag", "--no-such-flag"),
         ("sum --keyed", "<FILE>"),
         ("sum --keyed --derive-key x a", "--derive-key"),
