@@ -1,6 +1,6 @@
 //! Files that are not what they were, or that cannot be read at all.
 
-use crate::support::{Folder, TREEWIDE, find_program, hex, is_root, skip};
+use crate::support::{Folder, TREEWIDE, find_program, hex, in_time, is_root, skip};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -151,7 +151,8 @@ fn a_named_pipe_is_read_when_it_is_named() {
     let folder = Folder::new();
     folder.fifo("pipe");
     let running = folder.treewide("sum pipe").start();
-    fs::write(folder.join("pipe"), "through the pipe").unwrap();
+    let pipe = folder.join("pipe");
+    in_time(move || fs::write(pipe, "through the pipe").unwrap());
     running.end().is(0, format!("{}  pipe\n", hex("through the pipe")), "");
 }
 

@@ -1,6 +1,8 @@
 //! Where results go, and what is left when they cannot.
 
-use crate::support::{Folder, Running, TREEWIDE, find_program, hex, is_root, skip, sums, wait_for};
+use crate::support::{
+    Folder, Running, TREEWIDE, find_program, hex, in_time, is_root, skip, sums, wait_for,
+};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -118,7 +120,8 @@ fn devices_and_pipes_are_written_to_not_replaced() {
     let folder = Folder::with(&["a"]);
     folder.fifo("pipe");
     let running = folder.treewide("sum a -o pipe").start();
-    assert_eq!(folder.read("pipe"), sums(&["a"]));
+    let pipe = folder.join("pipe");
+    assert_eq!(in_time(move || fs::read_to_string(pipe).unwrap()), sums(&["a"]));
     running.end().is(0, "", "");
     assert_eq!(folder.names(), ["a", "pipe"]);
     if Path::new("/dev/full").exists() {
@@ -249,9 +252,14 @@ fn lines_come_as_files_are_done() {
     use std::io::{BufRead, BufReader};
     let folder = Folder::with(&["a"]);
     let mut running = folder.treewide("sum a -").start();
-    let mut line = String::new();
+    let mut stdout = BufReader::new(running.0.stdout.take().unwrap());
     // Standard input is still open, so this waits for ever if lines are held back.
-    BufReader::new(running.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, sums(&["a"]));
-    running.end().fails(0, &[]);
+    let line = in_time(move || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        (line, stdout)
+    });
+    assert_eq!(line.0, sums(&["a"]));
+    drop(running.0.stdin.take());
+    assert_eq!(running.end().signal, None);
 }

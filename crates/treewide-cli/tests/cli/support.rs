@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Nothing here takes as long; what does, hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(40);
 
 pub(crate) const TREEWIDE: &str = env!("CARGO_BIN_EXE_treewide");
 
@@ -178,6 +178,14 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
         }
         bytes
     })
+}
+
+/// The result of work that waits for ever if the program is wrong.
+#[track_caller]
+pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(LIMIT).expect("work that ends in time")
 }
 
 /// Ask again and again until there is an answer.
