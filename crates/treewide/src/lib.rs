@@ -1,1 +1,112 @@
-//! placeholder
+//! BLAKE3 at every length, on every instruction set. Digests are always standard [BLAKE3].
+//!
+//! ```
+//! // All at once.
+//! let hash = treewide::hash(b"foobarbaz");
+//! // In pieces.
+//! let mut hasher = treewide::Hasher::new();
+//! hasher.update(b"foo").update(b"bar").update(b"baz");
+//! assert_eq!(hash, hasher.finalize());
+//! // Output of any length.
+//! let mut output = [0; 1000];
+//! hasher.finalize_xof().fill(&mut output);
+//! assert_eq!(hash, output[..32]);
+//! println!("{hash}");
+//! ```
+//!
+//! # Coming from the `blake3` crate
+//!
+//! Every public item of `blake3` 1.8 is here with the same name and meaning, so this line in
+//! `Cargo.toml` is the whole change:
+//!
+//! ```toml
+//! blake3 = { package = "treewide", version = "0.1" }
+//! ```
+//!
+//! New are [saved states](Hasher::to_state) and the choice of [`kernel`]s. [`Hash::to_hex`] returns
+//! a type of this crate that derefs to `str` like the one there.
+//!
+//! # Features
+//!
+//! | feature | |
+//! |---|---|
+//! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
+//! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
+//! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
+//! | `serde` | [`Hash`] as 32 bytes |
+//! | `zeroize` | wiping of everything that may be secret |
+//! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
+//!
+//! # What is promised
+//!
+//! The same digests for all lengths, splits and instruction sets; comparison of digests in constant
+//! time; no panic but where the docs say so; hashing of memory cannot fail.
+//!
+//! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
+
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod hash;
+mod hasher;
+pub mod hazmat;
+pub mod kernel;
+#[cfg(feature = "mmap")]
+mod mmap;
+#[cfg(feature = "rayon")]
+mod parallel;
+mod spec;
+mod state;
+#[cfg(feature = "traits-preview")]
+pub mod traits;
+mod tree;
+mod xof;
+
+pub use hash::{Hash, Hex, HexError};
+pub use hasher::Hasher;
+#[cfg(feature = "rayon")]
+pub use parallel::hash_parallel;
+pub use spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, OUT_LEN};
+pub use state::{State, StateError};
+pub use xof::OutputReader;
+
+use kernel::detected;
+use tree::{Mode, Serial};
+
+/// The digest of `input`, on the calling thread.
+///
+/// ```
+/// let hash = treewide::hash(b"abc");
+/// assert_eq!(
+///     hash.to_hex().as_str(),
+///     "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",
+/// );
+/// ```
+#[inline]
+pub fn hash(input: &[u8]) -> Hash {
+    Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN))
+}
+
+/// The keyed digest of `input`: a message authentication code or a pseudorandom function.
+///
+/// The key must have the full strength of 32 random bytes; for passwords use a password hash. To
+/// compare codes, compare [`Hash`]es: that takes constant time.
+#[inline]
+pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
+    Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::keyed(key)))
+}
+
+/// A key of 32 bytes derived from `key_material` for the purpose that `context` names.
+///
+/// The context should be hard-coded, globally unique and specific to the application, such as
+/// `"example.com 2026-11-21 session tokens v1"`, and must not contain input or anything variable:
+/// it separates the uses of the same material. The material may be of any length but not of low
+/// entropy, as passwords are.
+///
+/// ```
+/// let key = treewide::derive_key("example.com 2026-11-21 session tokens v1", b"key material");
+/// ```
+#[inline]
+pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
+    tree::hash::<Serial>(detected(), key_material, &Mode::derive_key(context))
+}

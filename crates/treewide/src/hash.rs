@@ -1,0 +1,286 @@
+//! The digest type.
+
+use core::array::TryFromSliceError;
+use core::borrow::Borrow;
+use core::fmt;
+use core::ops::Deref;
+use core::str::FromStr;
+
+use crate::OUT_LEN;
+
+/// A digest of the default length, 32 bytes.
+///
+/// `==` takes the same time whatever the bytes are, also against arrays and slices, so that a
+/// digest may be compared with one that an attacker chose. There is no `Deref` to bytes, as that
+/// would make it easy to compare in variable time; [`as_bytes`](Self::as_bytes) says what it does.
+///
+/// Hexadecimal digits are lower case on output; both cases are read.
+///
+/// ```
+/// let hash = treewide::hash(b"treewide");
+/// let hex = hash.to_hex();
+/// assert_eq!(hash, treewide::Hash::from_hex(&*hex)?);
+/// # Ok::<(), treewide::HexError>(())
+/// ```
+#[derive(Clone, Copy, Hash, Eq)]
+#[allow(clippy::derived_hash_with_manual_eq, reason = "equality differs in its timing only")]
+pub struct Hash([u8; OUT_LEN]);
+
+impl Hash {
+    /// The bytes of the digest. Comparing them takes variable time.
+    #[inline]
+    pub const fn as_bytes(&self) -> &[u8; OUT_LEN] {
+        &self.0
+    }
+
+    /// A digest of these bytes.
+    pub const fn from_bytes(bytes: [u8; OUT_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes of the digest as a slice. Comparing them takes variable time.
+    #[inline]
+    pub const fn as_slice(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+
+    /// A digest of these bytes.
+    ///
+    /// # Errors
+    /// If there are not 32 of them.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, TryFromSliceError> {
+        bytes.try_into().map(Self)
+    }
+
+    /// The digest as 64 lower-case hexadecimal digits. The result is no heap allocation and derefs
+    /// to `str`.
+    pub fn to_hex(&self) -> Hex {
+        let mut digits = [0; 2 * OUT_LEN];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+        }
+        Hex(digits)
+    }
+
+    /// The digest that 64 hexadecimal digits of either case stand for.
+    ///
+    /// # Errors
+    /// If there are not 64 bytes, or one of them is no hexadecimal digit.
+    pub fn from_hex(hex: impl AsRef<[u8]>) -> Result<Self, HexError> {
+        fn digit(byte: u8) -> Result<u8, HexError> {
+            match byte {
+                b'0'..=b'9' => Ok(byte - b'0'),
+                b'a'..=b'f' => Ok(byte - b'a' + 10),
+                b'A'..=b'F' => Ok(byte - b'A' + 10),
+                _ => Err(HexError(HexProblem::Byte(byte))),
+            }
+        }
+        let hex = hex.as_ref();
+        if hex.len() != 2 * OUT_LEN {
+            return Err(HexError(HexProblem::Len(hex.len())));
+        }
+        let mut bytes = [0; OUT_LEN];
+        for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl From<[u8; OUT_LEN]> for Hash {
+    #[inline]
+    fn from(bytes: [u8; OUT_LEN]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Hash> for [u8; OUT_LEN] {
+    #[inline]
+    fn from(hash: Hash) -> Self {
+        hash.0
+    }
+}
+
+impl FromStr for Hash {
+    type Err = HexError;
+
+    fn from_str(hex: &str) -> Result<Self, HexError> {
+        Self::from_hex(hex)
+    }
+}
+
+/// Whether the slices are equal, in a time that depends on their lengths only.
+///
+/// The volatile-like barrier keeps the compiler from turning the fold into an early exit.
+fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut difference = 0;
+    for (a, b) in a.iter().zip(b) {
+        difference |= core::hint::black_box(a ^ b);
+    }
+    core::hint::black_box(difference) == 0
+}
+
+/// In constant time.
+impl PartialEq for Hash {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        constant_time_eq(&self.0, &other.0)
+    }
+}
+
+/// In constant time.
+impl PartialEq<[u8; OUT_LEN]> for Hash {
+    #[inline]
+    fn eq(&self, other: &[u8; OUT_LEN]) -> bool {
+        constant_time_eq(&self.0, other)
+    }
+}
+
+/// In constant time if the slice has 32 bytes; no other is equal.
+impl PartialEq<[u8]> for Hash {
+    #[inline]
+    fn eq(&self, other: &[u8]) -> bool {
+        constant_time_eq(&self.0, other)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hash").field(&self.to_hex().as_str()).finish()
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Hash {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// As a sequence of 32 bytes, the form that the `blake3` crate writes; byte strings are read too.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Hash;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{OUT_LEN} bytes")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Hash, E> {
+                Hash::from_slice(bytes).map_err(|_| E::invalid_length(bytes.len(), &self))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Hash, A::Error> {
+                let mut bytes = [0; OUT_LEN];
+                for (i, byte) in bytes.iter_mut().enumerate() {
+                    *byte = seq
+                        .next_element()?
+                        .ok_or_else(|| serde::de::Error::invalid_length(i, &self))?;
+                }
+                Ok(Hash(bytes))
+            }
+        }
+
+        deserializer.deserialize_tuple(OUT_LEN, Visitor)
+    }
+}
+
+/// The 64 hexadecimal digits of a [`Hash`]; derefs to `str`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex([u8; 2 * OUT_LEN]);
+
+impl Hex {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.0).expect("hexadecimal digits are ASCII")
+    }
+}
+
+impl Deref for Hex {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Hex {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl Borrow<str> for Hex {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Hex {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<Hex> for str {
+    fn eq(&self, other: &Hex) -> bool {
+        self == other.as_str()
+    }
+}
+
+impl fmt::Display for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl fmt::Debug for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// Why [`Hash::from_hex`] refused its input; the text names the length or the byte.
+#[derive(Clone, Debug)]
+pub struct HexError(HexProblem);
+
+#[derive(Clone, Debug)]
+enum HexProblem {
+    Byte(u8),
+    Len(usize),
+}
+
+impl fmt::Display for HexError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            HexProblem::Byte(byte) if byte.is_ascii() => {
+                write!(f, "invalid hex character: {:?}", char::from(byte))
+            }
+            HexProblem::Byte(byte) => write!(f, "invalid hex character: 0x{byte:x}"),
+            HexProblem::Len(len) => write!(f, "expected 64 hex bytes, received {len}"),
+        }
+    }
+}
+
+impl core::error::Error for HexError {}

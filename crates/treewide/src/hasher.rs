@@ -1,0 +1,427 @@
+//! The incremental state: input that arrives in pieces.
+//!
+//! Whole chunks are hashed as many side by side as a piece of input brings, wherever the piece
+//! begins. What is kept between pieces is the binary counter of the tree: one chaining value for
+//! each bit that is set in the number of whole chunks so far, the highest level first.
+//!
+//! ```text
+//! 13 chunks = 0b1101:   [0..8] [8..12] [12]   and the bytes of the chunk that is not full
+//! ```
+//!
+//! Subtrees are merged as soon as both halves are there, but for the one merge that might turn out
+//! to be the root: when the chunks are a power of two, its two halves stay apart until more input
+//! comes. A lone first chunk stays in its buffered form for the same reason.
+
+use core::fmt;
+
+use crate::Hash;
+use crate::kernel::{Kernel, detected};
+use crate::spec::flags::{
+    CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
+};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, MAX_HEIGHT, words};
+use crate::tree::{self, Join, LEAF, Mode, Node, Serial, WIDE};
+use crate::xof::OutputReader;
+
+impl Mode {
+    pub(crate) const PLAIN: Self = Self { key: IV, flags: 0 };
+
+    pub(crate) fn keyed(key: &[u8; KEY_LEN]) -> Self {
+        Self { key: words(key), flags: KEYED_HASH }
+    }
+
+    pub(crate) fn derive_key(context: &str) -> Self {
+        Self::context_key(&context_key(context))
+    }
+
+    pub(crate) fn context_key(key: &[u8; KEY_LEN]) -> Self {
+        Self { key: words(key), flags: DERIVE_KEY_MATERIAL }
+    }
+}
+
+/// The key that a context string stands for: the first of the two hashes of the derive-key mode.
+pub(crate) fn context_key(context: &str) -> [u8; KEY_LEN] {
+    let mode = Mode { key: IV, flags: DERIVE_KEY_CONTEXT };
+    tree::hash::<Serial>(detected(), context.as_bytes(), &mode)
+}
+
+/// The chunk that is being filled.
+#[derive(Clone)]
+pub(crate) struct PartialChunk {
+    pub(crate) cv: [u32; 8],
+    /// The last block, which waits until more input or the end of it is there; zeros follow it.
+    pub(crate) block: [u8; BLOCK_LEN],
+    pub(crate) block_len: u8,
+    /// Blocks that are compressed into `cv`.
+    pub(crate) blocks: u8,
+}
+
+impl PartialChunk {
+    fn new(mode: &Mode) -> Self {
+        Self { cv: mode.key, block: [0; BLOCK_LEN], block_len: 0, blocks: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.blocks) * BLOCK_LEN + usize::from(self.block_len)
+    }
+
+    fn start_flag(&self) -> u8 {
+        if self.blocks == 0 { CHUNK_START } else { 0 }
+    }
+
+    /// Takes in as much of `input` as the chunk has room for; returns the rest.
+    fn fill<'a>(
+        &mut self,
+        kernel: &Kernel,
+        input: &'a [u8],
+        counter: u64,
+        mode: &Mode,
+    ) -> &'a [u8] {
+        let (mut input, rest) = input.split_at(input.len().min(CHUNK_LEN - self.len()));
+        if self.block_len > 0 {
+            let at = usize::from(self.block_len);
+            let take = input.len().min(BLOCK_LEN - at);
+            self.block[at..at + take].copy_from_slice(&input[..take]);
+            self.block_len += take as u8;
+            input = &input[take..];
+            if input.is_empty() {
+                return rest;
+            }
+            let flags = mode.flags | self.start_flag();
+            kernel.compress_blocks(&mut self.cv, &self.block, counter, flags);
+            self.blocks += 1;
+        }
+        // The last block stays behind, full or not: the flags of a chunk's end may fall to it.
+        while input.len() > BLOCK_LEN {
+            let start = self.start_flag();
+            let whole = if start > 0 { 1 } else { (input.len() - 1) / BLOCK_LEN };
+            let (blocks, more) = input.split_at(whole * BLOCK_LEN);
+            kernel.compress_blocks(&mut self.cv, blocks, counter, mode.flags | start);
+            self.blocks += whole as u8;
+            input = more;
+        }
+        self.block = [0; BLOCK_LEN];
+        self.block[..input.len()].copy_from_slice(input);
+        self.block_len = input.len() as u8;
+        rest
+    }
+
+    fn node(&self, counter: u64, mode: &Mode) -> Node {
+        Node {
+            cv: self.cv,
+            block: self.block,
+            block_len: self.block_len,
+            counter,
+            flags: mode.flags | self.start_flag() | CHUNK_END,
+        }
+    }
+}
+
+/// Input that arrives in pieces, in any of the three modes.
+///
+/// ```
+/// let mut hasher = treewide::Hasher::new();
+/// hasher.update(b"foo").update(b"bar");
+/// assert_eq!(hasher.finalize(), treewide::hash(b"foobar"));
+/// ```
+///
+/// Finalising does not consume or change it: more input may follow. A clone goes its own way from
+/// the same point. For input that is all there, [`hash`](crate::hash()) is faster, above all from
+/// one to a few chunks.
+#[derive(Clone)]
+pub struct Hasher {
+    pub(crate) mode: Mode,
+    pub(crate) chunk: PartialChunk,
+    /// The number of the first chunk, if this is a subtree (`hazmat`).
+    pub(crate) first_chunk: u64,
+    /// Whole chunks that are in the stack.
+    pub(crate) chunks: u64,
+    /// A chaining value for each bit of `chunks` from the highest on; but two, the halves, if
+    /// `chunks` is a power of two.
+    pub(crate) stack: [ChainingValue; MAX_HEIGHT + 1],
+    pub(crate) height: u8,
+}
+
+/// Whether the halves of a tree of that many whole chunks wait for their merge.
+pub(crate) fn halves_apart(chunks: u64) -> bool {
+    chunks > 1 && chunks.is_power_of_two()
+}
+
+impl Hasher {
+    pub(crate) fn with_mode(mode: Mode) -> Self {
+        Self {
+            mode,
+            chunk: PartialChunk::new(&mode),
+            first_chunk: 0,
+            chunks: 0,
+            stack: [[0; 32]; MAX_HEIGHT + 1],
+            height: 0,
+        }
+    }
+
+    /// For the plain mode, [`hash`](crate::hash()).
+    pub fn new() -> Self {
+        Self::with_mode(Mode::PLAIN)
+    }
+
+    /// For the keyed mode, [`keyed_hash`](crate::keyed_hash()).
+    pub fn new_keyed(key: &[u8; KEY_LEN]) -> Self {
+        Self::with_mode(Mode::keyed(key))
+    }
+
+    /// For the derive-key mode, [`derive_key`](crate::derive_key()); what it says of contexts
+    /// holds here.
+    pub fn new_derive_key(context: &str) -> Self {
+        Self::with_mode(Mode::derive_key(context))
+    }
+
+    /// Back to the state after construction: the mode and its key stay, the input is forgotten, and
+    /// so is an input offset.
+    pub fn reset(&mut self) -> &mut Self {
+        self.chunk = PartialChunk::new(&self.mode);
+        self.first_chunk = 0;
+        self.chunks = 0;
+        self.height = 0;
+        self
+    }
+
+    /// Appends `input`, on the calling thread.
+    ///
+    /// # Panics
+    /// If an input offset is set (`hazmat`) and the subtree there may not be that long.
+    pub fn update(&mut self, input: &[u8]) -> &mut Self {
+        self.append::<Serial>(input)
+    }
+
+    pub(crate) fn append<J: Join>(&mut self, mut input: &[u8]) -> &mut Self {
+        let kernel = detected();
+        if let Some(max) = crate::hazmat::max_subtree_len(self.first_chunk * CHUNK_LEN as u64) {
+            let offset = self.first_chunk * CHUNK_LEN as u64;
+            assert!(
+                input.len() as u64 <= max - self.count(),
+                "the subtree starting at {offset} contains at most {max} bytes",
+            );
+        }
+        // A chunk that is begun comes first. Full, it is part of the tree as soon as more comes.
+        if self.chunk.len() > 0 {
+            input = self.chunk.fill(kernel, input, self.counter(), &self.mode);
+            if input.is_empty() {
+                return self;
+            }
+            let cv = self.chunk.node(self.counter(), &self.mode).chaining_value(kernel);
+            self.chunk = PartialChunk::new(&self.mode);
+            self.insert(kernel, &mut [[0; 32], cv], 1, 0);
+        }
+        while input.len() >= CHUNK_LEN {
+            let whole = input.len() / CHUNK_LEN;
+            if self.chunks == 0 && input.len() == CHUNK_LEN {
+                // It may be the root.
+                break;
+            }
+            // A subtree must begin where one of its size may: at a multiple of it.
+            let most = 1_usize << whole.ilog2();
+            let size = match self.chunks.trailing_zeros() {
+                zeros if zeros < most.ilog2() => 1_usize << zeros,
+                _ => most,
+            };
+            if size >= LEAF {
+                let (head, rest) = input.split_at(size * CHUNK_LEN);
+                let mut nodes = [[0; 32]; 1 + WIDE];
+                let out = &mut nodes[1..];
+                let count = tree::subtree::<J>(kernel, head, self.counter(), &self.mode, out);
+                self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
+                input = rest;
+            } else {
+                // Up to the next place where a larger subtree may begin, at whatever place we are.
+                let room = LEAF - (self.chunks % LEAF as u64) as usize;
+                let (head, rest) = input.split_at(whole.min(room) * CHUNK_LEN);
+                let mut nodes = [[0; 32]; 1 + LEAF];
+                let (key, flags) = (&self.mode.key, self.mode.flags);
+                let count = kernel.chunks(head, key, self.counter(), flags, &mut nodes[1..]);
+                self.insert(kernel, &mut nodes, count, 0);
+                input = rest;
+            }
+        }
+        self.chunk.fill(kernel, input, self.counter(), &self.mode);
+        self
+    }
+
+    /// The number, in the whole tree, of the chunk that is being filled.
+    fn counter(&self) -> u64 {
+        self.first_chunk + self.chunks
+    }
+
+    /// Adds `count` neighbouring nodes of `level` (each `2^level` chunks) to the tree. They are in
+    /// `nodes[1..]`; `nodes[0]` is room for the left sibling of the first one.
+    fn insert(&mut self, kernel: &Kernel, nodes: &mut [ChainingValue], count: usize, level: u32) {
+        if halves_apart(self.chunks) {
+            // More follows, so this is not the root.
+            let top = usize::from(self.height) - 1;
+            let (key, flags) = (&self.mode.key, self.mode.flags);
+            kernel.parents(&mut self.stack, top - 1, 1, top - 1, key, flags);
+            self.height -= 1;
+        }
+        let total = self.chunks + ((count as u64) << level);
+        self.carry(kernel, nodes, count, level, total);
+        self.chunks = total;
+    }
+
+    /// One level of the binary addition that `insert` is; the level above goes on the stack first.
+    fn carry(
+        &mut self,
+        kernel: &Kernel,
+        nodes: &mut [ChainingValue],
+        mut count: usize,
+        level: u32,
+        total: u64,
+    ) {
+        if count == 0 {
+            return;
+        }
+        let mut from = 1;
+        if self.chunks >> level & 1 == 1 {
+            self.height -= 1;
+            nodes[0] = self.stack[usize::from(self.height)];
+            from = 0;
+            count += 1;
+        }
+        if total == 2 << level {
+            // The two halves of what may be the whole input.
+            debug_assert_eq!((count, self.height), (2, 0));
+            self.push(nodes[from]);
+            self.push(nodes[from + 1]);
+            return;
+        }
+        let odd = (count % 2 == 1).then(|| nodes[from + count - 1]);
+        let pairs = count / 2;
+        let (key, flags) = (self.mode.key, self.mode.flags);
+        kernel.parents(nodes, from, pairs, 1, &key, flags);
+        self.carry(kernel, nodes, pairs, level + 1, total);
+        if let Some(node) = odd {
+            self.push(node);
+        }
+    }
+
+    fn push(&mut self, node: ChainingValue) {
+        self.stack[usize::from(self.height)] = node;
+        self.height += 1;
+    }
+
+    /// The node on top of everything so far.
+    pub(crate) fn node(&self) -> Node {
+        let kernel = detected();
+        let mut stack = &self.stack[..usize::from(self.height)];
+        let whole;
+        let mut node = if self.chunk.len() > 0 || self.chunks == 0 {
+            if halves_apart(self.chunks) {
+                whole = [Node::parent(&stack[0], &stack[1], &self.mode).chaining_value(kernel)];
+                stack = &whole;
+            }
+            self.chunk.node(self.counter(), &self.mode)
+        } else {
+            let [below @ .., left, right] = stack else { unreachable!("two chunks or more") };
+            stack = below;
+            Node::parent(left, right, &self.mode)
+        };
+        for left in stack.iter().rev() {
+            node = Node::parent(left, &node.chaining_value(kernel), &self.mode);
+        }
+        node
+    }
+
+    /// The node on top of everything so far, if that is the whole input.
+    fn root(&self) -> Node {
+        assert_eq!(self.first_chunk, 0, "set_input_offset must be used with finalize_non_root");
+        self.node()
+    }
+
+    /// The digest of everything so far.
+    ///
+    /// # Panics
+    /// If an input offset is set (`hazmat`): a subtree is not the root.
+    pub fn finalize(&self) -> Hash {
+        Hash::from_bytes(self.root().root_hash(detected()))
+    }
+
+    /// Output of any length for everything so far; its first 32 bytes are
+    /// [`finalize`](Self::finalize).
+    ///
+    /// # Panics
+    /// If an input offset is set (`hazmat`): a subtree is not the root.
+    pub fn finalize_xof(&self) -> OutputReader {
+        OutputReader::new(self.root())
+    }
+
+    /// Bytes appended so far.
+    pub fn count(&self) -> u64 {
+        self.chunks * CHUNK_LEN as u64 + self.chunk.len() as u64
+    }
+}
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows the mode, as flags, and no key, input or state.
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher").field("flags", &self.mode.flags).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "std")]
+mod io {
+    use super::Hasher;
+    use std::io::{self, ErrorKind, Read, Write};
+
+    /// Bytes asked for at a time: what two 32-lane passes take.
+    const BUFFER: usize = 64 * 1024;
+
+    impl Hasher {
+        /// Appends everything that `reader` has, on the calling thread.
+        ///
+        /// # Errors
+        /// The first error of the reader but for interruptions; what was read before it is appended.
+        pub fn update_reader(&mut self, mut reader: impl Read) -> io::Result<&mut Self> {
+            let mut buffer = vec![0; BUFFER];
+            loop {
+                match reader.read(&mut buffer) {
+                    Ok(0) => return Ok(self),
+                    Ok(n) => self.update(&buffer[..n]),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(error),
+                };
+            }
+        }
+    }
+
+    /// Cannot fail.
+    impl Write for Hasher {
+        fn write(&mut self, input: &[u8]) -> io::Result<usize> {
+            self.update(input);
+            Ok(input.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Hasher {
+    fn zeroize(&mut self) {
+        self.mode.key.zeroize();
+        self.mode.flags.zeroize();
+        self.chunk.cv.zeroize();
+        self.chunk.block.zeroize();
+        self.chunk.block_len.zeroize();
+        self.chunk.blocks.zeroize();
+        self.first_chunk.zeroize();
+        self.chunks.zeroize();
+        self.stack.zeroize();
+        self.height.zeroize();
+    }
+}

@@ -1,0 +1,164 @@
+//! Low-level pieces of the tree, for programs that hash parts of an input in different places and
+//! merge them. *Hazardous material*: used wrongly, the digests are not those of any input, and two
+//! inputs may share one.
+//!
+//! Each part is a subtree: it begins at a multiple of [`CHUNK_LEN`], and unless it is on the right
+//! edge of the tree it has exactly [`max_subtree_len`] bytes or a smaller power of two of chunks.
+//! Its chaining value comes from [`HasherExt::finalize_non_root`]; neighbours are merged bottom-up,
+//! the last two by [`merge_subtrees_root`].
+//!
+//! ```
+//! use treewide::hazmat::{HasherExt, Mode, merge_subtrees_root};
+//! use treewide::{CHUNK_LEN, Hasher};
+//!
+//! let input = [7; 3 * CHUNK_LEN];
+//! let (left, right) = input.split_at(2 * CHUNK_LEN);
+//! let left_cv = Hasher::new().update(left).finalize_non_root();
+//! let right_cv = Hasher::new()
+//!     .set_input_offset(left.len() as u64)
+//!     .update(right)
+//!     .finalize_non_root();
+//! assert_eq!(merge_subtrees_root(&left_cv, &right_cv, Mode::Hash), treewide::hash(&input));
+//! ```
+//!
+//! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and
+//! their digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper
+//! has the shape of the tree, section 2.5 the reason for the root flag.
+
+use crate::kernel::detected;
+use crate::spec::{CHUNK_LEN, KEY_LEN, OUT_LEN};
+use crate::tree::{self, Node};
+use crate::{Hash, Hasher, OutputReader};
+
+/// The hash of a subtree that is not the root.
+pub type ChainingValue = [u8; OUT_LEN];
+
+/// What [`hash_derive_key_context`] returns, and nothing else.
+pub type ContextKey = [u8; KEY_LEN];
+
+/// What a subtree of an input needs of a [`Hasher`].
+pub trait HasherExt {
+    /// [`Hasher::new_derive_key`] with the context already hashed, which saves hashing it each time.
+    ///
+    /// Only [`hash_derive_key_context`] makes such keys; any other bytes break the security of the
+    /// mode.
+    fn new_from_context_key(context_key: &ContextKey) -> Self;
+
+    /// Says that the input to come is the subtree that starts at byte `offset` of the whole.
+    ///
+    /// Only [`finalize_non_root`](Self::finalize_non_root) makes sense then. [`Hasher::update`]
+    /// panics beyond [`max_subtree_len`].
+    ///
+    /// # Panics
+    /// If there was input already, or `offset` is no multiple of [`CHUNK_LEN`].
+    fn set_input_offset(&mut self, offset: u64) -> &mut Self;
+
+    /// The chaining value of the subtree.
+    ///
+    /// # Panics
+    /// If there was no input: no subtree is empty.
+    fn finalize_non_root(&self) -> ChainingValue;
+}
+
+impl HasherExt for Hasher {
+    fn new_from_context_key(context_key: &ContextKey) -> Self {
+        Self::with_mode(tree::Mode::context_key(context_key))
+    }
+
+    fn set_input_offset(&mut self, offset: u64) -> &mut Self {
+        assert_eq!(self.count(), 0, "hasher has already accepted input");
+        assert_eq!(
+            offset % CHUNK_LEN as u64,
+            0,
+            "offset ({offset}) must be a chunk boundary (divisible by {CHUNK_LEN})",
+        );
+        self.first_chunk = offset / CHUNK_LEN as u64;
+        self
+    }
+
+    fn finalize_non_root(&self) -> ChainingValue {
+        assert_ne!(self.count(), 0, "empty subtrees are never valid");
+        self.node().chaining_value(detected())
+    }
+}
+
+/// The most bytes that a subtree starting at byte `input_offset` may have; `None` at the start of
+/// the input, where there is no limit.
+///
+/// It is the largest power of two that divides the offset: a longer subtree would hold chunks to
+/// the left of its start.
+///
+/// # Panics
+/// If `input_offset` is no multiple of [`CHUNK_LEN`].
+#[inline(always)]
+pub fn max_subtree_len(input_offset: u64) -> Option<u64> {
+    if input_offset == 0 {
+        return None;
+    }
+    assert_eq!(input_offset % CHUNK_LEN as u64, 0, "offset must be a chunk boundary");
+    Some(1 << input_offset.trailing_zeros())
+}
+
+/// The bytes of the left subtree of an input or subtree of `input_len` bytes, which must be more
+/// than one chunk: the largest power of two of chunks that leaves some for the right subtree.
+#[inline(always)]
+pub fn left_subtree_len(input_len: u64) -> u64 {
+    debug_assert!(input_len > CHUNK_LEN as u64);
+    tree::left_len(input_len)
+}
+
+/// The mode of the nodes to merge; the same as that of the subtrees' hashers.
+#[derive(Copy, Clone, Debug)]
+pub enum Mode<'a> {
+    /// The plain mode, [`Hasher::new`].
+    Hash,
+
+    /// The keyed mode, [`Hasher::new_keyed`].
+    KeyedHash(&'a [u8; KEY_LEN]),
+
+    /// The derive-key mode, [`Hasher::new_derive_key`] or [`HasherExt::new_from_context_key`], by
+    /// the key that [`hash_derive_key_context`] made of the context.
+    DeriveKeyMaterial(&'a ContextKey),
+}
+
+fn parent(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Node {
+    let mode = match mode {
+        Mode::Hash => tree::Mode::PLAIN,
+        Mode::KeyedHash(key) => tree::Mode::keyed(key),
+        Mode::DeriveKeyMaterial(key) => tree::Mode::context_key(key),
+    };
+    Node::parent(left, right, &mode)
+}
+
+/// The chaining value of a parent that is not the root.
+pub fn merge_subtrees_non_root(
+    left_child: &ChainingValue,
+    right_child: &ChainingValue,
+    mode: Mode<'_>,
+) -> ChainingValue {
+    parent(left_child, right_child, mode).chaining_value(detected())
+}
+
+/// The digest of the whole input, from the two subtrees below the root.
+pub fn merge_subtrees_root(
+    left_child: &ChainingValue,
+    right_child: &ChainingValue,
+    mode: Mode<'_>,
+) -> Hash {
+    Hash::from_bytes(parent(left_child, right_child, mode).root_hash(detected()))
+}
+
+/// Like [`merge_subtrees_root`], for output of any length.
+pub fn merge_subtrees_root_xof(
+    left_child: &ChainingValue,
+    right_child: &ChainingValue,
+    mode: Mode<'_>,
+) -> OutputReader {
+    OutputReader::new(parent(left_child, right_child, mode))
+}
+
+/// Hashes the context string of the derive-key mode, for [`HasherExt::new_from_context_key`] and
+/// [`Mode::DeriveKeyMaterial`]. What [`derive_key`](crate::derive_key()) says of contexts holds.
+pub fn hash_derive_key_context(context: &str) -> ContextKey {
+    crate::hasher::context_key(context)
+}

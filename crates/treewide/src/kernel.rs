@@ -1,0 +1,392 @@
+//! The kernel contract, the kernels of this build, and the choice among them.
+//!
+//! A [`Kernel`] compresses many independent nodes of the tree side by side; everything else in
+//! this crate is a way of feeding it. Which one runs is decided once, at the first use, from what
+//! the CPU and the operating system offer. The variable `TREEWIDE_KERNEL` (feature `std`) or
+//! [`force`] overrides the choice. Digests never depend on it.
+//!
+//! ```
+//! println!("{}", treewide::kernel::detected().name());
+//! for kernel in treewide::kernel::all() {
+//!     println!("{} {} lanes, supported: {}", kernel.name(), kernel.degree(), kernel.is_supported());
+//! }
+//! ```
+
+use core::fmt;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
+
+mod array;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod cpu;
+mod lanes;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod rounds32;
+#[cfg(target_arch = "x86_64")]
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sse41;
+
+/// Every kernel of this build, best first; the first that the CPU runs is the one detected.
+static ALL: &[&Kernel] = &[
+    #[cfg(target_arch = "x86_64")]
+    &avx512::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &avx2::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &sse41::KERNEL,
+    #[cfg(not(target_arch = "x86_64"))]
+    &array::KERNEL,
+    &portable::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &array::KERNEL,
+];
+
+/// One implementation of BLAKE3's compression, one lane and many lanes wide.
+///
+/// The entries are private: a kernel may only run where [`is_supported`](Self::is_supported), and
+/// the safe functions of this crate see to that.
+pub struct Kernel {
+    name: &'static str,
+    degree: usize,
+    supported: fn(&cpu::Cpu) -> bool,
+    /// `count` consecutive blocks on one lane: `(cv, blocks, count, block_len, counter, flags)`.
+    compress: lanes::Compress,
+    /// The chunks of one input: `(input, len, key, counter, flags, out)`.
+    chunks: unsafe fn(*const u8, usize, &Words, u64, u8, *mut ChainingValue),
+    /// The parents of pairs of chaining values: `(children, pairs, key, flags, out)`, where `out`
+    /// may overlap `children` if it does not lie above it by more than one.
+    parents: unsafe fn(*const ChainingValue, usize, &Words, u8, *mut ChainingValue),
+    /// Unequal nodes.
+    lanes: unsafe fn(&[Lane<'_>], &Words, *mut ChainingValue),
+    /// Blocks of extended output: `(root, counter, out, count)`.
+    xof: unsafe fn(lanes::Root<'_>, u64, *mut [u8; BLOCK_LEN], usize),
+}
+
+/// A node for [`Kernel::lanes`]: a chunk, a parent's block, or any other run of blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane<'a> {
+    /// At most [`CHUNK_LEN`] bytes.
+    pub(crate) input: &'a [u8],
+    pub(crate) counter: u64,
+    /// Flags of every block, and those added to the first and to the last.
+    pub(crate) each: u8,
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+}
+
+impl Kernel {
+    /// The name by which [`force`] and `TREEWIDE_KERNEL` know it.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Nodes that its widest pass hashes side by side.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Whether this CPU, and its operating system, can run it.
+    pub fn is_supported(&self) -> bool {
+        (self.supported)(&cpu::Cpu::detect())
+    }
+
+    /// Compresses a run of whole blocks with the same flags into `cv`, on one lane.
+    #[inline(always)]
+    pub(crate) fn compress_blocks(&self, cv: &mut Words, blocks: &[u8], counter: u64, flags: u8) {
+        debug_assert_eq!(blocks.len() % BLOCK_LEN, 0);
+        let count = blocks.len() / BLOCK_LEN;
+        // SAFETY: `count` blocks are readable; the CPU runs every kernel that is handed out.
+        unsafe { (self.compress)(cv, blocks.as_ptr(), count, BLOCK_LEN as u32, counter, flags) }
+    }
+
+    /// Compresses one block, of which `len` bytes are input and the rest zeros, on one lane.
+    #[inline(always)]
+    pub(crate) fn compress(
+        &self,
+        cv: &mut Words,
+        block: &[u8; BLOCK_LEN],
+        len: u8,
+        counter: u64,
+        flags: u8,
+    ) {
+        // SAFETY: a block is readable; the CPU runs every kernel that is handed out.
+        unsafe { (self.compress)(cv, block.as_ptr(), 1, u32::from(len), counter, flags) }
+    }
+
+    /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how
+    /// many there are. The empty input has no chunk here.
+    ///
+    /// # Panics
+    /// If `out` has no room for them.
+    pub(crate) fn chunks(
+        &self,
+        input: &[u8],
+        key: &Words,
+        counter: u64,
+        flags: u8,
+        out: &mut [ChainingValue],
+    ) -> usize {
+        let count = input.len().div_ceil(CHUNK_LEN);
+        assert!(count <= out.len(), "room for every chaining value");
+        // SAFETY: just checked; the CPU runs every kernel that is handed out.
+        unsafe { (self.chunks)(input.as_ptr(), input.len(), key, counter, flags, out.as_mut_ptr()) }
+        count
+    }
+
+    /// Replaces `pairs` pairs of chaining values, from `cvs[from]` on, by their parents, which go
+    /// to `cvs[to]` on. `to` is at most one more than `from`.
+    ///
+    /// # Panics
+    /// If a pair or a parent lies outside `cvs`, or `to` is too large.
+    pub(crate) fn parents(
+        &self,
+        cvs: &mut [ChainingValue],
+        from: usize,
+        pairs: usize,
+        to: usize,
+        key: &Words,
+        flags: u8,
+    ) {
+        assert!(from + 2 * pairs <= cvs.len() && to + pairs <= cvs.len() && to <= from + 1);
+        let cvs = cvs.as_mut_ptr();
+        // SAFETY: within `cvs`; a pass reads its children before it writes their parents, and what
+        // it writes ends at or before the children of the next pass.
+        unsafe { (self.parents)(cvs.add(from), pairs, key, flags, cvs.add(to)) }
+    }
+
+    /// Hashes unequal nodes.
+    ///
+    /// # Panics
+    /// If `out` has no room for them, or a node is longer than a chunk.
+    #[allow(dead_code, reason = "the batch module is its caller")]
+    pub(crate) fn lanes(&self, lanes: &[Lane<'_>], key: &Words, out: &mut [ChainingValue]) {
+        assert!(lanes.len() <= out.len(), "room for every chaining value");
+        assert!(lanes.iter().all(|lane| lane.input.len() <= CHUNK_LEN), "a lane takes one chunk");
+        // SAFETY: just checked; the CPU runs every kernel that is handed out.
+        unsafe { (self.lanes)(lanes, key, out.as_mut_ptr()) }
+    }
+
+    /// Blocks of extended output from block `counter` on, from the root's last compression.
+    pub(crate) fn xof(
+        &self,
+        cv: &Words,
+        block: &[u8; BLOCK_LEN],
+        block_len: u8,
+        flags: u8,
+        counter: u64,
+        out: &mut [[u8; BLOCK_LEN]],
+    ) {
+        let root = lanes::Root { cv, block, block_len: u32::from(block_len), flags };
+        // SAFETY: room for all of `out`; the CPU runs every kernel that is handed out.
+        unsafe { (self.xof)(root, counter, out.as_mut_ptr(), out.len()) }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name).field("degree", &self.degree).finish()
+    }
+}
+
+/// Defines the entries of a kernel and its `KERNEL`: name, degree, what the CPU must have, the
+/// one-lane compression, and the vector types by width in increasing order.
+macro_rules! entry_points {
+    ($name:literal, $degree:literal, $supported:expr, $compress:path,
+     { $($vector:ty: $lanes:literal),+ } $(, enable = $features:literal)?) => {
+        pub(super) static KERNEL: super::Kernel = super::Kernel {
+            name: $name,
+            degree: $degree,
+            supported: $supported,
+            compress: $compress,
+            chunks,
+            parents,
+            lanes,
+            xof: blocks_of_output,
+        };
+
+        /// Hashes every node of `source`.
+        ///
+        /// # Safety
+        /// As for the entries of `Kernel`.
+        #[inline(always)]
+        unsafe fn run(
+            source: impl super::lanes::Source,
+            key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue,
+        ) {
+            let pass = |at, count, out| {
+                $(if count <= $lanes {
+                    // SAFETY: the caller upholds the contract.
+                    return unsafe {
+                        super::lanes::group::<$vector, $lanes>(&source, at, count, key, out)
+                    };
+                })+
+            };
+            // SAFETY: the caller upholds the contract.
+            unsafe { super::lanes::nodes(&source, key, out, $compress, &[$($lanes),+], pass) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn chunks(
+            input: *const u8,
+            len: usize,
+            key: &crate::spec::Words,
+            counter: u64,
+            flags: u8,
+            out: *mut crate::spec::ChainingValue,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { run(super::lanes::Chunks { input, len, counter, flags }, key, out) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn parents(
+            children: *const crate::spec::ChainingValue,
+            count: usize,
+            key: &crate::spec::Words,
+            flags: u8,
+            out: *mut crate::spec::ChainingValue,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { run(super::lanes::Parents { children, count, flags }, key, out) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn lanes(
+            lanes: &[super::Lane<'_>],
+            key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { run(lanes, key, out) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn blocks_of_output(
+            root: super::lanes::Root<'_>,
+            counter: u64,
+            out: *mut [u8; crate::spec::BLOCK_LEN],
+            count: usize,
+        ) {
+            let pass = |counter, out, count| {
+                $(if count <= $lanes {
+                    // SAFETY: the caller upholds the contract.
+                    return unsafe {
+                        super::lanes::xof::<$vector, $lanes>(root, counter, out, count)
+                    };
+                })+
+            };
+            let mut done = 0;
+            while done < count {
+                let take = (count - done).min($degree);
+                let counter = counter.wrapping_add(done as u64);
+                // SAFETY: within `out`.
+                unsafe {
+                    if take == 1 {
+                        super::portable::xof_block(root, counter, out.add(done));
+                    } else {
+                        pass(counter, out.add(done), take);
+                    }
+                }
+                done += take;
+            }
+        }
+    };
+}
+use entry_points;
+
+/// Every kernel of this build, best first, whether this CPU runs it or not.
+pub fn all() -> &'static [&'static Kernel] {
+    ALL
+}
+
+/// The kernel in use, or null before the first use.
+static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The kernel that hashing uses: the forced one, else the best that this CPU runs.
+///
+/// # Panics
+/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks. The
+/// message lists those that are there.
+#[inline(always)]
+pub fn detected() -> &'static Kernel {
+    let current = CURRENT.load(Ordering::Relaxed);
+    // SAFETY: null, or a reference to a static that `set` stored; statics need no ordering.
+    match unsafe { current.as_ref() } {
+        Some(kernel) => kernel,
+        None => detect(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn detect() -> &'static Kernel {
+    #[cfg(feature = "std")]
+    if let Some(name) = std::env::var_os(VARIABLE)
+        && !name.is_empty()
+    {
+        return match find(&name.to_string_lossy()) {
+            Ok(kernel) => set(kernel),
+            Err(error) => panic!("{VARIABLE}: {error}"),
+        };
+    }
+    set(best())
+}
+
+/// The environment variable that forces a kernel.
+#[cfg(feature = "std")]
+const VARIABLE: &str = "TREEWIDE_KERNEL";
+
+fn best() -> &'static Kernel {
+    let cpu = cpu::Cpu::detect();
+    ALL.iter().find(|kernel| (kernel.supported)(&cpu)).expect("portable runs everywhere")
+}
+
+fn set(kernel: &'static Kernel) -> &'static Kernel {
+    CURRENT.store(core::ptr::from_ref(kernel).cast_mut(), Ordering::Relaxed);
+    kernel
+}
+
+fn find(name: &str) -> Result<&'static Kernel, ForceError> {
+    match ALL.iter().find(|kernel| kernel.name == name) {
+        None if name == "auto" => Ok(best()),
+        Some(kernel) if kernel.is_supported() => Ok(kernel),
+        Some(kernel) => Err(ForceError(Some(kernel))),
+        None => Err(ForceError(None)),
+    }
+}
+
+/// Makes all hashing of this process use the kernel of that name from now on; `"auto"` goes back to
+/// the best one. Objects that exist switch too: results never depend on the kernel.
+///
+/// # Errors
+/// If there is no such kernel in this build, or this CPU cannot run it; nothing changes then.
+pub fn force(name: &str) -> Result<&'static Kernel, ForceError> {
+    Ok(set(find(name)?))
+}
+
+/// Why a kernel could not be forced; its text lists the kernels that this CPU runs.
+#[derive(Clone, Copy, Debug)]
+pub struct ForceError(Option<&'static Kernel>);
+
+impl fmt::Display for ForceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(kernel) => write!(f, "this CPU cannot run the kernel '{}'", kernel.name)?,
+            None => write!(f, "there is no such kernel")?,
+        }
+        write!(f, "; use one of:")?;
+        for kernel in ALL.iter().filter(|kernel| kernel.is_supported()) {
+            write!(f, " {}", kernel.name)?;
+        }
+        write!(f, ", or auto")
+    }
+}
+
+impl core::error::Error for ForceError {}

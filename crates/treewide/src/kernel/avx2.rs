@@ -1,0 +1,138 @@
+//! Eight lanes in AVX2 registers.
+
+use core::arch::x86_64::*;
+
+use super::lanes::Vector;
+use super::scalar::compress;
+use crate::spec::{BLOCK_LEN, ChainingValue};
+
+#[derive(Clone, Copy)]
+struct X8(__m256i);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
+    // SAFETY: AVX2, as everything here.
+    unsafe {
+        let [a, b, c, d, e, f, g, h] = rows;
+        let quads = |a, b, c, d| {
+            let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+            let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+            [
+                _mm256_unpacklo_epi64(ab_low, cd_low),
+                _mm256_unpackhi_epi64(ab_low, cd_low),
+                _mm256_unpacklo_epi64(ab_high, cd_high),
+                _mm256_unpackhi_epi64(ab_high, cd_high),
+            ]
+        };
+        let (low, high) = (quads(a, b, c, d), quads(e, f, g, h));
+        [
+            _mm256_permute2x128_si256::<0x20>(low[0], high[0]),
+            _mm256_permute2x128_si256::<0x20>(low[1], high[1]),
+            _mm256_permute2x128_si256::<0x20>(low[2], high[2]),
+            _mm256_permute2x128_si256::<0x20>(low[3], high[3]),
+            _mm256_permute2x128_si256::<0x31>(low[0], high[0]),
+            _mm256_permute2x128_si256::<0x31>(low[1], high[1]),
+            _mm256_permute2x128_si256::<0x31>(low[2], high[2]),
+            _mm256_permute2x128_si256::<0x31>(low[3], high[3]),
+        ]
+    }
+}
+
+/// Stores rows of `WORDS` words, the first `count` of the eight lanes.
+#[inline(always)]
+unsafe fn store_rows<const WORDS: usize>(words: &[X8; WORDS], out: *mut u8, count: usize) {
+    for half in 0..WORDS / 8 {
+        // SAFETY: the caller has room for `count` rows.
+        unsafe {
+            let w = &words[8 * half..];
+            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0, w[4].0, w[5].0, w[6].0, w[7].0]);
+            for (lane, row) in rows.into_iter().enumerate().take(count) {
+                _mm256_storeu_si256(out.add(lane * 4 * WORDS + 32 * half).cast(), row);
+            }
+        }
+    }
+}
+
+// SAFETY: AVX2 and what it implies.
+unsafe impl Vector<8> for X8 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: AVX.
+        Self(unsafe { _mm256_set1_epi32(word as i32) })
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 8]) -> Self {
+        // SAFETY: 32 readable bytes.
+        Self(unsafe { _mm256_loadu_si256(words.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: AVX2.
+        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: AVX2.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: AVX2.
+        Self(unsafe { _mm256_and_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        // SAFETY: AVX2.
+        Self(unsafe {
+            match R {
+                16 => _mm256_shuffle_epi8(
+                    self.0,
+                    _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                        2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13,
+                    )),
+                ),
+                8 => _mm256_shuffle_epi8(
+                    self.0,
+                    _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                        1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12,
+                    )),
+                ),
+                12 => _mm256_or_si256(_mm256_srli_epi32(self.0, 12), _mm256_slli_epi32(self.0, 20)),
+                _ => _mm256_or_si256(_mm256_srli_epi32(self.0, 7), _mm256_slli_epi32(self.0, 25)),
+            }
+        })
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 8], offset: usize) -> [Self; 16] {
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe {
+            let mut message = [Self::splat(0); 16];
+            for half in 0..2 {
+                let rows =
+                    inputs.map(|input| _mm256_loadu_si256(input.add(offset + 32 * half).cast()));
+                for (word, row) in message[8 * half..].iter_mut().zip(transpose(rows)) {
+                    word.0 = row;
+                }
+            }
+            message
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(cv, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(words, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(address: *const u8) {
+        // SAFETY: a hint; the address need not exist.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+    }
+}
+
+super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { X8: 8 }, enable = "avx2");

@@ -1,0 +1,253 @@
+//! Sixteen lanes in AVX-512 registers, or 32 as two interleaved states.
+//!
+//! One 16-lane state keeps fewer than two vector operations a cycle in flight, as each waits for
+//! the one before it. Two states use exactly the 32 registers, with the message as memory operands
+//! and rotations in place, and fill the waiting of each other. The compiler would pull the two
+//! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
+
+use core::arch::x86_64::*;
+
+use super::lanes::Vector;
+use super::rounds32;
+use super::scalar::compress;
+use crate::spec::{BLOCK_LEN, ChainingValue};
+
+#[derive(Clone, Copy)]
+struct X16(__m512i);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
+    // SAFETY: AVX-512F, as everything here.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let (mut pairs, mut quads, mut out) = ([zero; 16], [zero; 16], [zero; 16]);
+        for i in 0..8 {
+            pairs[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
+            pairs[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
+        }
+        // quads[4 * i + w], 128-bit part p: words 4 * p + w of rows 4 * i to 4 * i + 3.
+        for i in 0..4 {
+            quads[4 * i] = _mm512_unpacklo_epi64(pairs[4 * i], pairs[4 * i + 2]);
+            quads[4 * i + 1] = _mm512_unpackhi_epi64(pairs[4 * i], pairs[4 * i + 2]);
+            quads[4 * i + 2] = _mm512_unpacklo_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
+            quads[4 * i + 3] = _mm512_unpackhi_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
+        }
+        // What is left is to transpose the 128-bit parts, four by four.
+        for w in 0..4 {
+            let even_low = _mm512_shuffle_i32x4::<0x88>(quads[w], quads[w + 4]);
+            let odd_low = _mm512_shuffle_i32x4::<0xdd>(quads[w], quads[w + 4]);
+            let even_high = _mm512_shuffle_i32x4::<0x88>(quads[w + 8], quads[w + 12]);
+            let odd_high = _mm512_shuffle_i32x4::<0xdd>(quads[w + 8], quads[w + 12]);
+            out[w] = _mm512_shuffle_i32x4::<0x88>(even_low, even_high);
+            out[w + 8] = _mm512_shuffle_i32x4::<0xdd>(even_low, even_high);
+            out[w + 4] = _mm512_shuffle_i32x4::<0x88>(odd_low, odd_high);
+            out[w + 12] = _mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high);
+        }
+        out
+    }
+}
+
+#[inline(always)]
+fn message(columns: [__m512i; 16]) -> [X16; 16] {
+    columns.map(X16)
+}
+
+// SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
+unsafe impl Vector<16> for X16 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: AVX-512F.
+        Self(unsafe { _mm512_set1_epi32(word as i32) })
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 16]) -> Self {
+        // SAFETY: 64 readable bytes.
+        Self(unsafe { _mm512_loadu_si512(words.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        Self(unsafe { _mm512_and_si512(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        // SAFETY: AVX-512F.
+        Self(unsafe {
+            match R {
+                16 => _mm512_ror_epi32::<16>(self.0),
+                12 => _mm512_ror_epi32::<12>(self.0),
+                8 => _mm512_ror_epi32::<8>(self.0),
+                _ => _mm512_ror_epi32::<7>(self.0),
+            }
+        })
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 16], offset: usize) -> [Self; 16] {
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe {
+            message(transpose(&inputs.map(|input| _mm512_loadu_si512(input.add(offset).cast()))))
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_ragged(inputs: &[*const u8; 16], offset: usize, lens: &[u32; 16]) -> [Self; 16] {
+        // SAFETY: bytes outside the mask are not read.
+        unsafe {
+            let mut rows = [_mm512_setzero_si512(); 16];
+            for lane in 0..16 {
+                let mask = !(u64::MAX.checked_shl(lens[lane]).unwrap_or(0));
+                let input = inputs[lane].wrapping_add(offset);
+                rows[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
+            }
+            message(transpose(&rows))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let mut rows = [zero; 16];
+            for (row, word) in rows.iter_mut().zip(cv) {
+                *row = word.0;
+            }
+            // Column j of this 16 by 16 transpose holds, in its low half, the words of lane j.
+            for (lane, row) in transpose(&rows).into_iter().enumerate().take(count) {
+                _mm256_storeu_si256(out.add(lane).cast(), _mm512_castsi512_si256(row));
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe {
+            let rows = transpose(&words.map(|word| word.0));
+            for (lane, row) in rows.into_iter().enumerate().take(count) {
+                _mm512_storeu_si512(out.add(lane).cast(), row);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(address: *const u8) {
+        // SAFETY: a hint; the address need not exist.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+    }
+}
+
+/// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct X32([X16; 2]);
+
+#[inline(always)]
+fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
+    let (low, high) = array.split_at(16);
+    (low.try_into().expect("16 of 32"), high.try_into().expect("16 of 32"))
+}
+
+#[inline(always)]
+fn interleave<const W: usize>(low: [X16; W], high: [X16; W]) -> [X32; W] {
+    core::array::from_fn(|i| X32([low[i], high[i]]))
+}
+
+// SAFETY: as for `X16`, twice.
+unsafe impl Vector<32> for X32 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: AVX-512F.
+        Self([unsafe { X16::splat(word) }; 2])
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 32]) -> Self {
+        let (low, high) = halves(words);
+        // SAFETY: AVX-512F.
+        unsafe { Self([X16::load(low), X16::load(high)]) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        unsafe { Self([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        unsafe { Self([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: AVX-512F.
+        unsafe { Self([self.0[0].and(other.0[0]), self.0[1].and(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        // SAFETY: AVX-512F.
+        unsafe { Self(self.0.map(|half| half.rotate::<R>())) }
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize) -> [Self; 16] {
+        let (low, high) = halves(inputs);
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe { interleave(X16::load_blocks(low, offset), X16::load_blocks(high, offset)) }
+    }
+    #[inline(always)]
+    unsafe fn load_ragged(inputs: &[*const u8; 32], offset: usize, lens: &[u32; 32]) -> [Self; 16] {
+        let ((low, high), (low_lens, high_lens)) = (halves(inputs), halves(lens));
+        // SAFETY: bytes past `lens` are not read.
+        unsafe {
+            interleave(
+                X16::load_ragged(low, offset, low_lens),
+                X16::load_ragged(high, offset, high_lens),
+            )
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe {
+            X16::store_cvs(&cv.map(|word| word.0[0]), out, count.min(16));
+            if count > 16 {
+                X16::store_cvs(&cv.map(|word| word.0[1]), out.add(16), count - 16);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe {
+            X16::store_blocks(&words.map(|word| word.0[0]), out, count.min(16));
+            if count > 16 {
+                X16::store_blocks(&words.map(|word| word.0[1]), out.add(16), count - 16);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+        // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
+        unsafe { rounds32::compress(cv, message, tail) }
+    }
+    #[inline(always)]
+    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
+        // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
+        unsafe { rounds32::compress_xof(cv, message, tail) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(address: *const u8) {
+        // SAFETY: a hint; the address need not exist.
+        unsafe { X16::prefetch(address) }
+    }
+}
+
+super::entry_points!(
+    "avx512", 32, |cpu| cpu.avx512, compress, { X16: 16, X32: 32 },
+    enable = "avx512f,avx512bw,avx512vl,bmi2"
+);

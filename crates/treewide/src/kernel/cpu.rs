@@ -1,0 +1,57 @@
+//! What this CPU and its operating system can run.
+
+/// The answers of CPUID that kernels ask for. A feature counts only where the operating system
+/// saves the registers that it uses (XCR0).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cpu {
+    #[cfg(target_arch = "x86_64")]
+    pub(super) sse41: bool,
+    #[cfg(target_arch = "x86_64")]
+    pub(super) avx2: bool,
+    #[cfg(target_arch = "x86_64")]
+    pub(super) avx512: bool,
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Cpu {
+    pub(super) fn detect() -> Self {
+        Self::default()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Cpu {
+    #[allow(unused_unsafe, reason = "CPUID is safe from Rust 1.94 on")]
+    pub(super) fn detect() -> Self {
+        use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+        #[target_feature(enable = "xsave")]
+        fn xcr0() -> u64 {
+            // SAFETY: register 0 exists wherever XSAVE does.
+            unsafe { _xgetbv(0) }
+        }
+        let bit = |word: u32, n: u32| word >> n & 1 == 1;
+
+        // SAFETY: every x86-64 CPU has CPUID with leaves 0 and 1.
+        let (highest, one) = unsafe { (__cpuid(0).eax, __cpuid(1)) };
+        // SAFETY: OSXSAVE says that XGETBV may be used.
+        let saved = if bit(one.ecx, 27) { unsafe { xcr0() } } else { 0 };
+        let seven = if highest >= 7 {
+            // SAFETY: the leaf exists.
+            unsafe { __cpuid_count(7, 0) }
+        } else {
+            core::arch::x86_64::CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 }
+        };
+        // Bits of XCR0: 1 XMM, 2 YMM, 5 opmask, 6 and 7 ZMM.
+        let ymm = saved & 0b110 == 0b110;
+        let zmm = saved & 0b1110_0110 == 0b1110_0110;
+        let avx2 = ymm && bit(one.ecx, 28) && bit(seven.ebx, 5);
+        Self {
+            // SSSE3 and SSE4.1.
+            sse41: bit(one.ecx, 9) && bit(one.ecx, 19),
+            avx2,
+            // BMI2, AVX-512 F, BW and VL.
+            avx512: avx2 && zmm && [8, 16, 30, 31].iter().all(|&n| bit(seven.ebx, n)),
+        }
+    }
+}

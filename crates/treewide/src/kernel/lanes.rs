@@ -1,0 +1,558 @@
+//! The kernel body, written once: many nodes side by side, one in each lane of a vector.
+//!
+//! The state is *transposed*: vector `w` of the chaining value holds word `w` of every lane.
+//!
+//! ```text
+//!            lane 0    lane 1    lane 2   ...  lane N-1
+//! cv[0]    [ word 0  | word 0  | word 0  | ... | word 0 ]     N = lanes of the vector
+//! ...
+//! cv[7]    [ word 7  | word 7  | word 7  | ... | word 7 ]
+//! ```
+//!
+//! One *step* compresses block `s` of every lane. Lanes may differ in length, counter and flags.
+//! A lane that has run out of blocks keeps its chaining value by a mask. Lanes that a group does
+//! not fill repeat its last one, so that partial groups load whole vectors and need no mask; what
+//! they compute is not stored.
+//!
+//! An instruction set implements [`Vector`]; [`group`], [`nodes`] and [`xof`] are the rest.
+
+use core::ptr;
+
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words, flags};
+
+/// `N` lanes of 32 bits.
+///
+/// # Safety
+/// Every method may use the instructions of its instruction set: callers must run inside a
+/// function with those target features on a CPU that has them.
+pub(super) unsafe trait Vector<const N: usize>: Copy {
+    /// `word` in every lane.
+    unsafe fn splat(word: u32) -> Self;
+    unsafe fn load(words: &[u32; N]) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
+    unsafe fn xor(self, other: Self) -> Self;
+    unsafe fn and(self, other: Self) -> Self;
+    /// Rotates right by `R`, one of 16, 12, 8 and 7.
+    unsafe fn rotate<const R: u32>(self) -> Self;
+
+    /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.
+    unsafe fn load_blocks(inputs: &[*const u8; N], offset: usize) -> [Self; 16];
+
+    /// Like [`load_blocks`](Self::load_blocks), but reads `lens[lane]` (0 to 64) bytes and no byte
+    /// more, as the input may end there; zeros follow.
+    #[inline(always)]
+    unsafe fn load_ragged(inputs: &[*const u8; N], offset: usize, lens: &[u32; N]) -> [Self; 16] {
+        let mut padded = [[0; BLOCK_LEN]; N];
+        let mut blocks = [ptr::null(); N];
+        for lane in 0..N {
+            // Past its end a lane's pointer may not even be computed.
+            blocks[lane] = padded[lane].as_ptr();
+            if lens[lane] > 0 {
+                // SAFETY: the caller says that these bytes are there.
+                let input = unsafe { inputs[lane].add(offset) };
+                if lens[lane] == BLOCK_LEN as u32 {
+                    blocks[lane] = input;
+                } else {
+                    // SAFETY: as above; a block has room for them.
+                    unsafe {
+                        ptr::copy_nonoverlapping(
+                            input,
+                            padded[lane].as_mut_ptr(),
+                            lens[lane] as usize,
+                        );
+                    }
+                }
+            }
+        }
+        // SAFETY: every pointer is to 64 bytes now.
+        unsafe { Self::load_blocks(&blocks, 0) }
+    }
+
+    /// Stores the first `count` lanes as chaining values in byte form.
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize);
+
+    /// Stores the first `count` lanes as whole blocks of output.
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize);
+
+    /// One compression in every lane; `cv` becomes the next chaining value.
+    #[inline(always)]
+    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+        // SAFETY: the same contract.
+        unsafe {
+            let v = rounds(cv, message, tail);
+            for i in 0..8 {
+                cv[i] = v[i].xor(v[i + 8]);
+            }
+        }
+    }
+
+    /// One compression in every lane with all sixteen words of output (section 2.6).
+    #[inline(always)]
+    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
+        // SAFETY: the same contract.
+        unsafe {
+            let mut v = rounds(cv, message, tail);
+            for i in 0..8 {
+                v[i] = v[i].xor(v[i + 8]);
+                v[i + 8] = v[i + 8].xor(cv[i]);
+            }
+            v
+        }
+    }
+
+    /// Asks for the cache line at `address`, which need not exist.
+    #[inline(always)]
+    unsafe fn prefetch(address: *const u8) {
+        let _ = address;
+    }
+}
+
+/// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
+#[inline(always)]
+unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        let mut v = [
+            cv[0],
+            cv[1],
+            cv[2],
+            cv[3],
+            cv[4],
+            cv[5],
+            cv[6],
+            cv[7],
+            V::splat(IV[0]),
+            V::splat(IV[1]),
+            V::splat(IV[2]),
+            V::splat(IV[3]),
+            tail[0],
+            tail[1],
+            tail[2],
+            tail[3],
+        ];
+        for s in &SCHEDULE {
+            half_round(
+                &mut v,
+                COLUMNS,
+                [m[s[0]], m[s[2]], m[s[4]], m[s[6]]],
+                [m[s[1]], m[s[3]], m[s[5]], m[s[7]]],
+            );
+            half_round(
+                &mut v,
+                DIAGONALS,
+                [m[s[8]], m[s[10]], m[s[12]], m[s[14]]],
+                [m[s[9]], m[s[11]], m[s[13]], m[s[15]]],
+            );
+        }
+        v
+    }
+}
+
+const COLUMNS: [[usize; 4]; 4] = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
+const DIAGONALS: [[usize; 4]; 4] = [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]];
+
+/// The G function on four columns or diagonals, step by step across all four: each step depends
+/// on the one before it, so the other three fill the waiting.
+#[inline(always)]
+unsafe fn half_round<V: Vector<N>, const N: usize>(
+    v: &mut [V; 16],
+    quads: [[usize; 4]; 4],
+    mx: [V; 4],
+    my: [V; 4],
+) {
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        // The message first: it does not wait for anything, v[b] may.
+        for i in 0..4 {
+            let [a, _, _, _] = quads[i];
+            v[a] = v[a].add(mx[i]);
+        }
+        for [a, b, _, _] in quads {
+            v[a] = v[a].add(v[b]);
+        }
+        for [a, _, _, d] in quads {
+            v[d] = v[d].xor(v[a]);
+        }
+        for [_, _, _, d] in quads {
+            v[d] = v[d].rotate::<16>();
+        }
+        for [_, _, c, d] in quads {
+            v[c] = v[c].add(v[d]);
+        }
+        for [_, b, c, _] in quads {
+            v[b] = v[b].xor(v[c]);
+        }
+        for [_, b, _, _] in quads {
+            v[b] = v[b].rotate::<12>();
+        }
+        for i in 0..4 {
+            let [a, _, _, _] = quads[i];
+            v[a] = v[a].add(my[i]);
+        }
+        for [a, b, _, _] in quads {
+            v[a] = v[a].add(v[b]);
+        }
+        for [a, _, _, d] in quads {
+            v[d] = v[d].xor(v[a]);
+        }
+        for [_, _, _, d] in quads {
+            v[d] = v[d].rotate::<8>();
+        }
+        for [_, _, c, d] in quads {
+            v[c] = v[c].add(v[d]);
+        }
+        for [_, b, c, _] in quads {
+            v[b] = v[b].xor(v[c]);
+        }
+        for [_, b, _, _] in quads {
+            v[b] = v[b].rotate::<7>();
+        }
+    }
+}
+
+/// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub(super) input: *const u8,
+    /// 0 to [`CHUNK_LEN`].
+    pub(super) len: u32,
+    pub(super) counter: u64,
+    /// Flags of every block, of the first and of the last block.
+    pub(super) each: u8,
+    pub(super) first: u8,
+    pub(super) last: u8,
+}
+
+impl Node {
+    /// Blocks of the node: one at least, as also the empty input is compressed once.
+    #[inline(always)]
+    fn blocks(&self) -> usize {
+        (self.len as usize).div_ceil(BLOCK_LEN).max(1)
+    }
+}
+
+/// Where the nodes of a call come from.
+pub(super) trait Source {
+    fn count(&self) -> usize;
+
+    /// # Safety
+    /// `index` is less than `count()`.
+    unsafe fn node(&self, index: usize) -> Node;
+
+    /// Addresses worth fetching during step `step` of a group that ends before node `next`.
+    #[inline(always)]
+    fn ahead(&self, next: usize, step: usize, width: usize, fetch: impl FnMut(*const u8)) {
+        let _ = (next, step, width, fetch);
+    }
+}
+
+/// The chunks of one input; the last may be short.
+pub(super) struct Chunks {
+    pub(super) input: *const u8,
+    pub(super) len: usize,
+    pub(super) counter: u64,
+    pub(super) flags: u8,
+}
+
+impl Source for Chunks {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len.div_ceil(CHUNK_LEN)
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        let start = index * CHUNK_LEN;
+        Node {
+            // SAFETY: `index` is within the input.
+            input: unsafe { self.input.add(start) },
+            len: (self.len - start).min(CHUNK_LEN) as u32,
+            counter: self.counter + index as u64,
+            each: self.flags,
+            first: flags::CHUNK_START,
+            last: flags::CHUNK_END,
+        }
+    }
+
+    /// The chunks after this group, in the order of their addresses: as many lines a step as the
+    /// group itself reads.
+    #[inline(always)]
+    fn ahead(&self, next: usize, step: usize, width: usize, mut fetch: impl FnMut(*const u8)) {
+        // A caller with a long input passes it in pieces, so what follows the last group is
+        // most likely wanted too.
+        if self.len >= 2 * width * CHUNK_LEN {
+            let region = self.input.wrapping_add(next * CHUNK_LEN + step * width * BLOCK_LEN);
+            for line in 0..width {
+                fetch(region.wrapping_add(line * BLOCK_LEN));
+            }
+        }
+    }
+}
+
+/// The parents of pairs of chaining values.
+pub(super) struct Parents {
+    pub(super) children: *const ChainingValue,
+    pub(super) count: usize,
+    pub(super) flags: u8,
+}
+
+impl Source for Parents {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        Node {
+            // SAFETY: `index` is a pair of children.
+            input: unsafe { self.children.add(2 * index).cast() },
+            len: BLOCK_LEN as u32,
+            counter: 0,
+            each: self.flags | flags::PARENT,
+            first: 0,
+            last: 0,
+        }
+    }
+}
+
+impl Source for &[super::Lane<'_>] {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        // SAFETY: the caller keeps to `count`.
+        let lane = unsafe { self.get_unchecked(index) };
+        Node {
+            input: lane.input.as_ptr(),
+            len: lane.input.len() as u32,
+            counter: lane.counter,
+            each: lane.each,
+            first: lane.first,
+            last: lane.last,
+        }
+    }
+
+    /// Each step fetches its share of the next group's lanes.
+    #[inline(always)]
+    fn ahead(&self, next: usize, step: usize, width: usize, mut fetch: impl FnMut(*const u8)) {
+        let share = width.div_ceil(CHUNK_LEN / BLOCK_LEN);
+        let from = (next + step * share).min(self.len());
+        for lane in &self[from..(from + share).min(self.len()).min(next + width).max(from)] {
+            for line in lane.input.chunks(BLOCK_LEN) {
+                fetch(line.as_ptr());
+            }
+        }
+    }
+}
+
+/// Hashes nodes `at .. at + count` of `source` side by side, `1 <= count <= N`.
+///
+/// # Safety
+/// As for [`Vector`]; the nodes are readable and `out` has room for `count` chaining values.
+#[inline(always)]
+pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
+    source: &impl Source,
+    at: usize,
+    count: usize,
+    key: &Words,
+    out: *mut ChainingValue,
+) {
+    let mut inputs = [ptr::null(); N];
+    let mut lens = [0; N];
+    let (mut low, mut high) = ([0; N], [0; N]);
+    let (mut each, mut first, mut last) = ([0; N], [0; N], [0; N]);
+    for lane in 0..N {
+        // SAFETY: `at + count` is within the source.
+        let node = unsafe { source.node(at + lane.min(count - 1)) };
+        inputs[lane] = node.input;
+        lens[lane] = node.len;
+        low[lane] = node.counter as u32;
+        high[lane] = (node.counter >> 32) as u32;
+        each[lane] = u32::from(node.each);
+        first[lane] = u32::from(node.each | node.first);
+        last[lane] = u32::from(node.last);
+    }
+    let (mut shortest, mut longest) = (CHUNK_LEN as u32, 0);
+    for len in lens {
+        shortest = shortest.min(len);
+        longest = longest.max(len);
+    }
+    let steps = longest.div_ceil(BLOCK_LEN as u32).max(1);
+
+    // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
+    // its length only.
+    unsafe {
+        let mut tail = [V::load(&low), V::load(&high), V::splat(BLOCK_LEN as u32), V::splat(0)];
+        let mut cv = key.map(|word| V::splat(word));
+        for step in 0..steps {
+            let done = step * BLOCK_LEN as u32;
+            let each = if step == 0 { &first } else { &each };
+            source.ahead(at + N, step as usize, N, |address| V::prefetch(address));
+            if done + (BLOCK_LEN as u32) < shortest {
+                tail[3] = V::load(each);
+                let message = V::load_blocks(&inputs, done as usize);
+                V::compress(&mut cv, &message, &tail);
+                continue;
+            }
+            // Some lane ends here or has ended.
+            let (mut block_lens, mut block_flags, mut active) = ([0; N], [0; N], [0; N]);
+            for lane in 0..N {
+                let left = lens[lane].saturating_sub(done);
+                let runs = left > 0 || step == 0;
+                block_lens[lane] = left.min(BLOCK_LEN as u32);
+                active[lane] = if runs { u32::MAX } else { 0 };
+                let ends = runs && left <= BLOCK_LEN as u32;
+                block_flags[lane] = each[lane] | if ends { last[lane] } else { 0 };
+            }
+            let message = if done + BLOCK_LEN as u32 <= shortest {
+                V::load_blocks(&inputs, done as usize)
+            } else {
+                V::load_ragged(&inputs, done as usize, &block_lens)
+            };
+            tail[2] = V::load(&block_lens);
+            tail[3] = V::load(&block_flags);
+            let before = cv;
+            V::compress(&mut cv, &message, &tail);
+            if step > 0 && done >= shortest {
+                let active = V::load(&active);
+                for i in 0..8 {
+                    cv[i] = before[i].xor(before[i].xor(cv[i]).and(active));
+                }
+            }
+        }
+        V::store_cvs(&cv, out, count);
+    }
+}
+
+/// A one-lane compression of `count` consecutive blocks; see [`super::Kernel`].
+pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u32, u64, u8);
+
+/// Hashes one node block by block.
+///
+/// # Safety
+/// The node is readable, `out` writable, and the CPU runs `compress`.
+#[inline(always)]
+unsafe fn single(compress: Compress, node: Node, key: &Words, out: *mut ChainingValue) {
+    let mut cv = *key;
+    let (middle, last) = (node.each, node.each | node.last);
+    let mut flags = middle | node.first;
+    let blocks = node.blocks();
+    let len = node.len as usize;
+    let mut done = 0;
+    // SAFETY: only whole blocks within `len` are read in place, the rest from the padded block.
+    unsafe {
+        if blocks > 1 {
+            compress(&mut cv, node.input, 1, BLOCK_LEN as u32, node.counter, flags);
+            flags = middle;
+            done = BLOCK_LEN;
+        }
+        if blocks > 2 {
+            let input = node.input.add(done);
+            compress(&mut cv, input, blocks - 2, BLOCK_LEN as u32, node.counter, flags);
+            done = (blocks - 1) * BLOCK_LEN;
+        }
+        flags |= last;
+        if len - done == BLOCK_LEN {
+            compress(&mut cv, node.input.add(done), 1, BLOCK_LEN as u32, node.counter, flags);
+        } else {
+            let mut block = [0; BLOCK_LEN];
+            ptr::copy_nonoverlapping(node.input.wrapping_add(done), block.as_mut_ptr(), len - done);
+            compress(&mut cv, block.as_ptr(), 1, (len - done) as u32, node.counter, flags);
+        }
+        *out = crate::spec::bytes(&cv);
+    }
+}
+
+/// A last node of at most this many blocks is hashed alone where it would cost the group before
+/// it a wider pass: on one lane ten blocks take as long as what a 32-lane pass of sixteen steps
+/// takes longer than a 16-lane one (results/, kernel sweep).
+const ALONE: usize = 10;
+
+/// Hashes all nodes of `source` in groups as wide as pays.
+///
+/// `widths` are the lanes of the kernel's passes in increasing order; `pass(at, count, out)` runs
+/// one of the smallest width that holds `count`.
+///
+/// # Safety
+/// As for [`group`] and [`single`].
+#[inline(always)]
+pub(super) unsafe fn nodes<S: Source>(
+    source: &S,
+    key: &Words,
+    out: *mut ChainingValue,
+    compress: Compress,
+    widths: &[usize],
+    pass: impl Fn(usize, usize, *mut ChainingValue),
+) {
+    let total = source.count();
+    let mut at = 0;
+    while at < total {
+        let rest = total - at;
+        let mut take = widths[widths.len() - 1].min(rest);
+        let mut narrower = 1;
+        for &width in widths {
+            // SAFETY: a node of the source.
+            if rest == narrower + 1 && unsafe { source.node(total - 1) }.blocks() <= ALONE {
+                take = narrower;
+            }
+            narrower = width;
+        }
+        // SAFETY: nodes of the source, and places for their chaining values.
+        unsafe {
+            if take == 1 {
+                single(compress, source.node(at), key, out.add(at));
+            } else {
+                pass(at, take, out.add(at));
+            }
+        }
+        at += take;
+    }
+}
+
+/// What extended output is made of: the root compression, but for its counter.
+#[derive(Clone, Copy)]
+pub(super) struct Root<'a> {
+    pub(super) cv: &'a Words,
+    pub(super) block: &'a [u8; BLOCK_LEN],
+    pub(super) block_len: u32,
+    pub(super) flags: u8,
+}
+
+/// `count` blocks of output (at most `N`) from block `counter` on.
+///
+/// # Safety
+/// As for [`Vector`]; `out` has room for `count` blocks.
+#[inline(always)]
+pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
+    root: Root<'_>,
+    counter: u64,
+    out: *mut [u8; BLOCK_LEN],
+    count: usize,
+) {
+    let (mut low, mut high) = ([0; N], [0; N]);
+    for lane in 0..N {
+        let counter = counter.wrapping_add(lane as u64);
+        low[lane] = counter as u32;
+        high[lane] = (counter >> 32) as u32;
+    }
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        let cv = root.cv.map(|word| V::splat(word));
+        let mut message = [V::splat(0); 16];
+        for (word, bytes) in message.iter_mut().zip(root.block.chunks_exact(4)) {
+            *word = V::splat(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        }
+        let tail = [
+            V::load(&low),
+            V::load(&high),
+            V::splat(root.block_len),
+            V::splat(u32::from(root.flags)),
+        ];
+        let words = V::compress_xof(&cv, &message, &tail);
+        V::store_blocks(&words, out, count);
+    }
+}

@@ -1,0 +1,121 @@
+//! Four lanes in SSE registers.
+
+use core::arch::x86_64::*;
+
+use super::lanes::Vector;
+use super::scalar::compress;
+use crate::spec::{BLOCK_LEN, ChainingValue};
+
+#[derive(Clone, Copy)]
+struct X4(__m128i);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+unsafe fn transpose(rows: [__m128i; 4]) -> [__m128i; 4] {
+    // SAFETY: SSE2 only, which every x86-64 CPU has.
+    unsafe {
+        let [a, b, c, d] = rows;
+        let (ab_low, ab_high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+        [
+            _mm_unpacklo_epi64(ab_low, cd_low),
+            _mm_unpackhi_epi64(ab_low, cd_low),
+            _mm_unpacklo_epi64(ab_high, cd_high),
+            _mm_unpackhi_epi64(ab_high, cd_high),
+        ]
+    }
+}
+
+/// Stores rows of `WORDS` words, the first `count` of the four lanes.
+#[inline(always)]
+unsafe fn store_rows<const WORDS: usize>(words: &[X4; WORDS], out: *mut u8, count: usize) {
+    for quad in 0..WORDS / 4 {
+        // SAFETY: the caller has room for `count` rows.
+        unsafe {
+            let w = &words[4 * quad..];
+            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
+            for (lane, row) in rows.into_iter().enumerate().take(count) {
+                _mm_storeu_si128(out.add(lane * 4 * WORDS + 16 * quad).cast(), row);
+            }
+        }
+    }
+}
+
+// SAFETY: SSE4.1 and what it implies (SSSE3 for the byte shuffle).
+unsafe impl Vector<4> for X4 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: SSE2.
+        Self(unsafe { _mm_set1_epi32(word as i32) })
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 4]) -> Self {
+        // SAFETY: sixteen readable bytes.
+        Self(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: SSE2.
+        Self(unsafe { _mm_add_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: SSE2.
+        Self(unsafe { _mm_xor_si128(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: SSE2.
+        Self(unsafe { _mm_and_si128(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        // SAFETY: SSSE3 for 16 and 8, the caller runs with SSE4.1.
+        Self(unsafe {
+            match R {
+                16 => _mm_shuffle_epi8(
+                    self.0,
+                    _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
+                ),
+                8 => _mm_shuffle_epi8(
+                    self.0,
+                    _mm_setr_epi8(1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12),
+                ),
+                12 => _mm_or_si128(_mm_srli_epi32(self.0, 12), _mm_slli_epi32(self.0, 20)),
+                _ => _mm_or_si128(_mm_srli_epi32(self.0, 7), _mm_slli_epi32(self.0, 25)),
+            }
+        })
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe {
+            let mut message = [Self::splat(0); 16];
+            for quad in 0..4 {
+                let rows =
+                    inputs.map(|input| _mm_loadu_si128(input.add(offset + 16 * quad).cast()));
+                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
+                    word.0 = row;
+                }
+            }
+            message
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(cv, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(words, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(address: *const u8) {
+        // SAFETY: a hint; the address need not exist.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+    }
+}
+
+super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { X4: 4 }, enable = "sse4.1");

@@ -1,0 +1,93 @@
+//! The BLAKE3 paper as code: constants, flags and the message schedule, nothing that runs.
+//!
+//! Section numbers are those of the [BLAKE3 paper]. Bytes become words, and words bytes,
+//! in little-endian order everywhere.
+//!
+//! [BLAKE3 paper]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
+
+/// Bytes in a block, the input of one compression (section 2.2).
+pub const BLOCK_LEN: usize = 64;
+
+/// Bytes in a chunk, the leaf of the tree (section 2.1). Only the last chunk may be shorter.
+pub const CHUNK_LEN: usize = 1024;
+
+/// Bytes in a key (section 2.3).
+pub const KEY_LEN: usize = 32;
+
+/// Bytes in a digest of the default length, and in a chaining value.
+pub const OUT_LEN: usize = 32;
+
+/// Eight words: a key, or the chaining value that goes into a compression.
+pub(crate) type Words = [u32; 8];
+
+/// A chaining value as the bytes a parent node reads: two of them are one block.
+pub(crate) type ChainingValue = [u8; OUT_LEN];
+
+/// The initialisation vector, table 1: the key of the plain mode.
+pub(crate) const IV: Words = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// The domain flags, table 3.
+pub(crate) mod flags {
+    pub(crate) const CHUNK_START: u8 = 1 << 0;
+    pub(crate) const CHUNK_END: u8 = 1 << 1;
+    pub(crate) const PARENT: u8 = 1 << 2;
+    pub(crate) const ROOT: u8 = 1 << 3;
+    pub(crate) const KEYED_HASH: u8 = 1 << 4;
+    pub(crate) const DERIVE_KEY_CONTEXT: u8 = 1 << 5;
+    pub(crate) const DERIVE_KEY_MATERIAL: u8 = 1 << 6;
+}
+
+/// The permutation of the message words between two rounds, table 2.
+const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+
+/// Which message word each of the seven rounds uses at each of its sixteen places.
+pub(crate) const SCHEDULE: [[usize; 16]; 7] = {
+    let mut schedule = [[0; 16]; 7];
+    let mut i = 0;
+    while i < 16 {
+        schedule[0][i] = i;
+        i += 1;
+    }
+    let mut round = 1;
+    while round < 7 {
+        let mut i = 0;
+        while i < 16 {
+            schedule[round][i] = schedule[round - 1][PERMUTATION[i]];
+            i += 1;
+        }
+        round += 1;
+    }
+    schedule
+};
+
+/// The levels of the tallest tree: 2^64 bytes are 2^54 chunks.
+pub(crate) const MAX_HEIGHT: usize = 54;
+
+/// A key, or a chaining value, as words.
+#[inline(always)]
+pub(crate) fn words(bytes: &[u8; 32]) -> Words {
+    let mut words = [0; 8];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    }
+    words
+}
+
+/// The inverse of [`words`].
+#[inline(always)]
+pub(crate) fn bytes(words: &Words) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}

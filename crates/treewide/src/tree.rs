@@ -1,0 +1,231 @@
+//! The tree of one input: chunks, levels of parents, the root (sections 2.1 and 2.5 of the paper).
+//!
+//! The left subtree of a node holds the largest power of two of chunks that leaves some for the
+//! right one. So pairing neighbours on each level, and letting an odd last node rise unpaired,
+//! builds exactly that tree, and every level is one wide call of the kernel:
+//!
+//! ```text
+//! chunks   0 1 2 3 4        five lanes
+//! level 1  [01] [23] 4      two lanes, one node rises
+//! level 2  [0123]  4        one lane
+//! root     [01234]
+//! ```
+//!
+//! A [`LEAF`] of a long input is reduced to no fewer than [`WIDE`] nodes, so that the parents above
+//! it are full-width passes too; only the last levels below the root are narrow.
+
+use crate::kernel::Kernel;
+use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
+
+/// Chunks whose chaining values are computed before their parents are.
+pub(crate) const LEAF: usize = 128;
+
+/// Nodes to which a large subtree is reduced before it meets its sibling: the widest degree.
+pub(crate) const WIDE: usize = 32;
+
+/// Key and mode flags: what all nodes of a tree share.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    pub(crate) key: Words,
+    pub(crate) flags: u8,
+}
+
+/// The last compression of a subtree, not yet done: it gives a chaining value or, with the root
+/// flag, output of any length (section 2.6).
+#[derive(Clone)]
+pub(crate) struct Node {
+    pub(crate) cv: Words,
+    pub(crate) block: [u8; BLOCK_LEN],
+    pub(crate) block_len: u8,
+    pub(crate) counter: u64,
+    pub(crate) flags: u8,
+}
+
+impl Node {
+    /// The parent of two nodes.
+    pub(crate) fn parent(left: &ChainingValue, right: &ChainingValue, mode: &Mode) -> Self {
+        let mut block = [0; BLOCK_LEN];
+        block[..32].copy_from_slice(left);
+        block[32..].copy_from_slice(right);
+        let block_len = BLOCK_LEN as u8;
+        Self { cv: mode.key, block, block_len, counter: 0, flags: mode.flags | PARENT }
+    }
+
+    /// A chunk (0 to [`CHUNK_LEN`] bytes): all its blocks but the last are compressed here.
+    pub(crate) fn chunk(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Self {
+        let mut node = Self {
+            cv: mode.key,
+            block: [0; BLOCK_LEN],
+            block_len: 0,
+            counter,
+            flags: mode.flags | CHUNK_START | CHUNK_END,
+        };
+        let last = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
+        if last > 0 {
+            let (first, more) = input[..last].split_at(BLOCK_LEN);
+            kernel.compress_blocks(&mut node.cv, first, counter, mode.flags | CHUNK_START);
+            kernel.compress_blocks(&mut node.cv, more, counter, mode.flags);
+            node.flags = mode.flags | CHUNK_END;
+        }
+        node.block_len = (input.len() - last) as u8;
+        node.block[..input.len() - last].copy_from_slice(&input[last..]);
+        node
+    }
+
+    pub(crate) fn chaining_value(&self, kernel: &Kernel) -> ChainingValue {
+        let mut cv = self.cv;
+        kernel.compress(&mut cv, &self.block, self.block_len, self.counter, self.flags);
+        bytes(&cv)
+    }
+
+    pub(crate) fn root_hash(&self, kernel: &Kernel) -> [u8; 32] {
+        // The root's counter is that of the output block, also for a lone chunk.
+        let mut cv = self.cv;
+        kernel.compress(&mut cv, &self.block, self.block_len, 0, self.flags | ROOT);
+        bytes(&cv)
+    }
+}
+
+/// Runs two jobs: in turn, or on the threads of a pool.
+pub(crate) trait Join {
+    /// Bytes below which a job is not split.
+    const GRAIN: usize;
+
+    fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send)
+    -> (A, B);
+}
+
+/// In turn, on the calling thread.
+pub(crate) enum Serial {}
+
+impl Join for Serial {
+    const GRAIN: usize = usize::MAX;
+
+    #[inline(always)]
+    fn join<A: Send, B: Send>(
+        a: impl FnOnce() -> A + Send,
+        b: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        (a(), b())
+    }
+}
+
+/// The digest of a whole input.
+#[inline(always)]
+pub(crate) fn hash<J: Join>(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
+    if input.len() <= CHUNK_LEN {
+        // One chunk needs no tree; its whole blocks are compressed where they lie.
+        let mut cv = mode.key;
+        let last = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
+        let mut flags = mode.flags | CHUNK_START;
+        if last > 0 {
+            let (first, more) = input[..last].split_at(BLOCK_LEN);
+            kernel.compress_blocks(&mut cv, first, 0, flags);
+            flags = mode.flags;
+            if !more.is_empty() {
+                kernel.compress_blocks(&mut cv, more, 0, flags);
+            }
+        }
+        flags |= CHUNK_END | ROOT;
+        let tail = &input[last..];
+        if let Ok(block) = tail.try_into() {
+            kernel.compress(&mut cv, block, BLOCK_LEN as u8, 0, flags);
+        } else {
+            kernel.compress(&mut cv, &padded(tail), tail.len() as u8, 0, flags);
+        }
+        return bytes(&cv);
+    }
+    root::<J>(kernel, input, 0, mode).root_hash(kernel)
+}
+
+/// Up to 63 bytes and zeros.
+#[inline(always)]
+fn padded(tail: &[u8]) -> [u8; BLOCK_LEN] {
+    let mut block = [0; BLOCK_LEN];
+    block[..tail.len()].copy_from_slice(tail);
+    block
+}
+
+/// The node on top of the subtree of `input`, whose first chunk has number `counter`.
+pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+    if input.len() <= CHUNK_LEN {
+        return Node::chunk(kernel, input, counter, mode);
+    }
+    // The array is cleared on each call, which counts for short inputs.
+    if input.len() <= 16 * CHUNK_LEN {
+        let mut cvs = [[0; 32]; 16];
+        let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+        return top(kernel, &mut cvs, count, mode);
+    }
+    let mut cvs = [[0; 32]; LEAF];
+    let count = if input.len() <= LEAF * CHUNK_LEN {
+        kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs)
+    } else {
+        subtree::<J>(kernel, input, counter, mode, &mut cvs)
+    };
+    top(kernel, &mut cvs, count, mode)
+}
+
+/// Reduces at least two nodes to the one on top of them.
+fn top(kernel: &Kernel, cvs: &mut [ChainingValue], mut count: usize, mode: &Mode) -> Node {
+    while count > 2 {
+        count = level(kernel, cvs, count, mode);
+    }
+    Node::parent(&cvs[0], &cvs[1], mode)
+}
+
+/// Replaces `count` nodes by the next level of the tree; an odd last one rises as it is.
+fn level(kernel: &Kernel, cvs: &mut [ChainingValue], count: usize, mode: &Mode) -> usize {
+    let pairs = count / 2;
+    kernel.parents(cvs, 0, pairs, 0, &mode.key, mode.flags);
+    if count % 2 == 1 {
+        cvs[pairs] = cvs[count - 1];
+    }
+    count - pairs
+}
+
+/// Bytes of the left subtree of an input of more than one chunk.
+pub(crate) fn left_len(len: u64) -> u64 {
+    len.div_ceil(2).next_power_of_two()
+}
+
+/// Reduces a subtree to at most [`WIDE`] nodes in `out`, of which pairing level by level builds the
+/// rest; exactly `WIDE` if it has a power of two of chunks and at least that many. Returns how many.
+pub(crate) fn subtree<J: Join>(
+    kernel: &Kernel,
+    input: &[u8],
+    counter: u64,
+    mode: &Mode,
+    out: &mut [ChainingValue],
+) -> usize {
+    if input.len() <= LEAF * CHUNK_LEN {
+        let mut cvs = [[0; 32]; LEAF];
+        let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+        while count > WIDE {
+            count = level(kernel, &mut cvs, count, mode);
+        }
+        out[..count].copy_from_slice(&cvs[..count]);
+        return count;
+    }
+    let split = left_len(input.len() as u64) as usize;
+    let (left, right) = input.split_at(split);
+    let right_counter = counter + (split / CHUNK_LEN) as u64;
+    // The left side has a power of two of chunks, more than WIDE of them, and so gives WIDE nodes,
+    // at least as many as the right side: pairs never cross from one side to the other.
+    let mut nodes = [[0; 32]; 2 * WIDE];
+    let (left_nodes, right_nodes) = nodes.split_at_mut(WIDE);
+    let right_count = if input.len() > J::GRAIN {
+        let (_, count) = J::join(
+            || subtree::<J>(kernel, left, counter, mode, left_nodes),
+            || subtree::<J>(kernel, right, right_counter, mode, right_nodes),
+        );
+        count
+    } else {
+        subtree::<Serial>(kernel, left, counter, mode, left_nodes);
+        subtree::<Serial>(kernel, right, right_counter, mode, right_nodes)
+    };
+    let count = level(kernel, &mut nodes, WIDE + right_count, mode);
+    out[..count].copy_from_slice(&nodes[..count]);
+    count
+}

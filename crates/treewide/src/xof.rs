@@ -1,0 +1,124 @@
+//! Extended output (section 2.6): the root compression repeated with counters 0, 1, 2, ...
+
+use core::fmt;
+
+use crate::kernel::detected;
+use crate::spec::BLOCK_LEN;
+use crate::spec::flags::ROOT;
+use crate::tree::Node;
+
+/// Output of any length, up to 2^64 - 1 bytes, from any position.
+///
+/// ```
+/// let mut output = treewide::Hasher::new().update(b"seed").finalize_xof();
+/// let mut key = [0; 96];
+/// output.set_position(1 << 40);
+/// output.fill(&mut key);
+/// assert_eq!(output.position(), (1 << 40) + 96);
+/// ```
+#[derive(Clone)]
+pub struct OutputReader {
+    root: Node,
+    position: u64,
+}
+
+impl OutputReader {
+    pub(crate) fn new(mut root: Node) -> Self {
+        root.flags |= ROOT;
+        Self { root, position: 0 }
+    }
+
+    fn blocks(&self, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+        let Node { cv, block, block_len, flags, .. } = &self.root;
+        detected().xof(cv, block, *block_len, *flags, counter, out);
+    }
+
+    /// Fills `buf` with the next bytes of output and moves behind them.
+    ///
+    /// The specification defines 2^64 - 1 bytes of output; a position that would pass that stays
+    /// there.
+    pub fn fill(&mut self, buf: &mut [u8]) {
+        let len = buf.len() as u64;
+        let mut counter = self.position / BLOCK_LEN as u64;
+        let within = (self.position % BLOCK_LEN as u64) as usize;
+        let mut rest = buf;
+        if within > 0 && !rest.is_empty() {
+            let mut block = [[0; BLOCK_LEN]];
+            self.blocks(counter, &mut block);
+            let take = rest.len().min(BLOCK_LEN - within);
+            let (head, more) = rest.split_at_mut(take);
+            head.copy_from_slice(&block[0][within..within + take]);
+            counter += 1;
+            rest = more;
+        }
+        let (whole, tail) = rest.as_chunks_mut::<BLOCK_LEN>();
+        self.blocks(counter, whole);
+        if !tail.is_empty() {
+            let mut block = [[0; BLOCK_LEN]];
+            self.blocks(counter + whole.len() as u64, &mut block);
+            tail.copy_from_slice(&block[0][..tail.len()]);
+        }
+        self.position = self.position.saturating_add(len);
+    }
+
+    /// Where the next byte comes from, counted from the start of the output.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Moves to any byte of the output, in constant time.
+    pub fn set_position(&mut self, position: u64) {
+        self.position = position;
+    }
+}
+
+/// Shows the position and nothing secret.
+impl fmt::Debug for OutputReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputReader").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "std")]
+mod io {
+    use super::OutputReader;
+    use std::io::{self, Read, Seek, SeekFrom};
+
+    /// Never ends, never fails.
+    impl Read for OutputReader {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            self.fill(buf);
+            Ok(buf.len())
+        }
+    }
+
+    /// There is no end to seek from: `SeekFrom::End` is an error, and so is a place before the start.
+    /// A place beyond 2^64 - 1 becomes that one.
+    impl Seek for OutputReader {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            let error = |text| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            let place = match to {
+                SeekFrom::Start(place) => i128::from(place),
+                SeekFrom::Current(offset) => i128::from(self.position) + i128::from(offset),
+                SeekFrom::End(_) => return error("seek from end not supported"),
+            };
+            if place < 0 {
+                return error("seek before start");
+            }
+            self.set_position(place.min(i128::from(u64::MAX)) as u64);
+            Ok(self.position)
+        }
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for OutputReader {
+    fn zeroize(&mut self) {
+        self.root.cv.zeroize();
+        self.root.block.zeroize();
+        self.root.block_len.zeroize();
+        self.root.counter.zeroize();
+        self.root.flags.zeroize();
+        self.position.zeroize();
+    }
+}
