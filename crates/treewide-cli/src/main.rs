@@ -24,6 +24,12 @@ mod sum;
 mod walk;
 
 use std::process::ExitCode;
+use treewide::kernel;
+
+/// The variable by which users choose how the library hashes.
+const KERNEL: &str = "TREEWIDE_KERNEL";
+/// The exit code of bad usage, as `clap` has it.
+const BAD_USAGE: u8 = 2;
 
 /// How a run ended that was not cut short: the exit code says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,6 +49,10 @@ impl Outcome {
 
 fn main() -> ExitCode {
     let invocation = cli::parse();
+    if let Err(error) = force_kernel() {
+        console::complain(invocation.program, &format!("{KERNEL}: {error}"));
+        return ExitCode::from(BAD_USAGE);
+    }
     match invocation.command.run(invocation.program) {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::FAILURE,
@@ -54,5 +64,13 @@ fn main() -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Choose the kernel now, as the library would panic over a wrong name at the first hash.
+fn force_kernel() -> Result<(), kernel::ForceError> {
+    match std::env::var_os(KERNEL) {
+        Some(name) if !name.is_empty() => kernel::force(&name.to_string_lossy()).map(|_| ()),
+        _ => Ok(()),
     }
 }

@@ -159,7 +159,7 @@ fn a_named_pipe_is_read_when_it_is_named() {
 #[test]
 fn keys_from_standard_input() {
     let folder = Folder::with(&["a"]);
-    let keyed = treewide::keyed_hash(&[9; 32], b"a").to_hex();
+    let keyed = blake3::keyed_hash(&[9; 32], b"a").to_hex();
     let sum = |key: &[u8]| folder.treewide("sum --keyed a").stdin(key).run();
     sum(&[9; 32]).succeeds_silently_but_for(format!("{keyed}  a\n"));
     sum(&[9; 31]).fails(1, &["treewide: expected 32 key bytes from standard input, found 31\n"]);

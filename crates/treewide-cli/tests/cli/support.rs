@@ -92,6 +92,11 @@ impl Program {
         self
     }
 
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
     /// Call it by another name than its file's.
     pub(crate) fn named(mut self, argv0: &str) -> Self {
         self.command.arg0(argv0);
@@ -240,7 +245,7 @@ impl Ended {
 
 /// The digest as lists have it, by the oracle.
 pub(crate) fn hex(content: impl AsRef<[u8]>) -> String {
-    treewide::hash(content.as_ref()).to_hex().to_string()
+    blake3::hash(content.as_ref()).to_hex().to_string()
 }
 
 /// The lines of a list of files that contain their names.

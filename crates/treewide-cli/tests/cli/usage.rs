@@ -1,6 +1,8 @@
 //! Bad usage: exit code 2, nothing done, and a hint.
 
-use crate::support::Folder;
+use crate::support::{Folder, sums};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn what_makes_no_sense_is_refused() {
@@ -58,4 +60,20 @@ fn both_names_of_threads_are_one_flag() {
 fn messages_hold_no_control_characters() {
     let ended = Folder::new().treewide("sum").arg("a\u{1b}[31m\nb").run();
     ended.is(1, "", "treewide: a\\u{1b}[31m\\nb: No such file or directory (os error 2)\n");
+}
+
+#[test]
+fn a_kernel_is_forced_by_name_or_refused() {
+    let folder = Folder::with(&["a"]);
+    let sum = |name: &OsStr| folder.treewide("sum a").env("TREEWIDE_KERNEL", name).run();
+    for name in ["", "auto", "portable"] {
+        sum(name.as_ref()).succeeds_silently_but_for(sums(&["a"]));
+    }
+    for name in [&b"fastest"[..], b"Portable", b" ", b"\xff"] {
+        let ended = sum(OsStr::from_bytes(name));
+        assert_eq!(ended.text(), "");
+        ended.fails(2, &["treewide: TREEWIDE_KERNEL: ", " portable"]);
+        assert!(!ended.stderr.contains("panic"), "{ended:?}");
+    }
+    folder.treewide("--help").env("TREEWIDE_KERNEL", "fastest").run().fails(0, &[]);
 }
