@@ -24,6 +24,8 @@ mod avx2;
 mod avx512;
 mod cpu;
 mod lanes;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod rounds32;
@@ -31,6 +33,10 @@ mod rounds32;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
+#[cfg(test)]
+mod tests;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 
 /// Every kernel of this build, best first; the first that the CPU runs is the one detected.
 static ALL: &[&Kernel] = &[
@@ -40,6 +46,10 @@ static ALL: &[&Kernel] = &[
     &avx2::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &sse41::KERNEL,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &neon::KERNEL,
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    &wasm::KERNEL,
     #[cfg(not(target_arch = "x86_64"))]
     &array::KERNEL,
     &portable::KERNEL,
@@ -210,6 +220,37 @@ macro_rules! entry_points {
             xof: blocks_of_output,
         };
 
+        /// One pass, compiled for this instruction set; everything else is as fast without.
+        ///
+        /// # Safety
+        /// As for `group`.
+        $(#[target_feature(enable = $features)])?
+        unsafe fn pass<V: super::lanes::Vector<N>, const N: usize>(
+            source: &impl super::lanes::Source,
+            at: usize,
+            count: usize,
+            key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { super::lanes::group::<V, N>(source, at, count, key, out) }
+        }
+
+        /// One pass of extended output.
+        ///
+        /// # Safety
+        /// As for `xof`.
+        $(#[target_feature(enable = $features)])?
+        unsafe fn xof_pass<V: super::lanes::Vector<N>, const N: usize>(
+            root: super::lanes::Root<'_>,
+            counter: u64,
+            out: *mut [u8; crate::spec::BLOCK_LEN],
+            count: usize,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { super::lanes::xof::<V, N>(root, counter, out, count) }
+        }
+
         /// Hashes every node of `source`.
         ///
         /// # Safety
@@ -223,16 +264,13 @@ macro_rules! entry_points {
             let pass = |at, count, out| {
                 $(if count <= $lanes {
                     // SAFETY: the caller upholds the contract.
-                    return unsafe {
-                        super::lanes::group::<$vector, $lanes>(&source, at, count, key, out)
-                    };
+                    return unsafe { pass::<$vector, $lanes>(&source, at, count, key, out) };
                 })+
             };
             // SAFETY: the caller upholds the contract.
             unsafe { super::lanes::nodes(&source, key, out, $compress, &[$($lanes),+], pass) }
         }
 
-        $(#[target_feature(enable = $features)])?
         unsafe fn chunks(
             input: *const u8,
             len: usize,
@@ -245,7 +283,6 @@ macro_rules! entry_points {
             unsafe { run(super::lanes::Chunks { input, len, counter, flags }, key, out) }
         }
 
-        $(#[target_feature(enable = $features)])?
         unsafe fn parents(
             children: *const crate::spec::ChainingValue,
             count: usize,
@@ -257,7 +294,6 @@ macro_rules! entry_points {
             unsafe { run(super::lanes::Parents { children, count, flags }, key, out) }
         }
 
-        $(#[target_feature(enable = $features)])?
         unsafe fn lanes(
             lanes: &[super::Lane<'_>],
             key: &crate::spec::Words,
@@ -267,7 +303,6 @@ macro_rules! entry_points {
             unsafe { run(lanes, key, out) }
         }
 
-        $(#[target_feature(enable = $features)])?
         unsafe fn blocks_of_output(
             root: super::lanes::Root<'_>,
             counter: u64,
@@ -277,9 +312,7 @@ macro_rules! entry_points {
             let pass = |counter, out, count| {
                 $(if count <= $lanes {
                     // SAFETY: the caller upholds the contract.
-                    return unsafe {
-                        super::lanes::xof::<$vector, $lanes>(root, counter, out, count)
-                    };
+                    return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
                 })+
             };
             let mut done = 0;

@@ -7,7 +7,23 @@ use super::scalar::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
-struct X8(__m256i);
+pub(super) struct X8(__m256i);
+
+/// Transposes the 4 by 4 words in each half of four rows.
+#[inline(always)]
+unsafe fn quads(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> [__m256i; 4] {
+    // SAFETY: AVX2, as everything here.
+    unsafe {
+        let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+        [
+            _mm256_unpacklo_epi64(ab_low, cd_low),
+            _mm256_unpackhi_epi64(ab_low, cd_low),
+            _mm256_unpacklo_epi64(ab_high, cd_high),
+            _mm256_unpackhi_epi64(ab_high, cd_high),
+        ]
+    }
+}
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -15,16 +31,6 @@ unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
     // SAFETY: AVX2, as everything here.
     unsafe {
         let [a, b, c, d, e, f, g, h] = rows;
-        let quads = |a, b, c, d| {
-            let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-            let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
-            [
-                _mm256_unpacklo_epi64(ab_low, cd_low),
-                _mm256_unpackhi_epi64(ab_low, cd_low),
-                _mm256_unpacklo_epi64(ab_high, cd_high),
-                _mm256_unpackhi_epi64(ab_high, cd_high),
-            ]
-        };
         let (low, high) = (quads(a, b, c, d), quads(e, f, g, h));
         [
             _mm256_permute2x128_si256::<0x20>(low[0], high[0]),

@@ -7,9 +7,11 @@
 
 use core::arch::x86_64::*;
 
+use super::avx2::X8;
 use super::lanes::Vector;
 use super::rounds32;
 use super::scalar::compress;
+use super::sse41::X4;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
@@ -49,8 +51,12 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn message(columns: [__m512i; 16]) -> [X16; 16] {
-    columns.map(X16)
+fn message(columns: &[__m512i; 16]) -> [X16; 16] {
+    let mut message = [X16(columns[0]); 16];
+    for (word, column) in message.iter_mut().zip(columns) {
+        word.0 = *column;
+    }
+    message
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
@@ -96,7 +102,11 @@ unsafe impl Vector<16> for X16 {
     unsafe fn load_blocks(inputs: &[*const u8; 16], offset: usize) -> [Self; 16] {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            message(transpose(&inputs.map(|input| _mm512_loadu_si512(input.add(offset).cast()))))
+            let mut rows = [_mm512_setzero_si512(); 16];
+            for (row, input) in rows.iter_mut().zip(inputs) {
+                *row = _mm512_loadu_si512(input.add(offset).cast());
+            }
+            message(&transpose(&rows))
         }
     }
     #[inline(always)]
@@ -109,7 +119,7 @@ unsafe impl Vector<16> for X16 {
                 let input = inputs[lane].wrapping_add(offset);
                 rows[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
             }
-            message(transpose(&rows))
+            message(&transpose(&rows))
         }
     }
     #[inline(always)]
@@ -131,7 +141,11 @@ unsafe impl Vector<16> for X16 {
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            let rows = transpose(&words.map(|word| word.0));
+            let mut rows = [_mm512_setzero_si512(); 16];
+            for (row, word) in rows.iter_mut().zip(words) {
+                *row = word.0;
+            }
+            let rows = transpose(&rows);
             for (lane, row) in rows.into_iter().enumerate().take(count) {
                 _mm512_storeu_si512(out.add(lane).cast(), row);
             }
@@ -142,6 +156,16 @@ unsafe impl Vector<16> for X16 {
         // SAFETY: a hint; the address need not exist.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
+}
+
+/// The vectors of one state of two.
+#[inline(always)]
+fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [X16; W] {
+    let mut half = [pairs[0].0[state]; W];
+    for (word, pair) in half.iter_mut().zip(pairs) {
+        *word = pair.0[state];
+    }
+    half
 }
 
 /// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
@@ -157,7 +181,11 @@ fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
 
 #[inline(always)]
 fn interleave<const W: usize>(low: [X16; W], high: [X16; W]) -> [X32; W] {
-    core::array::from_fn(|i| X32([low[i], high[i]]))
+    let mut pairs = [X32([low[0], high[0]]); W];
+    for i in 0..W {
+        pairs[i] = X32([low[i], high[i]]);
+    }
+    pairs
 }
 
 // SAFETY: as for `X16`, twice.
@@ -191,7 +219,7 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX-512F.
-        unsafe { Self(self.0.map(|half| half.rotate::<R>())) }
+        unsafe { Self([self.0[0].rotate::<R>(), self.0[1].rotate::<R>()]) }
     }
     #[inline(always)]
     unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize) -> [Self; 16] {
@@ -214,9 +242,9 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            X16::store_cvs(&cv.map(|word| word.0[0]), out, count.min(16));
+            X16::store_cvs(&half(cv, 0), out, count.min(16));
             if count > 16 {
-                X16::store_cvs(&cv.map(|word| word.0[1]), out.add(16), count - 16);
+                X16::store_cvs(&half(cv, 1), out.add(16), count - 16);
             }
         }
     }
@@ -224,9 +252,9 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            X16::store_blocks(&words.map(|word| word.0[0]), out, count.min(16));
+            X16::store_blocks(&half(words, 0), out, count.min(16));
             if count > 16 {
-                X16::store_blocks(&words.map(|word| word.0[1]), out.add(16), count - 16);
+                X16::store_blocks(&half(words, 1), out.add(16), count - 16);
             }
         }
     }
@@ -248,6 +276,6 @@ unsafe impl Vector<32> for X32 {
 }
 
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { X16: 16, X32: 32 },
+    "avx512", 32, |cpu| cpu.avx512, compress, { X4: 4, X8: 8, X16: 16, X32: 32 },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

@@ -130,21 +130,35 @@ unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &
             tail[2],
             tail[3],
         ];
-        for s in &SCHEDULE {
-            half_round(
-                &mut v,
-                COLUMNS,
-                [m[s[0]], m[s[2]], m[s[4]], m[s[6]]],
-                [m[s[1]], m[s[3]], m[s[5]], m[s[7]]],
-            );
-            half_round(
-                &mut v,
-                DIAGONALS,
-                [m[s[8]], m[s[10]], m[s[12]], m[s[14]]],
-                [m[s[9]], m[s[11]], m[s[13]], m[s[15]]],
-            );
-        }
+        round::<V, N, 0>(&mut v, m);
+        round::<V, N, 1>(&mut v, m);
+        round::<V, N, 2>(&mut v, m);
+        round::<V, N, 3>(&mut v, m);
+        round::<V, N, 4>(&mut v, m);
+        round::<V, N, 5>(&mut v, m);
+        round::<V, N, 6>(&mut v, m);
         v
+    }
+}
+
+/// Round `R`. A parameter, as in a loop the compiler would look message words up at run time.
+#[inline(always)]
+unsafe fn round<V: Vector<N>, const N: usize, const R: usize>(v: &mut [V; 16], m: &[V; 16]) {
+    let s = const { SCHEDULE[R] };
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        half_round(
+            v,
+            COLUMNS,
+            [m[s[0]], m[s[2]], m[s[4]], m[s[6]]],
+            [m[s[1]], m[s[3]], m[s[5]], m[s[7]]],
+        );
+        half_round(
+            v,
+            DIAGONALS,
+            [m[s[8]], m[s[10]], m[s[12]], m[s[14]]],
+            [m[s[9]], m[s[11]], m[s[13]], m[s[15]]],
+        );
     }
 }
 
@@ -210,6 +224,22 @@ unsafe fn half_round<V: Vector<N>, const N: usize>(
     }
 }
 
+/// The same chaining value in every lane.
+///
+/// A loop and no closure, as everywhere in the kernels: a closure has none of the target features
+/// of the function it stands in once that function is generic, and may stay a call.
+#[inline(always)]
+unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        let mut cv = [V::splat(0); 8];
+        for (vector, word) in cv.iter_mut().zip(words) {
+            *vector = V::splat(*word);
+        }
+        cv
+    }
+}
+
 /// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
@@ -239,10 +269,13 @@ pub(super) trait Source {
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Addresses worth fetching during step `step` of a group that ends before node `next`.
+    /// Prefetches what is wanted soon, during step `step` of a group that ends before node `next`.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
     #[inline(always)]
-    fn ahead(&self, next: usize, step: usize, width: usize, fetch: impl FnMut(*const u8)) {
-        let _ = (next, step, width, fetch);
+    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
+        let _ = (next, step);
     }
 }
 
@@ -277,13 +310,14 @@ impl Source for Chunks {
     /// The chunks after this group, in the order of their addresses: as many lines a step as the
     /// group itself reads.
     #[inline(always)]
-    fn ahead(&self, next: usize, step: usize, width: usize, mut fetch: impl FnMut(*const u8)) {
+    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
         // A caller with a long input passes it in pieces, so what follows the last group is
         // most likely wanted too.
-        if self.len >= 2 * width * CHUNK_LEN {
-            let region = self.input.wrapping_add(next * CHUNK_LEN + step * width * BLOCK_LEN);
-            for line in 0..width {
-                fetch(region.wrapping_add(line * BLOCK_LEN));
+        if self.len >= 2 * N * CHUNK_LEN {
+            let region = self.input.wrapping_add(next * CHUNK_LEN + step * N * BLOCK_LEN);
+            for line in 0..N {
+                // SAFETY: a hint.
+                unsafe { V::prefetch(region.wrapping_add(line * BLOCK_LEN)) };
             }
         }
     }
@@ -338,12 +372,13 @@ impl Source for &[super::Lane<'_>] {
 
     /// Each step fetches its share of the next group's lanes.
     #[inline(always)]
-    fn ahead(&self, next: usize, step: usize, width: usize, mut fetch: impl FnMut(*const u8)) {
-        let share = width.div_ceil(CHUNK_LEN / BLOCK_LEN);
+    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
+        let share = N.div_ceil(CHUNK_LEN / BLOCK_LEN);
         let from = (next + step * share).min(self.len());
-        for lane in &self[from..(from + share).min(self.len()).min(next + width).max(from)] {
+        for lane in &self[from..(from + share).min(self.len()).min(next + N).max(from)] {
             for line in lane.input.chunks(BLOCK_LEN) {
-                fetch(line.as_ptr());
+                // SAFETY: a hint.
+                unsafe { V::prefetch(line.as_ptr()) };
             }
         }
     }
@@ -387,11 +422,11 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     // its length only.
     unsafe {
         let mut tail = [V::load(&low), V::load(&high), V::splat(BLOCK_LEN as u32), V::splat(0)];
-        let mut cv = key.map(|word| V::splat(word));
+        let mut cv = splat(key);
         for step in 0..steps {
             let done = step * BLOCK_LEN as u32;
             let each = if step == 0 { &first } else { &each };
-            source.ahead(at + N, step as usize, N, |address| V::prefetch(address));
+            source.ahead::<V, N>(at + N, step as usize);
             if done + (BLOCK_LEN as u32) < shortest {
                 tail[3] = V::load(each);
                 let message = V::load_blocks(&inputs, done as usize);
@@ -496,7 +531,10 @@ pub(super) unsafe fn nodes<S: Source>(
         let mut narrower = 1;
         for &width in widths {
             // SAFETY: a node of the source.
-            if rest == narrower + 1 && unsafe { source.node(total - 1) }.blocks() <= ALONE {
+            if rest == narrower + 1
+                && (narrower == 1 || narrower == 16)
+                && unsafe { source.node(total - 1) }.blocks() <= ALONE
+            {
                 take = narrower;
             }
             narrower = width;
@@ -541,7 +579,7 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     }
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
-        let cv = root.cv.map(|word| V::splat(word));
+        let cv = splat(root.cv);
         let mut message = [V::splat(0); 16];
         for (word, bytes) in message.iter_mut().zip(root.block.chunks_exact(4)) {
             *word = V::splat(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));

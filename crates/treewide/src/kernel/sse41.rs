@@ -7,7 +7,7 @@ use super::scalar::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
-struct X4(__m128i);
+pub(super) struct X4(__m128i);
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -92,8 +92,10 @@ unsafe impl Vector<4> for X4 {
         unsafe {
             let mut message = [Self::splat(0); 16];
             for quad in 0..4 {
-                let rows =
-                    inputs.map(|input| _mm_loadu_si128(input.add(offset + 16 * quad).cast()));
+                let mut rows = [_mm_setzero_si128(); 4];
+                for (row, input) in rows.iter_mut().zip(inputs) {
+                    *row = _mm_loadu_si128(input.add(offset + 16 * quad).cast());
+                }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
                     word.0 = row;
                 }

@@ -62,7 +62,7 @@ fn round(v: &mut [u32; 16], m: &[u32; 16]) {
 }
 
 /// The compression function, all sixteen words of it (§2.2).
-fn compress(h: &[u32; 8], m: &[u32; 16], t: u64, b: u32, d: u32) -> [u32; 16] {
+pub(crate) fn compress(h: &[u32; 8], m: &[u32; 16], t: u64, b: u32, d: u32) -> [u32; 16] {
     let (t0, t1) = (t as u32, (t >> 32) as u32);
     let mut v = [
         h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7], //

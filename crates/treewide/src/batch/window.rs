@@ -1,0 +1,328 @@
+//! How unequal blobs fill lanes: a window of them at a time, sorted by length, the chunks first
+//! and the parents after them.
+//!
+//! A kernel hashes its lanes in as many steps as the longest node of a group has blocks, so lanes
+//! are idle where the nodes of a group differ in length. A window plans ahead instead of refilling
+//! lanes on the way: it takes the next few hundred chunks, of however many blobs, sorts them by
+//! blocks (a counting sort, as a chunk has 1 to 16) and hands them to the kernel longest first.
+//! What follows in a lane is then a chunk as long as its neighbours, whichever blob it belongs to.
+//!
+//! ```text
+//! blobs    A: 2.3 KiB    B: 100 B    C: 1.2 KiB    D: 90 B
+//! chunks   A0 A1 A2      B0          C0 C1         D0       in the order of the blobs
+//! lanes    A0 A1 C0 A2 C1 B0 D0                             sorted; `place` says what went where
+//! parents  [A0 A1]                                          a level of all trees at once
+//! roots    [A01 A2] [C0 C1]                                 all roots at once: one set of flags
+//! ```
+//!
+//! Blobs of one length in a row need no sorting and no bookkeeping. Blobs of more than [`LONG`]
+//! chunks are wide by themselves and go to the tree.
+
+use core::ops::Range;
+
+use super::Blobs;
+use crate::kernel::{Kernel, Lane};
+use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, bytes};
+use crate::tree::{self, Join, Mode, Node};
+
+/// Chunks in a window, and blobs at most.
+const WINDOW: usize = 512;
+
+/// The same for small batches, where clearing the arrays would count.
+const SMALL: usize = 32;
+
+/// Chunks above which a blob is hashed by itself.
+const LONG: usize = 31;
+
+/// Blobs of equal length in a row that are worth leaving the sorting for.
+const RUN: usize = 64;
+
+/// Such blobs that are hashed in one call: lanes, data and digests fit the first-level cache.
+const CALL: usize = 128;
+
+/// Pairs of chaining values that are gathered for one call.
+const PAIRS: usize = 64;
+
+/// Blocks of the longest chunk.
+const BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
+
+/// Blocks of `len` bytes; the empty input has one.
+#[inline(always)]
+fn blocks(len: usize) -> usize {
+    len.div_ceil(BLOCK_LEN).max(1)
+}
+
+/// A blob of two chunks or more in a window.
+#[derive(Clone, Copy)]
+struct Tree {
+    /// Its first chunk.
+    slot: u16,
+    /// Its nodes on the level that is reached.
+    nodes: u16,
+}
+
+struct Window<'a, const N: usize> {
+    /// The chunks in the order in which they are hashed, and their chaining values.
+    lanes: [Lane<'a>; N],
+    cvs: [ChainingValue; N],
+    /// Where chunk `i`, in the order of the blobs, stands in `lanes` and `cvs`.
+    place: [u16; N],
+    /// The first chunk of each blob.
+    first: [u16; N],
+    trees: [Tree; N],
+}
+
+impl<'a, const N: usize> Window<'a, N> {
+    fn new() -> Self {
+        let nothing = Lane { input: &[], counter: 0, each: 0, first: 0, last: 0 };
+        Self {
+            lanes: [nothing; N],
+            cvs: [[0; 32]; N],
+            place: [0; N],
+            first: [0; N],
+            trees: [Tree { slot: 0, nodes: 0 }; N],
+        }
+    }
+
+    /// Hashes blobs in a row from the start of `range` if they have equally many blocks and one
+    /// chunk; their digests are `cvs`. Returns how many, or none if they are few.
+    #[inline(always)]
+    fn equals<B: Blobs + ?Sized>(
+        &mut self,
+        kernel: &Kernel,
+        mode: &Mode,
+        blobs: &'a B,
+        range: &Range<usize>,
+    ) -> usize {
+        let size = blocks(blobs.get(range.start).len());
+        if size > BLOCKS {
+            return 0;
+        }
+        // The blob has this many blocks if its length less one is of this range.
+        let most = size * BLOCK_LEN;
+        let least = if size == 1 { 0 } else { most - BLOCK_LEN + 1 };
+        let mut count = 0;
+        let all = range.len().min(CALL).min(N);
+        for (index, lane) in range.clone().zip(&mut self.lanes[..all]) {
+            let input = blobs.get(index);
+            if input.len().wrapping_sub(least) > most - least {
+                break;
+            }
+            *lane = Lane {
+                input,
+                counter: 0,
+                each: mode.flags,
+                first: CHUNK_START,
+                last: CHUNK_END | ROOT,
+            };
+            count += 1;
+        }
+        if count < all || count < range.len() {
+            if count < RUN.min(all) {
+                return 0;
+            }
+            count -= count % SMALL;
+        }
+        kernel.lanes(&self.lanes[..count], &mode.key, &mut self.cvs[..count]);
+        count
+    }
+
+    /// Hashes as many blobs from the start of `range` as fit: their chunks, parents and roots.
+    /// Returns how many.
+    fn sorted<B: Blobs + ?Sized>(
+        &mut self,
+        kernel: &Kernel,
+        mode: &Mode,
+        blobs: &'a B,
+        range: &Range<usize>,
+    ) -> usize {
+        let mut counts = [0_usize; BLOCKS + 1];
+        let (mut count, mut chunks) = (0, 0);
+        for index in range.clone().take(N) {
+            let len = blobs.get(index).len();
+            if len <= CHUNK_LEN {
+                if chunks == N {
+                    break;
+                }
+                counts[blocks(len)] += 1;
+                self.first[count] = chunks as u16;
+                chunks += 1;
+            } else if len <= LONG * CHUNK_LEN {
+                let whole = (len - 1) / CHUNK_LEN;
+                if chunks + whole + 1 > N {
+                    break;
+                }
+                counts[BLOCKS] += whole;
+                counts[blocks(len - whole * CHUNK_LEN)] += 1;
+                self.first[count] = chunks as u16;
+                chunks += whole + 1;
+            }
+            count += 1;
+        }
+        // Counts become the places of the first of each, the longest before all.
+        let mut at = 0;
+        for count in counts.iter_mut().rev() {
+            at += *count;
+            *count = at - *count;
+        }
+        let mut trees = 0;
+        for (blob, index) in range.clone().take(count).enumerate() {
+            let input = blobs.get(index);
+            let slot = usize::from(self.first[blob]);
+            let mut lane = Lane {
+                input,
+                counter: 0,
+                each: mode.flags,
+                first: CHUNK_START,
+                last: CHUNK_END | ROOT,
+            };
+            if input.len() <= CHUNK_LEN {
+                let at = &mut counts[blocks(input.len())];
+                self.place[slot] = *at as u16;
+                self.lanes[*at] = lane;
+                *at += 1;
+            } else if input.len() <= LONG * CHUNK_LEN {
+                lane.last = CHUNK_END;
+                let mut nodes = 0;
+                for input in input.chunks(CHUNK_LEN) {
+                    lane.input = input;
+                    lane.counter = nodes as u64;
+                    let at = &mut counts[blocks(input.len())];
+                    self.place[slot + nodes] = *at as u16;
+                    self.lanes[*at] = lane;
+                    *at += 1;
+                    nodes += 1;
+                }
+                self.trees[trees] = Tree { slot: slot as u16, nodes: nodes as u16 };
+                trees += 1;
+            }
+        }
+        kernel.lanes(&self.lanes[..chunks], &mode.key, &mut self.cvs[..chunks]);
+        self.merge(kernel, mode, trees);
+        self.merge_roots(kernel, mode, trees);
+        count
+    }
+
+    /// Reduces the trees to two nodes each, level by level.
+    fn merge(&mut self, kernel: &Kernel, mode: &Mode, trees: usize) {
+        let mut gathered = Pairs::new();
+        let mut more = true;
+        while more {
+            more = false;
+            for tree in &mut self.trees[..trees] {
+                let nodes = usize::from(tree.nodes);
+                if nodes <= 2 {
+                    continue;
+                }
+                let slot = usize::from(tree.slot);
+                for pair in 0..nodes / 2 {
+                    // A pair's parent goes where a node was that is gathered already.
+                    let left = usize::from(self.place[slot + 2 * pair]);
+                    let right = usize::from(self.place[slot + 2 * pair + 1]);
+                    let to = self.place[slot + pair];
+                    gathered.push(self.cvs[left], self.cvs[right], to);
+                    if gathered.count == PAIRS {
+                        gathered.hash(kernel, mode, 0, &mut self.cvs);
+                    }
+                }
+                if nodes % 2 == 1 {
+                    self.place[slot + nodes / 2] = self.place[slot + nodes - 1];
+                }
+                tree.nodes = nodes.div_ceil(2) as u16;
+                more |= tree.nodes > 2;
+            }
+            gathered.hash(kernel, mode, 0, &mut self.cvs);
+        }
+    }
+
+    /// Reduces the trees from two nodes each to their digests.
+    fn merge_roots(&mut self, kernel: &Kernel, mode: &Mode, trees: usize) {
+        let mut gathered = Pairs::new();
+        for trees in self.trees[..trees].chunks(PAIRS) {
+            for tree in trees {
+                let slot = usize::from(tree.slot);
+                let (left, right) = (self.place[slot], self.place[slot + 1]);
+                let (left, right) = (usize::from(left), usize::from(right));
+                gathered.push(self.cvs[left], self.cvs[right], self.place[slot]);
+            }
+            gathered.hash(kernel, mode, ROOT, &mut self.cvs);
+        }
+    }
+}
+
+/// Pairs of siblings, and where their parents go.
+struct Pairs {
+    cvs: [ChainingValue; 2 * PAIRS],
+    to: [u16; PAIRS],
+    count: usize,
+}
+
+impl Pairs {
+    fn new() -> Self {
+        Self { cvs: [[0; 32]; 2 * PAIRS], to: [0; PAIRS], count: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, left: ChainingValue, right: ChainingValue, to: u16) {
+        self.cvs[2 * self.count] = left;
+        self.cvs[2 * self.count + 1] = right;
+        self.to[self.count] = to;
+        self.count += 1;
+    }
+
+    fn hash(&mut self, kernel: &Kernel, mode: &Mode, flags: u8, out: &mut [ChainingValue]) {
+        kernel.parents(&mut self.cvs, 0, self.count, 0, &mode.key, mode.flags | flags);
+        for (to, cv) in self.to[..self.count].iter().zip(&self.cvs) {
+            out[usize::from(*to)] = *cv;
+        }
+        self.count = 0;
+    }
+}
+
+/// Digests of the blobs in `range`, handed to `emit` in their order, one or more at a time.
+pub(super) fn digests<J: Join, B: Blobs + ?Sized>(
+    kernel: &Kernel,
+    mode: &Mode,
+    blobs: &B,
+    range: Range<usize>,
+    emit: impl FnMut(&[ChainingValue]),
+) {
+    let small = range.len() <= SMALL
+        && range.clone().map(|index| blobs.get(index).len()).sum::<usize>() <= SMALL * CHUNK_LEN;
+    if small {
+        windows::<J, B, SMALL>(kernel, mode, blobs, range, emit);
+    } else {
+        windows::<J, B, WINDOW>(kernel, mode, blobs, range, emit);
+    }
+}
+
+#[inline(always)]
+fn windows<J: Join, B: Blobs + ?Sized, const N: usize>(
+    kernel: &Kernel,
+    mode: &Mode,
+    blobs: &B,
+    mut range: Range<usize>,
+    mut emit: impl FnMut(&[ChainingValue]),
+) {
+    let mut window = Window::<N>::new();
+    while !range.is_empty() {
+        let count = window.equals(kernel, mode, blobs, &range);
+        if count > 0 {
+            emit(&window.cvs[..count]);
+            range.start += count;
+            continue;
+        }
+        let count = window.sorted(kernel, mode, blobs, &range);
+        for (blob, index) in range.clone().take(count).enumerate() {
+            let input = blobs.get(index);
+            if input.len() <= LONG * CHUNK_LEN {
+                let place = window.place[usize::from(window.first[blob])];
+                emit(&[window.cvs[usize::from(place)]]);
+            } else {
+                emit(&[tree::hash::<J>(kernel, input, mode)]);
+            }
+        }
+        range.start += count;
+    }
+}

@@ -1,0 +1,119 @@
+//! Four lanes in NEON registers.
+
+use core::arch::aarch64::*;
+
+use super::lanes::Vector;
+use super::portable::compress;
+use crate::spec::{BLOCK_LEN, ChainingValue};
+
+#[derive(Clone, Copy)]
+struct N4(uint32x4_t);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+unsafe fn transpose(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
+    // SAFETY: NEON, which this file is compiled for.
+    unsafe {
+        let [a, b, c, d] = rows.map(|row| vreinterpretq_u64_u32(row));
+        let pairs = |a, b| {
+            let (a, b) = (vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+            [vreinterpretq_u64_u32(vtrn1q_u32(a, b)), vreinterpretq_u64_u32(vtrn2q_u32(a, b))]
+        };
+        // Words 0 and 2, and 1 and 3, of two rows each, then of all four.
+        let ([ab_even, ab_odd], [cd_even, cd_odd]) = (pairs(a, b), pairs(c, d));
+        [
+            vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even)),
+            vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd)),
+            vreinterpretq_u32_u64(vtrn2q_u64(ab_even, cd_even)),
+            vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd)),
+        ]
+    }
+}
+
+/// Stores rows of `WORDS` words, the first `count` of the four lanes.
+#[inline(always)]
+unsafe fn store_rows<const WORDS: usize>(words: &[N4; WORDS], out: *mut u8, count: usize) {
+    for quad in 0..WORDS / 4 {
+        // SAFETY: the caller has room for `count` rows.
+        unsafe {
+            let w = &words[4 * quad..];
+            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
+            for (lane, row) in rows.into_iter().enumerate().take(count) {
+                vst1q_u8(out.add(lane * 4 * WORDS + 16 * quad), vreinterpretq_u8_u32(row));
+            }
+        }
+    }
+}
+
+// SAFETY: NEON only.
+unsafe impl Vector<4> for N4 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: NEON.
+        Self(unsafe { vdupq_n_u32(word) })
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 4]) -> Self {
+        // SAFETY: sixteen readable bytes.
+        Self(unsafe { vld1q_u32(words.as_ptr()) })
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: NEON.
+        Self(unsafe { vaddq_u32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: NEON.
+        Self(unsafe { veorq_u32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: NEON.
+        Self(unsafe { vandq_u32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        // SAFETY: NEON.
+        Self(unsafe {
+            match R {
+                // Whole halves and whole bytes move in one instruction, other bits in two.
+                16 => vreinterpretq_u32_u16(vrev32q_u16(vreinterpretq_u16_u32(self.0))),
+                8 => {
+                    const BYTES: [u8; 16] = [1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12];
+                    let bytes = vreinterpretq_u8_u32(self.0);
+                    vreinterpretq_u32_u8(vqtbl1q_u8(bytes, vld1q_u8(BYTES.as_ptr())))
+                }
+                12 => vsriq_n_u32::<12>(vshlq_n_u32::<20>(self.0), self.0),
+                _ => vsriq_n_u32::<7>(vshlq_n_u32::<25>(self.0), self.0),
+            }
+        })
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe {
+            let mut message = [Self::splat(0); 16];
+            for quad in 0..4 {
+                let rows = inputs
+                    .map(|input| vreinterpretq_u32_u8(vld1q_u8(input.add(offset + 16 * quad))));
+                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
+                    word.0 = row;
+                }
+            }
+            message
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(cv, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(words, out.cast(), count) }
+    }
+}
+
+super::entry_points!("neon", 4, |_| true, compress, { N4: 4 });

@@ -1,0 +1,102 @@
+//! Four lanes in the 128-bit vectors of WebAssembly.
+//!
+//! A module is compiled as a whole or refused, so there is nothing to detect when it runs: the
+//! kernel is there if the build has the feature `simd128`.
+
+use core::arch::wasm32::*;
+
+use super::lanes::Vector;
+use super::portable::compress;
+use crate::spec::{BLOCK_LEN, ChainingValue};
+
+#[derive(Clone, Copy)]
+struct W4(v128);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+fn transpose(rows: [v128; 4]) -> [v128; 4] {
+    let [a, b, c, d] = rows;
+    let (ab_low, ab_high) = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let (cd_low, cd_high) = (i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    [
+        i64x2_shuffle::<0, 2>(ab_low, cd_low),
+        i64x2_shuffle::<1, 3>(ab_low, cd_low),
+        i64x2_shuffle::<0, 2>(ab_high, cd_high),
+        i64x2_shuffle::<1, 3>(ab_high, cd_high),
+    ]
+}
+
+/// Stores rows of `WORDS` words, the first `count` of the four lanes.
+#[inline(always)]
+unsafe fn store_rows<const WORDS: usize>(words: &[W4; WORDS], out: *mut u8, count: usize) {
+    for quad in 0..WORDS / 4 {
+        let w = &words[4 * quad..];
+        let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
+        for (lane, row) in rows.into_iter().enumerate().take(count) {
+            // SAFETY: the caller has room for `count` rows.
+            unsafe { v128_store(out.add(lane * 4 * WORDS + 16 * quad).cast(), row) };
+        }
+    }
+}
+
+// SAFETY: simd128, which this file is compiled for.
+unsafe impl Vector<4> for W4 {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        Self(u32x4_splat(word))
+    }
+    #[inline(always)]
+    unsafe fn load(words: &[u32; 4]) -> Self {
+        // SAFETY: sixteen readable bytes.
+        Self(unsafe { v128_load(words.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        Self(u32x4_add(self.0, other.0))
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        Self(v128_xor(self.0, other.0))
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        Self(v128_and(self.0, other.0))
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        let v = self.0;
+        Self(match R {
+            // Whole bytes move in one shuffle, other bits in two shifts.
+            16 => u8x16_shuffle::<2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13>(v, v),
+            8 => u8x16_shuffle::<1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12>(v, v),
+            12 => v128_or(u32x4_shr(v, 12), u32x4_shl(v, 20)),
+            _ => v128_or(u32x4_shr(v, 7), u32x4_shl(v, 25)),
+        })
+    }
+    #[inline(always)]
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+        // SAFETY: the caller has 64 bytes at each.
+        unsafe {
+            let mut message = [Self::splat(0); 16];
+            for quad in 0..4 {
+                let rows = inputs.map(|input| v128_load(input.add(offset + 16 * quad).cast()));
+                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
+                    word.0 = row;
+                }
+            }
+            message
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(cv, out.cast(), count) }
+    }
+    #[inline(always)]
+    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller has room for `count`.
+        unsafe { store_rows(words, out.cast(), count) }
+    }
+}
+
+super::entry_points!("wasm", 4, |_| true, compress, { W4: 4 });
