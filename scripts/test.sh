@@ -1,0 +1,323 @@
+#!/usr/bin/env bash
+# The one test command: installs what it needs, runs everything, and says what it did.
+#
+#   scripts/test.sh           everything
+#   scripts/test.sh WORD...   only the sections that have one of these words in their names
+#
+# Packages come from apt-get (as root, or by a sudo that asks for no password), toolchains and
+# targets from rustup, b3sum from crates.io; what is there already is not installed again. Where
+# something cannot be had, the sections that need it are SKIPPED and say why, and the others run.
+# The output of each section is in target/test-logs/. The last line counts all tests of all runs.
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+readonly EMULATED=(i686:i386:i386 aarch64:aarch64:arm64 s390x:s390x:s390x) # rustc, qemu, Debian
+readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi)
+readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
+readonly B3SUM_VERSION=1.8.7
+readonly STEP_LIMIT=15m
+readonly CANNOT_RUN=77 # a section's exit code for it
+
+target=${CARGO_TARGET_DIR:-$PWD/target}
+logs=$target/test-logs
+rust_version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# Whatever the caller's environment says, all sections start from the same place.
+unset RUSTFLAGS RUSTDOCFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
+export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin"
+[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0
+
+# ---- What sections are made of -------------------------------------------------------------------
+
+# A command that counts as one test, unless it runs tests that count themselves.
+step() {
+    echo "+ $*"
+    # In the foreground, so that Ctrl-C reaches it.
+    timeout --foreground --kill-after=10 "$STEP_LIMIT" "$@"
+}
+
+cannot_run() {
+    echo "SKIPPED: $*"
+    exit "$CANNOT_RUN"
+}
+
+need() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
+    done
+}
+
+need_target() {
+    [[ -d $(rustc --print sysroot)/lib/rustlib/$1 ]] || cannot_run "no rustc target $1 to be had"
+}
+
+# --show-output, as tests print how many cases they ran, and what they had to skip.
+run_tests() {
+    step cargo test --locked --no-fail-fast "$@" -- --show-output
+}
+
+# The kernels that the CPU of a target runs, the best first.
+kernels() {
+    cargo run -q --locked -p treewide --example kernels "$@" | awk '/ supported$/ { print $1 }'
+}
+
+# ---- What is needed ------------------------------------------------------------------------------
+
+packages() {
+    local wanted=(
+        gcc libc6-dev ca-certificates curl # to build at all
+        util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
+        shellcheck
+    )
+    if [[ $(uname -m) == x86_64 ]]; then
+        wanted+=(qemu-user)
+        local it
+        for it in "${EMULATED[@]}"; do
+            wanted+=("gcc-${it%%:*}-linux-gnu" "libc6-dev-${it##*:}-cross")
+        done
+    fi
+    need apt-get dpkg-query
+    local package missing=() root=() still=""
+    for package in "${wanted[@]}"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' ||
+            missing+=("$package")
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    echo "missing: ${missing[*]}"
+    [[ $(id -u) == 0 ]] || root=(sudo -n)
+    local install=("${root[@]}" apt-get install -y --no-install-recommends)
+    step "${root[@]}" apt-get update || true # a stale index may do
+    if ! step "${install[@]}" "${missing[@]}"; then
+        # One that cannot be had must not keep the others away.
+        for package in "${missing[@]}"; do
+            step "${install[@]}" "$package" || still+=" $package"
+        done
+        [[ -z $still ]] || cannot_run "apt-get cannot install$still"
+    fi
+}
+
+is_too_old() {
+    local version
+    version=$(rustc --version | cut -d' ' -f2)
+    [[ $(printf '%s\n' "$rust_version" "$version" | sort -V | head -1) != "$rust_version" ]]
+}
+
+toolchain() {
+    if ! command -v cargo >/dev/null; then
+        need curl
+        curl --proto '=https' -sSf https://sh.rustup.rs |
+            sh -s -- -y --no-modify-path --profile minimal -c clippy -c rustfmt
+    fi
+    command -v rustup >/dev/null || return 0 # without it, what is there has to do
+    if is_too_old; then
+        step rustup toolchain install stable --no-self-update
+    fi
+    local it wanted=()
+    if ! { cargo clippy --version && cargo fmt --version; }; then
+        step rustup component add clippy rustfmt
+    fi
+    for it in "${EMULATED[@]}"; do wanted+=("${it%%:*}-unknown-linux-gnu"); done
+    for it in "${wanted[@]}" "${NO_STD[@]}" "${FOREIGN[@]}"; do
+        (need_target "$it") >/dev/null || step rustup target add "$it"
+    done
+    rustup run "$rust_version" rustc --version ||
+        step rustup toolchain install "$rust_version" --profile minimal --no-self-update
+}
+
+real_b3sum() {
+    [[ $("$B3SUM" --version 2>&1) == "b3sum $B3SUM_VERSION" ]] ||
+        step cargo install b3sum --version "$B3SUM_VERSION" --locked --force --root "$target/tools"
+}
+
+# ---- What is tested ------------------------------------------------------------------------------
+
+formatting() {
+    cargo fmt --version || cannot_run "there is no cargo fmt"
+    step cargo fmt --all --check
+}
+
+scripts() {
+    need shellcheck
+    step shellcheck scripts/*.sh .ci/run
+}
+
+lints() {
+    cargo clippy --version || cannot_run "there is no cargo clippy"
+    step cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
+}
+
+features() {
+    cargo clippy --version || cannot_run "there is no cargo clippy"
+    local name names
+    names=$(sed -n '/^\[features\]/,/^\[[^f]/ s/^\([a-z-]*\) = .*/\1/p' crates/treewide/Cargo.toml)
+    [[ -n $names ]]
+    step cargo clippy --locked -p treewide --no-default-features -- -D warnings
+    for name in $names; do
+        step cargo clippy --locked -p treewide --no-default-features --features "$name" -- -D warnings
+    done
+}
+
+no_std() {
+    need_target "$1"
+    step cargo build --locked -p treewide --no-default-features --target "$1"
+    step cargo build --locked -p treewide --no-default-features --target "$1" \
+        --features serde,zeroize,traits-preview
+}
+
+foreign() {
+    cargo clippy --version || cannot_run "there is no cargo clippy"
+    need_target "$1"
+    step cargo clippy --locked -p treewide-cli --target "$1" -- -D warnings
+    step cargo clippy --locked -p treewide --all-features --target "$1" -- -D warnings
+}
+
+oldest_rust() {
+    rustup run "$rust_version" rustc --version || cannot_run "rustup cannot install $rust_version"
+    step cargo "+$rust_version" check --locked --workspace --all-features
+}
+
+documentation() {
+    export RUSTDOCFLAGS="-D warnings"
+    step cargo doc --locked --workspace --no-deps --all-features
+}
+
+known_answers() {
+    step cargo run --locked -p treewide-vectors -- --check
+}
+
+everything() {
+    run_tests --workspace --all-features
+}
+
+# The tests of the library, as built for everything, so that no kernel waits for a build.
+forced() {
+    local file tests=(--lib)
+    for file in crates/treewide/tests/*.rs crates/treewide-compat/tests/*.rs; do
+        tests+=(--test "$(basename "$file" .rs)")
+    done
+    TREEWIDE_KERNEL=$1 run_tests --workspace --all-features "${tests[@]}"
+}
+
+emulated() {
+    local arch=$1 qemu=qemu-$2 kernel list
+    local triple=$arch-unknown-linux-gnu gcc=$arch-linux-gnu-gcc
+    local name=${triple//-/_}
+    need "$qemu" "$gcc"
+    need_target "$triple"
+    # Static, so that the emulator needs no foreign libraries.
+    export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
+    export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
+    export TREEWIDE_TEST_SCALE=0.1
+    list=$(kernels --target "$triple")
+    [[ -n $list ]]
+    for kernel in $list; do
+        TREEWIDE_KERNEL=$kernel run_tests --target "$triple" --all-features --lib --tests \
+            -p treewide -p treewide-compat
+    done
+}
+
+# ---- Running and counting ------------------------------------------------------------------------
+
+rows=()
+notes=()
+passed=0 failed=0 skipped=0
+words=("$@")
+
+# The sum of the numbers that `sed` finds in the log.
+count() {
+    sed -nE "$1" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is `test`, or `install`,
+# which counts as no test, and as no failure where it fails: that shows in what needs it.
+section() {
+    local kind=$1 name=$2 word
+    shift 2
+    if [[ $kind == test && ${#words[@]} -gt 0 ]]; then
+        for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
+        [[ $name == *"$word"* ]] || return 0
+    fi
+    local log=$logs/${name//[^a-z0-9_.]/-}.log code started=$SECONDS
+    printf '%-32s ' "$name"
+    (set -e; "$@") </dev/null >"$log" 2>&1
+    code=$?
+    local result=ok p f s cases seconds=$((SECONDS - started))
+    p=$(count 's/^test result: .* ([0-9]+) passed;.*/\1/p')
+    f=$(count 's/^test result: .* ([0-9]+) failed;.*/\1/p')
+    s=$(count 's/^test result: .* ([0-9]+) ignored;.*/\1/p')
+    cases=$(count 's/^.*: ([0-9]+) cases.*/\1/p')
+    [[ $kind == install ]] || ((p + f + s > 0)) || p=$(grep -c '^+ ' "$log")
+    if ((code == CANNOT_RUN)) || { ((code != 0)) && [[ $kind == install ]]; }; then
+        result=SKIPPED
+        grep -q '^SKIPPED: ' "$log" || echo "SKIPPED: $(tail -n 1 "$log")" >>"$log"
+    elif ((code != 0)); then
+        result=FAILED
+        # A step that fails is no test that passes, and something else may be wrong than a test.
+        grep -q '^test result: ' "$log" || ((p = p > 0 ? p - 1 : 0))
+        ((f > 0)) || f=1
+    fi
+    # Sections that cannot run, and tests that lack something on this machine, say so.
+    local note noted
+    noted=$(sed -n 's/^SKIPPED: //p' "$log" | sort -u)
+    if [[ -n $noted ]]; then
+        while read -r note; do notes+=("$name: $note"); done <<<"$noted"
+        ((s += $(wc -l <<<"$noted")))
+    fi
+    ((passed += p, failed += f, skipped += s))
+    printf '%-8s %5d s %7d tests %9d cases\n' "$result" "$seconds" "$p" "$cases"
+    rows+=("$(printf '%-32s %-8s %7d %9d %9d %9d %9d' "$name" "$result" "$seconds" "$p" "$f" "$s" "$cases")")
+    if [[ $result == FAILED ]]; then
+        echo "---- the end of $log:"
+        tail -n 60 "$log"
+        echo "----"
+    fi
+    [[ $result != FAILED ]]
+}
+
+mkdir -p "$logs" && rm -f "$logs"/*.log
+section install "packages" packages
+section install "toolchain" toolchain
+if ! command -v cargo >/dev/null; then
+    echo "There is no cargo, and it cannot be installed: see $logs/toolchain.log" >&2
+    exit 1
+fi
+! is_too_old || export RUSTUP_TOOLCHAIN=stable
+export B3SUM=$target/tools/bin/b3sum
+section install "b3sum" real_b3sum
+[[ -x $B3SUM ]] || unset B3SUM
+
+section test "formatting" formatting
+section test "scripts" scripts
+section test "lints" lints
+section test "lints: each feature alone" features
+section test "documentation" documentation
+section test "known answers" known_answers
+section test "everything" everything
+for kernel in $(kernels); do
+    section test "kernel $kernel" forced "$kernel"
+done
+for it in "${EMULATED[@]}"; do
+    IFS=: read -r arch qemu _ <<<"$it"
+    section test "emulated $arch" emulated "$arch" "$qemu"
+done
+for it in "${NO_STD[@]}"; do
+    section test "no_std $it" no_std "$it"
+done
+for it in "${FOREIGN[@]}"; do
+    section test "lints: $it" foreign "$it"
+done
+section test "oldest Rust, $rust_version" oldest_rust
+
+echo
+printf '%-32s %-8s %7s %9s %9s %9s %9s\n' section result seconds passed failed skipped cases
+printf '%s\n' "${rows[@]}"
+if [[ ${#notes[@]} -gt 0 ]]; then
+    echo
+    printf 'SKIPPED in %s\n' "${notes[@]}"
+fi
+echo
+echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
