@@ -206,7 +206,7 @@ impl<'de> serde::Deserialize<'de> for Hash {
     }
 }
 
-/// The 64 hexadecimal digits of a [`Hash`]; derefs to `str`.
+/// The 64 hexadecimal digits of a [`Hash`](struct@Hash); derefs to `str`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex([u8; 2 * OUT_LEN]);
 

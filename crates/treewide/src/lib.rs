@@ -33,7 +33,7 @@
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
-//! | `serde` | [`Hash`] as 32 bytes |
+//! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
 //!
@@ -90,7 +90,7 @@ pub fn hash(input: &[u8]) -> Hash {
 /// The keyed digest of `input`: a message authentication code or a pseudorandom function.
 ///
 /// The key must have the full strength of 32 random bytes; for passwords use a password hash. To
-/// compare codes, compare [`Hash`]es: that takes constant time.
+/// compare codes, compare [`Hash`](struct@Hash)es: that takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
     Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::keyed(key)))

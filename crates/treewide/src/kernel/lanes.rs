@@ -530,9 +530,9 @@ pub(super) unsafe fn nodes<S: Source>(
         let mut take = widths[widths.len() - 1].min(rest);
         let mut narrower = 1;
         for &width in widths {
-            // SAFETY: a node of the source.
             if rest == narrower + 1
                 && (narrower == 1 || narrower == 16)
+                // SAFETY: a node of the source.
                 && unsafe { source.node(total - 1) }.blocks() <= ALONE
             {
                 take = narrower;
