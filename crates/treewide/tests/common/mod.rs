@@ -1,5 +1,5 @@
 //! What the test files share: random numbers, inputs, lengths, the three modes, and counting.
-#![allow(dead_code)] // Each test file that includes this module uses a part of it.
+#![allow(dead_code, unused_imports)] // Each test file that includes this module uses a part of it.
 
 mod amount;
 mod random;
