@@ -162,7 +162,11 @@ fn main() {
     bench.batch("log-normal, median 3 KB, up to 2 MB", (2.8, 3.6), &Blobs::new(lens));
     for count in [1, 2, 3, 4, 8, 15, 16, 17, 31, 32, 33] {
         for len in [64, 100, 1024] {
-            bench.batch(&format!("few: {count} x {len} B"), (1.0, 1.5), &Blobs::new(vec![len; count]));
+            bench.batch(
+                &format!("few: {count} x {len} B"),
+                (1.0, 1.5),
+                &Blobs::new(vec![len; count]),
+            );
         }
     }
     println!("\n{} below their bar", bench.short);

@@ -1,34 +1,327 @@
-//! Many independent inputs at once.
+//! Many independent inputs, *blobs*, hashed side by side.
+//!
+//! A single short input keeps one lane of a vector busy and leaves the other 15 or 31 idle. A batch
+//! fills them with other inputs, whatever their lengths are.
+//!
+//! | you have | use |
+//! |---|---|
+//! | one input | [`hash`](crate::hash()), or `hash_parallel` from a few hundred KiB |
+//! | a slice of inputs, and want their digests | [`hash_many`](crate::hash_many()) |
+//! | a key or a context, or output of another length | [`Batch`] |
+//! | threads to spare | [`Batch::threads`] (feature `rayon`) |
+//! | your own place for the digests | [`Batch::hash_into`], [`Batch::fill`] |
+//! | inputs in one buffer with offsets | [`Packed`], for any method of [`Batch`] |
+//! | inputs that come one after the other | [`Batch::iter`], [`Batch::for_each`] |
+//!
+//! Digests are in the order of the inputs and the same as of one input at a time. Empty inputs are
+//! inputs like others, and an empty batch has no digests. A huge input among tiny ones is hashed as
+//! wide as it would be alone. Beyond inputs and outputs a batch needs about 40 KB of stack on each
+//! thread.
 
+#[cfg(feature = "std")]
+mod iter;
+mod packed;
+#[cfg(feature = "rayon")]
+mod threads;
 mod window;
 
-use crate::Hash;
-use crate::kernel::detected;
-use crate::tree::{Mode, Serial};
+#[cfg(feature = "std")]
+pub use iter::Hashes;
+pub use packed::{Offset, OffsetError, OffsetProblem, Packed};
 
-/// Blobs by number.
-pub trait Blobs {
-    /// How many.
+use core::fmt;
+use core::ops::Range;
+
+#[cfg(feature = "rayon")]
+use crate::parallel::Pool;
+use crate::spec::{KEY_LEN, OUT_LEN};
+use crate::tree::{Mode, Serial};
+use crate::{Hash, OutputReader};
+
+/// Blobs that are all there: slices, arrays and vectors of what is `AsRef<[u8]>`, and [`Packed`].
+pub trait Blobs: sealed::Sealed {
+    /// How many there are.
     fn count(&self) -> usize;
-    /// One of them.
+
+    /// The blob of that number.
+    ///
+    /// # Panics
+    /// If there is none.
     fn get(&self, index: usize) -> &[u8];
 }
 
-impl<T: AsRef<[u8]>> Blobs for [T] {
-    fn count(&self) -> usize {
-        self.len()
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! slices {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<T: AsRef<[u8]>, $($generics)*> sealed::Sealed for $type {}
+        impl<T: AsRef<[u8]>, $($generics)*> Blobs for $type {
+            #[inline(always)]
+            fn count(&self) -> usize {
+                self.len()
+            }
+
+            #[inline(always)]
+            fn get(&self, index: usize) -> &[u8] {
+                self[index].as_ref()
+            }
+        }
+    )*};
+}
+slices! {
+    [] [T];
+    [const N: usize] [T; N];
+}
+#[cfg(feature = "std")]
+slices! {
+    [] Vec<T>;
+}
+
+/// The digests of many inputs, in their order, on the calling thread: the same as a loop of
+/// [`hash`](crate::hash()), many times as fast where the inputs are short.
+///
+/// Inputs may be of any lengths, in any mixture. Use it as soon as there are two of them; one input
+/// costs what `hash` does, and long ones are no slower here. For keys, threads, other lengths of
+/// output, your own buffers, Arrow arrays and iterators there is [`Batch`].
+///
+/// ```
+/// let names = ["ash", "beech", "", "cedar"];
+/// let hashes = treewide::hash_many(&names);
+/// assert_eq!(hashes[3], treewide::hash(b"cedar"));
+/// ```
+#[cfg(feature = "std")]
+pub fn hash_many<T: AsRef<[u8]>>(inputs: &[T]) -> Vec<Hash> {
+    collect(&Mode::PLAIN, inputs)
+}
+
+#[cfg(feature = "std")]
+fn collect<B: Blobs + ?Sized>(mode: &Mode, blobs: &B) -> Vec<Hash> {
+    let mut hashes = Vec::with_capacity(blobs.count());
+    window::digests::<Serial, _>(mode, blobs, 0..blobs.count(), |digests| {
+        hashes.extend(digests.iter().map(|digest| Hash::from_bytes(*digest)));
+    });
+    hashes
+}
+
+/// How to hash many inputs: the mode, the length of outputs, and whether on threads. The methods
+/// take inputs in any form, and none of them changes it.
+///
+/// ```
+/// use treewide::Batch;
+///
+/// let messages = [b"one".as_slice(), b"two", b"three"];
+///
+/// // Digests, keyed.
+/// let key = [42; 32];
+/// # #[cfg(feature = "std")]
+/// let codes = Batch::keyed(&key).hash(&messages);
+/// # #[cfg(feature = "std")]
+/// assert_eq!(codes[0], treewide::keyed_hash(&key, b"one"));
+///
+/// // Output of 100 bytes each, one after the other, to a buffer that is there.
+/// let mut output = [0; 300];
+/// Batch::new().output_len(100).fill(&messages, &mut output);
+/// ```
+///
+/// [`hash`](Self::hash) and [`bytes`](Self::bytes) return their results, [`hash_into`](Self::hash_into)
+/// and [`fill`](Self::fill) write them; the first of each pair gives [`Hash`]es and the second
+/// [`output_len`](Self::output_len) bytes for each input. [`iter`](Self::iter) and
+/// [`for_each`](Self::for_each) do so for iterators. For plain digests of a slice,
+/// [`hash_many`](crate::hash_many()) is all it takes; [the module](self) has a table of what to use
+/// when.
+#[derive(Clone)]
+pub struct Batch {
+    mode: Mode,
+    output_len: usize,
+    #[cfg(feature = "rayon")]
+    threads: bool,
+}
+
+impl Batch {
+    fn with_mode(mode: Mode) -> Self {
+        Self {
+            mode,
+            output_len: OUT_LEN,
+            #[cfg(feature = "rayon")]
+            threads: false,
+        }
     }
-    #[inline(always)]
-    fn get(&self, index: usize) -> &[u8] {
-        self[index].as_ref()
+
+    /// For the plain mode, [`hash`](crate::hash()).
+    pub fn new() -> Self {
+        Self::with_mode(Mode::PLAIN)
+    }
+
+    /// For the keyed mode, [`keyed_hash`](crate::keyed_hash()).
+    pub fn keyed(key: &[u8; KEY_LEN]) -> Self {
+        Self::with_mode(Mode::keyed(key))
+    }
+
+    /// For the derive-key mode, [`derive_key`](crate::derive_key()); what it says of contexts holds
+    /// here. The context is hashed once.
+    pub fn derive_key(context: &str) -> Self {
+        Self::with_mode(Mode::derive_key(context))
+    }
+
+    /// Bytes of output for each input, of those methods that give bytes; 32 if it is not set.
+    ///
+    /// Up to 32 bytes cost the same. Longer output is made for each input by itself.
+    pub fn output_len(mut self, bytes: usize) -> Self {
+        self.output_len = bytes;
+        self
+    }
+
+    /// Whether to use the threads of the current rayon pool, the one that the caller is in or else
+    /// the global one; if it is not set, all is done on the calling thread.
+    ///
+    /// Work is split by inputs and by bytes, long inputs themselves too. Batches that are not worth
+    /// it stay on one thread.
+    #[cfg(feature = "rayon")]
+    pub fn threads(mut self, on: bool) -> Self {
+        self.threads = on;
+        self
+    }
+
+    #[cfg(feature = "std")]
+    fn is_threaded(&self) -> bool {
+        #[cfg(feature = "rayon")]
+        return self.threads;
+        #[cfg(not(feature = "rayon"))]
+        false
+    }
+
+    /// The digests of `blobs`, in order.
+    #[cfg(feature = "std")]
+    pub fn hash<B: Blobs + Sync + ?Sized>(&self, blobs: &B) -> Vec<Hash> {
+        if self.is_threaded() {
+            let mut hashes = vec![Hash::from_bytes([0; OUT_LEN]); blobs.count()];
+            self.hash_into(blobs, &mut hashes);
+            return hashes;
+        }
+        collect(&self.mode, blobs)
+    }
+
+    /// Writes the digests of `blobs`, in order, to `out`.
+    ///
+    /// # Panics
+    /// If `out` has not as many places as there are blobs.
+    pub fn hash_into<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: &mut [Hash]) {
+        let count = blobs.count();
+        assert_eq!(out.len(), count, "a place for each digest");
+        #[cfg(feature = "rayon")]
+        if self.threads {
+            threads::split(blobs, 0..count, out, 1, &|range, out| {
+                hash_part::<Pool, _>(&self.mode, blobs, range, out);
+            });
+            return;
+        }
+        hash_part::<Serial, _>(&self.mode, blobs, 0..count, out);
+    }
+
+    /// The outputs of `blobs`, [`output_len`](Self::output_len) bytes each, one after the other.
+    ///
+    /// # Panics
+    /// If they are more than an allocation may have.
+    #[cfg(feature = "std")]
+    pub fn bytes<B: Blobs + Sync + ?Sized>(&self, blobs: &B) -> Vec<u8> {
+        let len = blobs.count().checked_mul(self.output_len).expect("output of that many bytes");
+        let mut bytes = vec![0; len];
+        self.fill(blobs, &mut bytes);
+        bytes
+    }
+
+    /// Writes the outputs of `blobs`, [`output_len`](Self::output_len) bytes each, one after the
+    /// other, to `out`.
+    ///
+    /// # Panics
+    /// If `out` is shorter or longer than that.
+    pub fn fill<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: &mut [u8]) {
+        let (count, per) = (blobs.count(), self.output_len);
+        assert_eq!(
+            Some(out.len()),
+            count.checked_mul(per),
+            "{per} bytes for each of {count} blobs"
+        );
+        if per == 0 {
+            return;
+        }
+        #[cfg(feature = "rayon")]
+        if self.threads {
+            threads::split(blobs, 0..count, out, per, &|range, out| {
+                fill_part::<Pool, _>(&self.mode, blobs, range, out, per);
+            });
+            return;
+        }
+        fill_part::<Serial, _>(&self.mode, blobs, 0..count, out, per);
+    }
+
+    /// How full the lanes of the kernel in use are with `blobs`: the part of the blocks that its
+    /// vector passes take on one thread which are blocks of input or parents. Inputs that are
+    /// hashed by themselves are not counted.
+    ///
+    /// This plans the batch without hashing it: a number for benchmarks and for curiosity.
+    pub fn occupancy<B: Blobs + ?Sized>(&self, blobs: &B) -> f64 {
+        let (used, held) = window::occupancy(blobs, 0..blobs.count());
+        if held == 0 { 1.0 } else { used as f64 / held as f64 }
     }
 }
 
-/// Digests.
-pub fn hash_many<T: AsRef<[u8]>>(blobs: &[T]) -> Vec<Hash> {
-    let mut out = Vec::with_capacity(blobs.len());
-    window::digests::<Serial, _>(detected(), &Mode::PLAIN, blobs, 0..blobs.len(), |cvs| {
-        out.extend(cvs.iter().map(|cv| Hash::from_bytes(*cv)));
+fn hash_part<J: crate::tree::Join, B: Blobs + ?Sized>(
+    mode: &Mode,
+    blobs: &B,
+    range: Range<usize>,
+    out: &mut [Hash],
+) {
+    let mut out = out.iter_mut();
+    window::digests::<J, _>(mode, blobs, range, |digests| {
+        for (digest, out) in digests.iter().zip(out.by_ref()) {
+            *out = Hash::from_bytes(*digest);
+        }
     });
-    out
+}
+
+fn fill_part<J: crate::tree::Join, B: Blobs + ?Sized>(
+    mode: &Mode,
+    blobs: &B,
+    range: Range<usize>,
+    out: &mut [u8],
+    per: usize,
+) {
+    let mut out = out.chunks_exact_mut(per);
+    if per <= OUT_LEN {
+        window::digests::<J, _>(mode, blobs, range, |digests| {
+            for (digest, out) in digests.iter().zip(out.by_ref()) {
+                out.copy_from_slice(&digest[..per]);
+            }
+        });
+    } else {
+        window::roots::<J, _>(mode, blobs, range, |root| {
+            OutputReader::new(root).fill(out.next().expect("one for each blob"));
+        });
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows the mode, as flags, and no key.
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flags, output_len) = (&self.mode.flags, &self.output_len);
+        let mut debug = f.debug_struct("Batch");
+        debug.field("flags", flags).field("output_len", output_len).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Batch {
+    fn zeroize(&mut self) {
+        self.mode.key.zeroize();
+        self.mode.flags.zeroize();
+    }
 }

@@ -12,6 +12,11 @@
 //! hasher.finalize_xof().fill(&mut output);
 //! assert_eq!(hash, output[..32]);
 //! println!("{hash}");
+//! // Many inputs side by side.
+//! # #[cfg(feature = "std")]
+//! let hashes = treewide::hash_many(&["foo", "bar", "foobarbaz"]);
+//! # #[cfg(feature = "std")]
+//! assert_eq!(hashes[2], hash);
 //! ```
 //!
 //! # Coming from the `blake3` crate
@@ -23,8 +28,8 @@
 //! blake3 = { package = "treewide", version = "0.1" }
 //! ```
 //!
-//! New are [saved states](Hasher::to_state) and the choice of [`kernel`]s. [`Hash::to_hex`] returns
-//! a type of this crate that derefs to `str` like the one there.
+//! New are [batches](batch), [saved states](Hasher::to_state) and the choice of [`kernel`]s.
+//! [`Hash::to_hex`] returns a type of this crate that derefs to `str` like the one there.
 //!
 //! # Features
 //!
@@ -47,6 +52,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod batch;
 mod hash;
 mod hasher;
 pub mod hazmat;
@@ -62,6 +68,9 @@ pub mod traits;
 mod tree;
 mod xof;
 
+pub use batch::Batch;
+#[cfg(feature = "std")]
+pub use batch::hash_many;
 pub use hash::{Hash, Hex, HexError};
 pub use hasher::Hasher;
 #[cfg(feature = "rayon")]

@@ -21,9 +21,9 @@
 use core::ops::Range;
 
 use super::Blobs;
-use crate::kernel::{Kernel, Lane};
+use crate::kernel::{Kernel, Lane, detected};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, bytes};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
 use crate::tree::{self, Join, Mode, Node};
 
 /// Chunks in a window, and blobs at most.
@@ -34,6 +34,9 @@ const SMALL: usize = 32;
 
 /// Chunks above which a blob is hashed by itself.
 const LONG: usize = 31;
+
+/// Blobs that are hashed one by one, as a vector pass takes longer.
+const ALONE: usize = 2;
 
 /// Blobs of equal length in a row that are worth leaving the sorting for.
 const RUN: usize = 64;
@@ -60,6 +63,13 @@ struct Tree {
     slot: u16,
     /// Its nodes on the level that is reached.
     nodes: u16,
+}
+
+/// What a window holds.
+struct Plan {
+    blobs: usize,
+    chunks: usize,
+    trees: usize,
 }
 
 struct Window<'a, const N: usize> {
@@ -128,37 +138,33 @@ impl<'a, const N: usize> Window<'a, N> {
         count
     }
 
-    /// Hashes as many blobs from the start of `range` as fit: their chunks, parents and roots.
-    /// Returns how many.
-    fn sorted<B: Blobs + ?Sized>(
+    /// Plans as many blobs from the start of `range` as fit. `open` leaves the last compression of
+    /// a blob of one chunk undone.
+    fn plan<B: Blobs + ?Sized>(
         &mut self,
-        kernel: &Kernel,
         mode: &Mode,
         blobs: &'a B,
         range: &Range<usize>,
-    ) -> usize {
+        open: bool,
+    ) -> Plan {
+        // What of a blob of one chunk is hashed as a lane.
+        let lane_len = |len: usize| if open { (blocks(len) - 1) * BLOCK_LEN } else { len };
         let mut counts = [0_usize; BLOCKS + 1];
-        let (mut count, mut chunks) = (0, 0);
+        let mut plan = Plan { blobs: 0, chunks: 0, trees: 0 };
         for index in range.clone().take(N) {
             let len = blobs.get(index).len();
-            if len <= CHUNK_LEN {
-                if chunks == N {
+            self.first[plan.blobs] = plan.chunks as u16;
+            if len <= LONG * CHUNK_LEN {
+                let whole = len.saturating_sub(1) / CHUNK_LEN;
+                if plan.chunks + whole + 1 > N {
                     break;
                 }
-                counts[blocks(len)] += 1;
-                self.first[count] = chunks as u16;
-                chunks += 1;
-            } else if len <= LONG * CHUNK_LEN {
-                let whole = (len - 1) / CHUNK_LEN;
-                if chunks + whole + 1 > N {
-                    break;
-                }
+                plan.chunks += whole + 1;
                 counts[BLOCKS] += whole;
-                counts[blocks(len - whole * CHUNK_LEN)] += 1;
-                self.first[count] = chunks as u16;
-                chunks += whole + 1;
+                let last = len - whole * CHUNK_LEN;
+                counts[blocks(if whole == 0 { lane_len(last) } else { last })] += 1;
             }
-            count += 1;
+            plan.blobs += 1;
         }
         // Counts become the places of the first of each, the longest before all.
         let mut at = 0;
@@ -166,42 +172,45 @@ impl<'a, const N: usize> Window<'a, N> {
             at += *count;
             *count = at - *count;
         }
-        let mut trees = 0;
-        for (blob, index) in range.clone().take(count).enumerate() {
+        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
             let input = blobs.get(index);
             let slot = usize::from(self.first[blob]);
-            let mut lane = Lane {
-                input,
-                counter: 0,
-                each: mode.flags,
-                first: CHUNK_START,
-                last: CHUNK_END | ROOT,
-            };
-            if input.len() <= CHUNK_LEN {
-                let at = &mut counts[blocks(input.len())];
+            let (each, first) = (mode.flags, CHUNK_START);
+            let mut place = |slot: usize, lane: Lane<'a>| {
+                let at = &mut counts[blocks(lane.input.len())];
                 self.place[slot] = *at as u16;
                 self.lanes[*at] = lane;
                 *at += 1;
+            };
+            if input.len() <= CHUNK_LEN {
+                let input = &input[..lane_len(input.len())];
+                let last = if open { 0 } else { CHUNK_END | ROOT };
+                place(slot, Lane { input, counter: 0, each, first, last });
             } else if input.len() <= LONG * CHUNK_LEN {
-                lane.last = CHUNK_END;
                 let mut nodes = 0;
                 for input in input.chunks(CHUNK_LEN) {
-                    lane.input = input;
-                    lane.counter = nodes as u64;
-                    let at = &mut counts[blocks(input.len())];
-                    self.place[slot + nodes] = *at as u16;
-                    self.lanes[*at] = lane;
-                    *at += 1;
+                    let counter = nodes as u64;
+                    place(slot + nodes, Lane { input, counter, each, first, last: CHUNK_END });
                     nodes += 1;
                 }
-                self.trees[trees] = Tree { slot: slot as u16, nodes: nodes as u16 };
-                trees += 1;
+                self.trees[plan.trees] = Tree { slot: slot as u16, nodes: nodes as u16 };
+                plan.trees += 1;
             }
         }
-        kernel.lanes(&self.lanes[..chunks], &mode.key, &mut self.cvs[..chunks]);
-        self.merge(kernel, mode, trees);
-        self.merge_roots(kernel, mode, trees);
-        count
+        plan
+    }
+
+    /// Hashes the chunks of the plan and reduces its trees to two nodes each.
+    fn hash(&mut self, kernel: &Kernel, mode: &Mode, plan: &Plan) {
+        let lanes = &self.lanes[..plan.chunks];
+        kernel.lanes(lanes, &mode.key, &mut self.cvs[..plan.chunks]);
+        self.merge(kernel, mode, plan.trees);
+    }
+
+    /// The chaining value of node `index` of the level that blob number `blob` is reduced to.
+    fn node(&self, blob: usize, index: usize) -> &ChainingValue {
+        let slot = usize::from(self.first[blob]) + index;
+        &self.cvs[usize::from(self.place[slot])]
     }
 
     /// Reduces the trees to two nodes each, level by level.
@@ -282,29 +291,51 @@ impl Pairs {
 
 /// Digests of the blobs in `range`, handed to `emit` in their order, one or more at a time.
 pub(super) fn digests<J: Join, B: Blobs + ?Sized>(
-    kernel: &Kernel,
     mode: &Mode,
     blobs: &B,
     range: Range<usize>,
     emit: impl FnMut(&[ChainingValue]),
 ) {
-    let small = range.len() <= SMALL
-        && range.clone().map(|index| blobs.get(index).len()).sum::<usize>() <= SMALL * CHUNK_LEN;
-    if small {
-        windows::<J, B, SMALL>(kernel, mode, blobs, range, emit);
+    if is_small(blobs, &range) {
+        digests_by::<J, B, SMALL>(mode, blobs, range, emit);
     } else {
-        windows::<J, B, WINDOW>(kernel, mode, blobs, range, emit);
+        digests_by::<J, B, WINDOW>(mode, blobs, range, emit);
     }
 }
 
+/// Root nodes of the blobs in `range`, handed to `emit` in their order.
+pub(super) fn roots<J: Join, B: Blobs + ?Sized>(
+    mode: &Mode,
+    blobs: &B,
+    range: Range<usize>,
+    emit: impl FnMut(Node),
+) {
+    if is_small(blobs, &range) {
+        roots_by::<J, B, SMALL>(mode, blobs, range, emit);
+    } else {
+        roots_by::<J, B, WINDOW>(mode, blobs, range, emit);
+    }
+}
+
+fn is_small<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
+    let bytes = || range.clone().map(|index| blobs.get(index).len()).fold(0, usize::saturating_add);
+    range.len() <= SMALL && bytes() <= SMALL * CHUNK_LEN
+}
+
 #[inline(always)]
-fn windows<J: Join, B: Blobs + ?Sized, const N: usize>(
-    kernel: &Kernel,
+fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
     mut emit: impl FnMut(&[ChainingValue]),
 ) {
+    let kernel = detected();
+    if range.len() <= ALONE {
+        for index in range {
+            emit(&[tree::hash::<J>(kernel, blobs.get(index), mode)]);
+        }
+        return;
+    }
     let mut window = Window::<N>::new();
     while !range.is_empty() {
         let count = window.equals(kernel, mode, blobs, &range);
@@ -313,16 +344,90 @@ fn windows<J: Join, B: Blobs + ?Sized, const N: usize>(
             range.start += count;
             continue;
         }
-        let count = window.sorted(kernel, mode, blobs, &range);
-        for (blob, index) in range.clone().take(count).enumerate() {
+        let plan = window.plan(mode, blobs, &range, false);
+        window.hash(kernel, mode, &plan);
+        window.merge_roots(kernel, mode, plan.trees);
+        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
             let input = blobs.get(index);
             if input.len() <= LONG * CHUNK_LEN {
-                let place = window.place[usize::from(window.first[blob])];
-                emit(&[window.cvs[usize::from(place)]]);
+                emit(&[*window.node(blob, 0)]);
             } else {
                 emit(&[tree::hash::<J>(kernel, input, mode)]);
             }
         }
-        range.start += count;
+        range.start += plan.blobs;
     }
+}
+
+fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
+    mode: &Mode,
+    blobs: &B,
+    mut range: Range<usize>,
+    mut emit: impl FnMut(Node),
+) {
+    let kernel = detected();
+    if range.len() <= ALONE {
+        for index in range {
+            emit(tree::root::<J>(kernel, blobs.get(index), 0, mode));
+        }
+        return;
+    }
+    let mut window = Window::<N>::new();
+    while !range.is_empty() {
+        let plan = window.plan(mode, blobs, &range, true);
+        window.hash(kernel, mode, &plan);
+        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
+            let input = blobs.get(index);
+            let len = input.len();
+            emit(if len <= BLOCK_LEN {
+                Node::chunk(kernel, input, 0, mode)
+            } else if len <= CHUNK_LEN {
+                let last = &input[(blocks(len) - 1) * BLOCK_LEN..];
+                let mut block = [0; BLOCK_LEN];
+                block[..last.len()].copy_from_slice(last);
+                let (cv, flags) = (words(window.node(blob, 0)), mode.flags | CHUNK_END);
+                Node { cv, block, block_len: last.len() as u8, counter: 0, flags }
+            } else if len <= LONG * CHUNK_LEN {
+                Node::parent(window.node(blob, 0), window.node(blob, 1), mode)
+            } else {
+                tree::root::<J>(kernel, input, 0, mode)
+            });
+        }
+        range.start += plan.blobs;
+    }
+}
+
+/// Blocks of input and parents in `range`, and the blocks that the lanes which are in use for them
+/// could take.
+pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
+    let degree = detected().degree();
+    let mut window = Window::<WINDOW>::new();
+    let (mut used, mut held) = (0, 0);
+    while !range.is_empty() {
+        let plan = window.plan(&Mode::PLAIN, blobs, &range, false);
+        for group in window.lanes[..plan.chunks].chunks(degree) {
+            used += group.iter().map(|lane| blocks(lane.input.len())).sum::<usize>();
+            held += degree * blocks(group[0].input.len());
+        }
+        let mut level = |pairs: usize| {
+            used += pairs;
+            held += pairs.next_multiple_of(degree);
+        };
+        level(plan.trees);
+        let trees = &mut window.trees[..plan.trees];
+        while trees.iter().any(|tree| tree.nodes > 2) {
+            let above = trees.iter_mut().filter(|tree| tree.nodes > 2);
+            level(
+                above
+                    .map(|tree| {
+                        let pairs = tree.nodes / 2;
+                        tree.nodes -= pairs;
+                        usize::from(pairs)
+                    })
+                    .sum(),
+            );
+        }
+        range.start += plan.blobs;
+    }
+    (used as u64, held as u64)
 }

@@ -1,0 +1,131 @@
+//! Blobs that come one after the other from an iterator.
+
+use core::fmt;
+use std::vec;
+
+use super::Batch;
+use crate::Hash;
+
+/// Blobs that are taken from an iterator before the first of their digests is given back.
+const COUNT: usize = 512;
+
+/// Bytes of blobs after which no more are taken.
+const BYTES: usize = 512 * 1024;
+
+/// How many times as much with threads.
+const THREADS: usize = 16;
+
+/// The digests of an iterator's blobs, in order; see [`Batch::iter`].
+pub struct Hashes<I: Iterator> {
+    batch: Batch,
+    source: Option<I>,
+    ready: vec::IntoIter<Hash>,
+}
+
+impl Batch {
+    /// The digests of the blobs that `blobs` gives, in order, as an iterator.
+    ///
+    /// Nothing is taken from `blobs` before the first digest is asked for. Then blobs are taken, and
+    /// held, until there are 512 of them or 512 KiB; on threads 16 times as much.
+    ///
+    /// ```
+    /// use treewide::Batch;
+    ///
+    /// let lines = "one\ntwo\nthree".lines();
+    /// let digests: Vec<_> = Batch::new().iter(lines).collect();
+    /// assert_eq!(digests[1], treewide::hash(b"two"));
+    /// ```
+    pub fn iter<I>(&self, blobs: I) -> Hashes<I::IntoIter>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<[u8]>,
+    {
+        let (source, ready) = (Some(blobs.into_iter()), Vec::new().into_iter());
+        Hashes { batch: self.clone(), source, ready }
+    }
+
+    /// Calls `f` with each blob that `blobs` gives and its output, in order. An output has
+    /// [`output_len`](Self::output_len) bytes.
+    ///
+    /// As many blobs are taken and held at a time as [`iter`](Self::iter) does.
+    ///
+    /// ```
+    /// use treewide::Batch;
+    ///
+    /// Batch::new().output_len(8).for_each(["one", "two"], |blob, output| {
+    ///     println!("{blob}: {output:?}");
+    ///     assert_eq!(output, &treewide::hash(blob.as_bytes()).as_bytes()[..8]);
+    /// });
+    /// ```
+    pub fn for_each<I>(&self, blobs: I, mut f: impl FnMut(I::Item, &[u8]))
+    where
+        I: IntoIterator,
+        I::Item: AsRef<[u8]>,
+    {
+        let mut source = Some(blobs.into_iter());
+        let mut output = Vec::new();
+        while source.is_some() {
+            let blobs = self.take(&mut source);
+            output.resize(blobs.len() * self.output_len, 0);
+            self.fill(&refs(&blobs), &mut output);
+            let mut rest = &output[..];
+            for blob in blobs {
+                let output = rest.split_off(..self.output_len).expect("one for each blob");
+                f(blob, output);
+            }
+        }
+    }
+
+    /// The next blobs of `source`, which becomes `None` at its end.
+    fn take<I: Iterator<Item: AsRef<[u8]>>>(&self, source: &mut Option<I>) -> Vec<I::Item> {
+        let times = if self.is_threaded() { THREADS } else { 1 };
+        let (mut blobs, mut bytes) = (Vec::new(), 0_usize);
+        while let Some(iter) = source
+            && blobs.len() < times * COUNT
+            && bytes < times * BYTES
+        {
+            match iter.next() {
+                Some(blob) => {
+                    bytes = bytes.saturating_add(blob.as_ref().len());
+                    blobs.push(blob);
+                }
+                None => *source = None,
+            }
+        }
+        blobs
+    }
+}
+
+fn refs<T: AsRef<[u8]>>(blobs: &[T]) -> Vec<&[u8]> {
+    blobs.iter().map(AsRef::as_ref).collect()
+}
+
+impl<I: Iterator<Item: AsRef<[u8]>>> Iterator for Hashes<I> {
+    type Item = Hash;
+
+    #[inline]
+    fn next(&mut self) -> Option<Hash> {
+        loop {
+            if let Some(hash) = self.ready.next() {
+                return Some(hash);
+            }
+            self.source.as_ref()?;
+            let blobs = self.batch.take(&mut self.source);
+            self.ready = self.batch.hash(&refs(&blobs)).into_iter();
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let ready = self.ready.len();
+        let (low, high) = self.source.as_ref().map_or((0, Some(0)), Iterator::size_hint);
+        (low.saturating_add(ready), high.and_then(|high| high.checked_add(ready)))
+    }
+}
+
+impl<I: Iterator<Item: AsRef<[u8]>>> core::iter::FusedIterator for Hashes<I> {}
+
+impl<I: Iterator> fmt::Debug for Hashes<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hashes").field("batch", &self.batch).finish_non_exhaustive()
+    }
+}
