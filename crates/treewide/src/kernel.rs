@@ -33,7 +33,7 @@ mod rounds32;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;

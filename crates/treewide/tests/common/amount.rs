@@ -28,13 +28,13 @@ pub(crate) fn sample<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 
 /// Counts cases, and prints how many there were when the test is done.
 pub(crate) struct Tally {
-    name: &'static str,
+    name: String,
     cases: usize,
 }
 
 impl Tally {
-    pub(crate) fn new(name: &'static str) -> Tally {
-        Tally { name, cases: 0 }
+    pub(crate) fn new(name: impl Into<String>) -> Tally {
+        Tally { name: name.into(), cases: 0 }
     }
 
     pub(crate) fn case(&mut self) {

@@ -1,0 +1,314 @@
+//! What a call may not change: registers that belong to the caller, the direction flag, the
+//! control word of SSE, the stack pointer; and that the upper halves of vector registers are left
+//! clean, as SSE code after them would be slow.
+//!
+//! [`observe`] fills the registers with known values, calls, and writes down what came back. It
+//! is assembly as a whole, so that no compiler is between it and the kernel but the one function
+//! that unpacks the arguments. The calls start at every place of the stack modulo 64 that the
+//! calling convention allows.
+
+use super::*;
+use core::arch::naked_asm;
+use core::ffi::c_void;
+use core::mem::offset_of;
+
+/// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
+const GENERAL: usize = if cfg!(windows) { 8 } else { 6 };
+const NAMES: [&str; 8] = ["rbx", "rbp", "r12", "r13", "r14", "r15", "rdi", "rsi"];
+
+/// What goes into and comes out of [`observe`].
+#[repr(C)]
+struct Frame {
+    general: [u64; 8],
+    /// xmm6 to xmm15, which are the caller's on Windows.
+    vectors: [u128; 10],
+    general_after: [u64; 8],
+    vectors_after: [u128; 10],
+    stack: u64,
+    stack_after: u64,
+    /// 0, 16, 32 or 48: what the stack pointer is modulo 64, negated, at the call.
+    shift: u64,
+    flags_after: u64,
+    mxcsr: u32,
+    mxcsr_after: u32,
+    /// Whether XGETBV tells which state is in use; if so, which was after the call.
+    in_use: u64,
+    in_use_after: u64,
+}
+
+type Entry = unsafe extern "C" fn(*mut c_void);
+
+macro_rules! observer {
+    ($entry:literal, $argument:literal, $frame:literal,
+     [$($save:literal)*], [$($check:literal)*], [$($restore:literal)*]) => {
+        /// Calls `entry(argument)` and fills in `frame`.
+        #[unsafe(naked)]
+        unsafe extern "C" fn observe(entry: Entry, argument: *mut c_void, frame: *mut Frame) {
+            naked_asm!(
+                "push rbx", "push rbp", "push r12", "push r13", "push r14", "push r15", "push rdi",
+                "push rsi",
+                concat!("mov rax, ", $entry),
+                concat!("mov r10, ", $argument),
+                concat!("mov r11, ", $frame),
+                // 0 shadow space of Windows, 32 frame, 40 stack pointer, 64 xmm6 to xmm15
+                "mov r9, rsp",
+                "sub rsp, 256",
+                "and rsp, -64",
+                "sub rsp, [r11+{shift}]",
+                "mov [rsp+32], r11",
+                "mov [rsp+40], r9",
+                $($save,)*
+                "cmp qword ptr [r11+{in_use}], 0",
+                "je 2f",
+                "vzeroupper",
+                "2:",
+                "stmxcsr [r11+{mxcsr}]",
+                "mov rbx, [r11]", "mov rbp, [r11+8]", "mov r12, [r11+16]", "mov r13, [r11+24]",
+                "mov r14, [r11+32]", "mov r15, [r11+40]", "mov rdi, [r11+48]", "mov rsi, [r11+56]",
+                "mov [r11+{stack}], rsp",
+                concat!("mov ", $entry, ", r10"),
+                "call rax",
+                "mov r11, [rsp+32]",
+                "mov [r11+{stack_after}], rsp",
+                "pushfq",
+                "pop [r11+{flags}]",
+                "cld",
+                "stmxcsr [r11+{mxcsr_after}]",
+                "ldmxcsr [r11+{mxcsr}]",
+                "mov [r11+{after}], rbx", "mov [r11+{after}+8], rbp", "mov [r11+{after}+16], r12",
+                "mov [r11+{after}+24], r13", "mov [r11+{after}+32], r14",
+                "mov [r11+{after}+40], r15", "mov [r11+{after}+48], rdi",
+                "mov [r11+{after}+56], rsi",
+                "cmp qword ptr [r11+{in_use}], 0",
+                "je 3f",
+                "mov ecx, 1",
+                "xgetbv",
+                "mov [r11+{in_use_after}], rax",
+                "vzeroupper",
+                "3:",
+                $($check,)*
+                $($restore,)*
+                "mov rsp, [rsp+40]",
+                "pop rsi", "pop rdi", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbp",
+                "pop rbx",
+                "ret",
+                shift = const offset_of!(Frame, shift),
+                in_use = const offset_of!(Frame, in_use),
+                in_use_after = const offset_of!(Frame, in_use_after),
+                stack = const offset_of!(Frame, stack),
+                stack_after = const offset_of!(Frame, stack_after),
+                flags = const offset_of!(Frame, flags_after),
+                mxcsr = const offset_of!(Frame, mxcsr),
+                mxcsr_after = const offset_of!(Frame, mxcsr_after),
+                after = const offset_of!(Frame, general_after),
+            )
+        }
+    };
+}
+
+#[cfg(not(windows))]
+observer!("rdi", "rsi", "rdx", [], [], []);
+
+#[cfg(windows)]
+observer!(
+    "rcx", "rdx", "r8",
+    [
+        "movups [rsp+64], xmm6" "movups [rsp+80], xmm7" "movups [rsp+96], xmm8"
+        "movups [rsp+112], xmm9" "movups [rsp+128], xmm10" "movups [rsp+144], xmm11"
+        "movups [rsp+160], xmm12" "movups [rsp+176], xmm13" "movups [rsp+192], xmm14"
+        "movups [rsp+208], xmm15"
+        // Vectors follow the eight general registers of the frame.
+        "movups xmm6, [r11+64]" "movups xmm7, [r11+80]" "movups xmm8, [r11+96]"
+        "movups xmm9, [r11+112]" "movups xmm10, [r11+128]" "movups xmm11, [r11+144]"
+        "movups xmm12, [r11+160]" "movups xmm13, [r11+176]" "movups xmm14, [r11+192]"
+        "movups xmm15, [r11+208]"
+    ],
+    [
+        "movups [r11+{after}+64], xmm6" "movups [r11+{after}+80], xmm7"
+        "movups [r11+{after}+96], xmm8" "movups [r11+{after}+112], xmm9"
+        "movups [r11+{after}+128], xmm10" "movups [r11+{after}+144], xmm11"
+        "movups [r11+{after}+160], xmm12" "movups [r11+{after}+176], xmm13"
+        "movups [r11+{after}+192], xmm14" "movups [r11+{after}+208], xmm15"
+    ],
+    [
+        "movups xmm6, [rsp+64]" "movups xmm7, [rsp+80]" "movups xmm8, [rsp+96]"
+        "movups xmm9, [rsp+112]" "movups xmm10, [rsp+128]" "movups xmm11, [rsp+144]"
+        "movups xmm12, [rsp+160]" "movups xmm13, [rsp+176]" "movups xmm14, [rsp+192]"
+        "movups xmm15, [rsp+208]"
+    ]
+);
+
+/// Whether XGETBV with ECX = 1 works, which says what vector state is in use.
+#[allow(unused_unsafe, reason = "CPUID is safe from Rust 1.94 on")]
+fn tells_what_is_in_use() -> bool {
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+    // SAFETY: leaf 13 is read only where it exists.
+    unsafe {
+        __cpuid(0).eax >= 13
+            && __cpuid(1).ecx >> 27 & 1 == 1
+            && __cpuid_count(13, 1).eax >> 2 & 1 == 1
+    }
+}
+
+/// What `entry(argument)` changed that it may not; nothing if all is well.
+fn damage(entry: Entry, argument: *mut c_void, shift: u64) -> Vec<String> {
+    let poison = |i: usize| 0xdead_beef_0000_0000_u64.wrapping_mul(2 * i as u64 + 1) + i as u64;
+    let mut frame = Frame {
+        general: std::array::from_fn(poison),
+        vectors: std::array::from_fn(|i| u128::from(poison(20 + i)) << 64 | 3),
+        general_after: [0; 8],
+        vectors_after: [0; 10],
+        stack: 0,
+        stack_after: 0,
+        shift,
+        flags_after: 0,
+        mxcsr: 0,
+        mxcsr_after: 0,
+        in_use: tells_what_is_in_use().into(),
+        in_use_after: 0,
+    };
+    // SAFETY: the entry is one of those below, with its argument.
+    unsafe { observe(entry, argument, &raw mut frame) };
+    assert_eq!(frame.stack % 64, (64 - shift) % 64);
+    let mut damage = Vec::new();
+    for (i, name) in NAMES.iter().enumerate().take(GENERAL) {
+        if frame.general[i] != frame.general_after[i] {
+            damage.push((*name).to_string());
+        }
+    }
+    if cfg!(windows) {
+        for i in (0..10).filter(|&i| frame.vectors[i] != frame.vectors_after[i]) {
+            damage.push(format!("xmm{}", 6 + i));
+        }
+    }
+    if frame.stack != frame.stack_after {
+        damage.push("rsp".into());
+    }
+    if frame.flags_after >> 10 & 1 == 1 {
+        damage.push("direction flag".into());
+    }
+    // The low six bits are sticky exceptions, which nobody owns.
+    if (frame.mxcsr ^ frame.mxcsr_after) & !0x3f != 0 {
+        damage.push("mxcsr".into());
+    }
+    // Bit 2 is the upper half of ymm0 to ymm15, as in XCR0.
+    if frame.in_use_after >> 2 & 1 == 1 {
+        damage.push("upper halves in use".into());
+    }
+    damage
+}
+
+/// Calls a closure from [`observe`].
+unsafe extern "C" fn call<F: FnMut()>(closure: *mut c_void) {
+    // SAFETY: `check` passes a pointer to one of this type.
+    unsafe { (*closure.cast::<F>())() }
+}
+
+fn check<F: FnMut()>(name: &str, mut closure: F) {
+    for shift in [0, 16, 32, 48] {
+        let damage = damage(call::<F>, (&raw mut closure).cast(), shift);
+        assert!(damage.is_empty(), "{name} changes {damage:?}");
+    }
+}
+
+macro_rules! vandals {
+    ($($name:ident: $reported:literal, $($line:literal)*;)*) => {
+        $(#[unsafe(naked)]
+        unsafe extern "C" fn $name(_: *mut c_void) {
+            naked_asm!($($line,)* "ret")
+        })*
+        const VANDALS: &[(&str, Entry)] = &[$(($reported, $name as Entry)),*];
+    };
+}
+
+vandals! {
+    rbx: "rbx", "xor ebx, ebx";
+    rbp: "rbp", "inc rbp";
+    r12: "r12", "inc r12";
+    r13: "r13", "inc r13";
+    r14: "r14", "inc r14";
+    r15: "r15", "inc r15";
+    direction: "direction flag", "std";
+    rounding: "mxcsr", "sub rsp, 8" "stmxcsr [rsp]" "xor dword ptr [rsp], 0x2000" "ldmxcsr [rsp]"
+        "add rsp, 8";
+}
+
+/// The check itself: it must see damage.
+#[test]
+fn damage_is_seen() {
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+    assert_eq!(damage(nothing, core::ptr::null_mut(), 0), [""; 0]);
+    for (reported, entry) in VANDALS {
+        assert_eq!(damage(*entry, core::ptr::null_mut(), 16), [*reported]);
+        // Also through the closure's layer: it must not put right what a kernel does wrong.
+        // SAFETY: the argument is not looked at.
+        let mut closure = || unsafe { entry(core::ptr::null_mut()) };
+        assert_eq!(through_a_closure(&mut closure), [*reported]);
+    }
+    if tells_what_is_in_use() {
+        assert_eq!(damage(upper, core::ptr::null_mut(), 0), ["upper halves in use"]);
+    }
+}
+
+/// Leaves the upper half of a register in use.
+#[unsafe(naked)]
+unsafe extern "C" fn upper(_: *mut c_void) {
+    naked_asm!("vpcmpeqd xmm0, xmm0, xmm0", "vinsertf128 ymm0, ymm0, xmm0, 1", "ret")
+}
+
+fn through_a_closure<F: FnMut()>(closure: &mut F) -> Vec<String> {
+    damage(call::<F>, core::ptr::from_mut(closure).cast(), 0)
+}
+
+/// Enough nodes for every width of pass, alone and beside others, with long and short last ones.
+#[test]
+fn every_entry_keeps_what_is_the_callers() {
+    if !tells_what_is_in_use() {
+        println!("skipped the check of upper halves: this CPU does not tell");
+    }
+    let mut random = Random::new(31);
+    let bytes = random.bytes(70 * CHUNK_LEN);
+    let key = any_key(&mut random);
+    for kernel in supported() {
+        let mut tally = tally(kernel, "every_entry_keeps_what_is_the_callers");
+        let degree = kernel.degree();
+        let mut out = vec![[0; 32]; 2 * degree + 2];
+        let mut blocks = vec![[0; BLOCK_LEN]; 2 * degree + 2];
+        for count in (1..=degree).chain([degree + 1, degree + degree / 2 + 1, 2 * degree + 1]) {
+            for last in [1, 640, CHUNK_LEN] {
+                let input = &bytes[1..][..(count - 1) * CHUNK_LEN + last];
+                check("chunks", || {
+                    // SAFETY: the contract of `Kernel::chunks`.
+                    unsafe {
+                        (kernel.chunks)(input.as_ptr(), input.len(), &key, 1, 0, out.as_mut_ptr());
+                    }
+                });
+                tally.case();
+            }
+            let lanes: Vec<Lane<'_>> =
+                (0..count).map(|_| chunk(&bytes[..random.length(CHUNK_LEN)], 3, 0)).collect();
+            // SAFETY: the contract of `Kernel::lanes`.
+            check("lanes", || unsafe { (kernel.lanes)(&lanes, &key, out.as_mut_ptr()) });
+            check("parents", || {
+                let children = bytes.as_ptr().cast::<ChainingValue>();
+                // SAFETY: the contract of `Kernel::parents`; there are 70 * 16 pairs.
+                unsafe { (kernel.parents)(children, count, &key, 0, out.as_mut_ptr()) }
+            });
+            check("xof", || {
+                let block = bytes.first_chunk().unwrap();
+                let root = super::super::lanes::Root { cv: &key, block, block_len: 64, flags: 0 };
+                // SAFETY: the contract of `Kernel::xof`.
+                unsafe { (kernel.xof)(root, 5, blocks.as_mut_ptr(), count) }
+            });
+            tally.case();
+        }
+        for count in 0..=17 {
+            let mut cv = key;
+            // SAFETY: the contract of `Kernel::compress_blocks`.
+            check("compress", || unsafe {
+                (kernel.compress)(&mut cv, bytes.as_ptr(), count, 64, 7, 0);
+            });
+            tally.case();
+        }
+    }
+}
