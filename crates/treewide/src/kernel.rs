@@ -15,6 +15,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::spec::flags::PARENT;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 
 mod array;
@@ -69,7 +70,7 @@ pub struct Kernel {
     compress: lanes::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
     chunks: unsafe fn(*const u8, usize, &Words, u64, u8, *mut ChainingValue),
-    /// The parents of pairs of chaining values: `(children, pairs, key, flags, out)`, where `out`
+    /// Pairs of chaining values as one block each: `(children, pairs, key, flags, out)`, where `out`
     /// may overlap `children` if it does not lie above it by more than one.
     parents: unsafe fn(*const ChainingValue, usize, &Words, u8, *mut ChainingValue),
     /// Unequal nodes.
@@ -167,7 +168,24 @@ impl Kernel {
         let cvs = cvs.as_mut_ptr();
         // SAFETY: within `cvs`; a pass reads its children before it writes their parents, and what
         // it writes ends at or before the children of the next pass.
-        unsafe { (self.parents)(cvs.add(from), pairs, key, flags, cvs.add(to)) }
+        unsafe { (self.parents)(cvs.add(from), pairs, key, flags | PARENT, cvs.add(to)) }
+    }
+
+    /// Compresses each pair of `children` as one block with these flags, to `out`.
+    ///
+    /// # Panics
+    /// If `out` has no room for all of them.
+    pub(crate) fn pairs(
+        &self,
+        children: &[ChainingValue],
+        key: &Words,
+        flags: u8,
+        out: &mut [ChainingValue],
+    ) {
+        let pairs = children.len() / 2;
+        assert!(pairs <= out.len(), "room for every chaining value");
+        // SAFETY: just checked; the CPU runs every kernel that is handed out.
+        unsafe { (self.parents)(children.as_ptr(), pairs, key, flags, out.as_mut_ptr()) }
     }
 
     /// Hashes unequal nodes.
@@ -220,12 +238,28 @@ macro_rules! entry_points {
             xof: blocks_of_output,
         };
 
-        /// One pass, compiled for this instruction set; everything else is as fast without.
+        /// One pass, once in the program for each width, and compiled for this instruction set; everything else is as fast without.
         ///
         /// # Safety
         /// As for `group`.
+        #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: super::lanes::Vector<N>, const N: usize>(
+            group: &super::lanes::Group<N>,
+            key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue,
+            count: usize,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { super::lanes::group::<V, N>(group, key, out, count) }
+        }
+
+        /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
+        ///
+        /// # Safety
+        /// As for `Group::new` and `group`.
+        $(#[target_feature(enable = $features)])?
+        unsafe fn gather<V: super::lanes::Vector<N>, const N: usize>(
             source: &impl super::lanes::Source,
             at: usize,
             count: usize,
@@ -233,7 +267,10 @@ macro_rules! entry_points {
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::group::<V, N>(source, at, count, key, out) }
+            unsafe {
+                let group = super::lanes::Group::new(source, at, count);
+                pass::<V, N>(&group, key, out, count);
+            }
         }
 
         /// One pass of extended output.
@@ -264,7 +301,7 @@ macro_rules! entry_points {
             let pass = |at, count, out| {
                 $(if count <= $lanes {
                     // SAFETY: the caller upholds the contract.
-                    return unsafe { pass::<$vector, $lanes>(&source, at, count, key, out) };
+                    return unsafe { gather::<$vector, $lanes>(&source, at, count, key, out) };
                 })+
             };
             // SAFETY: the caller upholds the contract.

@@ -48,8 +48,7 @@ unsafe impl Vector<LANES> for Lanes {
         self.zip(self, |a, _| a.rotate_right(R))
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; LANES], offset: usize) -> [Self; 16] {
-        let mut message = [Self([0; LANES]); 16];
+    unsafe fn load_blocks(inputs: &[*const u8; LANES], offset: usize, message: &mut [Self; 16]) {
         for (lane, input) in inputs.iter().enumerate() {
             // SAFETY: the caller has 64 bytes there.
             let block: [[u8; 4]; 16] = unsafe { input.add(offset).cast::<[[u8; 4]; 16]>().read() };
@@ -57,7 +56,6 @@ unsafe impl Vector<LANES> for Lanes {
                 word.0[lane] = u32::from_le_bytes(bytes);
             }
         }
-        message
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {

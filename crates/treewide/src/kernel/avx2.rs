@@ -110,10 +110,9 @@ unsafe impl Vector<8> for X8 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 8], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 8], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            let mut message = [Self::splat(0); 16];
             for half in 0..2 {
                 let rows =
                     inputs.map(|input| _mm256_loadu_si256(input.add(offset + 32 * half).cast()));
@@ -121,7 +120,6 @@ unsafe impl Vector<8> for X8 {
                     word.0 = row;
                 }
             }
-            message
         }
     }
     #[inline(always)]

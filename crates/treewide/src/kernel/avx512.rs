@@ -51,12 +51,10 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn message(columns: &[__m512i; 16]) -> [X16; 16] {
-    let mut message = [X16(columns[0]); 16];
+fn store(columns: &[__m512i; 16], message: &mut [X16; 16]) {
     for (word, column) in message.iter_mut().zip(columns) {
         word.0 = *column;
     }
-    message
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
@@ -99,18 +97,23 @@ unsafe impl Vector<16> for X16 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 16], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 16], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             let mut rows = [_mm512_setzero_si512(); 16];
             for (row, input) in rows.iter_mut().zip(inputs) {
                 *row = _mm512_loadu_si512(input.add(offset).cast());
             }
-            message(&transpose(&rows))
+            store(&transpose(&rows), message);
         }
     }
     #[inline(always)]
-    unsafe fn load_ragged(inputs: &[*const u8; 16], offset: usize, lens: &[u32; 16]) -> [Self; 16] {
+    unsafe fn load_ragged(
+        inputs: &[*const u8; 16],
+        offset: usize,
+        lens: &[u32; 16],
+        message: &mut [Self; 16],
+    ) {
         // SAFETY: bytes outside the mask are not read.
         unsafe {
             let mut rows = [_mm512_setzero_si512(); 16];
@@ -119,21 +122,45 @@ unsafe impl Vector<16> for X16 {
                 let input = inputs[lane].wrapping_add(offset);
                 rows[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
             }
-            message(&transpose(&rows))
+            store(&transpose(&rows), message);
         }
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let mut rows = [zero; 16];
-            for (row, word) in rows.iter_mut().zip(cv) {
-                *row = word.0;
+            // 128-bit part p of quads[i] and of quads[4 + i]: words 0 to 3, and 4 to 7, of lane
+            // 4 * p + i.
+            let mut quads = [_mm512_setzero_si512(); 8];
+            for half in 0..2 {
+                let w = &cv[4 * half..];
+                let (low, high) =
+                    (_mm512_unpacklo_epi32(w[0].0, w[1].0), _mm512_unpackhi_epi32(w[0].0, w[1].0));
+                let (low2, high2) =
+                    (_mm512_unpacklo_epi32(w[2].0, w[3].0), _mm512_unpackhi_epi32(w[2].0, w[3].0));
+                quads[4 * half] = _mm512_unpacklo_epi64(low, low2);
+                quads[4 * half + 1] = _mm512_unpackhi_epi64(low, low2);
+                quads[4 * half + 2] = _mm512_unpacklo_epi64(high, high2);
+                quads[4 * half + 3] = _mm512_unpackhi_epi64(high, high2);
             }
-            // Column j of this 16 by 16 transpose holds, in its low half, the words of lane j.
-            for (lane, row) in transpose(&rows).into_iter().enumerate().take(count) {
-                _mm256_storeu_si256(out.add(lane).cast(), _mm512_castsi512_si256(row));
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+            let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+            for i in 0..4 {
+                let lanes = [
+                    _mm512_permutex2var_epi64(quads[i], first, quads[4 + i]),
+                    _mm512_permutex2var_epi64(quads[i], second, quads[4 + i]),
+                ];
+                for (pair, lanes) in lanes.into_iter().enumerate() {
+                    let lane = 8 * pair + i;
+                    if lane < count {
+                        let out = out.add(lane).cast();
+                        _mm256_storeu_si256(out, _mm512_castsi512_si256(lanes));
+                    }
+                    if lane + 4 < count {
+                        let out = out.add(lane + 4).cast();
+                        _mm256_storeu_si256(out, _mm512_extracti64x4_epi64::<1>(lanes));
+                    }
+                }
             }
         }
     }
@@ -180,12 +207,10 @@ fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
 }
 
 #[inline(always)]
-fn interleave<const W: usize>(low: [X16; W], high: [X16; W]) -> [X32; W] {
-    let mut pairs = [X32([low[0], high[0]]); W];
-    for i in 0..W {
-        pairs[i] = X32([low[i], high[i]]);
+fn set_half(message: &mut [X32; 16], state: usize, words: &[X16; 16]) {
+    for (pair, word) in message.iter_mut().zip(words) {
+        pair.0[state] = *word;
     }
-    pairs
 }
 
 // SAFETY: as for `X16`, twice.
@@ -222,20 +247,30 @@ unsafe impl Vector<32> for X32 {
         unsafe { Self([self.0[0].rotate::<R>(), self.0[1].rotate::<R>()]) }
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize, message: &mut [Self; 16]) {
         let (low, high) = halves(inputs);
         // SAFETY: the caller has 64 bytes at each.
-        unsafe { interleave(X16::load_blocks(low, offset), X16::load_blocks(high, offset)) }
+        unsafe {
+            let words = message.as_mut_ptr().cast::<u32>();
+            rounds32::load(low, offset, words);
+            rounds32::load(high, offset, words.add(16));
+        }
     }
     #[inline(always)]
-    unsafe fn load_ragged(inputs: &[*const u8; 32], offset: usize, lens: &[u32; 32]) -> [Self; 16] {
+    unsafe fn load_ragged(
+        inputs: &[*const u8; 32],
+        offset: usize,
+        lens: &[u32; 32],
+        message: &mut [Self; 16],
+    ) {
         let ((low, high), (low_lens, high_lens)) = (halves(inputs), halves(lens));
         // SAFETY: bytes past `lens` are not read.
         unsafe {
-            interleave(
-                X16::load_ragged(low, offset, low_lens),
-                X16::load_ragged(high, offset, high_lens),
-            )
+            let mut words = [X16::splat(0); 16];
+            X16::load_ragged(low, offset, low_lens, &mut words);
+            set_half(message, 0, &words);
+            X16::load_ragged(high, offset, high_lens, &mut words);
+            set_half(message, 1, &words);
         }
     }
     #[inline(always)]
@@ -261,12 +296,16 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
-        unsafe { rounds32::compress(cv, message, tail) }
+        unsafe { rounds32::compress(cv, message, tail, cv) }
     }
     #[inline(always)]
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
-        unsafe { rounds32::compress_xof(cv, message, tail) }
+        unsafe {
+            let mut out = core::mem::MaybeUninit::uninit();
+            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr());
+            out.assume_init()
+        }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {

@@ -36,12 +36,17 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn rotate<const R: u32>(self) -> Self;
 
     /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.
-    unsafe fn load_blocks(inputs: &[*const u8; N], offset: usize) -> [Self; 16];
+    unsafe fn load_blocks(inputs: &[*const u8; N], offset: usize, message: &mut [Self; 16]);
 
     /// Like [`load_blocks`](Self::load_blocks), but reads `lens[lane]` (0 to 64) bytes and no byte
     /// more, as the input may end there; zeros follow.
     #[inline(always)]
-    unsafe fn load_ragged(inputs: &[*const u8; N], offset: usize, lens: &[u32; N]) -> [Self; 16] {
+    unsafe fn load_ragged(
+        inputs: &[*const u8; N],
+        offset: usize,
+        lens: &[u32; N],
+        message: &mut [Self; 16],
+    ) {
         let mut padded = [[0; BLOCK_LEN]; N];
         let mut blocks = [ptr::null(); N];
         for lane in 0..N {
@@ -65,7 +70,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
             }
         }
         // SAFETY: every pointer is to 64 bytes now.
-        unsafe { Self::load_blocks(&blocks, 0) }
+        unsafe { Self::load_blocks(&blocks, 0, message) }
     }
 
     /// Stores the first `count` lanes as chaining values in byte form.
@@ -269,14 +274,9 @@ pub(super) trait Source {
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Prefetches what is wanted soon, during step `step` of a group that ends before node `next`.
-    ///
-    /// # Safety
-    /// As for [`Vector`].
-    #[inline(always)]
-    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
-        let _ = (next, step);
-    }
+    /// Where the node `index`, past the current group, will be read: worth fetching early. Null for
+    /// none; the address need not exist.
+    fn ahead(&self, index: usize) -> *const u8;
 }
 
 /// The chunks of one input; the last may be short.
@@ -307,23 +307,14 @@ impl Source for Chunks {
         }
     }
 
-    /// The chunks after this group, in the order of their addresses: as many lines a step as the
-    /// group itself reads.
     #[inline(always)]
-    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
-        // A caller with a long input passes it in pieces, so what follows the last group is
-        // most likely wanted too.
-        if self.len >= 2 * N * CHUNK_LEN {
-            let region = self.input.wrapping_add(next * CHUNK_LEN + step * N * BLOCK_LEN);
-            for line in 0..N {
-                // SAFETY: a hint.
-                unsafe { V::prefetch(region.wrapping_add(line * BLOCK_LEN)) };
-            }
-        }
+    fn ahead(&self, index: usize) -> *const u8 {
+        // A long input comes in pieces, so what follows the last group is most likely wanted too.
+        if self.len < AHEAD { ptr::null() } else { self.input.wrapping_add(index * CHUNK_LEN) }
     }
 }
 
-/// The parents of pairs of chaining values.
+/// Pairs of chaining values, each of them a block: parents, with that flag.
 pub(super) struct Parents {
     pub(super) children: *const ChainingValue,
     pub(super) count: usize,
@@ -343,10 +334,15 @@ impl Source for Parents {
             input: unsafe { self.children.add(2 * index).cast() },
             len: BLOCK_LEN as u32,
             counter: 0,
-            each: self.flags | flags::PARENT,
+            each: self.flags,
             first: 0,
             last: 0,
         }
+    }
+
+    #[inline(always)]
+    fn ahead(&self, _index: usize) -> *const u8 {
+        ptr::null()
     }
 }
 
@@ -370,96 +366,150 @@ impl Source for &[super::Lane<'_>] {
         }
     }
 
-    /// Each step fetches its share of the next group's lanes.
     #[inline(always)]
-    unsafe fn ahead<V: Vector<N>, const N: usize>(&self, next: usize, step: usize) {
-        let share = N.div_ceil(CHUNK_LEN / BLOCK_LEN);
-        let from = (next + step * share).min(self.len());
-        for lane in &self[from..(from + share).min(self.len()).min(next + N).max(from)] {
-            for line in lane.input.chunks(BLOCK_LEN) {
-                // SAFETY: a hint.
-                unsafe { V::prefetch(line.as_ptr()) };
-            }
-        }
+    fn ahead(&self, index: usize) -> *const u8 {
+        self.get(index).map_or(ptr::null(), |lane| lane.input.as_ptr())
     }
 }
 
-/// Hashes nodes `at .. at + count` of `source` side by side, `1 <= count <= N`.
+/// Inputs of at least this many bytes have the chunks of the next group fetched while a group is
+/// hashed; shorter ones are in the caches, or are over before it helps.
+const AHEAD: usize = 64 * 1024;
+
+/// The nodes that one pass hashes, lane by lane.
+#[repr(C, align(64))]
+pub(super) struct Group<const N: usize> {
+    inputs: [*const u8; N],
+    /// Where the nodes of the group after this one are, if anywhere.
+    ahead: [*const u8; N],
+    lens: [u32; N],
+    low: [u32; N],
+    high: [u32; N],
+    /// Flags of the first block, of the others, and what the last block adds.
+    first: [u32; N],
+    each: [u32; N],
+    last: [u32; N],
+    shortest: u32,
+    longest: u32,
+}
+
+impl<const N: usize> Group<N> {
+    /// Nodes `at .. at + count` of `source`, `1 <= count <= N`.
+    ///
+    /// # Safety
+    /// They exist.
+    #[inline(always)]
+    pub(super) unsafe fn new(source: &impl Source, at: usize, count: usize) -> Self {
+        let mut group = Self {
+            inputs: [ptr::null(); N],
+            ahead: [ptr::null(); N],
+            lens: [0; N],
+            low: [0; N],
+            high: [0; N],
+            first: [0; N],
+            each: [0; N],
+            last: [0; N],
+            shortest: CHUNK_LEN as u32,
+            longest: 0,
+        };
+        for lane in 0..N {
+            // SAFETY: `at + count` is within the source.
+            let node = unsafe { source.node(at + lane.min(count - 1)) };
+            group.inputs[lane] = node.input;
+            group.lens[lane] = node.len;
+            group.low[lane] = node.counter as u32;
+            group.high[lane] = (node.counter >> 32) as u32;
+            group.each[lane] = u32::from(node.each);
+            group.first[lane] = u32::from(node.each | node.first);
+            group.last[lane] = u32::from(node.last);
+            group.ahead[lane] = source.ahead(at + N + lane);
+            group.shortest = group.shortest.min(node.len);
+            group.longest = group.longest.max(node.len);
+        }
+        group
+    }
+}
+
+/// What a compression reads, in one piece of less than 4 KiB at 32 lanes: loads wait for earlier
+/// stores whose addresses have the same last twelve bits, so the parts must not lie where the
+/// stack happens to have room.
+#[repr(C)]
+struct Operands<V> {
+    cv: [V; 8],
+    message: [V; 16],
+    tail: [V; 4],
+}
+
+/// Hashes the nodes of a group side by side and stores the first `count` chaining values.
 ///
 /// # Safety
 /// As for [`Vector`]; the nodes are readable and `out` has room for `count` chaining values.
 #[inline(always)]
 pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
-    source: &impl Source,
-    at: usize,
-    count: usize,
+    group: &Group<N>,
     key: &Words,
     out: *mut ChainingValue,
+    count: usize,
 ) {
-    let mut inputs = [ptr::null(); N];
-    let mut lens = [0; N];
-    let (mut low, mut high) = ([0; N], [0; N]);
-    let (mut each, mut first, mut last) = ([0; N], [0; N], [0; N]);
-    for lane in 0..N {
-        // SAFETY: `at + count` is within the source.
-        let node = unsafe { source.node(at + lane.min(count - 1)) };
-        inputs[lane] = node.input;
-        lens[lane] = node.len;
-        low[lane] = node.counter as u32;
-        high[lane] = (node.counter >> 32) as u32;
-        each[lane] = u32::from(node.each);
-        first[lane] = u32::from(node.each | node.first);
-        last[lane] = u32::from(node.last);
-    }
-    let (mut shortest, mut longest) = (CHUNK_LEN as u32, 0);
-    for len in lens {
-        shortest = shortest.min(len);
-        longest = longest.max(len);
-    }
-    let steps = longest.div_ceil(BLOCK_LEN as u32).max(1);
-
+    const BLOCK: u32 = BLOCK_LEN as u32;
+    let steps = group.longest.div_ceil(BLOCK).max(1);
+    let fetch = !group.ahead[0].is_null();
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
-        let mut tail = [V::load(&low), V::load(&high), V::splat(BLOCK_LEN as u32), V::splat(0)];
-        let mut cv = splat(key);
+        let zero = V::splat(0);
+        let mut operands = Operands {
+            cv: splat(key),
+            message: [zero; 16],
+            tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
+        };
+        let Operands { cv, message, tail } = &mut operands;
         for step in 0..steps {
-            let done = step * BLOCK_LEN as u32;
-            let each = if step == 0 { &first } else { &each };
-            source.ahead::<V, N>(at + N, step as usize);
-            if done + (BLOCK_LEN as u32) < shortest {
-                tail[3] = V::load(each);
-                let message = V::load_blocks(&inputs, done as usize);
-                V::compress(&mut cv, &message, &tail);
-                continue;
+            let done = step * BLOCK;
+            let each = if step == 0 { &group.first } else { &group.each };
+            if fetch {
+                // In the order of the addresses: as many lines a step as the group itself reads.
+                for i in 0..N.div_ceil(CHUNK_LEN / BLOCK_LEN) {
+                    let node = group.ahead[(step as usize * N / (CHUNK_LEN / BLOCK_LEN) + i) % N];
+                    for line in 0..CHUNK_LEN / BLOCK_LEN {
+                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                    }
+                }
             }
-            // Some lane ends here or has ended.
-            let (mut block_lens, mut block_flags, mut active) = ([0; N], [0; N], [0; N]);
-            for lane in 0..N {
-                let left = lens[lane].saturating_sub(done);
-                let runs = left > 0 || step == 0;
-                block_lens[lane] = left.min(BLOCK_LEN as u32);
-                active[lane] = if runs { u32::MAX } else { 0 };
-                let ends = runs && left <= BLOCK_LEN as u32;
-                block_flags[lane] = each[lane] | if ends { last[lane] } else { 0 };
+            tail[3] = V::load(each);
+            let mut active = None;
+            if done + BLOCK == group.shortest && group.shortest == group.longest {
+                // All lanes end here, with a whole block. (The flags of a last block are others.)
+                tail[3] = tail[3].xor(V::load(&group.last));
+            } else if done + BLOCK >= group.shortest {
+                // Some lane ends here or has ended.
+                let (mut lens, mut flags, mut runs) = ([0; N], [0; N], [0; N]);
+                for lane in 0..N {
+                    let left = group.lens[lane].saturating_sub(done);
+                    let runs_on = left > 0 || step == 0;
+                    lens[lane] = left.min(BLOCK);
+                    runs[lane] = if runs_on { u32::MAX } else { 0 };
+                    let ends = runs_on && left <= BLOCK;
+                    flags[lane] = each[lane] | if ends { group.last[lane] } else { 0 };
+                }
+                tail[2] = V::load(&lens);
+                tail[3] = V::load(&flags);
+                active = Some((V::load(&runs), lens, *cv));
             }
-            let message = if done + BLOCK_LEN as u32 <= shortest {
-                V::load_blocks(&inputs, done as usize)
-            } else {
-                V::load_ragged(&inputs, done as usize, &block_lens)
-            };
-            tail[2] = V::load(&block_lens);
-            tail[3] = V::load(&block_flags);
-            let before = cv;
-            V::compress(&mut cv, &message, &tail);
-            if step > 0 && done >= shortest {
-                let active = V::load(&active);
+            match &active {
+                Some((_, lens, _)) if done + BLOCK > group.shortest => {
+                    V::load_ragged(&group.inputs, done as usize, lens, message);
+                }
+                _ => V::load_blocks(&group.inputs, done as usize, message),
+            }
+            V::compress(cv, message, tail);
+            if let Some((runs, _, before)) = active {
                 for i in 0..8 {
-                    cv[i] = before[i].xor(before[i].xor(cv[i]).and(active));
+                    cv[i] = before[i].xor(before[i].xor(cv[i]).and(runs));
                 }
             }
         }
-        V::store_cvs(&cv, out, count);
+        V::store_cvs(cv, out, count);
     }
 }
 

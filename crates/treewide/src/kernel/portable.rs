@@ -31,10 +31,10 @@ unsafe impl Vector<1> for u32 {
         self.rotate_right(R)
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 1], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 1], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes there.
         let block: [[u8; 4]; 16] = unsafe { inputs[0].add(offset).cast::<[[u8; 4]; 16]>().read() };
-        block.map(u32::from_le_bytes)
+        *message = block.map(u32::from_le_bytes);
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, _count: usize) {
@@ -64,7 +64,8 @@ pub(super) unsafe fn compress(
     for block in 0..count {
         // SAFETY: within the readable bytes.
         unsafe {
-            let message = <u32 as Vector<1>>::load_blocks(&[blocks], block * BLOCK_LEN);
+            let mut message = [0; 16];
+            <u32 as Vector<1>>::load_blocks(&[blocks], block * BLOCK_LEN, &mut message);
             <u32 as Vector<1>>::compress(cv, &message, &tail);
         }
     }

@@ -3,19 +3,24 @@
 //! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left:
 //! messages are memory operands. Each step of a half-round is issued for the four columns of
 //! state 0, then of state 1; the next step follows. Word `w` of state `s` is at byte
-//! `128 * w + 64 * s` of every array.
+//! `128 * w + 64 * s` of every array, all aligned to 64 bytes.
+//!
+//! The functions are naked, with the System V calling convention on every platform: there all
+//! vector registers belong to the callee, and where callers expect otherwise the compiler saves.
 
-use core::arch::asm;
+use core::arch::naked_asm;
 
 use super::avx512::X32;
-use crate::spec::IV;
+use crate::spec::IV as WORDS;
+
+static IV: [u32; 8] = WORDS;
 
 /// One message addition and what follows it in G, up to the second rotation, for eight columns:
 /// registers a, b, c, d, then the byte offset of the state, then the message word.
 macro_rules! half_g {
     ($r1:literal $r2:literal $($a:literal $b:literal $c:literal $d:literal $s:literal $m:literal,)*) => {
         concat!(
-            $("vpaddd zmm", $a, ",zmm", $a, ",[{m}+128*", $m, "+", $s, "]\n",)*
+            $("vpaddd zmm", $a, ",zmm", $a, ",[rsi+128*", $m, "+", $s, "]\n",)*
             $("vpaddd zmm", $a, ",zmm", $a, ",zmm", $b, "\n",)*
             $("vpxord zmm", $d, ",zmm", $d, ",zmm", $a, "\n",)*
             $("vprord zmm", $d, ",zmm", $d, ",", $r1, "\n",)*
@@ -74,12 +79,12 @@ macro_rules! load_cv {
         concat!(
             "vmovdqa64 zmm",
             $low0,
-            ",[{cv}+128*",
+            ",[rdi+128*",
             $w,
             "]\n",
             "vmovdqa64 zmm",
             $low1,
-            ",[{cv}+128*",
+            ",[rdi+128*",
             $w,
             "+64]\n",
         )
@@ -89,7 +94,7 @@ macro_rules! load_cv {
 macro_rules! load_iv {
     ($($w:literal $r0:literal $r1:literal,)*) => {
         concat!($(
-            "vpbroadcastd zmm", $r0, ",dword ptr [{iv}+4*", $w, "]\n",
+            "vpbroadcastd zmm", $r0, ",dword ptr [rip+{iv}+4*", $w, "]\n",
             "vmovdqa64 zmm", $r1, ",zmm", $r0, "\n",
         )*)
     };
@@ -98,8 +103,8 @@ macro_rules! load_iv {
 macro_rules! load_tail {
     ($($w:literal $r0:literal $r1:literal,)*) => {
         concat!($(
-            "vmovdqa64 zmm", $r0, ",[{tail}+128*", $w, "]\n",
-            "vmovdqa64 zmm", $r1, ",[{tail}+128*", $w, "+64]\n",
+            "vmovdqa64 zmm", $r0, ",[rdx+128*", $w, "]\n",
+            "vmovdqa64 zmm", $r1, ",[rdx+128*", $w, "+64]\n",
         )*)
     };
 }
@@ -122,12 +127,12 @@ macro_rules! store_low {
             ",zmm",
             $high1,
             "\n",
-            "vmovdqa64 [{out}+128*",
+            "vmovdqa64 [rcx+128*",
             $w,
             "],zmm",
             $low0,
             "\n",
-            "vmovdqa64 [{out}+128*",
+            "vmovdqa64 [rcx+128*",
             $w,
             "+64],zmm",
             $low1,
@@ -144,22 +149,22 @@ macro_rules! store_high {
             $high0,
             ",zmm",
             $high0,
-            ",[{cv}+128*",
+            ",[rdi+128*",
             $w,
             "]\n",
             "vpxord zmm",
             $high1,
             ",zmm",
             $high1,
-            ",[{cv}+128*",
+            ",[rdi+128*",
             $w,
             "+64]\n",
-            "vmovdqa64 [{out}+1024+128*",
+            "vmovdqa64 [rcx+1024+128*",
             $w,
             "],zmm",
             $high0,
             "\n",
-            "vmovdqa64 [{out}+1024+128*",
+            "vmovdqa64 [rcx+1024+128*",
             $w,
             "+64],zmm",
             $high1,
@@ -168,64 +173,116 @@ macro_rules! store_high {
     };
 }
 
-macro_rules! run {
-    ($cv:expr, $message:expr, $tail:expr, $out:expr, $($store:expr),+) => {
-        asm!(
+macro_rules! body {
+    ($($store:expr),+) => {
+        naked_asm!(
             each!(load_cv),
             load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
             load_tail!(0 12 28, 1 13 29, 2 14 30, 3 15 31,),
             rounds!([x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             $($store,)+
-            cv = in(reg) $cv, m = in(reg) $message, tail = in(reg) $tail, out = in(reg) $out,
-            iv = in(reg) IV.as_ptr(),
-            out("zmm0") _, out("zmm1") _, out("zmm2") _, out("zmm3") _,
-            out("zmm4") _, out("zmm5") _, out("zmm6") _, out("zmm7") _,
-            out("zmm8") _, out("zmm9") _, out("zmm10") _, out("zmm11") _,
-            out("zmm12") _, out("zmm13") _, out("zmm14") _, out("zmm15") _,
-            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _,
-            out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _,
-            out("zmm24") _, out("zmm25") _, out("zmm26") _, out("zmm27") _,
-            out("zmm28") _, out("zmm29") _, out("zmm30") _, out("zmm31") _,
-            options(nostack, preserves_flags)
+            "vzeroupper",
+            "ret",
+            iv = sym IV,
         )
     };
 }
 
-/// One compression in each of 32 lanes; `cv` becomes the next chaining value.
+/// One compression in each of 32 lanes; `out`, which may be `cv`, gets the next chaining value.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers.
-#[target_feature(enable = "avx512f")]
-#[inline(never)]
-pub(super) unsafe fn compress(cv: &mut [X32; 8], message: &[X32; 16], tail: &[X32; 4]) {
-    let cv = cv.as_mut_ptr();
-    // SAFETY: reads and writes the arrays only, which are aligned to 64 bytes; every register that
-    // is written is declared.
-    unsafe { run!(cv, message.as_ptr(), tail.as_ptr(), cv, each!(store_low)) }
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn compress(
+    cv: *const [X32; 8],
+    message: *const [X32; 16],
+    tail: *const [X32; 4],
+    out: *mut [X32; 8],
+) {
+    body!(each!(store_low))
 }
 
 /// One compression in each of 32 lanes, with all sixteen words of output.
 ///
 /// # Safety
-/// The CPU has AVX-512F and the OS saves its registers.
-#[target_feature(enable = "avx512f")]
-#[inline(never)]
-pub(super) unsafe fn compress_xof(
-    cv: &[X32; 8],
-    message: &[X32; 16],
-    tail: &[X32; 4],
-) -> [X32; 16] {
-    let mut words = core::mem::MaybeUninit::<[X32; 16]>::uninit();
-    // SAFETY: as above; both halves of the output are written.
-    unsafe {
-        run!(
-            cv.as_ptr(),
-            message.as_ptr(),
-            tail.as_ptr(),
-            words.as_mut_ptr(),
-            each!(store_low),
-            each!(store_high)
-        );
-        words.assume_init()
-    }
+/// The CPU has AVX-512F and the OS saves its registers; `out` is not `cv`.
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn compress_xof(
+    cv: *const [X32; 8],
+    message: *const [X32; 16],
+    tail: *const [X32; 4],
+    out: *mut [X32; 16],
+) {
+    body!(each!(store_low), each!(store_high))
+}
+
+macro_rules! load_rows {
+    ($($row:literal)*) => {
+        concat!($("mov rax,[rdi+8*", $row, "]\n vmovdqu64 zmm", $row, ",[rax+rsi]\n",)*)
+    };
+}
+
+/// Operations on two registers: those with the first, then those with the second name.
+macro_rules! shuffle {
+    ($($low:literal $high:literal $op_low:literal $op_high:literal $a:literal $b:literal $imm:literal $imm2:literal,)*) => {
+        concat!($(
+            $op_low, " zmm", $low, ",zmm", $a, ",zmm", $b, $imm, "\n",
+            $op_high, " zmm", $high, ",zmm", $a, ",zmm", $b, $imm2, "\n",
+        )*)
+    };
+}
+
+macro_rules! words {
+    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
+        shuffle!($($low $high "vpunpckldq" "vpunpckhdq" $a $b "" "",)*)
+    };
+}
+
+macro_rules! pairs {
+    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
+        shuffle!($($low $high "vpunpcklqdq" "vpunpckhqdq" $a $b "" "",)*)
+    };
+}
+
+macro_rules! quads {
+    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
+        shuffle!($($low $high "vshufi32x4" "vshufi32x4" $a $b ",0x88" ",0xdd",)*)
+    };
+}
+
+macro_rules! store_words {
+    ($($word:literal $register:literal,)*) => {
+        concat!($("vmovdqa64 [rdx+128*", $word, "],zmm", $register, "\n",)*)
+    };
+}
+
+/// Transposes the 64 bytes at `inputs[lane] + offset` of sixteen lanes into the message words of
+/// one state; `message` points to that state's part of word 0. In assembly as the compiler holds
+/// the stores back until both states are transposed, and runs out of registers.
+///
+/// # Safety
+/// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn load(
+    inputs: *const [*const u8; 16],
+    offset: usize,
+    message: *mut u32,
+) {
+    naked_asm!(
+        load_rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        // Words of two neighbouring rows, then of four: 128-bit part p of register 4 * i + w has
+        // word 4 * p + w of rows 4 * i to 4 * i + 3.
+        words!(16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7, 24 25 8 9, 26 27 10 11, 28 29 12 13,
+            30 31 14 15,),
+        pairs!(0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23, 8 9 24 26, 10 11 25 27, 12 13 28 30,
+            14 15 29 31,),
+        // Parts of eight rows, even and odd ones, then of sixteen.
+        quads!(16 20 0 4, 17 21 1 5, 18 22 2 6, 19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14,
+            27 31 11 15,),
+        quads!(0 8 16 24, 1 9 17 25, 2 10 18 26, 3 11 19 27, 4 12 20 28, 5 13 21 29, 6 14 22 30,
+            7 15 23 31,),
+        store_words!(0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7, 8 8, 9 9, 10 10, 11 11, 12 12, 13 13,
+            14 14, 15 15,),
+        "ret",
+    )
 }

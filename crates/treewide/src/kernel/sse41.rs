@@ -87,10 +87,9 @@ unsafe impl Vector<4> for X4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            let mut message = [Self::splat(0); 16];
             for quad in 0..4 {
                 let mut rows = [_mm_setzero_si128(); 4];
                 for (row, input) in rows.iter_mut().zip(inputs) {
@@ -100,7 +99,6 @@ unsafe impl Vector<4> for X4 {
                     word.0 = row;
                 }
             }
-            message
         }
     }
     #[inline(always)]
