@@ -121,13 +121,18 @@ pub enum Mode<'a> {
     DeriveKeyMaterial(&'a ContextKey),
 }
 
+impl Mode<'_> {
+    pub(crate) fn of_tree(self) -> tree::Mode {
+        match self {
+            Mode::Hash => tree::Mode::PLAIN,
+            Mode::KeyedHash(key) => tree::Mode::keyed(key),
+            Mode::DeriveKeyMaterial(key) => tree::Mode::context_key(key),
+        }
+    }
+}
+
 fn parent(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Node {
-    let mode = match mode {
-        Mode::Hash => tree::Mode::PLAIN,
-        Mode::KeyedHash(key) => tree::Mode::keyed(key),
-        Mode::DeriveKeyMaterial(key) => tree::Mode::context_key(key),
-    };
-    Node::parent(left, right, &mode)
+    Node::parent(left, right, &mode.of_tree())
 }
 
 /// The chaining value of a parent that is not the root.

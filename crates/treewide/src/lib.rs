@@ -28,8 +28,9 @@
 //! blake3 = { package = "treewide", version = "0.1" }
 //! ```
 //!
-//! New are [batches](batch), [saved states](Hasher::to_state) and the choice of [`kernel`]s.
-//! [`Hash::to_hex`] returns a type of this crate that derefs to `str` like the one there.
+//! New are [batches](batch), [Merkle trees](merkle), [saved states](Hasher::to_state) and the choice
+//! of [`kernel`]s. [`Hash::to_hex`] returns a type of this crate that derefs to `str` like the one
+//! there.
 //!
 //! # Features
 //!
@@ -57,6 +58,7 @@ mod hash;
 mod hasher;
 pub mod hazmat;
 pub mod kernel;
+pub mod merkle;
 #[cfg(feature = "mmap")]
 mod mmap;
 #[cfg(feature = "rayon")]

@@ -168,7 +168,12 @@ pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &
 }
 
 /// Reduces at least two nodes to the one on top of them.
-fn top(kernel: &Kernel, cvs: &mut [ChainingValue], mut count: usize, mode: &Mode) -> Node {
+pub(crate) fn top(
+    kernel: &Kernel,
+    cvs: &mut [ChainingValue],
+    mut count: usize,
+    mode: &Mode,
+) -> Node {
     while count > 2 {
         count = level(kernel, cvs, count, mode);
     }
@@ -176,7 +181,12 @@ fn top(kernel: &Kernel, cvs: &mut [ChainingValue], mut count: usize, mode: &Mode
 }
 
 /// Replaces `count` nodes by the next level of the tree; an odd last one rises as it is.
-fn level(kernel: &Kernel, cvs: &mut [ChainingValue], count: usize, mode: &Mode) -> usize {
+pub(crate) fn level(
+    kernel: &Kernel,
+    cvs: &mut [ChainingValue],
+    count: usize,
+    mode: &Mode,
+) -> usize {
     let pairs = count / 2;
     kernel.parents(cvs, 0, pairs, 0, &mode.key, mode.flags);
     if count % 2 == 1 {

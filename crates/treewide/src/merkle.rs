@@ -1,0 +1,320 @@
+//! Merkle trees: one root for any number of digests, and short proofs that one of them is under it.
+//!
+//! The leaves are 32 bytes each, such as the digests of files or records. A parent is
+//! [`hash`](crate::hash()) of the 64 bytes of its two children, so anyone who has BLAKE3 can check a
+//! tree; 32 parents are hashed side by side. On each level neighbours are paired from the left, and
+//! an odd last node rises to the next level as it is:
+//!
+//! ```text
+//! root    [01234]              = hash([0123], 4)
+//! level 2 [0123]   4           4 rises once more
+//! level 1 [01] [23] 4          4 has no neighbour and rises
+//! leaves   0  1  2  3  4
+//! ```
+//!
+//! The tree over one leaf is that leaf, and the root over none is the hash of no bytes.
+//!
+//! # What a root commits to
+//!
+//! The root **and the number of leaves** together commit to every leaf and its place: whoever checks
+//! a proof must know both from the same trusted source, and [`verify`] takes both.
+//!
+//! - With the number given, the shape of the tree is given, and two lists of leaves of that number
+//!   with one root would be a collision of BLAKE3.
+//! - The root alone does not say which level is that of the leaves: the leaves `0 1 2 3` have the same
+//!   root as the two leaves `[01] [23]`.
+//! - Trees that double an odd last leaf (CVE-2012-2459 of Bitcoin) give `0 1 2` the root of
+//!   `0 1 2 2`. Here the last leaf rises, so these two have different roots, and different numbers too.
+//!
+//! To commit to both in one value, hash the root with the number.
+//!
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use treewide::{hash, merkle};
+//!
+//! let leaves: Vec<[u8; 32]> = (0..1000_u32).map(|i| hash(&i.to_le_bytes()).into()).collect();
+//! let tree = merkle::Tree::new(&leaves);
+//! let root = tree.root();
+//!
+//! let proof = tree.proof(700).expect("there is such a leaf");
+//! assert!(proof.siblings.len() <= 10);
+//! assert!(proof.verify(&leaves[700], &root, 1000));
+//! assert!(!proof.verify(&leaves[701], &root, 1000));
+//! # }
+//! ```
+//!
+//! BLAKE3 itself is such a tree with other flags; [`groups`] gives the nodes of that one, for who
+//! stores them beside a file.
+
+pub mod groups;
+
+use crate::Hash;
+use crate::kernel::{Kernel, detected};
+use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
+use crate::spec::{IV, OUT_LEN};
+use crate::tree::{Join, Serial, WIDE};
+
+/// What makes a pair of nodes a whole input of 64 bytes: one chunk of one block, and the root.
+const FLAGS: u8 = CHUNK_START | CHUNK_END | ROOT;
+
+/// Nodes that are reduced in one buffer.
+const BUFFER: usize = 512;
+
+/// The root over `leaves`, in constant memory.
+pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
+    root_by::<Serial>(leaves)
+}
+
+/// [`root`] with the threads of the current rayon pool.
+#[cfg(feature = "rayon")]
+pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
+    root_by::<crate::parallel::Pool>(leaves)
+}
+
+fn root_by<J: Join>(leaves: &[[u8; OUT_LEN]]) -> Hash {
+    if leaves.is_empty() {
+        return crate::hash(&[]);
+    }
+    let kernel = detected();
+    let mut nodes = [[0; OUT_LEN]; WIDE];
+    let count = reduce::<J>(kernel, leaves, &mut nodes);
+    shrink(kernel, &mut nodes[..count], 1);
+    Hash::from_bytes(nodes[0])
+}
+
+/// Reduces a subtree to at most [`WIDE`] nodes; exactly so many if it has a power of two of leaves,
+/// and at least that. Returns how many.
+fn reduce<J: Join>(
+    kernel: &Kernel,
+    leaves: &[[u8; OUT_LEN]],
+    out: &mut [[u8; OUT_LEN]; WIDE],
+) -> usize {
+    if leaves.len() <= BUFFER {
+        let mut buffer = [[0; OUT_LEN]; BUFFER / 2];
+        let mut count = leaves.len();
+        if count <= WIDE {
+            out[..count].copy_from_slice(leaves);
+            return count;
+        }
+        level(kernel, leaves, &mut buffer);
+        count = shrink(kernel, &mut buffer[..count.div_ceil(2)], WIDE);
+        out[..count].copy_from_slice(&buffer[..count]);
+        return count;
+    }
+    // The left side has a power of two of leaves, so that its nodes are in pairs.
+    let (left, right) = leaves.split_at(leaves.len().div_ceil(2).next_power_of_two());
+    let (mut left_out, mut right_out) = ([[0; OUT_LEN]; WIDE], [[0; OUT_LEN]; WIDE]);
+    let right_count = if size_of_val(leaves) > J::GRAIN {
+        let left = || reduce::<J>(kernel, left, &mut left_out);
+        J::join(left, || reduce::<J>(kernel, right, &mut right_out)).1
+    } else {
+        reduce::<Serial>(kernel, left, &mut left_out);
+        reduce::<Serial>(kernel, right, &mut right_out)
+    };
+    level(kernel, &left_out, out);
+    level(kernel, &right_out[..right_count], &mut out[WIDE / 2..]);
+    WIDE / 2 + right_count.div_ceil(2)
+}
+
+/// Level by level down to at most `most` nodes, in place; returns how many.
+fn shrink(kernel: &Kernel, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
+    let mut count = nodes.len();
+    while count > most {
+        // In place would do, but the kernel's own contract for that has the flag of parents.
+        let mut above = [[0; OUT_LEN]; BUFFER / 4];
+        level(kernel, &nodes[..count], &mut above);
+        count = count.div_ceil(2);
+        nodes[..count].copy_from_slice(&above[..count]);
+    }
+    count
+}
+
+/// The level above `nodes`, to the start of `above`.
+fn level(kernel: &Kernel, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
+    kernel.pairs(nodes, &IV, FLAGS, above);
+    if nodes.len() % 2 == 1 {
+        above[nodes.len() / 2] = nodes[nodes.len() - 1];
+    }
+}
+
+/// The nodes that all levels above that many leaves have: less than `leaves` plus the number of
+/// levels.
+pub const fn node_count(leaves: usize) -> usize {
+    let (mut nodes, mut width) = (0, leaves);
+    while width > 1 {
+        width = width.div_ceil(2);
+        nodes += width;
+    }
+    nodes
+}
+
+/// Writes all levels above `leaves` to `nodes`, one after the other: the parents of the leaves first
+/// and the root last. A node that rises stands on each of its levels.
+///
+/// # Panics
+/// If `nodes` has not exactly [`node_count`] places.
+pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
+    fill_by::<Serial>(leaves, nodes);
+}
+
+/// [`fill_nodes`] with the threads of the current rayon pool.
+///
+/// # Panics
+/// If `nodes` has not exactly [`node_count`] places.
+#[cfg(feature = "rayon")]
+pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
+    fill_by::<crate::parallel::Pool>(leaves, nodes);
+}
+
+fn fill_by<J: Join>(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
+    assert_eq!(nodes.len(), node_count(leaves.len()), "a place for each node");
+    let kernel = detected();
+    let mut below = leaves;
+    let mut rest = nodes;
+    while below.len() > 1 {
+        let (above, more) = rest.split_at_mut(below.len().div_ceil(2));
+        level_by::<J>(kernel, below, above);
+        below = above;
+        rest = more;
+    }
+}
+
+/// [`level`] in parts.
+fn level_by<J: Join>(kernel: &Kernel, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
+    if size_of_val(nodes) <= J::GRAIN {
+        return level(kernel, nodes, above);
+    }
+    let middle = above.len() / 2;
+    let (left, right) = nodes.split_at(2 * middle);
+    let (left_above, right_above) = above.split_at_mut(middle);
+    J::join(
+        || level_by::<J>(kernel, left, left_above),
+        || level_by::<J>(kernel, right, right_above),
+    );
+}
+
+/// Whether `leaf` is number `index` of `leaves` leaves under `root`, if `siblings` are what it is
+/// paired with, from the leaves up. `root` and `leaves` must come from where they are trusted; the
+/// rest may come from anyone.
+pub fn verify(
+    leaf: &[u8; OUT_LEN],
+    index: u64,
+    siblings: &[[u8; OUT_LEN]],
+    root: &Hash,
+    leaves: u64,
+) -> bool {
+    if index >= leaves {
+        return false;
+    }
+    let kernel = detected();
+    let mut node = *leaf;
+    let mut siblings = siblings.iter();
+    let (mut index, mut width) = (index, leaves);
+    while width > 1 {
+        // The last of an odd number of nodes rises; all others have a sibling.
+        if index ^ 1 < width {
+            let Some(sibling) = siblings.next() else { return false };
+            let pair = if index % 2 == 0 { [node, *sibling] } else { [*sibling, node] };
+            kernel.pairs(&pair, &IV, FLAGS, core::slice::from_mut(&mut node));
+        }
+        index /= 2;
+        width = width.div_ceil(2);
+    }
+    siblings.next().is_none() && *root == node
+}
+
+#[cfg(feature = "std")]
+pub use with_std::{Proof, Tree};
+
+#[cfg(feature = "std")]
+mod with_std {
+    use super::{OUT_LEN, fill_by, node_count, verify};
+    use crate::Hash;
+    use crate::tree::{Join, Serial};
+
+    /// All levels of a tree.
+    #[derive(Clone, Debug)]
+    pub struct Tree<'a> {
+        leaves: &'a [[u8; OUT_LEN]],
+        nodes: Vec<[u8; OUT_LEN]>,
+    }
+
+    impl<'a> Tree<'a> {
+        fn build<J: Join>(leaves: &'a [[u8; OUT_LEN]]) -> Self {
+            let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
+            fill_by::<J>(leaves, &mut nodes);
+            Self { leaves, nodes }
+        }
+
+        /// The tree over `leaves`, on the calling thread.
+        pub fn new(leaves: &'a [[u8; OUT_LEN]]) -> Self {
+            Self::build::<Serial>(leaves)
+        }
+
+        /// The tree over `leaves`, with the threads of the current rayon pool.
+        #[cfg(feature = "rayon")]
+        pub fn new_parallel(leaves: &'a [[u8; OUT_LEN]]) -> Self {
+            Self::build::<crate::parallel::Pool>(leaves)
+        }
+
+        /// The root: the last node, the only leaf, or the hash of no bytes.
+        pub fn root(&self) -> Hash {
+            match self.nodes.last().or(self.leaves.last()) {
+                Some(node) => Hash::from_bytes(*node),
+                None => crate::hash(&[]),
+            }
+        }
+
+        /// All nodes above the leaves in one buffer, as [`fill_nodes`](super::fill_nodes) writes them.
+        pub fn nodes(&self) -> &[[u8; OUT_LEN]] {
+            &self.nodes
+        }
+
+        /// The levels from the leaves, which are the first, to the root; none if there are no leaves.
+        pub fn levels(&self) -> impl Iterator<Item = &[[u8; OUT_LEN]]> {
+            let mut next = (!self.leaves.is_empty()).then_some(self.leaves);
+            let mut rest = &self.nodes[..];
+            core::iter::from_fn(move || {
+                let level = next?;
+                next = match level.len() {
+                    1 => None,
+                    width => rest.split_off(..width.div_ceil(2)),
+                };
+                Some(level)
+            })
+        }
+
+        /// The proof that the leaf of that number is under the root, if there is such a leaf.
+        pub fn proof(&self, index: usize) -> Option<Proof> {
+            self.leaves.get(index)?;
+            let siblings = self.levels().enumerate();
+            let siblings = siblings.filter_map(|(up, level)| level.get(index >> up ^ 1)).copied();
+            Some(Proof {
+                index: index as u64,
+                leaves: self.leaves.len() as u64,
+                siblings: siblings.collect(),
+            })
+        }
+    }
+
+    /// That a leaf has its place under a root.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Proof {
+        /// The number of the leaf.
+        pub index: u64,
+        /// How many leaves the tree has.
+        pub leaves: u64,
+        /// What the leaf, and then each node above it, is paired with. Nodes that rise have none.
+        pub siblings: Vec<[u8; OUT_LEN]>,
+    }
+
+    impl Proof {
+        /// Whether `leaf` is number [`index`](Self::index) of the `leaves` leaves under `root`.
+        ///
+        /// `root` and `leaves` must come from where they are trusted, not from who sent the proof; a
+        /// proof for another number of leaves is refused.
+        pub fn verify(&self, leaf: &[u8; OUT_LEN], root: &Hash, leaves: u64) -> bool {
+            self.leaves == leaves && verify(leaf, self.index, &self.siblings, root, leaves)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The nodes of BLAKE3's own tree over an input, at one level: a chaining value for each *chunk
+//! group*, a power of two of chunks.
+//!
+//! This is what an outboard is made of, the file of nodes by which a part of an input is checked
+//! without the rest: one chaining value for every 16 KiB of input, say. Like all of
+//! [`hazmat`], it is for programs that know the tree.
+//!
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use treewide::{hazmat::Mode, merkle::groups};
+//!
+//! let input = vec![7; 100_000];
+//! // 16 chunks each: 16 KiB.
+//! let cvs = groups::chaining_values(&input, 16, Mode::Hash);
+//! assert_eq!(cvs.len(), 7);
+//! assert_eq!(groups::merge(&cvs, Mode::Hash), treewide::hash(&input));
+//! # }
+//! ```
+
+use crate::Hash;
+use crate::hazmat::{self, ChainingValue};
+use crate::kernel::{Kernel, detected};
+use crate::spec::CHUNK_LEN;
+use crate::tree::{self, LEAF, Mode, Node, Serial};
+
+/// The groups of an input of `len` bytes; none if it is empty.
+///
+/// # Panics
+/// If `chunks` is no power of two, or so large that its bytes are no `usize`.
+pub const fn count(len: usize, chunks: usize) -> usize {
+    len.div_ceil(group_len(chunks))
+}
+
+const fn group_len(chunks: usize) -> usize {
+    assert!(chunks.is_power_of_two(), "a group has a power of two of chunks");
+    chunks.checked_mul(CHUNK_LEN).expect("a group fits the memory")
+}
+
+/// The chaining values of the groups of `input`, `chunks` chunks each; the last group may be shorter.
+///
+/// They are those of nodes below the root. An input of one group has no such node: its chaining value
+/// is given, but cannot be merged to its digest, which is [`hash`](crate::hash()).
+///
+/// # Panics
+/// If `chunks` is no power of two.
+#[cfg(feature = "std")]
+pub fn chaining_values(input: &[u8], chunks: usize, mode: hazmat::Mode<'_>) -> Vec<ChainingValue> {
+    let mut cvs = vec![[0; 32]; count(input.len(), chunks)];
+    fill(input, 0, chunks, mode, &mut cvs);
+    cvs
+}
+
+/// Writes the chaining values of the groups of `input`, `chunks` chunks each, to `out`. `input` is
+/// the part of the whole that starts at byte `offset`; unless it reaches the end of the whole, its
+/// last group must be full.
+///
+/// # Panics
+/// If `chunks` is no power of two, `offset` no multiple of a group, or `out` has not [`count`] places.
+pub fn fill(
+    input: &[u8],
+    offset: u64,
+    chunks: usize,
+    mode: hazmat::Mode<'_>,
+    out: &mut [ChainingValue],
+) {
+    let len = group_len(chunks);
+    assert_eq!(offset % len as u64, 0, "a part starts with a group");
+    assert_eq!(out.len(), count(input.len(), chunks), "a place for each chaining value");
+    let (kernel, mode) = (detected(), mode.of_tree());
+    let mut counter = offset / CHUNK_LEN as u64;
+    if chunks >= LEAF {
+        for (group, cv) in input.chunks(len).zip(out) {
+            *cv = tree::root::<Serial>(kernel, group, counter, &mode).chaining_value(kernel);
+            counter += chunks as u64;
+        }
+        return;
+    }
+    // As many groups at a time as the tree takes chunks, so that also single ones fill all lanes.
+    for (part, cvs) in input.chunks(LEAF * CHUNK_LEN).zip(out.chunks_mut(LEAF / chunks)) {
+        leaf(kernel, part, counter, chunks, &mode, cvs);
+        counter += LEAF as u64;
+    }
+}
+
+/// Up to [`LEAF`] chunks. Only the last group may be short, so pairs never cross groups.
+fn leaf(
+    kernel: &Kernel,
+    input: &[u8],
+    counter: u64,
+    chunks: usize,
+    mode: &Mode,
+    out: &mut [ChainingValue],
+) {
+    let mut cvs = [[0; 32]; LEAF];
+    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+    for _ in 0..chunks.ilog2() {
+        count = tree::level(kernel, &mut cvs, count, mode);
+    }
+    out.copy_from_slice(&cvs[..count]);
+}
+
+/// The digest of the whole input from the chaining values of all its groups.
+///
+/// # Panics
+/// If there are fewer than two: a single group is the root itself.
+pub fn merge(cvs: &[ChainingValue], mode: hazmat::Mode<'_>) -> Hash {
+    assert!(cvs.len() > 1, "two groups or more have a parent");
+    let (kernel, mode) = (detected(), mode.of_tree());
+    Hash::from_bytes(root(kernel, cvs, &mode).root_hash(kernel))
+}
+
+/// The node on top of at least two nodes.
+fn root(kernel: &Kernel, cvs: &[ChainingValue], mode: &Mode) -> Node {
+    if cvs.len() <= LEAF {
+        let mut nodes = [[0; 32]; LEAF];
+        nodes[..cvs.len()].copy_from_slice(cvs);
+        return tree::top(kernel, &mut nodes, cvs.len(), mode);
+    }
+    let (left, right) = cvs.split_at(cvs.len().div_ceil(2).next_power_of_two());
+    let right = match right {
+        [one] => *one,
+        more => root(kernel, more, mode).chaining_value(kernel),
+    };
+    Node::parent(&root(kernel, left, mode).chaining_value(kernel), &right, mode)
+}
