@@ -1,0 +1,249 @@
+//! Which kernel hashes: the choice at the first use, the variable, `force`, and their errors.
+//!
+//! The choice is one for the whole process. Tests that change it take turns; the first use, and
+//! the variable, are observed in child processes, which are this program again with one test to
+//! run. CPUs that we do not have are models of an emulator.
+
+mod common;
+mod reference;
+
+use common::{Tally, edge_lengths, pattern, sample};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use treewide::kernel::{self, Kernel};
+
+/// Makes tests that force a kernel take turns, and goes back to the best one afterwards.
+struct Turn(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
+
+impl Turn {
+    fn take() -> Turn {
+        static TURN: Mutex<()> = Mutex::new(());
+        Turn(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        kernel::force("auto").unwrap();
+    }
+}
+
+fn supported() -> Vec<&'static Kernel> {
+    kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
+}
+
+/// "a b c, or auto", as errors list what there is.
+fn choices() -> String {
+    let names: Vec<_> = supported().iter().map(|kernel| kernel.name()).collect();
+    format!("{}, or auto", names.join(" "))
+}
+
+#[test]
+fn every_kernel_has_a_name_and_a_width() {
+    let mut names: Vec<_> = kernel::all().iter().map(|kernel| kernel.name()).collect();
+    println!("of this build: {names:?}, detected: {}", kernel::detected().name());
+    assert!(kernel::all().iter().all(|kernel| (1..=32).contains(&kernel.degree())));
+    assert!(names.contains(&"portable") && !names.contains(&"auto"));
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all, "two kernels have one name");
+    let portable = kernel::all().iter().find(|kernel| kernel.name() == "portable").unwrap();
+    assert!(portable.is_supported());
+    assert_eq!(format!("{portable:?}"), r#"Kernel { name: "portable", degree: 1 }"#);
+}
+
+#[test]
+fn auto_is_the_first_that_runs() {
+    let _turn = Turn::take();
+    let best = kernel::force("auto").unwrap();
+    assert!(std::ptr::eq(best, supported()[0]));
+    assert!(std::ptr::eq(best, kernel::detected()));
+}
+
+#[test]
+fn forcing_each_by_name() {
+    let _turn = Turn::take();
+    let input = pattern(40 * 1024);
+    for kernel in kernel::all() {
+        let before = kernel::detected();
+        match kernel::force(kernel.name()) {
+            Ok(forced) => {
+                assert!(std::ptr::eq(forced, *kernel) && std::ptr::eq(forced, kernel::detected()));
+            }
+            Err(error) => {
+                assert!(!kernel.is_supported());
+                let name = kernel.name();
+                assert_eq!(
+                    error.to_string(),
+                    format!("this CPU cannot run the kernel '{name}'; use one of: {}", choices())
+                );
+                assert!(std::ptr::eq(before, kernel::detected()), "a failure changes nothing");
+                println!("skipped {name}: this CPU does not run it");
+                continue;
+            }
+        }
+        let mut tally = Tally::new(format!("{} digests", kernel.name()));
+        for len in sample(edge_lengths(input.len())) {
+            assert_eq!(treewide::hash(&input[..len]), *blake3::hash(&input[..len]).as_bytes());
+            tally.case();
+        }
+    }
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    let _turn = Turn::take();
+    let before = kernel::detected();
+    for name in ["", " ", "AVX2", "avx2 ", "avx3", "portable,avx2", "automatic", "\0", "ß"] {
+        let error = kernel::force(name).unwrap_err();
+        let expected = format!("there is no such kernel; use one of: {}", choices());
+        assert_eq!(error.to_string(), expected, "{name:?}");
+        assert!(std::ptr::eq(before, kernel::detected()));
+    }
+}
+
+/// Objects that exist switch with the process, at any point of their input.
+#[test]
+fn switching_in_the_middle() {
+    let _turn = Turn::take();
+    let input = pattern(100_003);
+    let expected = *blake3::hash(&input).as_bytes();
+    let kernels = supported();
+    let mut hasher = treewide::Hasher::new();
+    for (i, piece) in input.chunks(1789).enumerate() {
+        kernel::force(kernels[i % kernels.len()].name()).unwrap();
+        hasher.update(piece);
+    }
+    assert_eq!(hasher.finalize(), expected);
+    let mut output = vec![0; 10_000];
+    let mut reader = hasher.finalize_xof();
+    for (i, piece) in output.chunks_mut(777).enumerate() {
+        kernel::force(kernels[i % kernels.len()].name()).unwrap();
+        reader.fill(piece);
+    }
+    let mut expected = vec![0; 10_000];
+    blake3::Hasher::new().update(&input).finalize_xof().fill(&mut expected);
+    assert_eq!(output, expected);
+}
+
+/// Says to the child test what it is for.
+const CHILD: &str = "TREEWIDE_TEST_CHILD";
+const VARIABLE: &str = "TREEWIDE_KERNEL";
+
+/// The child's side: threads that all come first, each of which must see the same kernel.
+#[test]
+fn child() {
+    if std::env::var_os(CHILD).is_none() {
+        println!("nothing to do: this is for the tests that start a child");
+        return;
+    }
+    let input = pattern(5000);
+    let expected = reference::Mode::hash().digest(&input);
+    let names: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    assert_eq!(treewide::hash(&input), expected);
+                    kernel::detected().name()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join()).collect::<Result<_, _>>()
+    })
+    .unwrap_or_else(|_| std::process::exit(9));
+    assert!(names.iter().all(|name| *name == names[0]));
+    println!("detected={}", names[0]);
+}
+
+/// What a child found, or what it printed when it failed; nothing where no child can be started.
+fn ask(emulator: &[&str], value: Option<&str>) -> Option<Result<String, String>> {
+    let program = std::env::current_exe().unwrap();
+    let mut command = match emulator {
+        [] => Command::new(&program),
+        [emulator, arguments @ ..] => {
+            let mut command = Command::new(emulator);
+            command.args(arguments).arg(&program);
+            command
+        }
+    };
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1").env_remove(VARIABLE);
+    if let Some(value) = value {
+        command.env(VARIABLE, value);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("skipped: no child of this program can be started here: {error}");
+            return None;
+        }
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        let name = text.lines().find_map(|line| line.split_once("detected=")).expect("an answer").1;
+        Some(Ok(name.into()))
+    } else {
+        Some(Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr))))
+    }
+}
+
+#[test]
+fn the_variable() {
+    if cfg!(any(miri, target_family = "wasm")) {
+        println!("skipped: no processes here");
+        return;
+    }
+    let best = supported()[0].name();
+    for (value, expected) in [(None, best), (Some(""), best), (Some("auto"), best)] {
+        let Some(answer) = ask(&[], value) else { return };
+        assert_eq!(answer.as_deref(), Ok(expected), "{value:?}");
+    }
+    for kernel in supported() {
+        let answer = ask(&[], Some(kernel.name())).unwrap();
+        assert_eq!(answer.as_deref(), Ok(kernel.name()));
+    }
+    for value in ["avx3", "AVX512", "portable "] {
+        let text = ask(&[], Some(value)).unwrap().unwrap_err();
+        let expected =
+            format!("TREEWIDE_KERNEL: there is no such kernel; use one of: {}", choices());
+        assert!(text.contains(&expected), "{value:?}: {text}");
+    }
+}
+
+/// What the models have, and what must be chosen on them. The emulator has no AVX-512.
+const MODELS: &[(&str, &str)] = &[
+    // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
+    ("qemu64", "portable"),
+    ("Conroe", "portable"),
+    ("Penryn", "sse41"),
+    ("Nehalem", "sse41"),
+    // AVX without AVX2; AVX2 without the OS's XSAVE; AVX2 without AVX.
+    ("SandyBridge", "sse41"),
+    ("Haswell,-xsave", "sse41"),
+    ("Haswell,-avx", "sse41"),
+    ("Haswell", "avx2"),
+    ("EPYC-Rome", "avx2"),
+    ("max", "avx2"),
+];
+
+#[test]
+fn models_of_cpus() {
+    const EMULATOR: &str = "qemu-x86_64";
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || cfg!(miri) {
+        println!("skipped: the models are of x86-64 under Linux");
+        return;
+    }
+    if Command::new(EMULATOR).arg("--version").output().is_err() {
+        println!("skipped: {EMULATOR} is not installed");
+        return;
+    }
+    for (model, expected) in MODELS {
+        let answer = ask(&[EMULATOR, "-cpu", model], None).unwrap();
+        assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
+    }
+    let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap().unwrap_err();
+    let expected = "TREEWIDE_KERNEL: this CPU cannot run the kernel 'avx2'; \
+                    use one of: sse41 portable array, or auto";
+    assert!(text.contains(expected), "{text}");
+    println!("{} models", MODELS.len());
+}
