@@ -207,7 +207,7 @@ impl<'de> serde::Deserialize<'de> for Hash {
 }
 
 /// The 64 hexadecimal digits of a [`Hash`](struct@Hash); derefs to `str`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hex([u8; 2 * OUT_LEN]);
 
 impl Hex {
@@ -237,6 +237,13 @@ impl Borrow<str> for Hex {
     }
 }
 
+/// As `str` does, which `Borrow<str>` asks for.
+impl core::hash::Hash for Hex {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
 impl PartialEq<str> for Hex {
     fn eq(&self, other: &str) -> bool {
         self.as_str() == other
@@ -258,6 +265,15 @@ impl fmt::Display for Hex {
 impl fmt::Debug for Hex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Hex {
+    /// Leaves digits, as the text must stay one: sixty-four zeros.
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+        self.0 = [b'0'; 2 * OUT_LEN];
     }
 }
 

@@ -178,6 +178,11 @@ impl Hasher {
             && chunk_len <= CHUNK_LEN
             && first_chunk < 1 << MAX_HEIGHT
             && chunks < max_chunks + u64::from(chunk_len == 0)
+            // The count of bytes is a u64, one short of 2^54 whole chunks.
+            && chunks
+                .checked_mul(CHUNK_LEN as u64)
+                .is_some_and(|len| len.checked_add(chunk_len as u64).is_some())
+            && (blocks > 0 || words(&take(state, 60)) == mode.key)
             && (chunk_len > 0 || chunks != 1)
             && block[block_len.min(BLOCK_LEN)..].iter().all(|&byte| byte == 0);
         if !sound {

@@ -75,7 +75,7 @@ impl OutputReader {
 /// Shows the position and nothing secret.
 impl fmt::Debug for OutputReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutputReader").field("position", &self.position).finish_non_exhaustive()
+        f.debug_struct("OutputReader").field("position", &self.position).finish()
     }
 }
 
