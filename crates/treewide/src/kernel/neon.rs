@@ -14,13 +14,10 @@ struct N4(uint32x4_t);
 unsafe fn transpose(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
     // SAFETY: NEON, which this file is compiled for.
     unsafe {
-        let [a, b, c, d] = rows.map(|row| vreinterpretq_u64_u32(row));
-        let pairs = |a, b| {
-            let (a, b) = (vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
-            [vreinterpretq_u64_u32(vtrn1q_u32(a, b)), vreinterpretq_u64_u32(vtrn2q_u32(a, b))]
-        };
+        let [a, b, c, d] = rows;
         // Words 0 and 2, and 1 and 3, of two rows each, then of all four.
-        let ([ab_even, ab_odd], [cd_even, cd_odd]) = (pairs(a, b), pairs(c, d));
+        let (ab_even, ab_odd) = (wide(vtrn1q_u32(a, b)), wide(vtrn2q_u32(a, b)));
+        let (cd_even, cd_odd) = (wide(vtrn1q_u32(c, d)), wide(vtrn2q_u32(c, d)));
         [
             vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even)),
             vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd)),
@@ -28,6 +25,12 @@ unsafe fn transpose(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
             vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd)),
         ]
     }
+}
+
+#[inline(always)]
+unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
+    // SAFETY: NEON.
+    unsafe { vreinterpretq_u64_u32(pairs) }
 }
 
 /// Stores rows of `WORDS` words, the first `count` of the four lanes.
@@ -90,18 +93,18 @@ unsafe impl Vector<4> for N4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            let mut message = [Self::splat(0); 16];
             for quad in 0..4 {
-                let rows = inputs
-                    .map(|input| vreinterpretq_u32_u8(vld1q_u8(input.add(offset + 16 * quad))));
+                let mut rows = [vdupq_n_u32(0); 4];
+                for (row, input) in rows.iter_mut().zip(inputs) {
+                    *row = vreinterpretq_u32_u8(vld1q_u8(input.add(offset + 16 * quad)));
+                }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
                     word.0 = row;
                 }
             }
-            message
         }
     }
     #[inline(always)]

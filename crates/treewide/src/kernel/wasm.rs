@@ -74,17 +74,18 @@ unsafe impl Vector<4> for W4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize) -> [Self; 16] {
+    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            let mut message = [Self::splat(0); 16];
             for quad in 0..4 {
-                let rows = inputs.map(|input| v128_load(input.add(offset + 16 * quad).cast()));
+                let mut rows = [u32x4_splat(0); 4];
+                for (row, input) in rows.iter_mut().zip(inputs) {
+                    *row = v128_load(input.add(offset + 16 * quad).cast());
+                }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
                     word.0 = row;
                 }
             }
-            message
         }
     }
     #[inline(always)]
