@@ -126,7 +126,7 @@ fn collect<B: Blobs + ?Sized>(mode: &Mode, blobs: &B) -> Vec<Hash> {
 /// ```
 ///
 /// [`hash`](Self::hash) and [`bytes`](Self::bytes) return their results, [`hash_into`](Self::hash_into)
-/// and [`fill`](Self::fill) write them; the first of each pair gives [`Hash`]es and the second
+/// and [`fill`](Self::fill) write them; the first of each pair gives [`Hash`](struct@Hash)es and the second
 /// [`output_len`](Self::output_len) bytes for each input. [`iter`](Self::iter) and
 /// [`for_each`](Self::for_each) do so for iterators. For plain digests of a slice,
 /// [`hash_many`](crate::hash_many()) is all it takes; [the module](self) has a table of what to use

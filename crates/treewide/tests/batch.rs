@@ -303,7 +303,7 @@ fn iterators_are_taken_from_lazily_and_a_little_ahead() {
     assert_eq!(taken.get(), 3);
 
     // The end is the end.
-    let mut hashes = Batch::new().iter(["a", "b"].into_iter());
+    let mut hashes = Batch::new().iter(["a", "b"]);
     assert_eq!(hashes.size_hint(), (2, Some(2)));
     assert!(hashes.next().is_some());
     assert_eq!(hashes.size_hint(), (1, Some(1)));
