@@ -115,8 +115,8 @@ impl CheckArgs {
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let base = self.mode.hasher(&mut input)?;
-        let output = self.output.open(&progress)?;
         let lists = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
+        let output = self.output.open(&lists, &progress)?;
         if progress.is_wanted() {
             let (lists, length) = (lists.clone(), self.length);
             progress.count_ahead(move || total_len(&lists, length));

@@ -28,6 +28,10 @@ const BUFFER_LEN: usize = 1 << 20;
 /// policy (`update_rayon`) is to decide once it has one.
 const PARALLEL_LEN: usize = 128 << 10;
 
+/// A maximum above so many threads for each core is taken as this one: more of them find nothing to
+/// do, and a million would keep the machine busy for minutes before the first byte is hashed.
+const MOST_PER_CORE: usize = 8;
+
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
@@ -45,10 +49,23 @@ pub(crate) struct ReadArgs {
     no_mmap: bool,
 }
 
+impl ReadArgs {
+    fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let variable = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+        // Zero means the same as nothing, as it does to rayon.
+        let asked = self.threads.filter(|&threads| threads > 0).or_else(variable);
+        match asked {
+            None | Some(0) => cores,
+            Some(asked) => asked.min(MOST_PER_CORE * cores),
+        }
+    }
+}
+
 /// Whatever can be hashed, and what it takes to read it.
 pub(crate) struct Input<'a> {
-    threads: Option<usize>,
-    pool: OnceCell<rayon::ThreadPool>,
+    threads: usize,
+    pool: OnceCell<Option<rayon::ThreadPool>>,
     buffer: Vec<u8>,
     progress: &'a Progress,
     /// What standard input was used for already, if it was.
@@ -57,9 +74,13 @@ pub(crate) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(crate) fn new(args: &ReadArgs, progress: &'a Progress) -> Self {
-        // Zero means the same as nothing, as it does to rayon.
-        let threads = args.threads.filter(|&threads| threads > 0);
-        Self { threads, pool: OnceCell::new(), buffer: Vec::new(), progress, stdin_claim: None }
+        Self {
+            threads: args.threads(),
+            pool: OnceCell::new(),
+            buffer: Vec::new(),
+            progress,
+            stdin_claim: None,
+        }
     }
 
     /// Note that standard input is used for `what`, and cannot be used for anything else any more.
@@ -134,7 +155,7 @@ impl<'a> Input<'a> {
             let left = len.map_or(u64::MAX, |len| len - absorbed);
             let wanted = left.min(buffer.len() as u64) as usize;
             let filled = self.fill(&mut buffer[..wanted], from)?;
-            self.update(hasher, &buffer[..filled])?;
+            self.update(hasher, &buffer[..filled]);
             absorbed += filled as u64;
             if filled < wanted || absorbed == len.unwrap_or(u64::MAX) {
                 return Ok(absorbed);
@@ -159,24 +180,19 @@ impl<'a> Input<'a> {
         Ok(filled)
     }
 
-    fn update(&self, hasher: &mut Hasher, bytes: &[u8]) -> Result<(), InputError> {
-        if self.threads == Some(1) || bytes.len() < PARALLEL_LEN {
-            hasher.update(bytes);
-        } else if let Some(threads) = self.threads {
-            // Started with the first large input, so that small ones never pay for it.
-            let pool = match self.pool.get() {
-                Some(pool) => pool,
-                None => {
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-                    let pool = pool.map_err(|error| InputError::Threads(error.to_string()))?;
-                    self.pool.get_or_init(|| pool)
-                }
-            };
-            pool.install(|| hasher.update_rayon(bytes));
-        } else {
-            hasher.update_rayon(bytes);
-        }
-        Ok(())
+    fn update(&self, hasher: &mut Hasher, bytes: &[u8]) {
+        let pool = if self.threads > 1 && bytes.len() >= PARALLEL_LEN { self.pool() } else { None };
+        match pool {
+            Some(pool) => pool.install(|| hasher.update_rayon(bytes)),
+            None => hasher.update(bytes),
+        };
+    }
+
+    /// The threads to hash with; `None` if the system gives us none, and this one has to do.
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        // Started with the first large input, so that small ones never pay for it.
+        let start = || rayon::ThreadPoolBuilder::new().num_threads(self.threads).build().ok();
+        self.pool.get_or_init(start).as_ref()
     }
 }
 
@@ -201,8 +217,6 @@ pub(crate) enum InputError {
     Shrank { read: u64, len: u64 },
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
-    /// The threads to hash it with could not be started.
-    Threads(String),
 }
 
 impl InputError {
@@ -225,7 +239,6 @@ impl fmt::Display for InputError {
             Self::StdinClaimed(claim) => {
                 write!(f, "standard input is already in use for {claim}")
             }
-            Self::Threads(cause) => write!(f, "cannot start threads: {cause}"),
         }
     }
 }

@@ -28,8 +28,13 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written.
-    pub(crate) fn open<'a>(&self, progress: &'a Progress) -> anyhow::Result<Output<'a>> {
+    /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written, or if
+    /// it is one of the `inputs`, which would be gone then.
+    pub(crate) fn open<'a>(
+        &self,
+        inputs: &[PathBuf],
+        progress: &'a Progress,
+    ) -> anyhow::Result<Output<'a>> {
         let sink = match &self.output {
             Some(path) if path != Path::new("-") => {
                 let name = crate::name::shown(path);
@@ -37,7 +42,13 @@ impl OutputArgs {
             }
             _ => Sink::Stdout(BufWriter::new(io::stdout())),
         };
-        Ok(Output { identities: sink.identities(), sink, progress })
+        let output = Output { identities: sink.identities(), sink, progress };
+        if matches!(output.sink, Sink::Replacement(_))
+            && let Some(input) = inputs.iter().find(|input| output.replaces(input))
+        {
+            bail!("{}: is an input, and the output would replace it", crate::name::shown(input));
+        }
+        Ok(output)
     }
 }
 
@@ -102,6 +113,13 @@ impl Output<'_> {
             replacement.appear()?;
         }
         Ok(())
+    }
+
+    /// Whether the file would be gone when everything is done.
+    fn replaces(&self, path: &Path) -> bool {
+        let identity =
+            fs::metadata(path).ok().and_then(|it| Identity::of(&it, WrittenAs::NamedFile));
+        identity.is_some_and(|it| self.identities.contains(&it))
     }
 
     /// Whether the file found by a walk is one that this run is writing.
@@ -175,15 +193,13 @@ impl Replacement {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".treewide-").suffix(".tmp");
-        // As any new file: all may read and write, less what the umask forbids.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut unfinished = signals::unfinished();
-        let (file, temporary) = builder
-            .tempfile_in(folder)
-            .map_err(without_path)
+        let (file, temporary) = tempfile::Builder::new()
+            .prefix(".treewide-")
+            .suffix(".tmp")
+            // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
+            // the temporary name, which nobody asked for, into its errors.
+            .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
             .with_context(|| format!("cannot create a file in {}", crate::name::shown(folder)))?
             .into_parts();
         *unfinished = Some(temporary.to_path_buf());
@@ -215,19 +231,11 @@ impl Replacement {
         let mut unfinished = signals::unfinished();
         self.temporary.persist(&self.target).map_err(|error| WriteError {
             place: crate::name::shown(&self.name),
-            error: without_path(error.error),
+            error: error.error,
         })?;
         *unfinished = None;
         Ok(())
     }
-}
-
-/// The system's error, without the name of a temporary file that nobody asked for.
-fn without_path(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|wrapper| wrapper.source());
-    let code =
-        cause.and_then(|it| it.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
-    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Let the replacement belong to whom the file belonged to, where we may (as root does).
@@ -250,6 +258,7 @@ pub(crate) enum WrittenAs {
 }
 
 /// What tells one file from another, whatever it is called.
+#[derive(PartialEq, Eq)]
 struct Identity {
     device: u64,
     inode: u64,

@@ -112,8 +112,8 @@ impl SumArgs {
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let base = self.mode.hasher(&mut input)?;
-        let output = self.output.open(&progress)?;
         let operands = self.operands();
+        let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
             let (seek, quiet) = (self.seek, self.quiet);
             let mut run = B3sumCheck { console: &console, input, output, seek, quiet };

@@ -168,3 +168,41 @@ fn keys_from_standard_input() {
     assert_eq!(both.text(), format!("{keyed}  a\n").repeat(2));
     both.fails(1, &["treewide: -: standard input is already in use for the key\n"]);
 }
+
+#[test]
+fn threads_are_a_maximum() {
+    let folder = Folder::new();
+    let content = vec![7; 3 << 20];
+    folder.write("a", &content);
+    let expected = format!("{}  a\n", hex(&content));
+    for threads in ["0", "1", "2", "1000000", "18446744073709551615"] {
+        let sum = folder.treewide("sum a --threads").arg(threads).run();
+        sum.succeeds_silently_but_for(&expected);
+        let sum = folder.treewide("sum a").env("RAYON_NUM_THREADS", threads).run();
+        sum.succeeds_silently_but_for(&expected);
+    }
+    folder.treewide("sum a").env("RAYON_NUM_THREADS", "many").run().fails(0, &[]);
+}
+
+/// Where not a single thread can be started, the one there is has to do.
+#[test]
+fn no_threads_to_be_had() {
+    let Some(setpriv) = find_program("setpriv").filter(|_| is_root()) else {
+        return skip(
+            "a limit of threads",
+            "it takes root and setpriv to have it for this test alone",
+        );
+    };
+    let folder = Folder::new();
+    let content = vec![7; 3 << 20];
+    folder.write("a", &content);
+    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // A user that nobody else is, so that the limit counts nobody else's processes.
+    let limited = format!(
+        "ulimit -u 1 && exec '{}' --reuid=64123 --clear-groups ./treewide sum --threads 4 a",
+        setpriv.display(),
+    );
+    let ended = folder.program("bash").arg("-c").arg(limited).run();
+    ended.succeeds_silently_but_for(format!("{}  a\n", hex(&content)));
+}

@@ -86,10 +86,42 @@ fn a_read_only_place_is_refused() {
     let ended = nobody().unwrap().args(["sum", "a", "-o", "d/new"]).run();
     ended.fails(
         1,
-        &["d/new: cannot write the output: cannot create a file in d: Permission denied"],
+        &["d/new: cannot write the output: cannot create a file in d: Permission denied (os error \
+           13)\n"],
     );
     mode("d", 0o755);
     assert_eq!(folder.read("d/kept"), "d/kept");
+}
+
+#[test]
+fn an_output_that_would_replace_an_input_is_refused() {
+    let folder = Folder::with(&["a", "b"]);
+    folder.write("list", sums(&["a"]));
+    symlink("list", folder.join("link")).unwrap();
+    fs::hard_link(folder.join("list"), folder.join("same")).unwrap();
+    for (args, input) in [
+        ("sum a list -o list", "list"),
+        ("sum -r a ./list -o link", "./list"),
+        ("sum --raw same -o list", "same"),
+        ("check list -o list", "list"),
+        ("check list -o same", "list"),
+        ("sum --check link -o list", "link"),
+    ] {
+        let message = format!("treewide: {input}: is an input, and the output would replace it\n");
+        folder.treewide(args).run().is(1, "", message);
+        assert_eq!(folder.read("list"), sums(&["a"]), "{args}");
+    }
+    assert_eq!(folder.names(), ["a", "b", "link", "list", "same"]);
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let folder = Folder::with(&["a", "list"]);
+    let limited = format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum -o list");
+    let ended = folder.program("bash").arg("-c").arg(limited).run();
+    ended.fails(123, &["treewide: list: File too large"]);
+    assert_eq!(folder.names(), ["a", "list"]);
+    assert_eq!(folder.read("list"), "list");
 }
 
 #[test]
@@ -186,7 +218,7 @@ fn is_ignored(signal: i32) -> bool {
 
 #[test]
 fn signals_halfway_leave_nothing() {
-    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
         if is_ignored(number) {
             skip(name, "this process was told to ignore it, and so are its children");
             continue;
