@@ -108,7 +108,7 @@ pub fn left_subtree_len(input_len: u64) -> u64 {
 }
 
 /// The mode of the nodes to merge; the same as that of the subtrees' hashers.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone)]
 pub enum Mode<'a> {
     /// The plain mode, [`Hasher::new`].
     Hash,
@@ -128,6 +128,17 @@ impl Mode<'_> {
             Mode::KeyedHash(key) => tree::Mode::keyed(key),
             Mode::DeriveKeyMaterial(key) => tree::Mode::context_key(key),
         }
+    }
+}
+
+/// Shows which mode, and no key.
+impl core::fmt::Debug for Mode<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Hash => "Hash",
+            Self::KeyedHash(_) => "KeyedHash(..)",
+            Self::DeriveKeyMaterial(_) => "DeriveKeyMaterial(..)",
+        })
     }
 }
 

@@ -31,6 +31,8 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod rounds32;
 #[cfg(target_arch = "x86_64")]
+mod rows;
+#[cfg(target_arch = "x86_64")]
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
@@ -223,10 +225,12 @@ impl fmt::Debug for Kernel {
 }
 
 /// Defines the entries of a kernel and its `KERNEL`: name, degree, what the CPU must have, the
-/// one-lane compression, and the vector types by width in increasing order.
+/// one-lane compression, and its passes by width in increasing order, each with its lanes and
+/// `@` what a step costs (see `lanes::Width`).
 macro_rules! entry_points {
     ($name:literal, $degree:literal, $supported:expr, $compress:path,
-     { $($vector:ty: $lanes:literal),+ } $(, enable = $features:literal)?) => {
+     { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
+     $(, enable = $features:literal)?) => {
         pub(super) static KERNEL: super::Kernel = super::Kernel {
             name: $name,
             degree: $degree,
@@ -244,14 +248,14 @@ macro_rules! entry_points {
         /// As for `group`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn pass<V: super::lanes::Vector<N>, const N: usize>(
+        unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
             group: &super::lanes::Group<N>,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
             count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::group::<V, N>(group, key, out, count) }
+            unsafe { V::hash(group, key, out, count) }
         }
 
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
@@ -259,7 +263,7 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `Group::new` and `group`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn gather<V: super::lanes::Vector<N>, const N: usize>(
+        unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
             source: &impl super::lanes::Source,
             at: usize,
             count: usize,
@@ -278,14 +282,14 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `xof`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn xof_pass<V: super::lanes::Vector<N>, const N: usize>(
+        unsafe fn xof_pass<V: super::lanes::Pass<N>, const N: usize>(
             root: super::lanes::Root<'_>,
             counter: u64,
             out: *mut [u8; crate::spec::BLOCK_LEN],
             count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::xof::<V, N>(root, counter, out, count) }
+            unsafe { V::xof(root, counter, out, count) }
         }
 
         /// Hashes every node of `source`.
@@ -305,7 +309,7 @@ macro_rules! entry_points {
                 })+
             };
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::nodes(&source, key, out, $compress, &[$($lanes),+], pass) }
+            unsafe { super::lanes::nodes(&source, key, out, $compress, &[(1, $one) $(, ($lanes, $cost))+], pass) }
         }
 
         unsafe fn chunks(

@@ -139,4 +139,4 @@ unsafe impl Vector<8> for X8 {
     }
 }
 
-super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { X8: 8 }, enable = "avx2");
+super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { 1 @ 51, X8: 8 @ 105 }, enable = "avx2");

@@ -10,8 +10,8 @@ use core::arch::x86_64::*;
 use super::avx2::X8;
 use super::lanes::Vector;
 use super::rounds32;
+use super::rows::Rows;
 use super::scalar::compress;
-use super::sse41::X4;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
@@ -315,6 +315,6 @@ unsafe impl Vector<32> for X32 {
 }
 
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { X4: 4, X8: 8, X16: 16, X32: 32 },
+    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

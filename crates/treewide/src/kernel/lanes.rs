@@ -379,12 +379,12 @@ const AHEAD: usize = 64 * 1024;
 /// The nodes that one pass hashes, lane by lane.
 #[repr(C, align(64))]
 pub(super) struct Group<const N: usize> {
-    inputs: [*const u8; N],
+    pub(super) inputs: [*const u8; N],
     /// Where the nodes of the group after this one are, if anywhere.
     ahead: [*const u8; N],
     lens: [u32; N],
-    low: [u32; N],
-    high: [u32; N],
+    pub(super) low: [u32; N],
+    pub(super) high: [u32; N],
     /// Flags of the first block, of the others, and what the last block adds.
     first: [u32; N],
     each: [u32; N],
@@ -430,6 +430,78 @@ impl<const N: usize> Group<N> {
     }
 }
 
+/// What a step compresses.
+pub(super) struct Block<const N: usize> {
+    pub(super) lens: [u32; N],
+    pub(super) flags: [u32; N],
+    /// All ones for the lanes that take part, zero for those that have ended.
+    pub(super) runs: [u32; N],
+    /// Whether every lane has 64 bytes.
+    pub(super) whole: bool,
+}
+
+impl<const N: usize> Group<N> {
+    /// Blocks of the longest node.
+    #[inline(always)]
+    pub(super) fn steps(&self) -> usize {
+        (self.longest as usize).div_ceil(BLOCK_LEN).max(1)
+    }
+
+    /// Block `step` of every lane.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the index is a lane, of seven arrays")]
+    pub(super) fn block(&self, step: usize) -> Block<N> {
+        const BLOCK: u32 = BLOCK_LEN as u32;
+        let done = step as u32 * BLOCK;
+        let each = if step == 0 { &self.first } else { &self.each };
+        let whole = done + BLOCK <= self.shortest;
+        let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N], whole };
+        for lane in 0..N {
+            let left = self.lens[lane].saturating_sub(done);
+            let runs = left > 0 || step == 0;
+            block.lens[lane] = left.min(BLOCK);
+            block.runs[lane] = if runs { u32::MAX } else { 0 };
+            let ends = runs && left <= BLOCK;
+            block.flags[lane] = each[lane] | if ends { self.last[lane] } else { 0 };
+        }
+        block
+    }
+}
+
+/// One pass over up to `N` nodes, whatever the shape of the state.
+///
+/// # Safety
+/// As for [`Vector`].
+pub(super) unsafe trait Pass<const N: usize> {
+    /// Hashes the nodes of a group side by side and stores the first `count` chaining values.
+    ///
+    /// # Safety
+    /// The nodes are readable and `out` has room for `count` chaining values.
+    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize);
+
+    /// `count` blocks of output (at most `N`) from block `counter` on.
+    ///
+    /// # Safety
+    /// `out` has room for `count` blocks.
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize);
+}
+
+/// Transposed vectors.
+// SAFETY: the contract of `Vector` is that of `Pass`.
+unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
+    #[inline(always)]
+    unsafe fn hash(nodes: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { group::<V, N>(nodes, key, out, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the same contract.
+        unsafe { xof::<V, N>(root, counter, out, count) }
+    }
+}
+
 /// What a compression reads, in one piece of less than 4 KiB at 32 lanes: loads wait for earlier
 /// stores whose addresses have the same last twelve bits, so the parts must not lie where the
 /// stack happens to have room.
@@ -452,7 +524,6 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     count: usize,
 ) {
     const BLOCK: u32 = BLOCK_LEN as u32;
-    let steps = group.longest.div_ceil(BLOCK).max(1);
     let fetch = !group.ahead[0].is_null();
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
@@ -464,13 +535,13 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
         };
         let Operands { cv, message, tail } = &mut operands;
-        for step in 0..steps {
-            let done = step * BLOCK;
+        for step in 0..group.steps() {
+            let done = step as u32 * BLOCK;
             let each = if step == 0 { &group.first } else { &group.each };
             if fetch {
                 // In the order of the addresses: as many lines a step as the group itself reads.
                 for i in 0..N.div_ceil(CHUNK_LEN / BLOCK_LEN) {
-                    let node = group.ahead[(step as usize * N / (CHUNK_LEN / BLOCK_LEN) + i) % N];
+                    let node = group.ahead[(step * N / (CHUNK_LEN / BLOCK_LEN) + i) % N];
                     for line in 0..CHUNK_LEN / BLOCK_LEN {
                         V::prefetch(node.wrapping_add(line * BLOCK_LEN));
                     }
@@ -483,18 +554,10 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                 tail[3] = tail[3].xor(V::load(&group.last));
             } else if done + BLOCK >= group.shortest {
                 // Some lane ends here or has ended.
-                let (mut lens, mut flags, mut runs) = ([0; N], [0; N], [0; N]);
-                for lane in 0..N {
-                    let left = group.lens[lane].saturating_sub(done);
-                    let runs_on = left > 0 || step == 0;
-                    lens[lane] = left.min(BLOCK);
-                    runs[lane] = if runs_on { u32::MAX } else { 0 };
-                    let ends = runs_on && left <= BLOCK;
-                    flags[lane] = each[lane] | if ends { group.last[lane] } else { 0 };
-                }
-                tail[2] = V::load(&lens);
-                tail[3] = V::load(&flags);
-                active = Some((V::load(&runs), lens, *cv));
+                let block = group.block(step);
+                tail[2] = V::load(&block.lens);
+                tail[3] = V::load(&block.flags);
+                active = Some((V::load(&block.runs), block.lens, *cv));
             }
             match &active {
                 Some((_, lens, _)) if done + BLOCK > group.shortest => {
@@ -552,15 +615,16 @@ unsafe fn single(compress: Compress, node: Node, key: &Words, out: *mut Chaining
     }
 }
 
-/// A last node of at most this many blocks is hashed alone where it would cost the group before
-/// it a wider pass: on one lane ten blocks take as long as what a 32-lane pass of sixteen steps
-/// takes longer than a 16-lane one (results/, kernel sweep).
-const ALONE: usize = 10;
+/// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
+/// nanoseconds on a Zen 5 core at 3.8 GHz (CONTRIBUTING says how they are measured).
+pub(super) type Width = (usize, usize);
 
-/// Hashes all nodes of `source` in groups as wide as pays.
+/// Hashes all nodes of `source` in groups as wide as pays: what is left over takes the narrowest
+/// pass that holds it, and a last node that would make that pass wider is hashed alone where that
+/// costs less.
 ///
-/// `widths` are the lanes of the kernel's passes in increasing order; `pass(at, count, out)` runs
-/// one of the smallest width that holds `count`.
+/// `widths` are the kernel's passes in increasing order, the first of them its one-lane
+/// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
 ///
 /// # Safety
 /// As for [`group`] and [`single`].
@@ -570,24 +634,24 @@ pub(super) unsafe fn nodes<S: Source>(
     key: &Words,
     out: *mut ChainingValue,
     compress: Compress,
-    widths: &[usize],
+    widths: &[Width],
     pass: impl Fn(usize, usize, *mut ChainingValue),
 ) {
     let total = source.count();
     let mut at = 0;
     while at < total {
         let rest = total - at;
-        let mut take = widths[widths.len() - 1].min(rest);
-        let mut narrower = 1;
-        for &width in widths {
-            if rest == narrower + 1
-                && (narrower == 1 || narrower == 16)
-                // SAFETY: a node of the source.
-                && unsafe { source.node(total - 1) }.blocks() <= ALONE
-            {
-                take = narrower;
+        let mut take = widths[widths.len() - 1].0.min(rest);
+        for pair in widths.windows(2) {
+            let ((narrow, narrow_cost), (_, wide_cost)) = (pair[0], pair[1]);
+            if rest == narrow + 1 {
+                // SAFETY: nodes of the source.
+                let (steps, last) =
+                    unsafe { (source.node(total - 2).blocks(), source.node(total - 1).blocks()) };
+                if last * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
+                    take = narrow;
+                }
             }
-            narrower = width;
         }
         // SAFETY: nodes of the source, and places for their chaining values.
         unsafe {

@@ -119,4 +119,4 @@ unsafe impl Vector<4> for N4 {
     }
 }
 
-super::entry_points!("neon", 4, |_| true, compress, { N4: 4 });
+super::entry_points!("neon", 4, |_| true, compress, { 1 @ 60, N4: 4 @ 100 });

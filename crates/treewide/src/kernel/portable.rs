@@ -82,4 +82,4 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
     unsafe { xof::<u32, 1>(root, counter, out, 1) }
 }
 
-super::entry_points!("portable", 1, |_| true, compress, { u32: 1 });
+super::entry_points!("portable", 1, |_| true, compress, { 1 @ 60, u32: 1 @ 60 });

@@ -7,7 +7,7 @@ use super::scalar::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
-pub(super) struct X4(__m128i);
+struct X4(__m128i);
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -118,4 +118,4 @@ unsafe impl Vector<4> for X4 {
     }
 }
 
-super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { X4: 4 }, enable = "sse4.1");
+super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { 1 @ 51, X4: 4 @ 100 }, enable = "sse4.1");

@@ -100,4 +100,4 @@ unsafe impl Vector<4> for W4 {
     }
 }
 
-super::entry_points!("wasm", 4, |_| true, compress, { W4: 4 });
+super::entry_points!("wasm", 4, |_| true, compress, { 1 @ 60, W4: 4 @ 100 });
