@@ -58,9 +58,15 @@ run_tests() {
     step cargo test --locked --no-fail-fast "$@" -- --show-output
 }
 
-# The kernels that the CPU of a target runs, the best first.
+# The kernels that a CPU runs, the best first: kernels FOLDER RUNNER... -- what to build.
+# Built just as for the tests, of which it is a part, so that nothing is built for it alone.
 kernels() {
-    cargo run -q --locked -p treewide --example kernels "$@" | awk '/ supported$/ { print $1 }'
+    local folder=$1 runner=()
+    shift
+    while [[ $1 != -- ]]; do runner+=("$1") && shift; done
+    shift
+    cargo build -q --locked --example kernels "$@"
+    "${runner[@]}" "$folder/debug/examples/kernels" | awk '/ supported$/ { print $1 }'
 }
 
 # ---- What is needed ------------------------------------------------------------------------------
@@ -210,11 +216,11 @@ emulated() {
     export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
     export TREEWIDE_TEST_SCALE=0.1
-    list=$(kernels --target "$triple")
+    local what=(--target "$triple" --all-features -p treewide -p treewide-compat)
+    list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
     for kernel in $list; do
-        TREEWIDE_KERNEL=$kernel run_tests --target "$triple" --all-features --lib --tests \
-            -p treewide -p treewide-compat
+        TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" --lib --tests
     done
 }
 
@@ -228,6 +234,11 @@ words=("$@")
 # The sum of the numbers that `sed` finds in the log.
 count() {
     sed -nE "$1" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# What went wrong, as far as the tests of a log tell, else all of it.
+failures() {
+    sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
 
 # section KIND NAME COMMAND...: run it unless it was not asked for. KIND is `test`, or `install`,
@@ -269,8 +280,8 @@ section() {
     printf '%-8s %5d s %7d tests %9d cases\n' "$result" "$seconds" "$p" "$cases"
     rows+=("$(printf '%-32s %-8s %7d %9d %9d %9d %9d' "$name" "$result" "$seconds" "$p" "$f" "$s" "$cases")")
     if [[ $result == FAILED ]]; then
-        echo "---- the end of $log:"
-        tail -n 60 "$log"
+        echo "---- from $log:"
+        failures "$log" | tail -n 100
         echo "----"
     fi
     [[ $result != FAILED ]]
@@ -295,7 +306,7 @@ section test "lints: each feature alone" features
 section test "documentation" documentation
 section test "known answers" known_answers
 section test "everything" everything
-for kernel in $(kernels); do
+for kernel in $(kernels "$target" -- --workspace --all-features); do
     section test "kernel $kernel" forced "$kernel"
 done
 for it in "${EMULATED[@]}"; do
