@@ -79,7 +79,7 @@ fn forcing_each_by_name() {
                     format!("this CPU cannot run the kernel '{name}'; use one of: {}", choices())
                 );
                 assert!(std::ptr::eq(before, kernel::detected()), "a failure changes nothing");
-                println!("skipped {name}: this CPU does not run it");
+                println!("SKIPPED: kernel {name}: this CPU does not run it");
                 continue;
             }
         }
@@ -156,54 +156,75 @@ fn child() {
     println!("detected={}", names[0]);
 }
 
-/// What a child found, or what it printed when it failed; nothing where no child can be started.
-fn ask(emulator: &[&str], value: Option<&str>) -> Option<Result<String, String>> {
+/// Under an emulator, the emulator; it finds libraries by the variable `QEMU_LD_PREFIX`.
+const EMULATOR: &str = match std::env::consts::ARCH.as_bytes() {
+    b"aarch64" => "qemu-aarch64",
+    b"x86" => "qemu-i386",
+    b"powerpc64" => "qemu-ppc64le",
+    b"riscv64" => "qemu-riscv64",
+    b"s390x" => "qemu-s390x",
+    _ => "qemu-x86_64",
+};
+
+/// What starts this program as a child: nothing, or an emulator if we run in one.
+fn starter() -> Option<&'static [&'static str]> {
+    if cfg!(any(miri, target_family = "wasm")) {
+        println!("SKIPPED: no processes here");
+        return None;
+    }
+    let ways: [&[&str]; 2] = [&[], &[EMULATOR]];
+    let way = ways.into_iter().find(|way| {
+        command(way).arg("--list").output().is_ok_and(|output| output.status.success())
+    });
+    if way.is_none() {
+        println!("SKIPPED: children of this program: neither the system nor {EMULATOR} starts one");
+    }
+    way
+}
+
+/// This program, with something before it.
+fn command(starter: &[&str]) -> Command {
     let program = std::env::current_exe().unwrap();
-    let mut command = match emulator {
-        [] => Command::new(&program),
-        [emulator, arguments @ ..] => {
-            let mut command = Command::new(emulator);
-            command.args(arguments).arg(&program);
+    match starter {
+        [] => Command::new(program),
+        [first, more @ ..] => {
+            let mut command = Command::new(first);
+            command.args(more).arg(program);
             command
         }
-    };
+    }
+}
+
+/// The kernel that a child found, or what it printed when it failed.
+fn ask(starter: &[&str], value: Option<&str>) -> Result<String, String> {
+    let mut command = command(starter);
     command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1").env_remove(VARIABLE);
     if let Some(value) = value {
         command.env(VARIABLE, value);
     }
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            println!("skipped: no child of this program can be started here: {error}");
-            return None;
-        }
-    };
+    let output = command.output().expect("a child");
     let text = String::from_utf8_lossy(&output.stdout);
     if output.status.success() {
-        let name = text.lines().find_map(|line| line.split_once("detected=")).expect("an answer").1;
-        Some(Ok(name.into()))
+        Ok(text.lines().find_map(|line| line.split_once("detected=")).expect("an answer").1.into())
     } else {
-        Some(Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr))))
+        Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 }
 
 #[test]
 fn the_variable() {
-    if cfg!(any(miri, target_family = "wasm")) {
-        println!("skipped: no processes here");
-        return;
-    }
+    let Some(starter) = starter() else { return };
     let best = supported()[0].name();
     for (value, expected) in [(None, best), (Some(""), best), (Some("auto"), best)] {
-        let Some(answer) = ask(&[], value) else { return };
+        let answer = ask(starter, value);
         assert_eq!(answer.as_deref(), Ok(expected), "{value:?}");
     }
     for kernel in supported() {
-        let answer = ask(&[], Some(kernel.name())).unwrap();
+        let answer = ask(starter, Some(kernel.name()));
         assert_eq!(answer.as_deref(), Ok(kernel.name()));
     }
     for value in ["avx3", "AVX512", "portable "] {
-        let text = ask(&[], Some(value)).unwrap().unwrap_err();
+        let text = ask(starter, Some(value)).unwrap_err();
         let expected =
             format!("TREEWIDE_KERNEL: there is no such kernel; use one of: {}", choices());
         assert!(text.contains(&expected), "{value:?}: {text}");
@@ -228,20 +249,19 @@ const MODELS: &[(&str, &str)] = &[
 
 #[test]
 fn models_of_cpus() {
-    const EMULATOR: &str = "qemu-x86_64";
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || cfg!(miri) {
-        println!("skipped: the models are of x86-64 under Linux");
+        println!("SKIPPED: models of CPUs: they are of x86-64 under Linux");
         return;
     }
     if Command::new(EMULATOR).arg("--version").output().is_err() {
-        println!("skipped: {EMULATOR} is not installed");
+        println!("SKIPPED: models of CPUs: {EMULATOR} is not installed");
         return;
     }
     for (model, expected) in MODELS {
-        let answer = ask(&[EMULATOR, "-cpu", model], None).unwrap();
+        let answer = ask(&[EMULATOR, "-cpu", model], None);
         assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
     }
-    let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap().unwrap_err();
+    let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap_err();
     let expected = "TREEWIDE_KERNEL: this CPU cannot run the kernel 'avx2'; \
                     use one of: sse41 portable array, or auto";
     assert!(text.contains(expected), "{text}");

@@ -34,7 +34,7 @@ fn supported() -> impl Iterator<Item = &'static Kernel> {
             false => kernel.is_supported(),
         };
         if !runs {
-            println!("skipped {}: this CPU does not run it", kernel.name());
+            println!("SKIPPED: kernel {}: this CPU does not run it", kernel.name());
         }
         runs
     })

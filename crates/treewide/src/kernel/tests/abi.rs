@@ -264,7 +264,7 @@ fn through_a_closure<F: FnMut()>(closure: &mut F) -> Vec<String> {
 #[test]
 fn every_entry_keeps_what_is_the_callers() {
     if !tells_what_is_in_use() {
-        println!("skipped the check of upper halves: this CPU does not tell");
+        println!("SKIPPED: upper halves of registers: this CPU does not tell");
     }
     let mut random = Random::new(31);
     let bytes = random.bytes(70 * CHUNK_LEN);
