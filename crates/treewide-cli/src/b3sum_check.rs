@@ -47,25 +47,25 @@ impl B3sumCheck<'_> {
         } else {
             Box::new(BufReader::new(File::open(list).with_context(|| shown(list))?))
         };
-        let mut failures = 0;
+        let (mut failures, mut number) = (0, 0);
         let mut line = String::new();
         // Lines before the one that is not UTF-8 have been checked by then, as with b3sum.
         while reader.read_line(&mut line).with_context(|| shown(list))? > 0 {
-            failures += u64::from(!self.line(&line)?);
+            number += 1;
+            match parse(&line) {
+                Ok(entry) => failures += u64::from(!self.holds(&entry)?),
+                Err(cause) => {
+                    self.console.say(&format!("{}:{number}: {cause}", shown(list)));
+                    failures += 1;
+                }
+            }
             line.clear();
         }
         Ok(failures)
     }
 
-    /// Check one line, and return whether it holds.
-    fn line(&mut self, line: &str) -> anyhow::Result<bool> {
-        let entry = match parse(line) {
-            Ok(entry) => entry,
-            Err(cause) => {
-                self.console.say(cause);
-                return Ok(false);
-            }
-        };
+    /// Check what one line says, and return whether it holds.
+    fn holds(&mut self, entry: &Entry) -> anyhow::Result<bool> {
         let mut hasher = Hasher::new();
         let (holds, verdict) = match self.input.hash(&entry.path, &mut hasher) {
             Err(error) => (false, format!("FAILED ({error})")),
