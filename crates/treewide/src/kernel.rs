@@ -24,6 +24,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod cpu;
+mod group;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
@@ -249,7 +250,7 @@ macro_rules! entry_points {
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
-            group: &super::lanes::Group<N>,
+            group: &super::group::Group<N>,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
             count: usize,
@@ -264,7 +265,7 @@ macro_rules! entry_points {
         /// As for `Group::new` and `group`.
         $(#[target_feature(enable = $features)])?
         unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
-            source: &impl super::lanes::Source,
+            source: &impl super::group::Source,
             at: usize,
             count: usize,
             key: &crate::spec::Words,
@@ -272,7 +273,7 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                let group = super::lanes::Group::new(source, at, count);
+                let group = super::group::Group::new(source, at, count);
                 pass::<V, N>(&group, key, out, count);
             }
         }
@@ -298,7 +299,7 @@ macro_rules! entry_points {
         /// As for the entries of `Kernel`.
         #[inline(always)]
         unsafe fn run(
-            source: impl super::lanes::Source,
+            source: impl super::group::Source,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
@@ -321,7 +322,7 @@ macro_rules! entry_points {
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { run(super::lanes::Chunks { input, len, counter, flags }, key, out) }
+            unsafe { run(super::group::Chunks { input, len, counter, flags }, key, out) }
         }
 
         unsafe fn parents(
@@ -332,7 +333,7 @@ macro_rules! entry_points {
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { run(super::lanes::Parents { children, count, flags }, key, out) }
+            unsafe { run(super::group::Parents { children, count, flags }, key, out) }
         }
 
         unsafe fn lanes(

@@ -18,7 +18,8 @@
 
 use core::arch::x86_64::*;
 
-use super::lanes::{Group, Pass, Root};
+use super::group::Group;
+use super::lanes::{Pass, Root};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// Four lanes.

@@ -1,0 +1,228 @@
+//! What a pass hashes: the nodes of a source, gathered lane by lane into a group.
+
+use core::ptr;
+
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
+
+/// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub(super) input: *const u8,
+    /// 0 to [`CHUNK_LEN`].
+    pub(super) len: u32,
+    pub(super) counter: u64,
+    /// Flags of every block, of the first and of the last block.
+    pub(super) each: u8,
+    pub(super) first: u8,
+    pub(super) last: u8,
+}
+
+impl Node {
+    /// Blocks of the node: one at least, as also the empty input is compressed once.
+    #[inline(always)]
+    pub(super) fn blocks(&self) -> usize {
+        (self.len as usize).div_ceil(BLOCK_LEN).max(1)
+    }
+}
+
+/// Where the nodes of a call come from.
+pub(super) trait Source {
+    fn count(&self) -> usize;
+
+    /// # Safety
+    /// `index` is less than `count()`.
+    unsafe fn node(&self, index: usize) -> Node;
+
+    /// Where the node `index`, past the current group, will be read: worth fetching early. Null for
+    /// none; the address need not exist.
+    fn ahead(&self, index: usize) -> *const u8;
+}
+
+/// The chunks of one input; the last may be short.
+pub(super) struct Chunks {
+    pub(super) input: *const u8,
+    pub(super) len: usize,
+    pub(super) counter: u64,
+    pub(super) flags: u8,
+}
+
+impl Source for Chunks {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len.div_ceil(CHUNK_LEN)
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        let start = index * CHUNK_LEN;
+        Node {
+            // SAFETY: `index` is within the input.
+            input: unsafe { self.input.add(start) },
+            len: (self.len - start).min(CHUNK_LEN) as u32,
+            counter: self.counter + index as u64,
+            each: self.flags,
+            first: flags::CHUNK_START,
+            last: flags::CHUNK_END,
+        }
+    }
+
+    #[inline(always)]
+    fn ahead(&self, index: usize) -> *const u8 {
+        // A long input comes in pieces, so what follows the last group is most likely wanted too.
+        if self.len < AHEAD { ptr::null() } else { self.input.wrapping_add(index * CHUNK_LEN) }
+    }
+}
+
+/// Pairs of chaining values, each of them a block: parents, with that flag.
+pub(super) struct Parents {
+    pub(super) children: *const ChainingValue,
+    pub(super) count: usize,
+    pub(super) flags: u8,
+}
+
+impl Source for Parents {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        Node {
+            // SAFETY: `index` is a pair of children.
+            input: unsafe { self.children.add(2 * index).cast() },
+            len: BLOCK_LEN as u32,
+            counter: 0,
+            each: self.flags,
+            first: 0,
+            last: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn ahead(&self, _index: usize) -> *const u8 {
+        ptr::null()
+    }
+}
+
+impl Source for &[super::Lane<'_>] {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    unsafe fn node(&self, index: usize) -> Node {
+        // SAFETY: the caller keeps to `count`.
+        let lane = unsafe { self.get_unchecked(index) };
+        Node {
+            input: lane.input.as_ptr(),
+            len: lane.input.len() as u32,
+            counter: lane.counter,
+            each: lane.each,
+            first: lane.first,
+            last: lane.last,
+        }
+    }
+
+    #[inline(always)]
+    fn ahead(&self, index: usize) -> *const u8 {
+        self.get(index).map_or(ptr::null(), |lane| lane.input.as_ptr())
+    }
+}
+
+/// Inputs of at least this many bytes have the chunks of the next group fetched while a group is
+/// hashed; shorter ones are in the caches, or are over before it helps.
+const AHEAD: usize = 64 * 1024;
+
+/// The nodes that one pass hashes, lane by lane.
+#[repr(C, align(64))]
+pub(super) struct Group<const N: usize> {
+    pub(super) inputs: [*const u8; N],
+    /// Where the nodes of the group after this one are, if anywhere.
+    pub(super) ahead: [*const u8; N],
+    pub(super) lens: [u32; N],
+    pub(super) low: [u32; N],
+    pub(super) high: [u32; N],
+    /// Flags of the first block, of the others, and what the last block adds.
+    pub(super) first: [u32; N],
+    pub(super) each: [u32; N],
+    pub(super) last: [u32; N],
+    pub(super) shortest: u32,
+    pub(super) longest: u32,
+}
+
+impl<const N: usize> Group<N> {
+    /// Nodes `at .. at + count` of `source`, `1 <= count <= N`.
+    ///
+    /// # Safety
+    /// They exist.
+    #[inline(always)]
+    pub(super) unsafe fn new(source: &impl Source, at: usize, count: usize) -> Self {
+        let mut group = Self {
+            inputs: [ptr::null(); N],
+            ahead: [ptr::null(); N],
+            lens: [0; N],
+            low: [0; N],
+            high: [0; N],
+            first: [0; N],
+            each: [0; N],
+            last: [0; N],
+            shortest: CHUNK_LEN as u32,
+            longest: 0,
+        };
+        for lane in 0..N {
+            // SAFETY: `at + count` is within the source.
+            let node = unsafe { source.node(at + lane.min(count - 1)) };
+            group.inputs[lane] = node.input;
+            group.lens[lane] = node.len;
+            group.low[lane] = node.counter as u32;
+            group.high[lane] = (node.counter >> 32) as u32;
+            group.each[lane] = u32::from(node.each);
+            group.first[lane] = u32::from(node.each | node.first);
+            group.last[lane] = u32::from(node.last);
+            group.ahead[lane] = source.ahead(at + N + lane);
+            group.shortest = group.shortest.min(node.len);
+            group.longest = group.longest.max(node.len);
+        }
+        group
+    }
+}
+
+/// What a step compresses.
+pub(super) struct Block<const N: usize> {
+    pub(super) lens: [u32; N],
+    pub(super) flags: [u32; N],
+    /// All ones for the lanes that take part, zero for those that have ended.
+    pub(super) runs: [u32; N],
+    /// Whether every lane has 64 bytes.
+    pub(super) whole: bool,
+}
+
+impl<const N: usize> Group<N> {
+    /// Blocks of the longest node.
+    #[inline(always)]
+    pub(super) fn steps(&self) -> usize {
+        (self.longest as usize).div_ceil(BLOCK_LEN).max(1)
+    }
+
+    /// Block `step` of every lane.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the index is a lane, of seven arrays")]
+    pub(super) fn block(&self, step: usize) -> Block<N> {
+        const BLOCK: u32 = BLOCK_LEN as u32;
+        let done = step as u32 * BLOCK;
+        let each = if step == 0 { &self.first } else { &self.each };
+        let whole = done + BLOCK <= self.shortest;
+        let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N], whole };
+        for lane in 0..N {
+            let left = self.lens[lane].saturating_sub(done);
+            let runs = left > 0 || step == 0;
+            block.lens[lane] = left.min(BLOCK);
+            block.runs[lane] = if runs { u32::MAX } else { 0 };
+            let ends = runs && left <= BLOCK;
+            block.flags[lane] = each[lane] | if ends { self.last[lane] } else { 0 };
+        }
+        block
+    }
+}
