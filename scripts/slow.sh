@@ -1,0 +1,200 @@
+#!/usr/bin/env bash
+# What is too slow, or needs too much, for scripts/test.sh: other instruction sets under emulators,
+# Miri, sanitizers, WebAssembly, models of CPUs, and fuzzing.
+#
+#   scripts/slow.sh                everything, one minute for each fuzz target
+#   scripts/slow.sh -t 600         ten minutes for each
+#   scripts/slow.sh WORD...        only the sections that have one of these words in their names
+#
+# Unlike test.sh it installs nothing: what lacks something is SKIPPED and says what. All of it needs
+# rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
+# Debian's qemu-user, gcc-ARCH-linux-gnu for each emulated ARCH, wine64 and gcc-mingw-w64-x86-64.
+# The output of each section is in target/slow-logs/.
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+# rustc's architecture, qemu's, Debian's, and what else the compiler and the emulator are told.
+readonly EMULATED=(
+    "aarch64 aarch64 aarch64 - -"
+    "s390x s390x s390x - -"
+    "s390x s390x s390x -Ctarget-cpu=z13 -"
+    "powerpc64le ppc64le powerpc64le - -"
+    "riscv64gc riscv64 riscv64 - -"
+    "riscv64gc riscv64 riscv64 -Ctarget-feature=+v rv64,v=true,vext_spec=v1.0"
+)
+readonly MODELS=(qemu64 Nehalem SandyBridge Haswell EPYC-Rome)
+# Little and big endian, neither with instructions that Miri would have to know.
+readonly INTERPRETED=(riscv64gc-unknown-linux-gnu s390x-unknown-linux-gnu)
+readonly HOST=x86_64-unknown-linux-gnu
+readonly CANNOT_RUN=77 # a section's exit code for it
+
+seconds_each=60
+if [[ ${1:-} == -t ]]; then
+    seconds_each=$2
+    shift 2
+fi
+words=("$@")
+target=${CARGO_TARGET_DIR:-$PWD/target}
+logs=$target/slow-logs
+unset RUSTFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
+export CARGO_TERM_COLOR=never
+
+cannot_run() {
+    echo "SKIPPED: $*"
+    exit "$CANNOT_RUN"
+}
+
+need() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
+    done
+}
+
+need_target() {
+    [[ -d $(rustc "+$1" --print sysroot)/lib/rustlib/$2/lib ]] || cannot_run "$1 has no target $2"
+}
+
+need_nightly() {
+    rustup run nightly rustc --version || cannot_run "there is no nightly toolchain"
+    local component
+    for component in "$@"; do
+        rustup component list --toolchain nightly --installed | grep -q "^$component" ||
+            cannot_run "nightly has no $component"
+    done
+}
+
+step() {
+    echo "+ $*"
+    "$@"
+}
+
+tests() {
+    step cargo "$@" -- --show-output
+}
+
+emulated() {
+    local arch=$1 qemu=qemu-$2 gcc=$3-linux-gnu-gcc flags=$4 cpu=$5
+    [[ $flags != - ]] || flags=
+    local triple=$arch-unknown-linux-gnu
+    local name=${triple//-/_}
+    need "$qemu" "$gcc"
+    need_target stable "$triple"
+    # Children that tests start find the emulator's settings in variables.
+    [[ $cpu == - ]] || export QEMU_CPU=$cpu
+    export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
+    export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static $flags"
+    export TREEWIDE_TEST_SCALE=0.3
+    tests test --locked -p treewide --target "$triple" --lib --tests
+}
+
+model() {
+    need qemu-x86_64
+    need_target stable $HOST
+    export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=qemu-x86_64 QEMU_CPU=$1
+    export TREEWIDE_TEST_SCALE=0.1
+    # Models inside of models say nothing new.
+    step cargo test --locked -p treewide --target $HOST --lib --test kernels -- --show-output \
+        --skip models_of_cpus
+}
+
+miri() {
+    need_nightly miri rust-src
+    # A tenth of a percent of all lengths still has every edge once.
+    export MIRIFLAGS=-Zmiri-disable-isolation TREEWIDE_TEST_SCALE=0.001
+    TREEWIDE_KERNEL=$2 tests +nightly miri test --locked -p treewide --target "$1" --lib
+}
+
+address_sanitizer() {
+    need_nightly
+    need_target nightly $HOST
+    RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$target/asan \
+        tests +nightly test --locked -p treewide --target $HOST --all-features --lib --tests
+}
+
+thread_sanitizer() {
+    need_nightly rust-src
+    need_target nightly $HOST
+    # The standard library too, or its synchronisation would not be seen.
+    RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=$target/tsan \
+        tests +nightly test -Zbuild-std --locked -p treewide --target $HOST --all-features \
+        --test kernels --test batch --test differential
+}
+
+wasm() {
+    need node
+    need_target stable wasm32-wasip1
+    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/scripts/wasi.mjs"
+    export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS=$1 TREEWIDE_TEST_SCALE=0.3
+    tests test --locked -p treewide --target wasm32-wasip1 --release --lib --test kernels \
+        --test differential
+}
+
+windows() {
+    need wine64 x86_64-w64-mingw32-gcc
+    need_target stable x86_64-pc-windows-gnu
+    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine64 WINEDEBUG=-all
+    tests test --locked -p treewide --target x86_64-pc-windows-gnu --lib --test kernels
+}
+
+fuzz() {
+    need_nightly
+    cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
+    local corpus=$target/fuzz/corpus/$1
+    mkdir -p "$corpus"
+    cd fuzz || return
+    # Large inputs come from few bytes (fuzz/src/lib.rs), so these need not be many.
+    step cargo +nightly fuzz run --target-dir "$target/fuzz" "$1" "$corpus" -- \
+        -max_total_time="$seconds_each" -max_len=4096 -print_final_stats=1
+}
+
+failed=0
+section() {
+    local name=$1 word
+    shift
+    if [[ ${#words[@]} -gt 0 ]]; then
+        for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
+        [[ $name == *"$word"* ]] || return 0
+    fi
+    local log=$logs/${name//[^a-z0-9_.]/-}.log code result=ok started=$SECONDS
+    printf '%-44s ' "$name"
+    (set -e; "$@") </dev/null >"$log" 2>&1
+    code=$?
+    case $code in
+        0) ;;
+        "$CANNOT_RUN") result=SKIPPED ;;
+        *) result=FAILED failed=$((failed + 1)) ;;
+    esac
+    printf '%-8s %5d s' "$result" $((SECONDS - started))
+    awk '/^test result: / { p += $4; f += $6 }
+         /: [0-9]+ cases/ { sub(/ cases.*/, ""); sub(/.*: /, ""); c += $0 }
+         /number_of_executed_units/ { e = $NF }
+         END {
+             if (p + f) printf "  %d passed, %d failed, %d cases", p, f, c
+             if (e) printf "  %d executions", e
+             print ""
+         }' "$log"
+    grep '^SKIPPED: ' "$log" | sort -u | sed 's/^/    /'
+    [[ $result != FAILED ]] || tail -n 40 "$log" | sed 's/^/    | /'
+}
+
+mkdir -p "$logs"
+for it in "${EMULATED[@]}"; do
+    read -r -a it <<<"$it"
+    section "emulated ${it[0]} ${it[3]}" emulated "${it[@]}"
+done
+for it in "${MODELS[@]}"; do section "model $it" model "$it"; done
+section "wasm simd128" wasm -Ctarget-feature=+simd128
+section "wasm without vectors" wasm ""
+section "windows" windows
+section "address sanitizer" address_sanitizer
+section "thread sanitizer" thread_sanitizer
+for it in "${INTERPRETED[@]}"; do
+    for kernel in portable array; do section "miri $it $kernel" miri "$it" "$kernel"; done
+done
+for it in fuzz/fuzz_targets/*.rs; do
+    section "fuzz $(basename "$it" .rs)" fuzz "$(basename "$it" .rs)"
+done
+echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
+((failed == 0))
