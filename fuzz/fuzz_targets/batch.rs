@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use treewide::{Batch, Packed};
+use treewide::batch::{Batch, Packed};
 use treewide_fuzz::{Input, Mode};
 
 #[derive(Arbitrary, Debug)]

@@ -195,8 +195,6 @@ pub(super) struct Block<const N: usize> {
     pub(super) flags: [u32; N],
     /// All ones for the lanes that take part, zero for those that have ended.
     pub(super) runs: [u32; N],
-    /// Whether every lane has 64 bytes.
-    pub(super) whole: bool,
 }
 
 impl<const N: usize> Group<N> {
@@ -213,8 +211,7 @@ impl<const N: usize> Group<N> {
         const BLOCK: u32 = BLOCK_LEN as u32;
         let done = step as u32 * BLOCK;
         let each = if step == 0 { &self.first } else { &self.each };
-        let whole = done + BLOCK <= self.shortest;
-        let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N], whole };
+        let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N] };
         for lane in 0..N {
             let left = self.lens[lane].saturating_sub(done);
             let runs = left > 0 || step == 0;

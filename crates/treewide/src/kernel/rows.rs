@@ -163,13 +163,14 @@ unsafe impl Pass<4> for Rows {
             let mut cv = [broadcast(&key[..4]), broadcast(&key[4..])];
             for step in 0..group.steps() {
                 let block = group.block(step);
+                let whole = (step + 1) * BLOCK_LEN <= group.shortest as usize;
                 let mut blocks = [_mm512_setzero_si512(); 4];
                 let mut words = [[0; 4]; 4];
                 let mut active = 0;
                 for lane in 0..4 {
                     let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN).cast();
                     let len = block.lens[lane];
-                    blocks[lane] = if block.whole {
+                    blocks[lane] = if whole {
                         _mm512_loadu_si512(input)
                     } else {
                         let mask = !(u64::MAX.checked_shl(len).unwrap_or(0));
