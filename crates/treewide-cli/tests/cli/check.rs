@@ -120,7 +120,7 @@ fn nothing_verified_is_a_failure() {
         // A good list does not make up for it.
         let both = folder.treewide("check good").args(flags.split_whitespace()).arg(list).run();
         assert_eq!(both.text(), "a: OK\n");
-        both.fails(1, &[message, "1 file checked: 1 OK"]);
+        both.fails(1, &[message, "1 file checked: 1 OK", "; 1 list failed\n"]);
         // Nor does being told to be silent.
         folder.treewide("check --status --ignore-missing").arg(list).run().is(1, "", "");
     }
@@ -303,6 +303,8 @@ fn an_unreadable_list_leaves_the_others_checked() {
             ],
         );
         assert_eq!(ended.text(), if flags.is_empty() { "a: OK\n" } else { "" });
+        let summary = "treewide: 1 file checked: 1 OK; 2 lists failed\n";
+        assert_eq!(ended.stderr.ends_with(summary), flags.is_empty(), "{}", ended.stderr);
     }
 }
 
