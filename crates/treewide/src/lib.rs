@@ -43,6 +43,10 @@
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
 //!
+//! The features by which `blake3` is told how to be built (`pure`, `neon`, `prefer_intrinsics`,
+//! `no_avx512` and the like) are accepted and change nothing: there is no C here, and [`kernel`]
+//! chooses when the program runs.
+//!
 //! # What is promised
 //!
 //! The same digests for all lengths, splits and instruction sets; comparison of digests in constant
