@@ -125,3 +125,8 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     tree::hash::<Serial>(detected(), key_material, &Mode::derive_key(context))
 }
+
+/// The example there is tested as those here are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
