@@ -220,6 +220,8 @@ impl Run<'_> {
                     path,
                     if tally.missing > 0 {
                         "no file was verified: all that are listed are missing"
+                    } else if tally.malformed > 0 {
+                        "no file was verified: no line in it can be checked"
                     } else {
                         "no file was verified: there is no checksum line in it"
                     },

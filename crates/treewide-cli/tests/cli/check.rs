@@ -105,9 +105,9 @@ fn nothing_verified_is_a_failure() {
     folder.write("gone", sums(&["x", "y"]));
     folder.write("good", sums(&["a"]));
     for (list, flags, message) in [
-        ("none", "", "none: no file was verified"),
-        ("blank", "", "blank: no file was verified"),
-        ("prose", "", "prose: no file was verified"),
+        ("none", "", "none: no file was verified: there is no checksum line in it"),
+        ("blank", "", "blank: no file was verified: there is no checksum line in it"),
+        ("prose", "", "prose: no file was verified: no line in it can be checked"),
         ("gone", "--ignore-missing", "gone: no file was verified: all that are listed are missing"),
         ("/dev/null", "", "/dev/null: no file was verified"),
     ] {
