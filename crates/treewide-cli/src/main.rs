@@ -12,6 +12,7 @@ mod console;
 mod digest;
 mod docs;
 mod entry;
+mod explain;
 mod input;
 mod json;
 mod list;

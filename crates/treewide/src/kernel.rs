@@ -24,6 +24,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod cpu;
+mod explain;
 mod group;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
@@ -41,6 +42,8 @@ mod sse41;
 mod tests;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
+
+pub use explain::{Explanation, Passes, explain};
 
 /// Every kernel of this build, best first; the first that the CPU runs is the one detected.
 static ALL: &[&Kernel] = &[
@@ -68,6 +71,7 @@ static ALL: &[&Kernel] = &[
 pub struct Kernel {
     name: &'static str,
     degree: usize,
+    widths: &'static [lanes::Width],
     supported: fn(&cpu::Cpu) -> bool,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: lanes::Compress,
@@ -224,9 +228,12 @@ macro_rules! entry_points {
     ($name:literal, $degree:literal, $supported:expr, $compress:path,
      { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
      $(, enable = $features:literal)?) => {
+        const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+
         pub(super) static KERNEL: super::Kernel = super::Kernel {
             name: $name,
             degree: $degree,
+            widths: WIDTHS,
             supported: $supported,
             compress: $compress,
             chunks,
@@ -302,7 +309,7 @@ macro_rules! entry_points {
                 })+
             };
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::nodes(&source, key, out, $compress, &[(1, $one) $(, ($lanes, $cost))+], pass) }
+            unsafe { super::lanes::nodes(&source, key, out, $compress, WIDTHS, pass) }
         }
 
         unsafe fn chunks(

@@ -69,6 +69,11 @@ pub(crate) fn threads() -> usize {
     pool.min(cores)
 }
 
+/// The threads that take part in hashing so many bytes, where the caller allows several.
+pub(crate) fn team(bytes: u64) -> usize {
+    if bytes < CROSSOVER as u64 { 1 } else { threads().min((bytes / LEAVES[0] as u64) as usize) }
+}
+
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
 /// nothing is left.
 pub(crate) trait Source: Sync {

@@ -363,9 +363,26 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 /// nanoseconds on a Zen 5 core, from `results/zen5-2vcpu/lengths.txt`.
 pub(super) type Width = (usize, usize);
 
-/// Hashes all nodes of `source` in groups as wide as pays: what is left over takes the narrowest
-/// pass that holds it, and a last node that would make that pass wider is hashed alone where that
-/// costs less.
+/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, but
+/// not a last node that would make the pass wider if it costs less alone. `blocks` tells how many
+/// the last node but one has, and the last.
+#[inline(always)]
+pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
+    let mut take = widths[widths.len() - 1].0.min(rest);
+    for pair in widths.windows(2) {
+        let ((narrow, narrow_cost), (_, wide_cost)) = (pair[0], pair[1]);
+        if rest == narrow + 1 {
+            let (steps, last) = blocks();
+            if last * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
+                take = narrow;
+            }
+        }
+    }
+    take
+}
+
+/// Hashes all nodes of `source` in groups as [`share`] says; each takes the narrowest pass that
+/// holds it.
 ///
 /// `widths` are the kernel's passes in increasing order, the first of them its one-lane
 /// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
@@ -384,21 +401,10 @@ pub(super) unsafe fn nodes<S: Source>(
     let total = source.count();
     let mut at = 0;
     while at < total {
-        let rest = total - at;
-        let mut take = widths[widths.len() - 1].0.min(rest);
-        for pair in widths.windows(2) {
-            let ((narrow, narrow_cost), (_, wide_cost)) = (pair[0], pair[1]);
-            if rest == narrow + 1 {
-                // SAFETY: nodes of the source.
-                let (steps, last) =
-                    unsafe { (source.node(total - 2).blocks(), source.node(total - 1).blocks()) };
-                if last * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
-                    take = narrow;
-                }
-            }
-        }
         // SAFETY: nodes of the source, and places for their chaining values.
         unsafe {
+            let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
+            let take = share(widths, total - at, blocks);
             if take == 1 {
                 let Node { input, len, counter, each, first, last } = source.node(at);
                 let mut cv = *key;
@@ -407,8 +413,8 @@ pub(super) unsafe fn nodes<S: Source>(
             } else {
                 pass(at, take, out.add(at));
             }
+            at += take;
         }
-        at += take;
     }
 }
 
