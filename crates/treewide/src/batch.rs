@@ -48,6 +48,15 @@ pub trait Blobs: sealed::Sealed {
     /// # Panics
     /// If there is none.
     fn get(&self, index: usize) -> &[u8];
+
+    /// The blobs from that number on, one for each place.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn slices<'a>(&'a self, from: usize, places: &mut [&'a [u8]]) {
+        for (index, place) in places.iter_mut().enumerate() {
+            *place = self.get(from + index);
+        }
+    }
 }
 
 mod sealed {
@@ -66,6 +75,13 @@ macro_rules! slices {
             #[inline(always)]
             fn get(&self, index: usize) -> &[u8] {
                 self[index].as_ref()
+            }
+
+            #[inline(always)]
+            fn slices<'a>(&'a self, from: usize, places: &mut [&'a [u8]]) {
+                for (place, blob) in places.iter_mut().zip(&self[from..]) {
+                    *place = blob.as_ref();
+                }
             }
         }
     )*};

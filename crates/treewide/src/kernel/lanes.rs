@@ -21,7 +21,7 @@ use core::ptr;
 
 use super::Flags;
 use super::group::{Group, Node, Source};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
+use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
 ///
@@ -304,7 +304,9 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     count: usize,
 ) {
     const BLOCK: u32 = BLOCK_LEN as u32;
-    let fetch = !group.ahead[0].is_null();
+    let steps = group.steps();
+    // As many lines a step as the group itself reads, in the order of the addresses.
+    let mut ahead = group.ahead[..group.fetch].chunks(group.fetch.div_ceil(steps).max(1));
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
@@ -315,16 +317,12 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
         };
         let Operands { cv, message, tail } = &mut operands;
-        for step in 0..group.steps() {
+        for step in 0..steps {
             let done = step as u32 * BLOCK;
             let each = if step == 0 { &group.first } else { &group.each };
-            if fetch {
-                // In the order of the addresses: as many lines a step as the group itself reads.
-                for i in 0..N.div_ceil(CHUNK_LEN / BLOCK_LEN) {
-                    let node = group.ahead[(step * N / (CHUNK_LEN / BLOCK_LEN) + i) % N];
-                    for line in 0..CHUNK_LEN / BLOCK_LEN {
-                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
-                    }
+            for node in ahead.next().unwrap_or_default() {
+                for line in 0..steps {
+                    V::prefetch(node.wrapping_add(line * BLOCK_LEN));
                 }
             }
             tail[3] = V::load(each);

@@ -285,10 +285,15 @@ fn every_entry_keeps_what_is_the_callers() {
                 });
                 tally.case();
             }
-            let lanes: Vec<Lane<'_>> =
+            let nodes: Vec<Lane<'_>> =
                 (0..count).map(|_| chunk(&bytes[..random.length(CHUNK_LEN)], 3, 0)).collect();
+            let lanes = Lanes::new(&nodes);
             // SAFETY: the contract of `Kernel::lanes`.
-            check("lanes", || unsafe { (kernel.lanes)(&lanes, &key, out.as_mut_ptr()) });
+            check("lanes", || unsafe {
+                let (inputs, marks) = (&lanes.inputs[..], lanes.marks());
+                let lanes = super::super::group::Lanes { inputs, count, marks };
+                (kernel.lanes)(lanes, &key, out.as_mut_ptr())
+            });
             check("parents", || {
                 let children = bytes.as_ptr().cast::<ChainingValue>();
                 // SAFETY: the contract of `Kernel::parents`; there are 70 * 16 pairs.
