@@ -122,7 +122,15 @@ impl Source for Parents {
     unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
         // SAFETY: within the source.
         let first = unsafe { self.node(at) };
-        Group::row(&first, BLOCK_LEN, 0, count)
+        let mut group = Group::row(&first, BLOCK_LEN, 0, count);
+        // The children of a long level are in no cache any more.
+        if self.count >= AHEAD / BLOCK_LEN {
+            group.fetch = N;
+            for lane in 0..N {
+                group.ahead[lane] = first.input.wrapping_add((PARENTS_AHEAD + lane) * BLOCK_LEN);
+            }
+        }
+        group
     }
 }
 
@@ -193,6 +201,9 @@ fn filled(lane: usize, count: usize) -> usize {
 /// Inputs of at least this many bytes have the chunks of the next group fetched while a group is
 /// hashed; shorter ones are in the caches, or are over before it helps.
 const AHEAD: usize = 64 * 1024;
+
+/// How far ahead parents are fetched: a pass over them is over before a line comes from memory.
+const PARENTS_AHEAD: usize = 128;
 
 /// The nodes that one pass hashes, lane by lane.
 #[repr(C, align(64))]

@@ -21,7 +21,7 @@ use core::ptr;
 
 use super::Flags;
 use super::group::{Group, Node, Source};
-use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
 ///
@@ -105,6 +105,25 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
                 v[i + 8] = v[i + 8].xor(cv[i]);
             }
             v
+        }
+    }
+
+    /// [`compress`](Self::compress), and meanwhile asks for two chunks' cache lines.
+    #[inline(always)]
+    unsafe fn compress_fetching(
+        cv: &mut [Self; 8],
+        message: &[Self; 16],
+        tail: &[Self; 4],
+        ahead: [*const u8; 2],
+    ) {
+        // SAFETY: the same contract.
+        unsafe {
+            for node in ahead {
+                for line in 0..CHUNK_LEN / BLOCK_LEN {
+                    Self::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                }
+            }
+            Self::compress(cv, message, tail);
         }
     }
 
@@ -320,9 +339,13 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
         for step in 0..steps {
             let done = step as u32 * BLOCK;
             let each = if step == 0 { &group.first } else { &group.each };
-            for node in ahead.next().unwrap_or_default() {
-                for line in 0..steps {
-                    V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+            let nodes = ahead.next().unwrap_or_default();
+            let chunks = <[_; 2]>::try_from(nodes).ok().filter(|_| steps == CHUNK_LEN / BLOCK_LEN);
+            if chunks.is_none() {
+                for node in nodes {
+                    for line in 0..steps {
+                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                    }
                 }
             }
             tail[3] = V::load(each);
@@ -343,7 +366,10 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                 }
                 _ => V::load_blocks(&group.inputs, done as usize, message),
             }
-            V::compress(cv, message, tail);
+            match chunks {
+                Some(chunks) => V::compress_fetching(cv, message, tail, chunks),
+                None => V::compress(cv, message, tail),
+            }
             if let Some((runs, _, before)) = active {
                 for i in 0..8 {
                     cv[i] = before[i].xor(before[i].xor(cv[i]).and(runs));
