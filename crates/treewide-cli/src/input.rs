@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::Path;
 use treewide::Hasher;
-use treewide::file::{self, Options, Strategy};
+use treewide::file::{self, Options, Report, Strategy};
 
 /// The operand that stands for standard input.
 const STDIN: &str = "-";
@@ -113,11 +113,25 @@ impl<'a> Input<'a> {
         } else if let Some(claim) = self.stdin_claim {
             return Err(InputError::StdinClaimed(claim));
         } else {
-            options.update_reader(hasher, io::stdin())?
+            hash_stdin(options, hasher)?
         };
         self.progress.end();
         Ok(report.bytes())
     }
+}
+
+/// Standard input from where it is: also a file is fast then.
+#[cfg(unix)]
+fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+    use std::os::fd::AsFd;
+
+    let stdin = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
+}
+
+#[cfg(not(unix))]
+fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+    Ok(options.update_reader(hasher, io::stdin())?)
 }
 
 /// Whether the operand stands for standard input.
