@@ -19,7 +19,7 @@
 //!
 //! | input | [`Strategy::Auto`] takes | because |
 //! |---|---|---|
-//! | up to 1 MiB | [`Read`](Strategy::Read) | one read into one buffer; threads would not be awake in time |
+//! | up to 1 MiB | [`Read`](Strategy::Read) | one buffer, filled and hashed by the calling thread; others would not be awake in time |
 //! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
 //! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
 //! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
@@ -42,7 +42,7 @@
 //!   strategies read instead.
 //! - A file that **grows** is hashed up to the length that it had at the beginning;
 //!   [`Report::grown_to`] tells.
-//! - At most a buffer of 512 KiB for each thread and 4 MiB of chaining values are allocated, for files
+//! - At most a buffer of 512 KiB for each thread and 1 MiB of chaining values are allocated, for files
 //!   of any length; at most 256 MiB are mapped at a time.
 //! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
 //!   any program that reads it.
