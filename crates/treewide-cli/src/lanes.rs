@@ -63,7 +63,7 @@ impl Lanes {
             if BUFFER - self.filled() < ROOM {
                 self.finish(group);
             }
-            let Entry::File(task, _) = &group[index] else { continue };
+            let Entry::File(task, Progressed::ToDo) = &group[index] else { continue };
             let found = if is_stdin(&task.path) || !task.is_regular && may_wait(&task.path) {
                 Ok(None)
             } else {

@@ -269,7 +269,11 @@ impl<J: Job> Run<'_, '_, J> {
                 Some(Item::Note(note)) => group.push(Entry::Note(note)),
                 Some(Item::File(task)) => {
                     names += task.path.as_os_str().len();
-                    group.push(Entry::File(task, Progressed::ToDo));
+                    let progressed = match self.input.may_batch() {
+                        true => Progressed::ToDo,
+                        false => Progressed::Alone,
+                    };
+                    group.push(Entry::File(task, progressed));
                 }
             }
         }
