@@ -31,9 +31,13 @@ mod lanes;
 mod neon;
 mod portable;
 #[cfg(target_arch = "x86_64")]
+mod rounds16;
+#[cfg(target_arch = "x86_64")]
 mod rounds32;
 #[cfg(target_arch = "x86_64")]
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod rows256;
 #[cfg(target_arch = "x86_64")]
 mod scalar;
 #[cfg(target_arch = "x86_64")]

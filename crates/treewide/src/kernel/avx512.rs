@@ -341,6 +341,6 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 }
 
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
+    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

@@ -136,7 +136,11 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
 
 /// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
 #[inline(always)]
-unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
+pub(super) unsafe fn rounds<V: Vector<N>, const N: usize>(
+    cv: &[V; 8],
+    m: &[V; 16],
+    tail: &[V; 4],
+) -> [V; 16] {
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
         let mut v = [
