@@ -391,17 +391,18 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 /// nanoseconds on a Zen 5 core, from `results/zen5-2vcpu/lengths.txt`.
 pub(super) type Width = (usize, usize);
 
-/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, but
-/// not a last node that would make the pass wider if it costs less alone. `blocks` tells how many
-/// the last node but one has, and the last.
+/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
+/// as a narrower one does where it costs less to hash the others alone. `blocks` tells how many the
+/// last node but one has, and the last.
 #[inline(always)]
 pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
     let mut take = widths[widths.len() - 1].0.min(rest);
     for pair in widths.windows(2) {
-        let ((narrow, narrow_cost), (_, wide_cost)) = (pair[0], pair[1]);
-        if rest == narrow + 1 {
+        let ((narrow, narrow_cost), (wide, wide_cost)) = (pair[0], pair[1]);
+        if narrow < rest && rest < wide {
             let (steps, last) = blocks();
-            if last * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
+            let alone = (rest - narrow - 1) * steps + last;
+            if alone * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
                 take = narrow;
             }
         }
