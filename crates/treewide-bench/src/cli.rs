@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::size;
-use crate::work::{Feed, Fill, Mode};
+use crate::work::{Cache, Feed, Fill, Mode};
 
 /// Measures treewide against other hashing libraries, in turns, with confidence intervals.
 ///
@@ -32,10 +32,24 @@ pub(crate) enum Command {
     Xof(Xof),
     /// Threads: against one thread at every size, and by their number.
     Threads(Threads),
+    /// Files: every strategy in a process of its own, and programs against each other.
+    Files(Files),
+    /// One size for a long time: does it stay as fast?
+    Sustained(Sustained),
+    /// Finds the sizes where another choice becomes faster, and writes a profile of them.
+    Tune(Tune),
+    /// Measures the rows of a file of bars, and tells which are met.
+    ///
+    /// Exit code 0: all are met. 1: some fell short. 3: none fell short, but of some it cannot be
+    /// told, as their intervals straddle the bar, or they were not measured.
+    Gate(Gate),
     /// The report of earlier runs as an HTML page; without any, a short run of everything first.
     Report(ReportArgs),
     /// Checks reports: schema, provenance, digests, and every statistic from its samples.
     Validate(Validate),
+    /// Hashes a file and prints what it took.
+    #[command(name = crate::engine::file::CHILD, hide = true)]
+    HashFile(HashFile),
     /// Keeps a CPU busy until standard input ends.
     #[command(name = crate::busy::SPIN, hide = true)]
     Spin,
@@ -188,6 +202,70 @@ pub(crate) struct Threads {
     /// The engine that treewide's threads stand beside.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Files {
+    /// Sizes of the files; each is made, and removed in the end.
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    /// Folder for the files; its file system is what is measured.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Whether the files are in the page cache. Cold files are dropped from it before each run.
+    #[arg(long, value_enum, default_value = "warm")]
+    pub(crate) cache: Cache,
+    /// Threads of every strategy and program.
+    #[arg(long, value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Programs to compare from start to end: treewide-cli, b3sum, b3sum:no-mmap. They are found by
+    /// PATH, or by TREEWIDE and B3SUM in the environment.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) programs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct HashFile {
+    pub(crate) strategy: String,
+    pub(crate) threads: usize,
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Sustained {
+    /// How long.
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Engines that take turns; one by itself is enough.
+    #[arg(default_values = ["treewide"])]
+    pub(crate) engines: Vec<String>,
+    /// Bytes of an input.
+    #[arg(long, default_value = "16MiB", value_parser = size::parse)]
+    pub(crate) size: u64,
+    /// Threads of every engine that does not say otherwise.
+    #[arg(long, default_value_t = 1, value_parser = threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Tune {
+    /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
+    #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Gate {
+    /// Bars, as in `gates/`.
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -16,9 +16,13 @@ use crate::table;
 mod attribution;
 mod batch;
 mod compare;
+mod files;
+mod gate;
 mod kernels;
 mod report;
+mod sustained;
 mod threads;
+mod tune;
 mod validate;
 mod xof;
 
@@ -30,8 +34,13 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Batch(args) => batch::run(&args),
         Command::Xof(args) => xof::run(&args),
         Command::Threads(args) => threads::run(&args),
+        Command::Files(args) => files::run(&args),
+        Command::Sustained(args) => sustained::run(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Gate(args) => gate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::HashFile(args) => files::child(&args),
         Command::Spin => {
             busy::spin();
             Ok(ExitCode::SUCCESS)
@@ -39,7 +48,6 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
     }
 }
 
-pub(crate) fn file_digest(_: u64, _: u64) -> String { String::new() }
 fn session(common: &Common) -> Session {
     let Common { seed, confidence, budget, .. } = *common;
     Session::new(Settings { seed, confidence, budget_ms: budget })

@@ -14,6 +14,7 @@ use crate::report::Family;
 use crate::work::{Work, stride};
 
 mod blake3;
+pub(crate) mod file;
 #[cfg(feature = "ring")]
 mod ring;
 #[cfg(feature = "rscrypto")]

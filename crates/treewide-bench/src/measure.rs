@@ -11,6 +11,7 @@
 //! its last.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,19 +19,21 @@ use anyhow::{Result, bail};
 use rayon::ThreadPool;
 
 use crate::busy::Busy;
+use crate::engine::file::{self, FileOnDisk};
 use crate::engine::{self, Engine, Task};
 use crate::machine;
 use crate::plan::{self, Plan, Spec};
 use crate::random::Random;
 use crate::report::{
-    Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
+    self, Bar, Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
 };
-use crate::stats::MIN_SAMPLES;
+use crate::stats::{self, MIN_SAMPLES};
+use crate::work::{Cache, Work};
 
 /// What a sample should take, if a call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
 
-/// Samples are never more than this, and always an odd number.
+/// Samples of a row are never more than this, unless a run is sustained.
 const MAX_SAMPLES: usize = 301;
 
 /// A run of this program that ends in a report.
@@ -42,12 +45,19 @@ pub(crate) struct Session {
     /// Treewide's kernel when none is forced.
     kernel: String,
     stream: &'static [u8],
+    /// Where files are made.
+    pub(crate) dir: Option<PathBuf>,
     pools: Vec<(usize, Arc<ThreadPool>)>,
     random: Random,
     rows: Vec<Row>,
     refused: Vec<Refused>,
     /// Rows that are planned, to tell progress.
     planned: usize,
+    /// What a sample should take, if a call takes less, and how many there may be.
+    pub(crate) sample: Duration,
+    pub(crate) max_samples: usize,
+    /// The file that is hashed, while files are.
+    file: Option<FileOnDisk>,
 }
 
 /// Why a row was not measured: an answer, not a failure.
@@ -64,7 +74,8 @@ impl From<anyhow::Error> for Refusal {
 
 /// A side that is ready.
 struct Contender {
-    engine: &'static Engine,
+    engine: String,
+    family: Family,
     spec: Spec,
     name: String,
     variant: String,
@@ -84,10 +95,14 @@ impl Session {
             settings,
             kernel: treewide::kernel::detected().name().to_owned(),
             stream: &[],
+            dir: None,
             pools: vec![],
             rows: vec![],
             refused: vec![],
             planned: 0,
+            sample: SAMPLE,
+            max_samples: MAX_SAMPLES,
+            file: None,
         }
     }
 
@@ -100,7 +115,7 @@ impl Session {
         self.reserve(plans);
         for plan in plans {
             self.progress(&plan.id);
-            match self.measure(plan, Duration::from_millis(self.settings.budget_ms)) {
+            match self.measure(plan, self.budget()) {
                 Ok(row) => self.rows.push(row),
                 Err(Refusal::Reason(reason)) => self.refuse(&plan.id, reason),
                 Err(Refusal::Fatal(error)) => return Err(error),
@@ -134,16 +149,13 @@ impl Session {
         &self.rows
     }
 
-    pub(crate) fn push(&mut self, row: Row) {
-        self.rows.push(row);
+    /// The confidence of each ratio of the rows so far such that all hold together.
+    pub(crate) fn confidence_of_each(&self) -> f64 {
+        stats::each_of(report::ratios(&self.rows), self.settings.confidence)
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    pub(crate) fn random(&mut self) -> &mut Random {
-        &mut self.random
+    pub(crate) fn budget(&self) -> Duration {
+        Duration::from_millis(self.settings.budget_ms)
     }
 
     /// The stream that inputs come from, of at least that length.
@@ -186,7 +198,7 @@ impl Session {
         for side in &mut sides {
             side.before = side.outcome().to_string();
             check(plan, side, &side.before, &expected)?;
-            side.calibrate();
+            side.calibrate(self.sample);
         }
         let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
         let turns = self.turns(&mut sides, budget);
@@ -224,6 +236,9 @@ impl Session {
     }
 
     fn contender(&mut self, plan: &Plan, spec: &Spec, name: String) -> Result<Contender, Refusal> {
+        if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
+            return self.contender_for_file(plan, spec, name, bytes, cache);
+        }
         let engine = spec.engine()?;
         let kernel = match &spec.kernel {
             Some(kernel) => Some(kernel.clone()),
@@ -247,9 +262,28 @@ impl Session {
             Some(kernel) => Box::new(Forced { engine, kernel, task }),
             None => task,
         };
-        let spec = spec.clone();
-        let (samples, before) = (vec![], String::new());
-        Ok(Contender { engine, spec, name, variant, task, calls: 1, samples, before })
+        let (label, family) = (engine.name.to_owned(), engine.family);
+        Ok(Contender::new(label, family, spec, name, variant, task))
+    }
+
+    fn contender_for_file(
+        &mut self,
+        plan: &Plan,
+        spec: &Spec,
+        name: String,
+        bytes: u64,
+        cache: Cache,
+    ) -> Result<Contender, Refusal> {
+        let content = &self.stream(bytes)[..bytes as usize];
+        if self.file.as_ref().is_none_or(|file| file.len() != bytes) {
+            self.file = None;
+            self.file = Some(FileOnDisk::create(self.dir.as_deref(), content)?);
+        }
+        let path = self.file.as_ref().expect("just created").path();
+        let program = matches!(plan.work, Work::Program { .. });
+        let task = file::task(spec, program, cache, path).map_err(Refusal::Reason)?;
+        let variant = spec.kernel.clone().unwrap_or_default();
+        Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
     }
 
     /// The threads of a side. As many as this machine has CPUs are those of the global pool, called
@@ -277,11 +311,16 @@ impl Session {
     fn turns(&self, sides: &mut [Contender], budget: Duration) -> usize {
         let turn: u64 = sides.iter_mut().map(Contender::time).sum();
         let turns = budget.as_nanos() as u64 / turn.max(1);
-        (turns as usize).clamp(MIN_SAMPLES, MAX_SAMPLES) | 1
+        (turns as usize).clamp(MIN_SAMPLES, self.max_samples) | 1
     }
 
     /// The report of all rows.
     pub(crate) fn finish(self) -> Report {
+        self.finish_with(vec![])
+    }
+
+    /// The report of all rows and of what a gate asks of them.
+    pub(crate) fn finish_with(self, bars: Vec<Bar>) -> Report {
         let mut report = Report {
             schema: SCHEMA.to_owned(),
             command: self.command,
@@ -294,7 +333,7 @@ impl Session {
             settings: self.settings,
             rows: self.rows,
             refused: self.refused,
-            bars: vec![],
+            bars,
             seal: String::new(),
         };
         report.finish();
@@ -303,6 +342,18 @@ impl Session {
 }
 
 impl Contender {
+    fn new(
+        engine: String,
+        family: Family,
+        spec: &Spec,
+        name: String,
+        variant: String,
+        task: Box<dyn Task>,
+    ) -> Self {
+        let (spec, samples, before) = (spec.clone(), vec![], String::new());
+        Self { engine, family, spec, name, variant, task, calls: 1, samples, before }
+    }
+
     fn time(&mut self) -> u64 {
         self.task.time(self.calls).as_nanos() as u64
     }
@@ -312,11 +363,11 @@ impl Contender {
     }
 
     /// Finds how many calls a sample takes, and warms up.
-    fn calibrate(&mut self) {
+    fn calibrate(&mut self, sample: Duration) {
         loop {
             let time = self.task.time(self.calls);
-            if time >= SAMPLE / 2 {
-                let calls = SAMPLE.as_nanos() as u64 * self.calls / time.as_nanos().max(1) as u64;
+            if time >= sample / 2 {
+                let calls = sample.as_nanos() as u64 * self.calls / time.as_nanos().max(1) as u64;
                 self.calls = calls.max(1);
                 return;
             }
@@ -327,8 +378,8 @@ impl Contender {
     fn finish(self, bytes: u64, after: String) -> Side {
         let mut side = Side {
             name: self.name,
-            engine: self.engine.name.to_owned(),
-            family: self.engine.family,
+            engine: self.engine,
+            family: self.family,
             variant: self.variant,
             threads: self.spec.threads() as u32,
             calls: self.calls,
@@ -348,7 +399,7 @@ fn expected(
     sides: &[Contender],
     stream: &'static [u8],
 ) -> Result<Vec<(Family, String)>, Refusal> {
-    let mut families: Vec<Family> = sides.iter().map(|side| side.engine.family).collect();
+    let mut families: Vec<Family> = sides.iter().map(|side| side.family).collect();
     families.sort();
     families.dedup();
     let digest = |family| {
@@ -363,7 +414,7 @@ fn expected(
 }
 
 fn check(plan: &Plan, side: &Contender, digest: &str, expected: &[(Family, String)]) -> Result<()> {
-    let right = expected.iter().find(|(family, _)| *family == side.engine.family);
+    let right = expected.iter().find(|(family, _)| *family == side.family);
     if right.is_none_or(|(_, right)| right != digest) {
         bail!("WRONG DIGEST: {} of '{}' gives {digest}, not what the oracle gives", side.name, plan.id);
     }

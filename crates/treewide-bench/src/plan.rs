@@ -9,7 +9,8 @@ use crate::engine::{self, Engine};
 use crate::report::{Caches, Varies};
 use crate::work::{Feed, Fill, Mode, Work, stride};
 
-/// A side as people write it: `ENGINE[:KERNEL][@THREADS]`.
+/// A side as people write it: `ENGINE[:KERNEL][@THREADS]`, with `all` for as many threads as there
+/// are CPUs. Of files, a strategy or a program's way stands in the place of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) engine: String,
@@ -23,7 +24,10 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Self> {
         let (rest, threads) = match text.split_once('@') {
             Some((rest, threads)) => {
-                let threads = threads.parse().ok().filter(|&n| n > 0);
+                let threads = match threads {
+                    "all" => Some(std::thread::available_parallelism().map_or(1, usize::from)),
+                    number => number.parse().ok().filter(|&n| n > 0),
+                };
                 (rest, Some(threads.with_context(|| format!("'{text}': no number of threads"))?))
             }
             None => (text, None),
@@ -32,9 +36,7 @@ impl FromStr for Spec {
             Some((engine, kernel)) => (engine, Some(kernel.to_owned())),
             None => (rest, None),
         };
-        let spec = Self { engine: engine.to_owned(), kernel, threads };
-        spec.engine()?;
-        Ok(spec)
+        Ok(Self { engine: engine.to_owned(), kernel, threads })
     }
 }
 
@@ -163,7 +165,10 @@ pub(crate) fn names(sides: &[Spec]) -> Vec<String> {
 pub(crate) fn specs(texts: &[String], threads: usize) -> Result<Vec<Spec>> {
     let specs = texts
         .iter()
-        .map(|text| Ok(text.parse::<Spec>()?.on(threads)))
+        .map(|text| {
+            let spec = text.parse::<Spec>()?.on(threads);
+            spec.engine().map(|_| spec)
+        })
         .collect::<Result<Vec<_>>>()?;
     if specs.len() < 2 {
         bail!("a comparison needs at least two engines, such as: treewide blake3");

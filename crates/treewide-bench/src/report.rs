@@ -286,8 +286,7 @@ impl Row {
 impl Report {
     /// The confidence of each ratio such that all of them hold together.
     pub(crate) fn confidence_of_each(&self) -> f64 {
-        let ratios = self.rows.iter().map(|row| row.sides.len().saturating_sub(1)).sum();
-        stats::each_of(ratios, self.settings.confidence)
+        stats::each_of(ratios(&self.rows), self.settings.confidence)
     }
 
     /// Computes everything that follows from the samples, and seals the report.
@@ -319,6 +318,11 @@ impl Report {
         serde_json::from_str(&text)
             .with_context(|| format!("{} is no report of {SCHEMA}", path.display()))
     }
+}
+
+/// How many ratios these rows have.
+pub(crate) fn ratios(rows: &[Row]) -> usize {
+    rows.iter().map(|row| row.sides.len().saturating_sub(1)).sum()
 }
 
 /// BLAKE3 of a report without its seal: compact JSON, the names of every object in order.

@@ -69,7 +69,8 @@ pub(crate) fn caption(rows: &[Row]) -> String {
         "merkle" => "Merkle trees: all levels",
         "file-warm" => "Files in the page cache, a process for each hashing",
         "file-cold" => "Files that are not in the page cache, a process for each hashing",
-        "sustained" => "The same work for a long time",
+        "program-warm" => "Programs from start to end, on a file in the page cache",
+        "program-cold" => "Programs from start to end, on a file that is not in the page cache",
         class => class,
     };
     let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();

@@ -14,7 +14,6 @@ use anyhow::{Context as _, Result};
 use crate::engine;
 use crate::report::{Report, Row, SCHEMA, Stats, Varies, Verdict, seal};
 use crate::stats::MIN_SAMPLES;
-use crate::work::Work;
 
 /// The faults of the report in a file, none if it is valid.
 ///
@@ -100,7 +99,7 @@ impl Faults {
             faults.check(ids.insert(&row.id), || "another row has the same id".into());
             faults.counts(row);
             faults.comparable(row);
-            faults.digests(row, affordable.then_some(stream), report);
+            faults.digests(row, affordable.then_some(stream));
             if faults.0.is_empty() {
                 faults.statistics(row, confidence);
             }
@@ -151,7 +150,7 @@ impl Faults {
     }
 
     /// The digest of each algorithm from the oracle, if there is one in this build.
-    fn digests(&mut self, row: &Row, stream: Option<&'static [u8]>, report: &Report) {
+    fn digests(&mut self, row: &Row, stream: Option<&'static [u8]>) {
         for side in &row.sides {
             let expected = row.digests.get(&side.family);
             for (when, digest) in [("before", &side.digest_before), ("after", &side.digest_after)] {
@@ -162,13 +161,8 @@ impl Faults {
         }
         for (family, digest) in &row.digests {
             let right = match (engine::oracle(*family), stream) {
-                (Some(oracle), Some(stream)) => match &row.work {
-                    Work::File { bytes, .. } => {
-                        Some(crate::command::file_digest(report.settings.seed, *bytes))
-                    }
-                    work => (oracle.task)(work, stream, false)
-                        .map(|mut task| task.outcome().to_string()),
-                },
+                (Some(oracle), Some(stream)) => (oracle.task)(&row.work, stream, false)
+                    .map(|mut task| task.outcome().to_string()),
                 _ => continue,
             };
             self.check(right.as_ref() == Some(digest), || {

@@ -38,8 +38,10 @@ pub(crate) enum Work {
     Batch { shape: Shape },
     /// All levels of a tree over digests.
     Merkle { leaves: u64 },
-    /// A file, hashed by a process of its own.
+    /// A file, hashed by the library in a process of its own.
     File { bytes: u64, cache: Cache },
+    /// A file, hashed by a program, from its start to its end.
+    Program { bytes: u64, cache: Cache },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -87,6 +89,15 @@ pub(crate) enum Fill {
 pub(crate) enum Cache {
     Warm,
     Cold,
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        })
+    }
 }
 
 /// Lengths of the blobs of a batch.
@@ -154,13 +165,18 @@ impl Work {
             Self::Merkle { .. } => "merkle",
             Self::File { cache: Cache::Warm, .. } => "file-warm",
             Self::File { cache: Cache::Cold, .. } => "file-cold",
+            Self::Program { cache: Cache::Warm, .. } => "program-warm",
+            Self::Program { cache: Cache::Cold, .. } => "program-cold",
         }
     }
 
     /// Bytes that one call hashes or puts out.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Self::Input { bytes, .. } | Self::Output { bytes } | Self::File { bytes, .. } => *bytes,
+            Self::Input { bytes, .. }
+            | Self::Output { bytes }
+            | Self::File { bytes, .. }
+            | Self::Program { bytes, .. } => *bytes,
             Self::Batch { shape } => shape.lengths().iter().map(|&len| len as u64).sum(),
             Self::Merkle { leaves } => leaves * 32,
         }
@@ -204,8 +220,8 @@ impl fmt::Display for Work {
             Self::Output { bytes } => write!(f, "xof {}", size::show(*bytes)),
             Self::Batch { shape } => write!(f, "batch {shape}"),
             Self::Merkle { leaves } => write!(f, "merkle {leaves} leaves"),
-            Self::File { bytes, cache: Cache::Warm } => write!(f, "file {} warm", size::show(*bytes)),
-            Self::File { bytes, cache: Cache::Cold } => write!(f, "file {} cold", size::show(*bytes)),
+            Self::File { bytes, cache } => write!(f, "file {} {cache}", size::show(*bytes)),
+            Self::Program { bytes, cache } => write!(f, "program {} {cache}", size::show(*bytes)),
         }
     }
 }
