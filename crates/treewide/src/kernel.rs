@@ -262,7 +262,7 @@ macro_rules! entry_points {
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
         ///
         /// # Safety
-        /// As for `Group::new` and `group`.
+        /// As for `Source::group` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
         unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
             source: &impl super::group::Source,
@@ -273,7 +273,7 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                let group = super::group::Group::new(source, at, count);
+                let group = source.group(at, count);
                 pass::<V, N>(&group, key, out, count);
             }
         }

@@ -153,17 +153,23 @@ pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &
         return Node::chunk(kernel, input, counter, mode);
     }
     // The array is cleared on each call, which counts for short inputs.
-    if input.len() <= 16 * CHUNK_LEN {
-        let mut cvs = [[0; 32]; 16];
-        let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
-        return top(kernel, &mut cvs, count, mode);
+    match input.len().div_ceil(CHUNK_LEN) {
+        ..=4 => short::<4>(kernel, input, counter, mode),
+        ..=16 => short::<16>(kernel, input, counter, mode),
+        ..=32 => short::<32>(kernel, input, counter, mode),
+        ..=LEAF => short::<LEAF>(kernel, input, counter, mode),
+        _ => {
+            let mut cvs = [[0; 32]; WIDE];
+            let count = subtree::<J>(kernel, input, counter, mode, &mut cvs);
+            top(kernel, &mut cvs, count, mode)
+        }
     }
-    let mut cvs = [[0; 32]; LEAF];
-    let count = if input.len() <= LEAF * CHUNK_LEN {
-        kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs)
-    } else {
-        subtree::<J>(kernel, input, counter, mode, &mut cvs)
-    };
+}
+
+/// [`root`] of 2 to `N` chunks.
+fn short<const N: usize>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+    let mut cvs = [[0; 32]; N];
+    let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
     top(kernel, &mut cvs, count, mode)
 }
 

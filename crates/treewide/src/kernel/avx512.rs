@@ -248,13 +248,8 @@ unsafe impl Vector<32> for X32 {
     }
     #[inline(always)]
     unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize, message: &mut [Self; 16]) {
-        let (low, high) = halves(inputs);
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            let words = message.as_mut_ptr().cast::<u32>();
-            rounds32::load(low, offset, words);
-            rounds32::load(high, offset, words.add(16));
-        }
+        // SAFETY: AVX-512F; the caller has 64 bytes at each.
+        unsafe { rounds32::load(inputs, offset, message) }
     }
     #[inline(always)]
     unsafe fn load_ragged(
