@@ -39,6 +39,7 @@
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
+//! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
@@ -54,6 +55,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod batch;
+#[cfg(feature = "file")]
+pub mod file;
 mod hash;
 mod hasher;
 pub mod hazmat;
