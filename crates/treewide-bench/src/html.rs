@@ -15,7 +15,7 @@ use crate::work::Work;
 
 mod plot;
 
-use plot::{Bar, Line};
+use plot::{Bar, Line, Scale};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -129,50 +129,76 @@ fn section(rows: &[Row]) -> Result<String> {
 /// The size of a row, if it is one that rows are drawn over.
 fn axis(row: &Row) -> Option<f64> {
     match row.work {
-        Work::Input { bytes, .. } | Work::Output { bytes } | Work::File { bytes, .. } => {
-            Some(bytes as f64)
-        }
+        Work::Input { bytes, .. }
+        | Work::Output { bytes }
+        | Work::File { bytes, .. }
+        | Work::Program { bytes, .. } => Some(bytes as f64),
         _ => None,
     }
 }
 
-/// Throughput over size, and ratio over size.
+/// Throughput and ratio over size; and the same over the sizes of few chunks, where lanes fill up
+/// step by step, if there are enough of them.
 fn over_size(rows: &[Row]) -> Result<String> {
-    let mut html = String::new();
-    let drawn = |row: &&Row| row.bytes > 0;
-    let points = |value: &dyn Fn(&Row) -> (f64, f64, f64)| -> Vec<(f64, (f64, f64, f64))> {
-        rows.iter().filter(drawn).map(|row| (row.bytes as f64, value(row))).collect()
-    };
+    let mut html = lines(rows, "", Scale::Doublings)?;
+    let few = |row: &&Row| (1024..=33 * 1024).contains(&row.bytes);
+    let chunks: Vec<Row> = rows.iter().filter(few).cloned().collect();
+    if chunks.len() > 11 && chunks.len() + 5 < rows.len() {
+        html.push_str(&lines(&chunks, ", 1 to 32 chunks", Scale::Chunks)?);
+    }
+    Ok(html)
+}
+
+fn lines(rows: &[Row], which: &str, scale: Scale) -> Result<String> {
+    let first = &rows[0].sides[0].name;
+    // Below a block, throughput says nothing.
     let throughput: Vec<Line> = (0..rows[0].sides.len())
         .map(|at| Line {
             name: table::side_name(&rows[0].sides[at]),
-            points: points(&|row| {
+            points: points(rows, 64, |row| {
                 let it = row.sides[at].stats.bytes_per_second / 1e9;
                 (it, it, it)
             }),
         })
         .collect();
-    html.push_str(&legend(throughput.iter().map(|line| line.name.as_str()), 0));
-    html.push_str(&figure("Throughput over size, GB/s", &|wide| plot::lines(&throughput, None, 0, wide))?);
-    let first = &rows[0].sides[0].name;
     let ratio: Vec<Line> = (0..rows[0].ratios.len())
         .map(|at| Line {
             name: format!("{} / {first}", rows[0].ratios[at].of),
-            points: points(&|row| {
+            points: points(rows, 1, |row| {
                 let it = &row.ratios[at];
                 (it.median, it.low, it.high)
             }),
         })
         .collect();
-    if !ratio.is_empty() {
-        let what = match rows[0].varies {
-            Varies::Threads => format!("How many times as fast as on one thread {first} is"),
-            _ => format!("How many times as fast as the others {first} is, over size"),
+    let mut html = String::new();
+    html.push_str(&legend(&throughput, 0));
+    let caption = format!("Throughput over size, GB/s{which}");
+    html.push_str(&figure(&caption, &|wide| plot::lines(&throughput, scale, None, 0, wide))?);
+    if let Some(one) = rows[0].ratios.first() {
+        let whom = match rows[0].varies {
+            Varies::Threads if ratio.len() == 1 => "one thread".to_owned(),
+            _ if ratio.len() == 1 => one.of.clone(),
+            _ => "the others".to_owned(),
         };
-        html.push_str(&legend(ratio.iter().map(|line| line.name.as_str()), 1));
-        html.push_str(&figure(&what, &|wide| plot::lines(&ratio, Some(1.0), 1, wide))?);
+        if ratio.len() > 1 {
+            html.push_str(&legend(&ratio, 1));
+        }
+        let caption = format!("How many times as fast as {whom} {first} is{which}");
+        html.push_str(&figure(&caption, &|wide| plot::lines(&ratio, scale, Some(1.0), 1, wide))?);
     }
     Ok(html)
+}
+
+/// A value and its interval for each row of at least so many bytes.
+fn points(
+    rows: &[Row],
+    least: u64,
+    value: impl Fn(&Row) -> (f64, f64, f64),
+) -> Vec<(f64, (f64, f64, f64))> {
+    let rows = rows.iter().filter(|row| row.bytes >= least);
+    let mut points: Vec<_> = rows.map(|row| (row.bytes as f64, value(row))).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
 }
 
 /// Ratios of rows that lie on no axis.
@@ -191,9 +217,9 @@ fn ratios(rows: &[Row]) -> Result<String> {
 }
 
 /// Names with the colours of their lines, from series `from` on.
-fn legend<'a>(names: impl Iterator<Item = &'a str>, from: usize) -> String {
+fn legend(lines: &[Line], from: usize) -> String {
     let mut html = String::from("<ul class=\"legend\">\n");
-    for (at, name) in names.enumerate() {
+    for (at, Line { name, .. }) in lines.iter().enumerate() {
         let series = (at + from) % plot::SERIES + 1;
         let _ = writeln!(html, "<li><i style=\"background:var(--series-{series})\"></i>{}</li>", escape(name));
     }

@@ -26,7 +26,13 @@ mod validate;
 mod work;
 
 fn main() -> ExitCode {
-    match command::run(cli::Cli::parse().command) {
+    let command = cli::Cli::parse().command;
+    // The library would panic over a wrong profile at the first hash.
+    if let Err(error) = treewide::profile::load() {
+        eprintln!("treewide-bench: {error}");
+        return ExitCode::from(2);
+    }
+    match command::run(command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("treewide-bench: {error:#}");

@@ -154,6 +154,10 @@ impl Session {
         stats::each_of(report::ratios(&self.rows), self.settings.confidence)
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     pub(crate) fn budget(&self) -> Duration {
         Duration::from_millis(self.settings.budget_ms)
     }

@@ -24,9 +24,9 @@ mod sum;
 mod walk;
 
 use std::process::ExitCode;
-use treewide::kernel;
+use treewide::{kernel, profile};
 
-/// The variable by which users choose how the library hashes.
+/// The variable by which users choose a kernel.
 const KERNEL: &str = "TREEWIDE_KERNEL";
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
@@ -49,8 +49,8 @@ impl Outcome {
 
 fn main() -> ExitCode {
     let invocation = cli::parse();
-    if let Err(error) = force_kernel() {
-        console::complain(invocation.program, &format!("{KERNEL}: {error}"));
+    if let Err(error) = choose() {
+        console::complain(invocation.program, &error);
         return ExitCode::from(BAD_USAGE);
     }
     match invocation.command.run(invocation.program) {
@@ -67,10 +67,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Choose the kernel now, as the library would panic over a wrong name at the first hash.
-fn force_kernel() -> Result<(), kernel::ForceError> {
-    match std::env::var_os(KERNEL) {
-        Some(name) if !name.is_empty() => kernel::force(&name.to_string_lossy()).map(|_| ()),
-        _ => Ok(()),
+/// Reads the user's choices now, as the library would panic over a wrong one at the first hash.
+fn choose() -> Result<(), String> {
+    if let Some(name) = std::env::var_os(KERNEL).filter(|name| !name.is_empty()) {
+        let forced = kernel::force(&name.to_string_lossy());
+        forced.map_err(|error| format!("{KERNEL}: {error}"))?;
     }
+    profile::load().map_err(|error| error.to_string())
 }

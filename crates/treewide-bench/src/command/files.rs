@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use treewide::file::Strategy;
 
 use crate::cli;
 use crate::engine::file;
@@ -14,8 +15,11 @@ pub(super) fn run(args: &cli::Files) -> Result<ExitCode> {
     let mut session = super::session(&args.common);
     session.dir = Some(args.dir.clone());
     let threads = args.threads.unwrap_or(session.machine.cpus as usize);
-    let strategy = |name: &&str| format!("treewide:{name}").parse::<Spec>().map(|it| it.on(threads));
-    let strategies = file::strategies().iter().map(strategy).collect::<Result<Vec<_>>>()?;
+    let strategies = Strategy::ALL.map(|strategy| Spec {
+        engine: "treewide".into(),
+        kernel: Some(strategy.name().into()),
+        threads: Some(threads),
+    });
     let programs = args.programs.iter().map(|it| Ok(it.parse::<Spec>()?.on(threads)));
     let programs = programs.collect::<Result<Vec<_>>>()?;
     let mut plans = vec![];

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use tempfile::NamedTempFile;
+use treewide::file::{Options, Strategy};
 
 use super::Task;
 use crate::plan::Spec;
@@ -159,21 +160,11 @@ fn drop_from_cache(_path: &Path) -> Result<()> {
 
 /// Hashes a file by a strategy and prints digest and nanoseconds.
 pub(crate) fn child(strategy: &str, threads: usize, path: &Path) -> Result<()> {
+    let strategy: Strategy = strategy.parse()?;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let start = Instant::now();
-    let mut hasher = treewide::Hasher::new();
-    match strategy {
-        "read" => _ = hasher.update_reader(std::fs::File::open(path)?)?,
-        "mmap" => _ = hasher.update_mmap(path)?,
-        "mmap-parallel" => _ = hasher.update_mmap_rayon(path)?,
-        _ => bail!("there is no strategy '{strategy}'; there are {}", strategies().join(", ")),
-    }
-    let hash = hasher.finalize();
+    let hashed = Options::new().strategy(strategy).threads(threads).hash(path)?;
+    let hash = hashed.hash();
     println!("{hash} {}", start.elapsed().as_nanos());
     Ok(())
-}
-
-/// The strategies of the library, by name.
-pub(crate) fn strategies() -> Vec<&'static str> {
-    vec!["read", "mmap", "mmap-parallel"]
 }

@@ -38,11 +38,35 @@ pub(super) struct Bar {
     pub(super) high: f64,
 }
 
-/// Values over size, which is logarithmic. `mark` is a value with a line of its own, and that of
+/// How sizes lie on their axis.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Scale {
+    /// Each doubling as far as the others.
+    Doublings,
+    /// Each chunk as far as the others.
+    Chunks,
+}
+
+impl Scale {
+    fn place(self, bytes: f64) -> f64 {
+        match self {
+            Self::Doublings => bytes.log2(),
+            Self::Chunks => bytes,
+        }
+    }
+}
+
+/// Values over size. `mark` is a value with a line of its own, and that of
 /// the axis that must be seen; colours are those from series `from` on.
-pub(super) fn lines(lines: &[Line], mark: Option<f64>, from: usize, wide: bool) -> Result<String> {
+pub(super) fn lines(
+    lines: &[Line],
+    scale: Scale,
+    mark: Option<f64>,
+    from: usize,
+    wide: bool,
+) -> Result<String> {
     let points = || lines.iter().flat_map(|line| &line.points);
-    let sizes = || points().map(|(bytes, _)| bytes.log2());
+    let sizes = || points().map(|(bytes, _)| scale.place(*bytes));
     let (left, right) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
     let top = points().map(|(_, (value, _, _))| *value).chain(mark).fold(0.0, f64::max) * 1.08;
     let size = if wide { (900, 360) } else { (360, 280) };
@@ -54,7 +78,7 @@ pub(super) fn lines(lines: &[Line], mark: Option<f64>, from: usize, wide: bool) 
             .margin_right(if wide { 24 } else { 20 })
             .x_label_area_size(30)
             .y_label_area_size(36)
-            .build_cartesian_2d(Sizes::new(left..right.max(left + 1.0), wide), 0.0..top)
+            .build_cartesian_2d(Sizes::new(scale, left..right.max(left + 1.0), wide), 0.0..top)
             .map_err(failed)?;
         chart
             .configure_mesh()
@@ -72,7 +96,7 @@ pub(super) fn lines(lines: &[Line], mark: Option<f64>, from: usize, wide: bool) 
         }
         for (at, line) in lines.iter().enumerate() {
             let color = series(at + from);
-            let points = || line.points.iter().map(|&(bytes, it)| (bytes.log2(), it));
+            let points = || line.points.iter().map(|&(bytes, it)| (scale.place(bytes), it));
             let intervals = points().map(|(x, (_, low, high))| {
                 PathElement::new([(x, low.min(top)), (x, high.min(top))], color.stroke_width(1))
             });
@@ -87,20 +111,25 @@ pub(super) fn lines(lines: &[Line], mark: Option<f64>, from: usize, wide: bool) 
     Ok(themed(&svg))
 }
 
-/// An axis of logarithms of sizes, with powers of two on it.
+/// An axis of sizes, with powers of two or multiples of some KiB on it.
 struct Sizes {
+    scale: Scale,
     axis: RangedCoordf64,
     ticks: Vec<f64>,
 }
 
 impl Sizes {
-    fn new(range: Range<f64>, wide: bool) -> Self {
+    fn new(scale: Scale, range: Range<f64>, wide: bool) -> Self {
         let room = if wide { 12.0 } else { 5.0 };
-        let step = ((range.end - range.start) / room).ceil().max(1.0);
+        let step = match scale {
+            Scale::Doublings => ((range.end - range.start) / room).ceil().max(1.0),
+            Scale::Chunks if wide => 4096.0,
+            Scale::Chunks => 8192.0,
+        };
         let first = (range.start / step).ceil();
         let count = (range.end / step - first + 0.01) as u32;
         let ticks = (0..=count).map(|n| (first + f64::from(n)) * step).collect();
-        Self { axis: range.into(), ticks }
+        Self { scale, axis: range.into(), ticks }
     }
 }
 
@@ -122,8 +151,12 @@ impl Ranged for Sizes {
 }
 
 impl ValueFormatter<f64> for Sizes {
-    fn format(log: &f64) -> String {
-        table::short_size(log.exp2())
+    fn format(value: &f64) -> String {
+        value.to_string()
+    }
+
+    fn format_ext(&self, value: &f64) -> String {
+        table::short_size(if self.scale == Scale::Doublings { value.exp2() } else { *value })
     }
 }
 
@@ -155,8 +188,6 @@ pub(super) fn bars(bars: &[Bar], wide: bool) -> Result<String> {
             .x_label_formatter(&|x| format!("{}", (x * 100.0).round() / 100.0))
             .draw()
             .map_err(failed)?;
-        let line = LineSeries::new([(1.0, 0.0), (1.0, bars.len() as f64)], MARK.stroke_width(2));
-        chart.draw_series(line).map_err(failed)?;
         for (at, bar) in bars.iter().enumerate() {
             let (above, below) = (at as f64 + 0.48, at as f64 + 0.86);
             let middle = (above + below) / 2.0;
@@ -165,6 +196,9 @@ pub(super) fn bars(bars: &[Bar], wide: bool) -> Result<String> {
             let name = format!("{}: {:.2}", bar.name, bar.value);
             let style = text.clone().pos(Pos::new(HPos::Left, VPos::Bottom));
             chart.draw_series([shape]).map_err(failed)?;
+            // Where neither is faster.
+            let even = PathElement::new([(1.0, above), (1.0, below)], MARK.stroke_width(2));
+            chart.draw_series([even]).map_err(failed)?;
             chart.draw_series([interval]).map_err(failed)?;
             chart.draw_series([Text::new(name, (0.0, above), style)]).map_err(failed)?;
         }
