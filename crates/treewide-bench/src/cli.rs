@@ -258,7 +258,7 @@ pub(crate) struct Tune {
     /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
     #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// In a process that splits everything among threads.
+    /// In a process that splits every input among threads.
     #[arg(long, hide = true)]
     pub(crate) split: bool,
     #[command(flatten)]

@@ -42,6 +42,7 @@ pub(crate) struct Engine {
 static ALL: &[&Engine] = &[
     &treewide::ENGINE,
     &treewide::APART,
+    &treewide::HALVES,
     &blake3::ENGINE,
     #[cfg(feature = "rscrypto")]
     &rscrypto::ENGINE,
@@ -133,7 +134,12 @@ struct Inputs {
 
 impl Inputs {
     fn new(stream: &'static [u8], bytes: u64, count: u64) -> Self {
-        Self { stream, bytes: bytes as usize, stride: stride(bytes) as usize, count: count as usize }
+        Self {
+            stream,
+            bytes: bytes as usize,
+            stride: stride(bytes) as usize,
+            count: count as usize,
+        }
     }
 
     #[inline(always)]
@@ -142,7 +148,10 @@ impl Inputs {
         &self.stream[at..at + self.bytes]
     }
 
-    fn task<R: Outcome, F: FnMut(&[u8]) -> R + Send + 'static>(self, f: F) -> Option<Box<dyn Task>> {
+    fn task<R: Outcome, F: FnMut(&[u8]) -> R + Send + 'static>(
+        self,
+        f: F,
+    ) -> Option<Box<dyn Task>> {
         Some(Box::new(OverInputs { inputs: self, at: 0, f }))
     }
 }

@@ -60,11 +60,14 @@ fn heading(report: &Report) -> String {
     let governor = machine.governor.as_deref().unwrap_or("not readable");
     let load = machine.load.map_or(String::new(), |it| format!("; load {it:.2} when it began"));
     let engines: Vec<String> = (build.engines.iter())
-        .filter(|(name, _)| *name != "treewide-apart")
+        .filter(|(name, _)| !name.starts_with("treewide-"))
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
     let facts = [
-        ("Machine", format!("{}, {} CPUs, {gib:.0} GiB, {}{load}", machine.cpu, machine.cpus, machine.os)),
+        (
+            "Machine",
+            format!("{}, {} CPUs, {gib:.0} GiB, {}{load}", machine.cpu, machine.cpus, machine.os),
+        ),
         ("Caches", format!("{}; governor {governor}", caches.join(", "))),
         ("Kernel of treewide", report.kernel.clone()),
         ("Built from", format!("{}, {}, {}", table::source(report), build.rustc, build.target)),
@@ -88,8 +91,8 @@ fn heading(report: &Report) -> String {
         html,
         "</dl>\n<p>Engines take turns in one process, in random order. Times are medians; a ratio is \
          the median of the ratios turn by turn, and its interval is such that all {:.0}% intervals of \
-         the report hold together. Every digest was checked before and after it was timed. GB is \
-         10<sup>9</sup> bytes.</p>\n</section>",
+         the report hold together. Every digest was checked before and after it was timed. GB are \
+         10⁹ bytes.</p>\n</section>",
         report.settings.confidence * 100.0
     );
     html
@@ -129,6 +132,7 @@ fn section(rows: &[Row]) -> Result<String> {
 /// The size of a row, if it is one that rows are drawn over.
 fn axis(row: &Row) -> Option<f64> {
     match row.work {
+        _ if row.class == "steps" => None,
         Work::Input { bytes, .. }
         | Work::Output { bytes }
         | Work::File { bytes, .. }
@@ -183,7 +187,7 @@ fn lines(rows: &[Row], which: &str, scale: Scale) -> Result<String> {
         if ratio.len() > 1 {
             html.push_str(&legend(&ratio, 1));
         }
-        let caption = format!("How many times as fast as {whom} {first} is{which}");
+        let caption = format!("{first}, times as fast as {whom}{which}");
         html.push_str(&figure(&caption, &|wide| plot::lines(&ratio, scale, Some(1.0), 1, wide))?);
     }
     Ok(html)
@@ -213,7 +217,7 @@ fn ratios(rows: &[Row]) -> Result<String> {
             Some(Bar { name, value: ratio.median, low: ratio.low, high: ratio.high })
         })
         .collect();
-    figure(&format!("How many times as fast as {of} {first} is"), &|wide| plot::bars(&bars, wide))
+    figure(&format!("{first}, times as fast as {of}"), &|wide| plot::bars(&bars, wide))
 }
 
 /// Names with the colours of their lines, from series `from` on.
@@ -221,7 +225,11 @@ fn legend(lines: &[Line], from: usize) -> String {
     let mut html = String::from("<ul class=\"legend\">\n");
     for (at, Line { name, .. }) in lines.iter().enumerate() {
         let series = (at + from) % plot::SERIES + 1;
-        let _ = writeln!(html, "<li><i style=\"background:var(--series-{series})\"></i>{}</li>", escape(name));
+        let _ = writeln!(
+            html,
+            "<li><i style=\"background:var(--series-{series})\"></i>{}</li>",
+            escape(name)
+        );
     }
     html.push_str("</ul>\n");
     html
@@ -253,11 +261,9 @@ fn figures(rows: &[Row]) -> String {
     for row in rows {
         let _ = write!(html, "<tr><th>{}</th>", escape(&row.id));
         for side in &row.sides {
-            let throughput = match row.bytes {
-                0..64 => String::new(),
-                _ => format!("{:.2}", side.stats.bytes_per_second / 1e9),
-            };
-            let _ = write!(html, "<td>{}</td><td>{throughput}</td>", table::time(side.stats.median));
+            let throughput = table::throughput(row, side).unwrap_or_default();
+            let _ =
+                write!(html, "<td>{}</td><td>{throughput}</td>", table::time(side.stats.median));
         }
         for ratio in &row.ratios {
             let (median, low, high) = (ratio.median, ratio.low, ratio.high);

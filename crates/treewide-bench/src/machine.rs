@@ -50,7 +50,11 @@ pub(crate) fn build() -> Build {
         dirty: env!("TREEWIDE_BENCH_DIRTY") == "true",
         rustc: env!("TREEWIDE_BENCH_RUSTC").to_owned(),
         target: env!("TREEWIDE_BENCH_TARGET").to_owned(),
-        profile: format!("{}, opt-level {}", env!("TREEWIDE_BENCH_PROFILE"), env!("TREEWIDE_BENCH_OPT")),
+        profile: format!(
+            "{}, opt-level {}",
+            env!("TREEWIDE_BENCH_PROFILE"),
+            env!("TREEWIDE_BENCH_OPT")
+        ),
         features: features.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         engines: engines.collect::<BTreeMap<_, _>>(),
     }
@@ -102,9 +106,26 @@ fn cpu(system: &System) -> String {
 /// Those that hashing may use.
 fn cpu_features() -> Vec<String> {
     const WANTED: [&str; 20] = [
-        "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "bmi2", "avx512f", "avx512bw", "avx512vl",
-        "avx512vbmi", "sha_ni", "hypervisor", "neon", "asimd", "sha1", "sha2", "sha512", "sve",
-        "sve2", "v",
+        "ssse3",
+        "sse4_1",
+        "sse4_2",
+        "avx",
+        "avx2",
+        "bmi2",
+        "avx512f",
+        "avx512bw",
+        "avx512vl",
+        "avx512vbmi",
+        "sha_ni",
+        "hypervisor",
+        "neon",
+        "asimd",
+        "sha1",
+        "sha2",
+        "sha512",
+        "sve",
+        "sve2",
+        "v",
     ];
     let flags = cpuinfo("flags").or_else(|| cpuinfo("Features")).unwrap_or_default();
     flags.split_whitespace().filter(|it| WANTED.contains(it)).map(str::to_owned).collect()

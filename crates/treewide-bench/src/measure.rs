@@ -390,7 +390,15 @@ impl Contender {
             samples_ns: self.samples,
             digest_before: self.before,
             digest_after: after,
-            stats: Stats { min: 0., median: 0., low: 0., high: 0., p95: None, max: 0., bytes_per_second: 0. },
+            stats: Stats {
+                min: 0.,
+                median: 0.,
+                low: 0.,
+                high: 0.,
+                p95: None,
+                max: 0.,
+                bytes_per_second: 0.,
+            },
         };
         side.stats = Stats::of(&side.times(), bytes, 0.95);
         side
@@ -420,7 +428,11 @@ fn expected(
 fn check(plan: &Plan, side: &Contender, digest: &str, expected: &[(Family, String)]) -> Result<()> {
     let right = expected.iter().find(|(family, _)| *family == side.family);
     if right.is_none_or(|(_, right)| right != digest) {
-        bail!("WRONG DIGEST: {} of '{}' gives {digest}, not what the oracle gives", side.name, plan.id);
+        bail!(
+            "WRONG DIGEST: {} of '{}' gives {digest}, not what the oracle gives",
+            side.name,
+            plan.id
+        );
     }
     Ok(())
 }

@@ -82,7 +82,13 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(work: Work, sides: &[Spec]) -> Self {
-        Self { id: work.to_string(), work, sides: sides.to_vec(), varies: Varies::Engine, busy: false }
+        Self {
+            id: work.to_string(),
+            work,
+            sides: sides.to_vec(),
+            varies: Varies::Engine,
+            busy: false,
+        }
     }
 
     /// Why its sides cannot be compared, if they cannot: they may differ in one thing only, and
@@ -112,11 +118,19 @@ impl Plan {
 }
 
 /// Inputs that fill a cache of this machine.
-pub(crate) fn inputs(mode: Mode, feed: Feed, bytes: u64, fill: Option<Fill>, caches: &Caches) -> Work {
+pub(crate) fn inputs(
+    mode: Mode,
+    feed: Feed,
+    bytes: u64,
+    fill: Option<Fill>,
+    caches: &Caches,
+) -> Work {
     let fill = fill.unwrap_or_else(|| smallest(bytes, caches));
     let buffers = match fill {
         Fill::Hot => 1,
-        Fill::Memory => (2 * caches.l3.max(caches.l2).max(1)).div_ceil(stride(bytes).max(64)).max(2),
+        Fill::Memory => {
+            (2 * caches.l3.max(caches.l2).max(1)).div_ceil(stride(bytes).max(64)).max(2)
+        }
         _ => (capacity(fill, caches) / stride(bytes).max(64)).max(1),
     };
     Work::Input { mode, feed, bytes, buffers, fill }

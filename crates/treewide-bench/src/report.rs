@@ -307,7 +307,8 @@ impl Report {
     pub(crate) fn to_json(&self) -> String {
         let mut text = serde_json::to_string(self).expect("a report is JSON");
         // A row a line: records lie in a repository, where lines are what is compared.
-        text = text.replace(",\"rows\":[{", ",\n\"rows\":[\n{").replace("},{\"id\":", "},\n{\"id\":");
+        text =
+            text.replace(",\"rows\":[{", ",\n\"rows\":[\n{").replace("},{\"id\":", "},\n{\"id\":");
         text.push('\n');
         text
     }

@@ -38,9 +38,8 @@ pub(crate) fn estimate(samples: &[f64], confidence: f64) -> Estimate {
     let n = sorted.len();
     assert!(n % 2 == 1, "an odd number of samples has a median");
     let tail = (1.0 - confidence) / 2.0;
-    let rank = |probability: f64| {
-        (1..=n).find(|&k| median_at_most(n, k) >= probability).unwrap_or(n)
-    };
+    let rank =
+        |probability: f64| (1..=n).find(|&k| median_at_most(n, k) >= probability).unwrap_or(n);
     Estimate {
         median: sorted[n / 2],
         low: sorted[rank(tail) - 1],

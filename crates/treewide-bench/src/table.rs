@@ -101,7 +101,7 @@ fn group(rows: &[Row]) -> String {
     }
     for row in rows {
         let mut line = vec![row.id.clone()];
-        line.extend(row.sides.iter().map(|side| figure(side, row.bytes)));
+        line.extend(row.sides.iter().map(|side| figure(row, side)));
         line.extend(row.ratios.iter().map(ratio));
         lines.push(line);
     }
@@ -131,10 +131,16 @@ pub(crate) fn align(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// Time and, where there are enough bytes for it to mean something, throughput.
-fn figure(side: &Side, bytes: u64) -> String {
+/// Time and throughput.
+fn figure(row: &Row, side: &Side) -> String {
     let time = time(side.stats.median);
-    if bytes < 64 { time } else { format!("{time} {:>6}", throughput(side)) }
+    throughput(row, side).map_or_else(|| time.clone(), |it| format!("{time} {it:>6} GB/s"))
+}
+
+/// In GB/s, 10⁹ bytes a second, where it means something: not below a block, nor of a step.
+pub(crate) fn throughput(row: &Row, side: &Side) -> Option<String> {
+    let means = row.bytes >= 64 && row.class != "steps";
+    means.then(|| format!("{:.2}", side.stats.bytes_per_second / 1e9))
 }
 
 /// Of nanoseconds, in a unit that leaves one to three digits before the point.
@@ -148,18 +154,14 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// In GB/s, 10^9 bytes a second.
-fn throughput(side: &Side) -> String {
-    format!("{:.2} GB/s", side.stats.bytes_per_second / 1e9)
-}
-
 fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
 }
 
 /// The verdicts of a gate: what fell short first, then what cannot be told; a count of the rest.
 pub(crate) fn verdicts(report: &Report) -> String {
-    let mut lines = vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
+    let mut lines =
+        vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
     let of = |verdict| report.bars.iter().filter(move |bar| bar.verdict == verdict);
     for (verdict, word) in [(Verdict::Short, "SHORT"), (Verdict::Inconclusive, "inconclusive")] {
         for bar in of(verdict) {
@@ -202,9 +204,9 @@ pub(crate) fn markdown(report: &Report) -> String {
             let _ = write!(text, "| {} |", row.id);
             for side in &row.sides {
                 let time = time(side.stats.median);
-                let _ = match row.bytes {
-                    0..64 => write!(text, " {} |", time.trim()),
-                    _ => write!(text, " {}, {} |", time.trim(), throughput(side)),
+                let _ = match throughput(row, side) {
+                    None => write!(text, " {} |", time.trim()),
+                    Some(it) => write!(text, " {}, {it} GB/s |", time.trim()),
                 };
             }
             row.ratios.iter().for_each(|it| _ = write!(text, " {:.2} |", it.median));

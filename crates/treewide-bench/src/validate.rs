@@ -20,8 +20,8 @@ use crate::stats::MIN_SAMPLES;
 /// # Errors
 /// If it cannot be read.
 pub(crate) fn file(path: &Path, record: bool) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(faults(&text, record))
 }
 
@@ -58,7 +58,8 @@ impl Faults {
 
     fn provenance(&mut self, report: &Report, record: bool) {
         let Report { build, machine, memory, settings, .. } = report;
-        let hex = |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let hex =
+            |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit());
         for (name, there) in [
             ("command", !report.command.is_empty()),
             ("started", is_time(&report.started)),
@@ -91,8 +92,7 @@ impl Faults {
         let longest = report.rows.iter().map(|row| row.work.stream_len()).max().unwrap_or(0);
         // Of a report that asks for more than this machine has, digests are not computed.
         let affordable = longest < (16 << 30);
-        let stream =
-            if affordable { engine::stream(report.settings.seed, longest) } else { &[] };
+        let stream = if affordable { engine::stream(report.settings.seed, longest) } else { &[] };
         self.check(affordable, || "rows: inputs of more than 16 GiB".into());
         for row in &report.rows {
             let mut faults = Self(vec![]);
@@ -115,7 +115,9 @@ impl Faults {
             format!("{turns} samples, where an odd number from {MIN_SAMPLES} on is needed")
         });
         self.check(row.bytes == row.work.bytes(), || "bytes do not follow from the work".into());
-        self.check(row.class == row.work.class(), || "the class does not follow from the work".into());
+        self.check(row.class == row.work.class(), || {
+            "the class does not follow from the work".into()
+        });
         let mut names = BTreeSet::new();
         for side in &row.sides {
             let name = &side.name;

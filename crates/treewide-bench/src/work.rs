@@ -126,7 +126,9 @@ impl Shape {
                 lengths
             }
             Self::Files { count, median, max } => (0..count)
-                .map(|_| ((median as f64 * (1.6 * random.normal()).exp()) as usize).min(max as usize))
+                .map(|_| {
+                    ((median as f64 * (1.6 * random.normal()).exp()) as usize).min(max as usize)
+                })
                 .collect(),
             Self::Huge { count, bytes, huge } => {
                 let mut lengths = vec![bytes as usize; count as usize];
@@ -143,7 +145,12 @@ impl fmt::Display for Shape {
             Self::Equal { count, bytes } => write!(f, "{count} x {}", size::show(bytes)),
             Self::Uniform { count, max } => write!(f, "{count} x 0..={}", size::show(max)),
             Self::Files { count, median, max } => {
-                write!(f, "{count} like files, median {}, up to {}", size::show(median), size::show(max))
+                write!(
+                    f,
+                    "{count} like files, median {}, up to {}",
+                    size::show(median),
+                    size::show(max)
+                )
             }
             Self::Huge { count, bytes, huge } => {
                 write!(f, "{count} x {} and one of {}", size::show(bytes), size::show(huge))

@@ -9,7 +9,11 @@ fn bench(dir: &Path, args: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 #[test]
@@ -71,7 +75,8 @@ fn unknown_names_are_errors() {
 #[test]
 fn sides_on_different_threads_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let output = bench(dir.path(), &["compare", "treewide@2", "blake3", "--sizes", "64", "--budget", "1"]);
+    let output =
+        bench(dir.path(), &["compare", "treewide@2", "blake3", "--sizes", "64", "--budget", "1"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("sides on different numbers of threads"), "{}", said(&output));
 }
@@ -110,10 +115,26 @@ fn gates_tell_met_short_and_wrong() {
     for (at_least, rest, expected) in [
         ("1.0", "atleast = 2", "unknown field"),
         ("-1.0", "", "no ratio"),
-        ("1.0", "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0", "asked for twice"),
-        ("1.0", "[[bars]]\nwhat = \"hash\"\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0", "sizes are what this needs"),
-        ("1.0", "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"md5\"\nat_least = 2.0", "no engine 'md5'"),
-        ("1.0", "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"treewide\"\nat_least = 2.0", "against itself"),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
+            "asked for twice",
+        ),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"hash\"\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
+            "sizes are what this needs",
+        ),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"md5\"\nat_least = 2.0",
+            "no engine 'md5'",
+        ),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"treewide\"\nat_least = 2.0",
+            "against itself",
+        ),
     ] {
         let wrong = gate(at_least, rest);
         assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
@@ -135,7 +156,11 @@ fn a_profile_is_loaded_or_refused() {
             .unwrap()
     };
     let output = with("kernel = \"portable\"\n");
-    assert!(output.status.success() && said(&output).contains("kernel portable"), "{}", said(&output));
+    assert!(
+        output.status.success() && said(&output).contains("kernel portable"),
+        "{}",
+        said(&output)
+    );
     let output = with("kernels = \"portable\"\n");
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("TREEWIDE_PROFILE: profile: line 1"), "{}", said(&output));

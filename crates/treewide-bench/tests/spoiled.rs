@@ -58,72 +58,172 @@ fn each_kind_of_spoiling_is_told() {
     let cases: &[(&str, Spoil, &str, bool)] = &[
         ("another version", |r| r["schema"] = json!("treewide-bench/2"), "schema: not", true),
         ("a name too many", |r| r["rows"][0]["note"] = json!("fast"), "unknown field", true),
-        ("a name missing", |r| _ = r["machine"].as_object_mut().unwrap().remove("cpu"), "missing field", true),
+        (
+            "a name missing",
+            |r| _ = r["machine"].as_object_mut().unwrap().remove("cpu"),
+            "missing field",
+            true,
+        ),
         ("a wrong type", |r| r["seconds"] = json!("1"), "invalid type", true),
-        ("an unknown class of work", |r| r["rows"][0]["work"]["kind"] = json!("guess"), "unknown variant", true),
+        (
+            "an unknown class of work",
+            |r| r["rows"][0]["work"]["kind"] = json!("guess"),
+            "unknown variant",
+            true,
+        ),
         ("no commit", |r| r["build"]["commit"] = json!(""), "build.commit", true),
         ("no CPU", |r| r["machine"]["cpu"] = json!(""), "machine.cpu", true),
         ("no compiler", |r| r["build"]["rustc"] = json!("gcc"), "build.rustc", true),
         ("no command", |r| r["command"] = json!([]), "command", true),
         ("no time", |r| r["started"] = json!("yesterday"), "started", true),
         ("no rows", |r| r["rows"] = json!([]), "rows", true),
-        ("a memory that peaked below what it was", |r| r["memory"]["rss"] = json!(1_u64 << 60), "memory", false),
-        ("a better median", |r| {
-            let median = r["rows"][0]["sides"][0]["stats"]["median"].as_f64().unwrap();
-            r["rows"][0]["sides"][0]["stats"]["median"] = json!(median * 0.9);
-        }, "statistics of treewide do not follow", false),
-        ("a narrower interval", |r| {
-            let median = r["rows"][1]["ratios"][0]["median"].clone();
-            r["rows"][1]["ratios"][0]["low"] = median.clone();
-            r["rows"][1]["ratios"][0]["high"] = json!(median.as_f64().unwrap() * 1.0001);
-        }, "ratios do not follow", false),
-        ("a percentile of few samples", |r| {
-            let max = r["rows"][0]["sides"][0]["stats"]["max"].clone();
-            for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
-                side["samples_ns"].as_array_mut().unwrap().truncate(15);
-            }
-            r["rows"][0]["sides"][0]["stats"]["p95"] = max;
-        }, "statistics of treewide do not follow", false),
-        ("a sample removed", |r| {
-            r["rows"][0]["sides"][0]["samples_ns"].as_array_mut().unwrap().pop();
-        }, "samples, where an odd number", true),
-        ("too few samples", |r| {
-            for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
-                side["samples_ns"].as_array_mut().unwrap().truncate(3);
-            }
-        }, "3 samples", true),
-        ("a sample edited", |r| {
-            let samples = r["rows"][0]["sides"][0]["samples_ns"].as_array_mut().unwrap();
-            samples.iter_mut().for_each(|it| *it = json!(it.as_u64().unwrap() / 2 + 1));
-        }, "do not follow from its samples", false),
-        ("a sample of no time", |r| r["rows"][0]["sides"][0]["samples_ns"][0] = json!(0), "took no time", true),
-        ("calls edited", |r| r["rows"][0]["sides"][0]["calls"] = json!(1_000_000), "do not follow", false),
-        ("different threads", |r| r["rows"][0]["sides"][1]["threads"] = json!(2), "different numbers of threads", false),
-        ("two rows of one name", |r| r["rows"][1]["id"] = r["rows"][0]["id"].clone(), "same id", false),
-        ("two sides of one name", |r| {
-            r["rows"][0]["sides"][1]["name"] = r["rows"][0]["sides"][0]["name"].clone();
-        }, "two sides are called", false),
-        ("a side's digest", |r| {
-            r["rows"][0]["sides"][0]["digest_after"] = json!("0".repeat(64));
-        }, "gave another digest after it was timed", false),
-        ("all digests, alike", |r| {
-            let wrong = json!("0".repeat(64));
-            r["rows"][0]["digests"]["blake3"] = wrong.clone();
-            for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
-                side["digest_before"] = wrong.clone();
-                side["digest_after"] = wrong.clone();
-            }
-        }, "not that of the inputs", false),
+        (
+            "a memory that peaked below what it was",
+            |r| r["memory"]["rss"] = json!(1_u64 << 60),
+            "memory",
+            false,
+        ),
+        (
+            "a better median",
+            |r| {
+                let median = r["rows"][0]["sides"][0]["stats"]["median"].as_f64().unwrap();
+                r["rows"][0]["sides"][0]["stats"]["median"] = json!(median * 0.9);
+            },
+            "statistics of treewide do not follow",
+            false,
+        ),
+        (
+            "a narrower interval",
+            |r| {
+                let median = r["rows"][1]["ratios"][0]["median"].clone();
+                r["rows"][1]["ratios"][0]["low"] = median.clone();
+                r["rows"][1]["ratios"][0]["high"] = json!(median.as_f64().unwrap() * 1.0001);
+            },
+            "ratios do not follow",
+            false,
+        ),
+        (
+            "a percentile of few samples",
+            |r| {
+                let max = r["rows"][0]["sides"][0]["stats"]["max"].clone();
+                for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
+                    side["samples_ns"].as_array_mut().unwrap().truncate(15);
+                }
+                r["rows"][0]["sides"][0]["stats"]["p95"] = max;
+            },
+            "statistics of treewide do not follow",
+            false,
+        ),
+        (
+            "a sample removed",
+            |r| {
+                r["rows"][0]["sides"][0]["samples_ns"].as_array_mut().unwrap().pop();
+            },
+            "samples, where an odd number",
+            true,
+        ),
+        (
+            "too few samples",
+            |r| {
+                for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
+                    side["samples_ns"].as_array_mut().unwrap().truncate(3);
+                }
+            },
+            "3 samples",
+            true,
+        ),
+        (
+            "a sample edited",
+            |r| {
+                let samples = r["rows"][0]["sides"][0]["samples_ns"].as_array_mut().unwrap();
+                samples.iter_mut().for_each(|it| *it = json!(it.as_u64().unwrap() / 2 + 1));
+            },
+            "do not follow from its samples",
+            false,
+        ),
+        (
+            "a sample of no time",
+            |r| r["rows"][0]["sides"][0]["samples_ns"][0] = json!(0),
+            "took no time",
+            true,
+        ),
+        (
+            "calls edited",
+            |r| r["rows"][0]["sides"][0]["calls"] = json!(1_000_000),
+            "do not follow",
+            false,
+        ),
+        (
+            "different threads",
+            |r| r["rows"][0]["sides"][1]["threads"] = json!(2),
+            "different numbers of threads",
+            false,
+        ),
+        (
+            "two rows of one name",
+            |r| r["rows"][1]["id"] = r["rows"][0]["id"].clone(),
+            "same id",
+            false,
+        ),
+        (
+            "two sides of one name",
+            |r| {
+                r["rows"][0]["sides"][1]["name"] = r["rows"][0]["sides"][0]["name"].clone();
+            },
+            "two sides are called",
+            false,
+        ),
+        (
+            "a side's digest",
+            |r| {
+                r["rows"][0]["sides"][0]["digest_after"] = json!("0".repeat(64));
+            },
+            "gave another digest after it was timed",
+            false,
+        ),
+        (
+            "all digests, alike",
+            |r| {
+                let wrong = json!("0".repeat(64));
+                r["rows"][0]["digests"]["blake3"] = wrong.clone();
+                for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
+                    side["digest_before"] = wrong.clone();
+                    side["digest_after"] = wrong.clone();
+                }
+            },
+            "not that of the inputs",
+            false,
+        ),
         ("another seed", |r| r["settings"]["seed"] = json!(2), "not that of the inputs", false),
-        ("more bytes than were hashed", |r| r["rows"][0]["bytes"] = json!(1 << 20), "bytes do not follow", false),
-        ("another class", |r| r["rows"][0]["class"] = json!("streaming"), "class does not follow", false),
-        ("a verdict of nothing", |r| {
-            r["bars"] = json!([{ "row": "gone", "at_least": 1.0, "verdict": "met" }]);
-        }, "there is no such row", false),
-        ("a kinder verdict", |r| {
-            let row = r["rows"][0]["id"].clone();
-            r["bars"] = json!([{ "row": row, "at_least": 1000.0, "verdict": "met" }]);
-        }, "verdict does not follow", false),
+        (
+            "more bytes than were hashed",
+            |r| r["rows"][0]["bytes"] = json!(1 << 20),
+            "bytes do not follow",
+            false,
+        ),
+        (
+            "another class",
+            |r| r["rows"][0]["class"] = json!("streaming"),
+            "class does not follow",
+            false,
+        ),
+        (
+            "a verdict of nothing",
+            |r| {
+                r["bars"] = json!([{ "row": "gone", "at_least": 1.0, "verdict": "met" }]);
+            },
+            "there is no such row",
+            false,
+        ),
+        (
+            "a kinder verdict",
+            |r| {
+                let row = r["rows"][0]["id"].clone();
+                r["bars"] = json!([{ "row": row, "at_least": 1000.0, "verdict": "met" }]);
+            },
+            "verdict does not follow",
+            false,
+        ),
     ];
     for (name, spoil, expected, by_schema) in cases {
         let mut spoiled = good.clone();
@@ -138,7 +238,9 @@ fn each_kind_of_spoiling_is_told() {
         // Who forgets the seal is told so as well, unless it cannot even be read.
         let mut unsealed = good.clone();
         spoil(&mut unsealed);
-        if !expected.contains("field") && !expected.contains("schema") && !expected.contains("invalid type")
+        if !expected.contains("field")
+            && !expected.contains("schema")
+            && !expected.contains("invalid type")
             && !expected.contains("variant")
         {
             let (_, said) = validate(dir.path(), &unsealed, &[]);
@@ -176,7 +278,8 @@ fn what_is_no_report_is_told() {
     std::fs::write(&path, "{").unwrap();
     let output = Command::new(PROGRAM).arg("validate").arg(&path).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let output = Command::new(PROGRAM).arg("validate").arg(dir.path().join("none")).output().unwrap();
+    let output =
+        Command::new(PROGRAM).arg("validate").arg(dir.path().join("none")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("none"));
 }

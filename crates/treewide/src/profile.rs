@@ -104,7 +104,8 @@ fn parse(text: &str) -> Result<Profile, String> {
             _ => return Err(fault(&format!("nothing here is called '{name}'"))),
         };
         let bytes = if text == Some("never") { Some(usize::MAX) } else { value.parse().ok() };
-        *place = Some(bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?);
+        *place =
+            Some(bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?);
     }
     Ok(profile)
 }
@@ -115,7 +116,8 @@ mod tests {
 
     #[test]
     fn what_a_profile_says() {
-        let text = "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n";
+        let text =
+            "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n";
         let expected = Profile {
             kernel: Some("portable".into()),
             parallel_from: Some(5),
@@ -137,6 +139,8 @@ mod tests {
         ] {
             assert_eq!(parse(text), Err(fault.into()));
         }
-        assert!(parse("kernel = \"z80\"").unwrap_err().contains("there is no such kernel; use one of"));
+        assert!(
+            parse("kernel = \"z80\"").unwrap_err().contains("there is no such kernel; use one of")
+        );
     }
 }

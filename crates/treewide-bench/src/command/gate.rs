@@ -35,6 +35,9 @@ const AGAIN: usize = 60;
 #[serde(deny_unknown_fields)]
 struct Gate {
     title: String,
+    /// Time for each row, if less than `--budget`: of very many rows each must be short.
+    #[serde(default)]
+    budget_ms: Option<u64>,
     bars: Vec<Ask>,
 }
 
@@ -75,9 +78,11 @@ enum What {
 
 pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
     let name = || args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", name()))?;
+    let text =
+        std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", name()))?;
     let gate: Gate = toml::from_str(&text).with_context(name)?;
-    let mut session = super::session(&args.common);
+    let budget = gate.budget_ms.unwrap_or(u64::MAX).min(args.common.budget);
+    let mut session = super::session(&cli::Common { budget, ..args.common.clone() });
     let caches = session.machine.caches;
     let mut asked: Vec<(Plan, Bar)> = vec![];
     for (index, ask) in gate.bars.iter().enumerate() {
@@ -106,7 +111,8 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
             Verdict::of(&ratio, bar.at_least) == Verdict::Inconclusive
         })
     };
-    let unclear: Vec<String> = session.rows().iter().filter(unclear).map(|row| row.id.clone()).collect();
+    let unclear: Vec<String> =
+        session.rows().iter().filter(unclear).map(|row| row.id.clone()).collect();
     for id in unclear.iter().take(AGAIN) {
         if let Some((plan, _)) = asked.iter().find(|(plan, _)| plan.id == *id) {
             session.again(plan, session.budget() * LONGER)?;

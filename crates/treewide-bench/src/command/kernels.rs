@@ -26,7 +26,9 @@ pub(super) fn run(args: &cli::Kernels) -> Result<ExitCode> {
     let sizes = args.sizes.or(|| {
         const KIB: u64 = 1024;
         let mut sizes = vec![0, 64, 128, 256, 512, 1024];
-        sizes.extend([2, 3, 4, 5, 7, 8, 11, 15, 16, 24, 31, 32, 64, 128, 1024, 16384].map(|n| n * KIB));
+        sizes.extend(
+            [2, 3, 4, 5, 7, 8, 11, 15, 16, 24, 31, 32, 64, 128, 1024, 16384].map(|n| n * KIB),
+        );
         sizes
     });
     let plan = |bytes| {

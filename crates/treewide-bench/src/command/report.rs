@@ -44,7 +44,8 @@ fn short() -> Result<Report> {
     plans.extend(batch::plans(&sides));
     let cpus = session.machine.cpus as usize;
     if cpus > 1 {
-        let sizes = threads::sizes().into_iter().filter(|bytes| (1 << 10..=64 << 20).contains(bytes));
+        let sizes =
+            threads::sizes().into_iter().filter(|bytes| (1 << 10..=64 << 20).contains(bytes));
         plans.extend(sizes.map(|bytes| threads::never_lose(bytes, cpus, false, &caches)));
     }
     session.run(&plans)?;

@@ -40,7 +40,17 @@ pub(super) fn run(args: &cli::Sustained) -> Result<ExitCode> {
 
 /// The spread of a call's time, and its medians in the first and the last quarter.
 fn drift(row: &Row) -> String {
-    let header = ["", "samples", "min", "median", "p95", "max", "first quarter", "last quarter", "last / first"];
+    let header = [
+        "",
+        "samples",
+        "min",
+        "median",
+        "p95",
+        "max",
+        "first quarter",
+        "last quarter",
+        "last / first",
+    ];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
     for side in &row.sides {
         let times = side.times();

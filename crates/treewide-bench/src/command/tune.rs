@@ -3,7 +3,7 @@
 //! A choice is a crossover: below a size one thread wins, from it on all of them do. It is found by
 //! bisection over sizes: the crossover is the smallest size from which on threads are faster beyond
 //! their interval, as a choice that may lose is worse than none. The library must not choose
-//! meanwhile, so the measuring is done by a second process, whose profile splits everything.
+//! meanwhile, so the measuring is done by a second process, whose profile splits every input.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -42,9 +42,23 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     if cpus > 1 {
         let caches = session.machine.caches;
         let input = |bytes| inputs(Mode::Hash, Feed::OneShot, bytes, None, &caches);
-        let inputs = Crossover { name: "parallel-from", what: "inputs", work: &input, from: 13, to: 26 };
+        let inputs = Crossover {
+            name: "parallel-from",
+            what: "inputs",
+            engine: "treewide",
+            work: &input,
+            from: 13,
+            to: 26,
+        };
         let batch = |bytes| Work::Batch { shape: Shape::Equal { count: bytes >> 10, bytes: 1024 } };
-        let batches = Crossover { name: "batch-task", what: "batches of 1 KiB blobs", work: &batch, from: 13, to: 24 };
+        let batches = Crossover {
+            name: "batch-task",
+            what: "batches of 1 KiB blobs",
+            engine: "treewide-halves",
+            work: &batch,
+            from: 13,
+            to: 24,
+        };
         for crossover in [inputs, batches] {
             crossover.find(&mut session, &mut profile, cpus)?;
         }
@@ -60,11 +74,11 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// This command again, with a profile by which the library always splits.
+/// This command again, with a profile by which the library splits every input.
 fn in_second_process() -> Result<ExitCode> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
     let path = dir.path().join("split.profile");
-    std::fs::write(&path, "parallel-from = 1\nbatch-task = 1\n")
+    std::fs::write(&path, "parallel-from = 1\n")
         .with_context(|| format!("cannot write {}", path.display()))?;
     let program = std::env::current_exe().context("where is this program?")?;
     let status = std::process::Command::new(program)
@@ -96,21 +110,30 @@ fn one_lane(session: &mut Session, profile: &mut String) -> Result<()> {
         .iter()
         .map(|&bytes| {
             let work = inputs(Mode::Hash, Feed::OneShot, bytes, None, &caches);
-            Plan { varies: Varies::Kernel, id: format!("{work}, kernels"), ..Plan::new(work, &sides) }
+            Plan {
+                varies: Varies::Kernel,
+                id: format!("{work}, kernels"),
+                ..Plan::new(work, &sides)
+            }
         })
         .collect();
     session.run(&plans)?;
     for (at, side) in sides[1..].iter().enumerate() {
         let ratios = || session.rows().iter().filter_map(|row| row.ratios.get(at));
-        let gain = (-ratios().map(|ratio| ratio.median.ln()).sum::<f64>() / sizes.len() as f64).exp();
+        let gain =
+            (-ratios().map(|ratio| ratio.median.ln()).sum::<f64>() / sizes.len() as f64).exp();
         let name = side.kernel.as_deref().unwrap_or_default();
         if gain > GAIN && ratios().all(|ratio| ratio.low <= 1.0) {
-            let _ = writeln!(profile, "# {gain:.2} times as fast as {default}, and slower at no size");
+            let _ =
+                writeln!(profile, "# {gain:.2} times as fast as {default}, and slower at no size");
             let _ = writeln!(profile, "kernel = \"{name}\"");
             return Ok(());
         }
     }
-    let _ = writeln!(profile, "# No kernel is faster than {default} here without being slower somewhere.");
+    let _ = writeln!(
+        profile,
+        "# No kernel is faster than {default} here without being slower somewhere."
+    );
     Ok(())
 }
 
@@ -120,6 +143,8 @@ struct Crossover<'a> {
     name: &'a str,
     /// In words.
     what: &'a str,
+    /// Which splits at any size.
+    engine: &'a str,
     work: &'a dyn Fn(u64) -> Work,
     /// Binary logarithms of the sizes that are searched.
     from: u32,
@@ -141,7 +166,12 @@ impl Crossover<'_> {
         let (mut loses, mut wins) = (None, last);
         let mut ratio = best;
         if ratio.low <= 1.0 {
-            let _ = writeln!(profile, "# {cpus} threads win at no size of {} up to {}", self.what, size::show(size(last)));
+            let _ = writeln!(
+                profile,
+                "# {cpus} threads win at no size of {} up to {}",
+                self.what,
+                size::show(size(last))
+            );
             let _ = writeln!(profile, "{} = \"never\"", self.name);
             return Ok(());
         }
@@ -163,10 +193,11 @@ impl Crossover<'_> {
 
     /// One thread's time by that of all, measured for longer if that cannot tell which wins.
     fn measure(&self, session: &mut Session, bytes: u64, cpus: usize) -> Result<Option<Ratio>> {
-        let treewide = |threads| Spec { engine: "treewide".into(), kernel: None, threads: Some(threads) };
+        let on =
+            |threads| Spec { engine: self.engine.into(), kernel: None, threads: Some(threads) };
         let work = (self.work)(bytes);
         let id = format!("{work}, {cpus} threads against 1");
-        let plan = Plan { id, varies: Varies::Threads, ..Plan::new(work, &[treewide(cpus), treewide(1)]) };
+        let plan = Plan { id, varies: Varies::Threads, ..Plan::new(work, &[on(cpus), on(1)]) };
         session.run(std::slice::from_ref(&plan))?;
         let ratio = |session: &Session| {
             let row = session.rows().iter().find(|row| row.id == plan.id)?;
@@ -205,7 +236,10 @@ fn files(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()>
             let _ = writeln!(
                 profile,
                 "# {cpus} threads win for files of {}: {:.2} [{:.2}, {:.2}] times as fast as one",
-                size::show(bytes), ratio.median, ratio.low, ratio.high
+                size::show(bytes),
+                ratio.median,
+                ratio.low,
+                ratio.high
             );
             let _ = writeln!(profile, "file-from = {one_thread}");
             return Ok(());

@@ -43,7 +43,9 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
         Work::Batch { shape } => {
             let blobs = blobs(stream, &shape.lengths());
             if threads {
-                repeated(move || -> Vec<_> { blobs.par_iter().map(|it| blake3::hash(it)).collect() })
+                repeated(move || -> Vec<_> {
+                    blobs.par_iter().map(|it| blake3::hash(it)).collect()
+                })
             } else {
                 repeated(move || -> Vec<_> { blobs.iter().map(|it| blake3::hash(it)).collect() })
             }

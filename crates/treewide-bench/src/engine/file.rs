@@ -33,7 +33,8 @@ pub(crate) struct FileOnDisk {
 impl FileOnDisk {
     pub(crate) fn create(dir: Option<&Path>, content: &[u8]) -> Result<Self> {
         let dir = dir.unwrap_or(Path::new("."));
-        let name = || format!("cannot write a file of {} bytes in {}", content.len(), dir.display());
+        let name =
+            || format!("cannot write a file of {} bytes in {}", content.len(), dir.display());
         let mut file = NamedTempFile::with_prefix_in(".treewide-bench-", dir).with_context(name)?;
         file.write_all(content).with_context(name)?;
         // Pages that are yet to be written cannot be dropped from the cache.
@@ -129,7 +130,8 @@ impl Process {
         let mut words = said.split_whitespace();
         let digest = words.next().and_then(|word| blake3::Hash::from_hex(word).ok());
         let digest = *digest.with_context(|| format!("{program} prints no digest"))?.as_bytes();
-        let ns = if self.program { Some(whole) } else { words.next().and_then(|it| it.parse().ok()) };
+        let ns =
+            if self.program { Some(whole) } else { words.next().and_then(|it| it.parse().ok()) };
         Ok((ns.with_context(|| format!("{program} tells no time"))?, digest))
     }
 }

@@ -27,6 +27,16 @@ pub(super) static APART: Engine = Engine {
     force: no_choice,
 };
 
+/// A batch as two, on one thread or on two: the split that a profile decides about.
+pub(super) static HALVES: Engine = Engine {
+    name: "treewide-halves",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: halves,
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
 shared_tasks!(treewide, parallel: treewide::hash_parallel);
 
 fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
@@ -70,5 +80,16 @@ fn apart(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Ta
         let hash = if threads { treewide::hash_parallel(huge) } else { treewide::hash(huge) };
         hashes.insert(middle, hash);
         hashes
+    })
+}
+
+fn halves(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    let Work::Batch { shape } = work else { return None };
+    let blobs = blobs(stream, &shape.lengths());
+    repeated(move || {
+        let (left, right) = blobs.split_at(blobs.len() / 2);
+        let (left, right) = (|| treewide::hash_many(left), || treewide::hash_many(right));
+        let (left, right) = if threads { rayon::join(left, right) } else { (left(), right()) };
+        vec![left, right]
     })
 }

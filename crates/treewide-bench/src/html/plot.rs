@@ -102,7 +102,9 @@ pub(super) fn lines(
             });
             chart.draw_series(intervals).map_err(failed)?;
             let values = points().map(|(x, (value, _, _))| (x, value));
-            chart.draw_series(LineSeries::new(values.clone(), color.stroke_width(2))).map_err(failed)?;
+            chart
+                .draw_series(LineSeries::new(values.clone(), color.stroke_width(2)))
+                .map_err(failed)?;
             let dots = values.map(|point| Circle::new(point, 3, color.filled()));
             chart.draw_series(dots).map_err(failed)?;
         }
@@ -192,7 +194,8 @@ pub(super) fn bars(bars: &[Bar], wide: bool) -> Result<String> {
             let (above, below) = (at as f64 + 0.48, at as f64 + 0.86);
             let middle = (above + below) / 2.0;
             let shape = Rectangle::new([(0.0, above), (bar.value, below)], series(0).filled());
-            let interval = PathElement::new([(bar.low, middle), (bar.high, middle)], INK.stroke_width(1));
+            let interval =
+                PathElement::new([(bar.low, middle), (bar.high, middle)], INK.stroke_width(1));
             let name = format!("{}: {:.2}", bar.name, bar.value);
             let style = text.clone().pos(Pos::new(HPos::Left, VPos::Bottom));
             chart.draw_series([shape]).map_err(failed)?;
