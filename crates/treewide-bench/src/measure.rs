@@ -1,8 +1,8 @@
 //! Measuring a row: the sides take turns in one process.
 //!
 //! ```text
-//! turn 0   B A C      every side once, in random order; a sample is the time of so many calls
-//! turn 1   A C B      that it takes about a fifth of a millisecond, or of one call
+//! turn 0   B A C      every side once, in random order; a sample is the time of as many calls as
+//! turn 1   A C B      the fastest side does in a fifth of a millisecond, or of one
 //! ...                 ratio i = sample i of another side / sample i of the first
 //! ```
 //!
@@ -204,6 +204,9 @@ impl Session {
             check(plan, side, &side.before, &expected)?;
             side.calibrate(self.sample);
         }
+        // As many for all, as the first call of a sample finds caches that another side has left.
+        let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
+        sides.iter_mut().for_each(|side| side.calls = calls);
         let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
         let turns = self.turns(&mut sides, budget);
         let count = sides.len();

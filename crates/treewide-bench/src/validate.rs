@@ -125,6 +125,9 @@ impl Faults {
             self.check(side.samples_ns.len() == turns, || {
                 format!("{name} has not one sample for each turn")
             });
+            self.check(side.calls == row.sides[0].calls, || {
+                format!("samples of {name} are of another number of calls")
+            });
             self.check(side.calls > 0 && side.threads > 0, || format!("{name} did nothing"));
             self.check(side.samples_ns.iter().all(|&ns| ns > 0), || {
                 format!("{name} has samples that took no time")

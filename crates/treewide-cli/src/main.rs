@@ -69,9 +69,11 @@ fn main() -> ExitCode {
 
 /// Reads the user's choices now, as the library would panic over a wrong one at the first hash.
 fn choose() -> Result<(), String> {
-    if let Some(name) = std::env::var_os(KERNEL).filter(|name| !name.is_empty()) {
-        let forced = kernel::force(&name.to_string_lossy());
-        forced.map_err(|error| format!("{KERNEL}: {error}"))?;
+    let name = std::env::var_os(KERNEL).unwrap_or_default();
+    if !name.is_empty() {
+        let name = name.to_string_lossy();
+        let forced = kernel::force(&name);
+        forced.map_err(|error| format!("{KERNEL}={}: {error}", name::shown_text(&name)))?;
     }
     profile::load().map_err(|error| error.to_string())
 }

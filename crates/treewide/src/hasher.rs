@@ -15,7 +15,7 @@
 use core::fmt;
 
 use crate::Hash;
-use crate::kernel::{Kernel, detected};
+use crate::kernel::{Flags, Kernel, detected};
 use crate::spec::flags::{
     CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
 };
@@ -87,16 +87,16 @@ impl PartialChunk {
             if input.is_empty() {
                 return rest;
             }
-            let flags = mode.flags | self.start_flag();
-            kernel.compress_blocks(&mut self.cv, &self.block, counter, flags);
+            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            kernel.compress(&mut self.cv, &self.block, counter, flags);
             self.blocks += 1;
         }
         // The last block stays behind, full or not: the flags of a chunk's end may fall to it.
-        while input.len() > BLOCK_LEN {
-            let start = self.start_flag();
-            let whole = if start > 0 { 1 } else { (input.len() - 1) / BLOCK_LEN };
+        if input.len() > BLOCK_LEN {
+            let whole = (input.len() - 1) / BLOCK_LEN;
             let (blocks, more) = input.split_at(whole * BLOCK_LEN);
-            kernel.compress_blocks(&mut self.cv, blocks, counter, mode.flags | start);
+            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            kernel.compress(&mut self.cv, blocks, counter, flags);
             self.blocks += whole as u8;
             input = more;
         }

@@ -44,6 +44,10 @@
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
 //!
+//! The features by which `blake3` is told how to be built (`pure`, `neon`, `prefer_intrinsics`,
+//! `no_avx512` and the like) are accepted and change nothing: there is no C here, and [`kernel`]
+//! chooses when the program runs.
+//!
 //! # What is promised
 //!
 //! The same digests for all lengths, splits and instruction sets; comparison of digests in constant
@@ -126,3 +130,8 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     tree::hash::<Serial>(detected(), key_material, &Mode::derive_key(context))
 }
+
+/// The example there is tested as those here are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
