@@ -149,8 +149,18 @@ fn each_kind_of_spoiling_is_told() {
         ),
         (
             "calls edited",
-            |r| r["rows"][0]["sides"][0]["calls"] = json!(1_000_000),
+            |r| {
+                for side in r["rows"][0]["sides"].as_array_mut().unwrap() {
+                    side["calls"] = json!(1_000_000);
+                }
+            },
             "do not follow",
+            false,
+        ),
+        (
+            "calls of one side edited",
+            |r| r["rows"][0]["sides"][1]["calls"] = json!(1_000_000),
+            "another number of calls",
             false,
         ),
         (
