@@ -66,11 +66,16 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::tree::Mode;
-use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel};
+use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel, profile};
 pub use error::{Error, ErrorKind};
 
-/// Bytes up to which a file is one read on the calling thread.
+/// Bytes up to which a file is one read on the calling thread, if no profile says otherwise.
 const SMALL: u64 = 1 << 20;
+
+/// [`SMALL`], or what the profile says.
+fn small() -> u64 {
+    profile::current().file_from.map_or(SMALL, |bytes| bytes as u64)
+}
 
 /// Bytes from which on files are mapped.
 const WORTH_MAPPING: u64 = 16 << 20;
@@ -415,7 +420,7 @@ impl<'a> Options<'a> {
         // Tiles must be subtrees, as they are where nothing was hashed before.
         let is_aligned = hasher.count().is_multiple_of(TILE as u64);
         let strategy = match self.strategy {
-            Strategy::Auto if len <= SMALL => Strategy::Read,
+            Strategy::Auto if len <= small() => Strategy::Read,
             Strategy::Auto if !device::is_cached(file, len) => {
                 if device::prefers_order(file) {
                     Strategy::ReadOverlapped

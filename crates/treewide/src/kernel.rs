@@ -399,8 +399,8 @@ static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
 /// The kernel that hashing uses: the forced one, else the best that this CPU runs.
 ///
 /// # Panics
-/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks. The
-/// message lists those that are there.
+/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks; the
+/// message lists those that are there. Or if `TREEWIDE_PROFILE` names a file that cannot be used.
 #[inline(always)]
 pub fn detected() -> &'static Kernel {
     let current = CURRENT.load(Ordering::Relaxed);
@@ -423,6 +423,12 @@ fn detect() -> &'static Kernel {
             Err(error) => panic!("{VARIABLE}: {error}"),
         };
     }
+    #[cfg(feature = "std")]
+    if let Some(name) = &crate::profile::current().kernel
+        && let Ok(kernel) = find(name)
+    {
+        return set(kernel);
+    }
     set(best())
 }
 
@@ -440,7 +446,7 @@ fn set(kernel: &'static Kernel) -> &'static Kernel {
     kernel
 }
 
-fn find(name: &str) -> Result<&'static Kernel, ForceError> {
+pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
     match ALL.iter().find(|kernel| kernel.name == name) {
         None if name == "auto" => Ok(best()),
         Some(kernel) if kernel.is_supported() => Ok(kernel),

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::kernel::detected;
+use crate::profile;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Join, Mode, Serial, WIDE};
 use crate::{Hash, Hasher};
@@ -25,6 +26,11 @@ use crate::{Hash, Hasher};
 /// Bytes below which the calling thread does all: what another one would take over by the time it
 /// is awake is not worth the waking. Chosen by `results/zen5-2vcpu/threads.txt`.
 const CROSSOVER: usize = 256 * 1024;
+
+/// [`CROSSOVER`], or what the profile says.
+fn crossover() -> usize {
+    profile::current().parallel_from.unwrap_or(CROSSOVER)
+}
 
 /// Bytes of the smallest and of the largest leaf in memory.
 const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
@@ -183,7 +189,7 @@ impl Source for Memory<'_> {
 /// Short inputs are hashed by the calling thread alone, and no pool is started for them. The
 /// calling thread always takes part, and never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
-    if input.len() < CROSSOVER {
+    if input.len() < crossover() {
         return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
     }
     Hasher::new().update_rayon(input).finalize()
@@ -197,7 +203,7 @@ impl Hasher {
     /// As [`update`](Self::update).
     #[inline]
     pub fn update_rayon(&mut self, input: &[u8]) -> &mut Self {
-        if input.len() < CROSSOVER { self.update(input) } else { self.update_leaves(input) }
+        if input.len() < crossover() { self.update(input) } else { self.update_leaves(input) }
     }
 
     #[inline(never)]

@@ -63,6 +63,24 @@ fn messages_hold_no_control_characters() {
 }
 
 #[test]
+fn a_profile_is_loaded_or_refused() {
+    let folder = Folder::with(&["a"]);
+    let sum = |text: &str| {
+        folder.write("profile", text.as_bytes());
+        folder.treewide("sum a").env("TREEWIDE_PROFILE", "profile").run()
+    };
+    sum("# nothing\n").succeeds_silently_but_for(sums(&["a"]));
+    sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_silently_but_for(sums(&["a"]));
+    for wrong in ["kernel = \"fastest\"", "\nturbo = 1", "parallel-from = soon"] {
+        let ended = sum(wrong);
+        assert_eq!(ended.text(), "");
+        ended.fails(2, &["treewide: TREEWIDE_PROFILE: profile: line "]);
+    }
+    let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "absent").run();
+    ended.fails(2, &["treewide: TREEWIDE_PROFILE: absent: "]);
+}
+
+#[test]
 fn a_kernel_is_forced_by_name_or_refused() {
     let folder = Folder::with(&["a"]);
     let sum = |name: &OsStr| folder.treewide("sum a").env("TREEWIDE_KERNEL", name).run();
