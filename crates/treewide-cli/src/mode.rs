@@ -4,7 +4,7 @@ use crate::input::Input;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{Read, stdin};
-use treewide::{Hasher, KEY_LEN};
+use treewide::{Batch, Hasher, KEY_LEN};
 
 #[derive(Args)]
 #[command(next_help_heading = "Digest")]
@@ -24,16 +24,32 @@ pub(crate) struct ModeArgs {
 }
 
 impl ModeArgs {
-    /// A hasher in this mode that has absorbed nothing; in keyed mode, this reads the key.
-    pub(crate) fn hasher(&self, input: &mut Input<'_>) -> anyhow::Result<Hasher> {
+    /// In keyed mode, this reads the key.
+    pub(crate) fn mode(&self, input: &mut Input<'_>) -> anyhow::Result<Mode> {
         if self.keyed {
             input.claim_stdin("the key")?;
-            Ok(Hasher::new_keyed(&read_key()?))
+            let key = read_key()?;
+            Ok(Mode { hasher: Hasher::new_keyed(&key), batch: Batch::keyed(&key) })
         } else if let Some(context) = &self.derive_key {
-            Ok(Hasher::new_derive_key(context))
+            let (hasher, batch) = (Hasher::new_derive_key(context), Batch::derive_key(context));
+            Ok(Mode { hasher, batch })
         } else {
-            Ok(Hasher::new())
+            Ok(Mode::plain())
         }
+    }
+}
+
+/// One of the modes, for one input and for many.
+#[derive(Clone)]
+pub(crate) struct Mode {
+    /// It has absorbed nothing.
+    pub(crate) hasher: Hasher,
+    pub(crate) batch: Batch,
+}
+
+impl Mode {
+    pub(crate) fn plain() -> Self {
+        Self { hasher: Hasher::new(), batch: Batch::new() }
     }
 }
 

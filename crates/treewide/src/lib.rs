@@ -40,6 +40,7 @@
 //! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
 //! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
+//! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |

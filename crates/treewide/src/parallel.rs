@@ -65,7 +65,7 @@ pub(crate) fn threads() -> usize {
     let pool = if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
-        *GLOBAL.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
+        *GLOBAL.get_or_init(|| match global_pool(cores).build_global() {
             // The system gives us no threads: the calling one has to do.
             Err(error) if std::error::Error::source(&error).is_some() => 1,
             // An error without a source says that the program has built it already.
@@ -73,6 +73,22 @@ pub(crate) fn threads() -> usize {
         })
     };
     pool.min(cores)
+}
+
+/// The threads that take part in hashing so many bytes, where the caller allows several.
+pub(crate) fn team(bytes: u64) -> usize {
+    if bytes < CROSSOVER as u64 { 1 } else { threads().min((bytes / LEAVES[0] as u64) as usize) }
+}
+
+/// As rayon would build it, but not with a thread for each unit of a `RAYON_NUM_THREADS` beyond
+/// reason: 65,535 of them keep a machine busy for minutes.
+fn global_pool(cores: usize) -> rayon::ThreadPoolBuilder {
+    const MOST_PER_CORE: usize = 8;
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+    let most = MOST_PER_CORE * cores;
+    let builder = rayon::ThreadPoolBuilder::new();
+    // Zero stands for as many as rayon likes.
+    builder.num_threads(if asked.is_some_and(|asked: usize| asked > most) { most } else { 0 })
 }
 
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until

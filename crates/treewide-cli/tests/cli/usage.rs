@@ -101,3 +101,19 @@ fn a_kernel_is_forced_by_name_or_refused() {
     }
     folder.treewide("--help").env("TREEWIDE_KERNEL", "fastest").run().fails(0, &[]);
 }
+
+#[test]
+fn explain_tells_kernel_lanes_and_passes() {
+    let folder = Folder::new();
+    let ended = folder.treewide("explain 3K").env("TREEWIDE_KERNEL", "portable").run();
+    let text = ended.text();
+    assert!(text.starts_with("CPU: "), "{text}");
+    assert!(text.contains("\nkernel portable: 1 lane, in use\n"), "{text}");
+    assert!(text.contains("\n3072 bytes in 3 chunks, kernel portable, 1 thread\n"), "{text}");
+    assert!(text.ends_with("\n5 passes of 1 lane: 3 chunks, 2 parents\n"), "{text}");
+    let ended = folder.treewide("explain").run();
+    let text = ended.text();
+    assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");
+    folder.treewide("explain 3Q").run().fails(2, &["3Q", "K, M, G or T"]);
+    folder.treewide("explain 99999999T").run().fails(2, &["more than 2^64 - 1"]);
+}
