@@ -165,7 +165,7 @@ impl fmt::Display for Explanation {
         write!(f, ", kernel {}, ", self.kernel.name())?;
         count(f, self.threads as u64, "thread")?;
         for Passes { lanes, count: passes, chunks, parents } in self.passes() {
-            write!(f, "\n")?;
+            writeln!(f)?;
             count(f, passes, "pass")?;
             write!(f, " of ")?;
             count(f, lanes as u64, "lane")?;

@@ -388,7 +388,7 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
-/// nanoseconds on a Zen 5 core, from `results/zen5-2vcpu/lengths.txt`.
+/// nanoseconds on a Zen 5 core, from `lengths.txt` and `peers.txt` in `results/zen5-2vcpu/`.
 pub(super) type Width = (usize, usize);
 
 /// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
