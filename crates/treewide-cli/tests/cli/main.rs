@@ -14,5 +14,6 @@ mod output;
 mod progress;
 mod scale;
 mod support;
+mod trees;
 mod usage;
 mod walk;
