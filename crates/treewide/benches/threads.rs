@@ -6,10 +6,14 @@
 //! ```
 //!
 //! The sides take turns in one process; a row's figures are medians over the turns, its ratios the
-//! medians of the turn-by-turn ratios. `both` is what the machine allows in the same turn: two threads
-//! that hash without knowing of each other, by one alone (2 where the cores share nothing; virtual
-//! ones may be one core's two threads, and change that by the second). `busy` starts one process per core
-//! that never sleeps; `apart` rests a millisecond before each call. MOST is the largest length, 1 GiB without it.
+//! medians of the turn-by-turn ratios. `both` is what the machine allows in the same turn: two
+//! threads that hash without knowing of each other, by one alone (2 where the cores share nothing;
+//! virtual ones may be one core's two threads, and change that by the second).
+//!
+//! `busy` starts one process per core that never sleeps. A side's time depends then on who was
+//! stopped when, so the ratio is that of the sums over 60 turns, without blake3. `apart` rests a
+//! millisecond before each call. Both leave out what is the same code as one thread. MOST is the
+//! largest length, 1 GiB without it.
 
 use std::hint::black_box;
 use std::process::{Child, Command, Stdio};
@@ -27,7 +31,7 @@ fn time(calls: usize, f: &dyn Fn()) -> f64 {
 /// As `time`, with a millisecond of rest before each call: every other thread sleeps by then.
 fn time_apart(calls: usize, f: &dyn Fn()) -> f64 {
     let mut times = vec![];
-    for _ in 0..calls.min(100) {
+    for _ in 0..calls.min(20) {
         std::thread::sleep(Duration::from_millis(1));
         times.push(time(1, f));
     }
@@ -100,7 +104,8 @@ fn main() {
     );
     let input: Vec<u8> = (0..most + 4096).map(|i| (i % 251) as u8).collect();
     let input = &input[input.as_ptr().align_offset(4096)..];
-    let mut lens: Vec<usize> = (0..=30).flat_map(|k| [1 << k, 3 << k]).collect();
+    let least = if is_busy || is_apart { 16 } else { 0 };
+    let mut lens: Vec<usize> = (least..=30).flat_map(|k| [1 << k, 3 << k]).collect();
     lens.sort_unstable();
     let (mut lowest, mut short) = (f64::MAX, vec![]);
     for len in lens.into_iter().filter(|len| *len <= most) {
@@ -114,28 +119,27 @@ fn main() {
         let theirs = || {
             black_box(blake3::Hasher::new().update_rayon(black_box(data)).finalize());
         };
-        // A turn of half a millisecond idle; busy, of several of the scheduler's slices.
-        let work = if is_busy { 20_000_000 } else { 500_000 };
+        // A turn of calls in a row: the first may find the pool asleep. Busy, of several of the
+        // scheduler's slices.
+        let work = if is_busy { 20_000_000 } else { 4_000_000 };
         let calls = (work / (60 + len / 8)).max(1);
-        let turns = if is_busy {
-            (200_000_000 / (calls * (60 + len / 8))).clamp(5, 9)
-        } else {
-            (60_000_000 / (calls * (60 + len / 8))).clamp(5, 41)
-        };
+        let per_turn = calls * (60 + len / 8);
+        let turns = if is_busy { 60 } else { (60_000_000 / per_turn).clamp(5, 15) };
         let sides: [&dyn Fn(); 3] = [&one, &auto, &theirs];
         let mut times = [vec![], vec![], vec![]];
         let mut allowed = vec![];
         for turn in 0..turns {
-            for side in 0..3 {
-                let side = (side + turn) % 3;
+            for side in 0..if is_busy { 2 } else { 3 } {
+                let side = if is_busy { (side + turn) % 2 } else { (side + turn) % 3 };
                 times[side].push(time(calls, sides[side]));
             }
-            if !is_busy {
+            if !is_busy && !is_apart {
                 allowed.push(both(calls, times[0][turn], &one));
             }
         }
         let ratios = |side: usize| times[side].iter().zip(&times[1]).map(|(a, b)| a / b);
-        let gain = median(ratios(0).collect());
+        let total = |side: usize| times[side].iter().sum::<f64>();
+        let gain = if is_busy { total(0) / total(1) } else { median(ratios(0).collect()) };
         let theirs = median(ratios(2).collect());
         // How much of what the machine allowed in the same turn.
         let share = median(ratios(0).zip(&allowed).map(|(gain, both)| gain / both).collect());

@@ -14,8 +14,9 @@
 mod crew;
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::kernel::detected;
 use crate::profile;
@@ -23,14 +24,22 @@ use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Join, Mode, Serial, WIDE};
 use crate::{Hash, Hasher};
 
-/// Bytes below which the calling thread does all: what another one would take over by the time it
-/// is awake is not worth the waking. Chosen by `results/zen5-2vcpu/threads.txt`.
+/// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are
+/// the next two.
 const CROSSOVER: usize = 256 * 1024;
 
 /// [`CROSSOVER`], or what the profile says.
 fn crossover() -> usize {
     profile::current().parallel_from.unwrap_or(CROSSOVER)
 }
+
+/// The same if the pool is asleep: waking a thread costs the caller 20 microseconds there, and the
+/// thread as many until it is at work.
+const CROSSOVER_ASLEEP: usize = 2 << 20;
+
+/// The pool counts as asleep so long after the last call that it could have helped: about as long
+/// as its threads look for more work. So calls in a row wake it, and calls now and then do not.
+const AWAKE: Duration = Duration::from_micros(50);
 
 /// Bytes of the smallest and of the largest leaf in memory.
 const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
@@ -89,6 +98,28 @@ fn global_pool(cores: usize) -> rayon::ThreadPoolBuilder {
     let builder = rayon::ThreadPoolBuilder::new();
     // Zero stands for as many as rayon likes.
     builder.num_threads(if asked.is_some_and(|asked: usize| asked > most) { most } else { 0 })
+}
+
+/// When the last call ended that the pool helps with if it is awake.
+struct LastCall;
+
+impl LastCall {
+    fn nanoseconds() -> (&'static AtomicU64, u64) {
+        static START: OnceLock<Instant> = OnceLock::new();
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        (&LAST, START.get_or_init(Instant::now).elapsed().as_nanos() as u64)
+    }
+
+    fn was_just_now() -> bool {
+        let (last, now) = Self::nanoseconds();
+        let last = last.load(Ordering::Relaxed);
+        last > 0 && now.saturating_sub(last) < AWAKE.as_nanos() as u64
+    }
+
+    fn is_now() {
+        let (last, now) = Self::nanoseconds();
+        last.store(now, Ordering::Relaxed);
+    }
 }
 
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
@@ -186,8 +217,9 @@ impl Source for Memory<'_> {
 
 /// [`hash`](crate::hash()) with the threads of the current rayon pool, where that is faster.
 ///
-/// Short inputs are hashed by the calling thread alone, and no pool is started for them. The
-/// calling thread always takes part, and never waits for one that has not woken up.
+/// Short inputs are hashed by the calling thread alone, and no pool is started for them; nor is one
+/// woken for inputs below 2 MiB that come now and then. The calling thread always takes part, and
+/// never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
     if input.len() < crossover() {
         return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
@@ -203,15 +235,24 @@ impl Hasher {
     /// As [`update`](Self::update).
     #[inline]
     pub fn update_rayon(&mut self, input: &[u8]) -> &mut Self {
-        if input.len() < crossover() { self.update(input) } else { self.update_leaves(input) }
+        if input.len() < crossover() { self.update(input) } else { self.update_long(input) }
     }
 
     #[inline(never)]
-    fn update_leaves(&mut self, input: &[u8]) -> &mut Self {
-        let threads = threads();
-        if threads == 1 {
-            return self.update(input);
-        }
+    fn update_long(&mut self, input: &[u8]) -> &mut Self {
+        let threads = match input.len() {
+            0..CROSSOVER_ASLEEP if !LastCall::was_just_now() => 1,
+            _ => threads(),
+        };
+        match threads {
+            1 => self.update(input),
+            _ => self.update_leaves(input, threads),
+        };
+        LastCall::is_now();
+        self
+    }
+
+    fn update_leaves(&mut self, input: &[u8], threads: usize) -> &mut Self {
         self.check_room(input.len() as u64);
         let [least, most] = LEAVES;
         let size = (input.len() / (threads * LEAVES_PER_THREAD)).clamp(least, most);

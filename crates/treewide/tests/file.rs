@@ -346,8 +346,8 @@ mod pipes {
         fs::remove_file(&file).expect("it is there");
         let path = CString::new(file.0.as_os_str().as_bytes()).expect("no zeros");
         // SAFETY: the path is valid.
-        let made = unsafe { libc::mkfifo(path.as_ptr(), 0o600) };
-        assert_eq!(made, 0, "{}", io::Error::last_os_error());
+        let result = unsafe { libc::mkfifo(path.as_ptr(), 0o600) };
+        assert_eq!(result, 0, "{}", io::Error::last_os_error());
         file
     }
 
