@@ -402,7 +402,9 @@ pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, 
         if narrow < rest && rest < wide {
             let (steps, last) = blocks();
             let alone = (rest - narrow - 1) * steps + last;
-            if alone * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
+            // Masks for a lane that ends before the others cost an eighth.
+            let masked = if last < steps { wide_cost / 8 } else { 0 };
+            if alone * widths[0].1 + steps * narrow_cost <= steps * (wide_cost + masked) {
                 take = narrow;
             }
         }
