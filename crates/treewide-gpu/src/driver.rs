@@ -87,7 +87,9 @@ pub(crate) struct Info {
     /// The most bytes of a region that a launch can read or write; `u64::MAX` where a launch reaches
     /// all memory by its address.
     pub(crate) window: u64,
-    /// Where a region may start: a multiple of this many bytes, in [`Memory`]. 1 on CUDA.
+    /// What of a window is lost where a region starts at no multiple of this many bytes; 1 where
+    /// nothing is. Regions may start anywhere ([`Stage::Tiles`] and [`Stage::Blobs`]' inputs) or at
+    /// any multiple of 4 bytes (all others).
     pub(crate) alignment: u64,
     /// The most tiles (workgroups) of one launch.
     pub(crate) most_tiles: u32,
@@ -196,9 +198,9 @@ pub(crate) enum Stage {
         spans: Vec<Span>,
         /// One more than the last slot of the last span.
         slots: u32,
-        /// Chaining values ([`Kind::Cv`]) go here, 32 bytes each.
+        /// Chaining values on the way ([`Kind::Cv`]) go here, 32 bytes each.
         cvs: Region,
-        /// Digests and nodes ([`Kind::Digest`], [`Kind::Node`]) go here.
+        /// All other results go here. Not read, and not the same buffer as `input` or `cvs`.
         out: Region,
     },
     /// Reduces chaining values, two to a slot and up to `2 * TILE` of a span to one. A span is a run
@@ -260,13 +262,15 @@ pub(crate) struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// Its chaining value.
+    /// A chaining value on the way, to `cvs`.
     Cv = 0,
-    /// Its digest, with the root flag. A lone chunk has it in its last block.
+    /// Its digest, with the root flag, to `out`. A lone chunk has the flag in its last block.
     Digest = 1,
-    /// What its last compression takes, not yet done: 8 words of chaining value, 16 of the block,
-    /// the block's length, flags without ROOT, and 6 words of 0.
+    /// What its last compression takes, not yet done, to `out`: 8 words of chaining value, 16 of the
+    /// block, the block's length, flags without ROOT, and 6 words of 0.
     Node = 2,
+    /// The chaining value of a whole subtree, which is no root, to `out`: 32 bytes, like a digest.
+    Subtree = 3,
 }
 
 impl Span {
