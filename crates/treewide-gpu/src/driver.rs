@@ -215,21 +215,20 @@ pub(crate) enum Stage {
     },
     /// Hashes blobs of at most one chunk, one thread each: blob `i` is `input[offsets[i]..
     /// offsets[i + 1]]`, its digest goes to `out[32 * i..]`. All others (longer ones, those that end
-    /// before they start or after the end of `input`) are listed in `deferred`.
+    /// before they start or after the end of `input`) are left and counted.
     Blobs {
         /// Byte 0 of it is the byte with the offset `base`.
         input: Region,
-        /// `count + 1` integers of 64 bits, at a multiple of 8 bytes.
+        /// `count + 1` integers of 64 bits, low word first.
         offsets: Region,
         count: u32,
         base: u64,
-        /// Only blobs that start before this offset (and not before `base`) are handled by this
-        /// launch, deferred ones too. Any `u64`.
-        until: u64,
+        /// Only blobs that start from `base` on and not after this offset are hashed, or left and
+        /// counted, by this launch.
+        last: u64,
         out: Region,
-        /// 32-bit words: a count, which is added to, and then the numbers of deferred blobs in any
-        /// order, as far as there is room; the count goes on.
-        deferred: Region,
+        /// A 32-bit word, to which the number of blobs that are left is added.
+        left: Region,
     },
     /// Extended output: of each of `count` nodes, `blocks` blocks of 64 bytes from block `position`
     /// on. Output of node `i` goes to `out[64 * blocks * i..]`.

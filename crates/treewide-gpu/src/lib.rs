@@ -2,16 +2,26 @@
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 
+mod batch;
 mod device;
 mod driver;
 mod error;
+mod merkle;
 mod mode;
+mod pending;
+mod plan;
+mod pool;
+mod resident;
+mod twin;
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
-pub use device::{Backend, Buffer, Device, Found};
+pub use batch::Offsets;
+pub use device::{Backend, Buffer, Device, Found, Slice, devices};
 pub use error::{Error, ErrorKind};
 pub use mode::Mode;
+pub use pending::Pending;
+pub use twin::TwinLimits;
