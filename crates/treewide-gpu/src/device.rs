@@ -370,3 +370,48 @@ impl From<&Slice> for Slice {
         slice.clone()
     }
 }
+
+/// Memory that the host and the device use where it lies, without a copy: on devices with unified
+/// memory.
+#[derive(Debug)]
+pub struct SharedBuffer {
+    shared: Box<dyn crate::driver::Shared>,
+    len: u64,
+}
+
+impl Device {
+    /// New memory of both the host and the device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if they have none in common, and as of
+    /// [`allocate`](Self::allocate).
+    pub fn allocate_shared(&self, len: u64) -> Result<SharedBuffer, Error> {
+        let size = len.max(16).checked_next_multiple_of(16).unwrap_or(u64::MAX);
+        if size > self.info().most_bytes {
+            let cause = format_args!("no buffer of {len} bytes is to be had");
+            return Err(Error::new(ErrorKind::TooLarge, cause).on(self.name()));
+        }
+        Ok(SharedBuffer { shared: self.driver().shared(size)?, len })
+    }
+}
+
+impl SharedBuffer {
+    /// The bytes, for the host; waits until the device is done with them. To be written: on some
+    /// devices reading is slow.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn bytes(&mut self) -> Result<&mut [u8], Error> {
+        Ok(&mut self.shared.bytes()?[..self.len as usize])
+    }
+
+    /// The same bytes, for the device to hash. What is started with it must be done, by
+    /// [`Pending::wait`] or by awaiting it, before [`bytes`](Self::bytes) is called again.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn to_device(&mut self) -> Result<Slice, Error> {
+        let memory = self.shared.memory()?;
+        Ok(Slice { region: Region { memory, at: 0, len: self.len } })
+    }
+}

@@ -40,6 +40,12 @@ fn find() -> Vec<Tested> {
             Err(error) => println!("SKIPPED: {name}: {error}"),
         }
     }
+    // Whoever forces a backend wants it tested.
+    if let Some(forced) = std::env::var_os(treewide_gpu::VARIABLE) {
+        let forced = forced.to_string_lossy();
+        let has = |tested: &Tested| tested.device.backend().to_string() == forced;
+        assert!(devices.iter().any(has), "no {forced} device: {known:?}");
+    }
     if known.is_empty() {
         println!("SKIPPED: devices of this machine, as neither cuda nor wgpu is built");
     }
