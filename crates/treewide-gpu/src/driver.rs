@@ -40,7 +40,7 @@ pub(crate) const CV: u64 = 32;
 pub(crate) const NODE: u64 = 128;
 
 /// One device.
-pub(crate) trait Driver: Send + Sync + Debug {
+pub(crate) trait Driver: Any + Send + Sync + Debug {
     fn info(&self) -> &Info;
 
     /// New memory of the device, of a multiple of 16 bytes and not cleared.
