@@ -167,7 +167,8 @@ impl Tally {
         self.ok > 0 && failures == 0 && !(strict && self.malformed > 0)
     }
 
-    /// Such as `3 files checked: 1 OK, 1 FAILED, 1 could not be read; 2 malformed lines`.
+    /// Such as `3 files checked: 1 OK, 1 FAILED, 1 could not be read; 2 malformed lines; 1 list
+    /// failed`.
     fn summary(&self) -> String {
         let mut text = format!("{} checked: {} OK", count(self.checked(), "file"), self.ok);
         if self.failed > 0 {
@@ -181,6 +182,9 @@ impl Tally {
         }
         if self.malformed > 0 {
             text += &format!("; {}", count(self.malformed, "malformed line"));
+        }
+        if self.bad_lists > 0 {
+            text += &format!("; {} failed", count(self.bad_lists, "list"));
         }
         text
     }
@@ -216,6 +220,8 @@ impl Run<'_> {
                     path,
                     if tally.missing > 0 {
                         "no file was verified: all that are listed are missing"
+                    } else if tally.malformed > 0 {
+                        "no file was verified: no line in it can be checked"
                     } else {
                         "no file was verified: there is no checksum line in it"
                     },

@@ -24,6 +24,7 @@ Exit status:
 /// this program) it is `treewide sum`, and takes b3sum's place in scripts.
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
+#[command(propagate_version = true)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct Treewide {
     #[command(subcommand)]

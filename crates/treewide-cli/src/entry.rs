@@ -51,6 +51,7 @@ pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Stri
     };
     let found = entry.digest.len() as u64;
     match len {
+        _ if found == 0 => Err("empty digest, which proves nothing".into()),
         Some(len) if len != found => Err(format!("digest of {found} bytes instead of {len}")),
         None if found < USUAL_LEN => Err(format!(
             "digest of only {found} bytes; if it is to be trusted, use --length {found}"
@@ -189,6 +190,7 @@ mod tests {
             (r"\@  a\b", "escape"),
             ("SHA256 (a) = @", "a SHA256 digest"),
             ("{}", "not a checksum line"),
+            (r#"{"path":"a","digest":""}"#, "empty digest"),
             (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, r"made: gone\u{1b}"),
             ("", "nothing"),
             ("   ", "nothing"),

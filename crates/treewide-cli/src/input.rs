@@ -1,36 +1,21 @@
 //! Reading inputs: the one place where a file's bytes meet a hasher.
 //!
-//! Everything about *how* a file is read lives behind [`Input::hash`], which absorbs the whole of
-//! a file or of standard input and says how many bytes it was, or why it could not. Callers know
-//! the file's name, so an [`InputError`] is the cause alone.
-//!
-//! A regular file counts with the length it had when it was opened: bytes appended meanwhile are
-//! not read, so a growing log cannot keep us for ever, and bytes cut off meanwhile are an error,
-//! since the digest would be of a file that never was. We read rather than map: a mapping of a
-//! file that shrinks is a SIGBUS.
+//! Everything about *how* a file is read is the library's business (`treewide::file`); here is what
+//! the user says about it, and standard input. Callers know the file's name, so an [`InputError`] is
+//! the cause alone.
 
 use crate::progress::Progress;
 use clap::Args;
-use std::cell::OnceCell;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::fmt;
-use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
+use std::ops::ControlFlow;
 use std::path::Path;
 use treewide::Hasher;
+use treewide::file::{self, Options, Strategy};
 
 /// The operand that stands for standard input.
 const STDIN: &str = "-";
-
-/// One read at a time, into a buffer that is used again for every file.
-const BUFFER_LEN: usize = 1 << 20;
-
-/// Below this a buffer is hashed by the calling thread. Not measured yet: the library's own
-/// policy (`update_rayon`) is to decide once it has one.
-const PARALLEL_LEN: usize = 128 << 10;
-
-/// A maximum above so many threads for each core is taken as this one: more of them find nothing to
-/// do, and a million would keep the machine busy for minutes before the first byte is hashed.
-const MOST_PER_CORE: usize = 8;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -42,31 +27,56 @@ pub(crate) struct ReadArgs {
     #[arg(long, visible_alias = "num-threads", value_name = "NUM")]
     threads: Option<usize>,
 
-    /// Disable memory mapping
+    /// Do not map files into memory
     ///
-    /// Accepted for b3sum's sake: files are read, not mapped, in any case.
-    #[arg(long)]
+    /// Without --strategy: files that would be mapped are read by several threads instead. A mapped
+    /// file that shrinks is an error like any other, so that this is a matter of speed only.
+    #[arg(long, conflicts_with = "strategy")]
     no_mmap: bool,
+
+    /// How to read files, instead of what is best for each
+    ///
+    /// auto: what is best; read: one buffer, one thread; read-overlapped: in order, while others hash;
+    /// pread: each thread what it hashes; mmap, mmap-parallel: through a mapping, by one thread or
+    /// several. What a strategy cannot read, such as a pipe, is read as with auto.
+    #[arg(long, value_name = "NAME", default_value = "auto", hide_possible_values = true)]
+    #[arg(value_parser = strategies())]
+    strategy: Strategy,
+
+    /// Drop what was read from the page cache again, for scans of more than fits into memory
+    ///
+    /// Files that were in the cache before stay there. Only on Linux.
+    #[arg(long)]
+    drop_cache: bool,
+}
+
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let names = Strategy::ALL.map(Strategy::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
 
 impl ReadArgs {
-    fn threads(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let variable = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+    /// The most threads to use, if the user has said so.
+    fn threads(&self) -> Option<usize> {
         // Zero means the same as nothing, as it does to rayon.
-        let asked = self.threads.filter(|&threads| threads > 0).or_else(variable);
-        match asked {
-            None | Some(0) => cores,
-            Some(asked) => asked.min(MOST_PER_CORE * cores),
+        self.threads.filter(|&threads| threads > 0)
+    }
+
+    fn options(&self) -> Options<'static> {
+        let options = Options::new()
+            .strategy(self.strategy)
+            .mapping(!self.no_mmap)
+            .drop_cache(self.drop_cache);
+        match self.threads() {
+            Some(most) => options.threads(most),
+            None => options,
         }
     }
 }
 
 /// Whatever can be hashed, and what it takes to read it.
 pub(crate) struct Input<'a> {
-    threads: usize,
-    pool: OnceCell<Option<rayon::ThreadPool>>,
-    buffer: Vec<u8>,
+    options: Options<'static>,
     progress: &'a Progress,
     /// What standard input was used for already, if it was.
     stdin_claim: Option<&'static str>,
@@ -74,13 +84,7 @@ pub(crate) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(crate) fn new(args: &ReadArgs, progress: &'a Progress) -> Self {
-        Self {
-            threads: args.threads(),
-            pool: OnceCell::new(),
-            buffer: Vec::new(),
-            progress,
-            stdin_claim: None,
-        }
+        Self { options: args.options(), progress, stdin_claim: None }
     }
 
     /// Note that standard input is used for `what`, and cannot be used for anything else any more.
@@ -99,100 +103,20 @@ impl<'a> Input<'a> {
     /// On an error the hasher has absorbed some unknown part, and is of no use.
     pub(crate) fn hash(&mut self, path: &Path, hasher: &mut Hasher) -> Result<u64, InputError> {
         self.progress.begin(path);
-        let bytes = if is_stdin(path) {
-            match self.stdin_claim {
-                Some(claim) => return Err(InputError::StdinClaimed(claim)),
-                None => self.absorb(&mut io::stdin().lock(), None, hasher)?,
-            }
+        let advance = |bytes| {
+            self.progress.advance(bytes);
+            ControlFlow::Continue(())
+        };
+        let options = self.options.watch(&advance);
+        let report = if !is_stdin(path) {
+            options.update(hasher, path).map_err(file::Error::into_kind)?
+        } else if let Some(claim) = self.stdin_claim {
+            return Err(InputError::StdinClaimed(claim));
         } else {
-            self.hash_file(path, hasher)?
+            options.update_reader(hasher, io::stdin())?
         };
         self.progress.end();
-        Ok(bytes)
-    }
-
-    fn hash_file(&mut self, path: &Path, hasher: &mut Hasher) -> Result<u64, InputError> {
-        let mut file = File::open(path)?;
-        let opened = file.metadata()?;
-        // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
-        let len = (opened.is_file() && opened.len() > 0).then_some(opened.len());
-        let read = self.absorb(&mut file, len, hasher)?;
-        match len {
-            Some(len) if read < len && was_changed(&opened, &file.metadata()?) => {
-                Err(InputError::Shrank { read, len })
-            }
-            _ => Ok(read),
-        }
-    }
-
-    /// Absorb `len` bytes, or all there are, and return how many these were.
-    fn absorb(
-        &mut self,
-        from: &mut dyn Read,
-        len: Option<u64>,
-        hasher: &mut Hasher,
-    ) -> Result<u64, InputError> {
-        // The buffer is allocated here for the first time, and only as long as a file needs.
-        let wanted = len.map_or(BUFFER_LEN, |len| len.min(BUFFER_LEN as u64) as usize);
-        let mut buffer = std::mem::take(&mut self.buffer);
-        if buffer.len() < wanted {
-            buffer.resize(wanted, 0);
-        }
-        let result = self.absorb_through(&mut buffer, from, len, hasher);
-        self.buffer = buffer;
-        result
-    }
-
-    fn absorb_through(
-        &self,
-        buffer: &mut [u8],
-        from: &mut dyn Read,
-        len: Option<u64>,
-        hasher: &mut Hasher,
-    ) -> Result<u64, InputError> {
-        let mut absorbed = 0;
-        loop {
-            let left = len.map_or(u64::MAX, |len| len - absorbed);
-            let wanted = left.min(buffer.len() as u64) as usize;
-            let filled = self.fill(&mut buffer[..wanted], from)?;
-            self.update(hasher, &buffer[..filled]);
-            absorbed += filled as u64;
-            if filled < wanted || absorbed == len.unwrap_or(u64::MAX) {
-                return Ok(absorbed);
-            }
-        }
-    }
-
-    /// Fill the buffer as far as there are bytes, and return how far.
-    fn fill(&self, buffer: &mut [u8], from: &mut dyn Read) -> Result<usize, InputError> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match from.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(read) => {
-                    filled += read;
-                    self.progress.advance(read as u64);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(filled)
-    }
-
-    fn update(&self, hasher: &mut Hasher, bytes: &[u8]) {
-        let pool = if self.threads > 1 && bytes.len() >= PARALLEL_LEN { self.pool() } else { None };
-        match pool {
-            Some(pool) => pool.install(|| hasher.update_rayon(bytes)),
-            None => hasher.update(bytes),
-        };
-    }
-
-    /// The threads to hash with; `None` if the system gives us none, and this one has to do.
-    fn pool(&self) -> Option<&rayon::ThreadPool> {
-        // Started with the first large input, so that small ones never pay for it.
-        let start = || rayon::ThreadPoolBuilder::new().num_threads(self.threads).build().ok();
-        self.pool.get_or_init(start).as_ref()
+        Ok(report.bytes())
     }
 }
 
@@ -201,20 +125,11 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// Whether a file that ended early did so because someone cut it.
-///
-/// There are files (/sys) whose length is only ever a guess: they end early and stay as they were.
-fn was_changed(before: &Metadata, after: &Metadata) -> bool {
-    before.len() != after.len() || before.modified().ok() != after.modified().ok()
-}
-
 /// Why an input could not be hashed; the caller knows its name.
 #[derive(Debug)]
 pub(crate) enum InputError {
-    /// It could not be opened or read.
-    Io(io::Error),
-    /// It ended before the length that it had when it was opened.
-    Shrank { read: u64, len: u64 },
+    /// It could not be opened or read, or became shorter meanwhile.
+    File(file::ErrorKind),
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
 }
@@ -223,7 +138,9 @@ impl InputError {
     /// The kind of the operating system's error, if it is one.
     pub(crate) fn kind(&self) -> Option<ErrorKind> {
         match self {
-            Self::Io(error) => Some(error.kind()),
+            Self::File(file::ErrorKind::Open(error) | file::ErrorKind::Read(error)) => {
+                Some(error.kind())
+            }
             _ => None,
         }
     }
@@ -232,10 +149,7 @@ impl InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => error.fmt(f),
-            Self::Shrank { read, len } => {
-                write!(f, "file shrank while being hashed: {read} of {len} bytes")
-            }
+            Self::File(cause) => cause.fmt(f),
             Self::StdinClaimed(claim) => {
                 write!(f, "standard input is already in use for {claim}")
             }
@@ -245,8 +159,14 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+impl From<file::ErrorKind> for InputError {
+    fn from(cause: file::ErrorKind) -> Self {
+        Self::File(cause)
+    }
+}
+
 impl From<io::Error> for InputError {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        Self::File(file::ErrorKind::Read(error))
     }
 }

@@ -50,7 +50,7 @@ impl Outcome {
 fn main() -> ExitCode {
     let invocation = cli::parse();
     if let Err(error) = force_kernel() {
-        console::complain(invocation.program, &format!("{KERNEL}: {error}"));
+        console::complain(invocation.program, &error);
         return ExitCode::from(BAD_USAGE);
     }
     match invocation.command.run(invocation.program) {
@@ -68,9 +68,14 @@ fn main() -> ExitCode {
 }
 
 /// Choose the kernel now, as the library would panic over a wrong name at the first hash.
-fn force_kernel() -> Result<(), kernel::ForceError> {
-    match std::env::var_os(KERNEL) {
-        Some(name) if !name.is_empty() => kernel::force(&name.to_string_lossy()).map(|_| ()),
-        _ => Ok(()),
+fn force_kernel() -> Result<(), String> {
+    let name = std::env::var_os(KERNEL).unwrap_or_default();
+    if name.is_empty() {
+        return Ok(());
+    }
+    let name = name.to_string_lossy();
+    match kernel::force(&name) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{KERNEL}={}: {error}", name::shown_text(&name))),
     }
 }

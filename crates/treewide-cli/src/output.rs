@@ -2,12 +2,13 @@
 //!
 //! A file named with `-o` is written beside its final place, under a temporary name, and renamed
 //! when it is complete. Until then whatever stood there before still stands there, and if we fail
-//! or are ended by a signal, nothing of ours is left.
+//! or are ended by a signal (but SIGKILL, which asks nobody), nothing of ours is left.
 
 use crate::progress::Progress;
 use crate::signals;
 use anyhow::{Context, bail};
 use clap::Args;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Stdout, Write};
@@ -148,6 +149,12 @@ impl Sink {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
                     bail!("is a symbolic link to a file that does not exist");
+                }
+                // `new/` or `new/.`: renaming to it would fail, but only after all the work.
+                let written = path.as_os_str().as_encoded_bytes();
+                let is_file = |name: &OsStr| written.ends_with(name.as_encoded_bytes());
+                if !path.file_name().is_some_and(is_file) {
+                    bail!("is a directory that does not exist; name a file");
                 }
                 Replacement::new(path, path.to_owned(), None).map(Self::replacement)
             }

@@ -20,14 +20,15 @@ pub(crate) fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
 /// From now on, remove the unfinished file when a signal ends this process.
 #[cfg(unix)]
 pub(crate) fn watch() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
+    use signal_hook::consts::{
+        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    };
     use signal_hook::iterator::Signals;
 
-    // A signal that was ignored when we started (nohup) has to stay ignored; see `is_ignored`.
-    let wanted: Vec<i32> = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU]
-        .into_iter()
-        .filter(|&signal| !is_ignored(signal))
-        .collect();
+    // All that end a process by default and may be caught; USR1, too: dd reports at it.
+    let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
+    // One that was ignored when we started (nohup) has to stay ignored; see `is_ignored`.
+    let wanted: Vec<i32> = all.into_iter().filter(|&signal| !is_ignored(signal)).collect();
     // A file larger than `ulimit -f` allows: with a handler, that is an error of the write.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let mut signals = Signals::new(wanted)?;

@@ -1,7 +1,8 @@
 //! No public item of the `blake3` crate is missed.
 //!
 //! `items.txt` lists them. The first test compares that list with the source of the `blake3` crate
-//! that this workspace depends on; the second asks whether every item was seen to do something.
+//! that this workspace depends on; the second asks whether every item was seen to do something; the
+//! third does for the features in the manifests what the first does for the items.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn listed() -> BTreeSet<String> {
 #[test]
 fn the_list_is_that_of_the_source() {
     let Some(source) = source_of_blake3() else {
-        println!("skipped: the source of blake3 is not where cargo unpacks it");
+        println!("SKIPPED: public items: the source of blake3 is not where cargo unpacks it");
         return;
     };
     let (mut found, mut types) = (BTreeSet::new(), BTreeSet::new());
@@ -38,6 +39,50 @@ fn every_item_is_used() {
     assert!(missing.is_empty(), "not used: {missing:#?}");
     let unknown: Vec<_> = used.difference(&listed).collect();
     assert!(unknown.is_empty(), "used, but not public items: {unknown:#?}");
+}
+
+/// A program may name any of them in its manifest, and does not build where one is missing.
+#[test]
+fn every_feature_is_there() {
+    let Some(source) = source_of_blake3() else {
+        println!("SKIPPED: features: the source of blake3 is not where cargo unpacks it");
+        return;
+    };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../treewide");
+    let [theirs, ours] = [source, here].map(|folder| {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        features(&manifest)
+    });
+    assert!(theirs.contains("mmap"), "{theirs:?}");
+    println!("{} features", theirs.len());
+    let missing: Vec<_> = theirs.difference(&ours).collect();
+    assert!(missing.is_empty(), "not in treewide: {missing:#?}");
+}
+
+/// The names in the section `[features]`, and those of optional dependencies that are features
+/// since nothing says `dep:` of them.
+fn features(manifest: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let (mut section, mut optional) = ("", Vec::new());
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']']);
+        } else if let Some((name, value)) = line.split_once(" = ") {
+            match section.split_once('.') {
+                None if section == "features" => {
+                    names.insert(name.to_string());
+                }
+                // As in the manifests of crates that cargo has packed.
+                Some(("dependencies", dependency)) if (name, value) == ("optional", "true") => {
+                    optional.push(dependency);
+                }
+                _ => {}
+            }
+        }
+    }
+    let implicit = |it: &&&str| !manifest.contains(&format!("\"dep:{it}\""));
+    names.extend(optional.iter().filter(implicit).map(|it| it.to_string()));
+    names
 }
 
 /// Where cargo unpacked the version of `blake3` that `Cargo.lock` names.

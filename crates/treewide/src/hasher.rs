@@ -15,12 +15,12 @@
 use core::fmt;
 
 use crate::Hash;
-use crate::kernel::{Kernel, detected};
+use crate::kernel::{Flags, Kernel, detected};
 use crate::spec::flags::{
     CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
 };
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, MAX_HEIGHT, words};
-use crate::tree::{self, Join, LEAF, Mode, Node, Serial, WIDE};
+use crate::tree::{self, LEAF, Mode, Node, Serial, WIDE};
 use crate::xof::OutputReader;
 
 impl Mode {
@@ -87,16 +87,16 @@ impl PartialChunk {
             if input.is_empty() {
                 return rest;
             }
-            let flags = mode.flags | self.start_flag();
-            kernel.compress_blocks(&mut self.cv, &self.block, counter, flags);
+            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            kernel.compress(&mut self.cv, &self.block, counter, flags);
             self.blocks += 1;
         }
         // The last block stays behind, full or not: the flags of a chunk's end may fall to it.
-        while input.len() > BLOCK_LEN {
-            let start = self.start_flag();
-            let whole = if start > 0 { 1 } else { (input.len() - 1) / BLOCK_LEN };
+        if input.len() > BLOCK_LEN {
+            let whole = (input.len() - 1) / BLOCK_LEN;
             let (blocks, more) = input.split_at(whole * BLOCK_LEN);
-            kernel.compress_blocks(&mut self.cv, blocks, counter, mode.flags | start);
+            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            kernel.compress(&mut self.cv, blocks, counter, flags);
             self.blocks += whole as u8;
             input = more;
         }
@@ -190,27 +190,31 @@ impl Hasher {
     /// # Panics
     /// If an input offset is set (`hazmat`) and the subtree there may not be that long.
     pub fn update(&mut self, input: &[u8]) -> &mut Self {
-        self.append::<Serial>(input)
+        self.check_room(input.len() as u64);
+        self.append(input)
     }
 
-    pub(crate) fn append<J: Join>(&mut self, mut input: &[u8]) -> &mut Self {
-        let kernel = detected();
-        if let Some(max) = crate::hazmat::max_subtree_len(self.first_chunk * CHUNK_LEN as u64) {
-            let offset = self.first_chunk * CHUNK_LEN as u64;
+    /// # Panics
+    /// If an input offset is set and so many more bytes do not belong to the subtree there.
+    pub(crate) fn check_room(&self, more: u64) {
+        let offset = self.first_chunk * CHUNK_LEN as u64;
+        if let Some(max) = crate::hazmat::max_subtree_len(offset) {
             assert!(
-                input.len() as u64 <= max - self.count(),
+                more <= max - self.count(),
                 "the subtree starting at {offset} contains at most {max} bytes",
             );
         }
-        // A chunk that is begun comes first. Full, it is part of the tree as soon as more comes.
+    }
+
+    fn append(&mut self, mut input: &[u8]) -> &mut Self {
+        let kernel = detected();
+        // A chunk that is begun comes first.
         if self.chunk.len() > 0 {
             input = self.chunk.fill(kernel, input, self.counter(), &self.mode);
             if input.is_empty() {
                 return self;
             }
-            let cv = self.chunk.node(self.counter(), &self.mode).chaining_value(kernel);
-            self.chunk = PartialChunk::new(&self.mode);
-            self.insert(kernel, &mut [[0; 32], cv], 1, 0);
+            self.close_chunk();
         }
         while input.len() >= CHUNK_LEN {
             let whole = input.len() / CHUNK_LEN;
@@ -228,7 +232,7 @@ impl Hasher {
                 let (head, rest) = input.split_at(size * CHUNK_LEN);
                 let mut nodes = [[0; 32]; 1 + WIDE];
                 let out = &mut nodes[1..];
-                let count = tree::subtree::<J>(kernel, head, self.counter(), &self.mode, out);
+                let count = tree::subtree::<Serial>(kernel, head, self.counter(), &self.mode, out);
                 self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {
@@ -244,6 +248,27 @@ impl Hasher {
         }
         self.chunk.fill(kernel, input, self.counter(), &self.mode);
         self
+    }
+
+    /// Makes a full chunk part of the tree, which it is as soon as more follows.
+    fn close_chunk(&mut self) {
+        if self.chunk.len() == CHUNK_LEN {
+            let kernel = detected();
+            let cv = self.chunk.node(self.counter(), &self.mode).chaining_value(kernel);
+            self.chunk = PartialChunk::new(&self.mode);
+            self.insert(kernel, &mut [[0; 32], cv], 1, 0);
+        }
+    }
+
+    /// Appends subtrees of `2^level` chunks each, by their `count` nodes in `nodes[1..]`, where
+    /// such a one may begin.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn append_nodes(&mut self, nodes: &mut [ChainingValue], count: usize, level: u32) {
+        if count > 0 {
+            self.close_chunk();
+            debug_assert!(self.chunk.len() == 0 && self.chunks.trailing_zeros() >= level);
+            self.insert(detected(), nodes, count, level);
+        }
     }
 
     /// The number, in the whole tree, of the chunk that is being filled.

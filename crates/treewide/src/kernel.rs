@@ -69,7 +69,7 @@ pub struct Kernel {
     name: &'static str,
     degree: usize,
     supported: fn(&cpu::Cpu) -> bool,
-    /// `count` consecutive blocks on one lane: `(cv, blocks, count, block_len, counter, flags)`.
+    /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: lanes::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
     chunks: unsafe fn(*const u8, usize, &Words, u64, u8, *mut ChainingValue),
@@ -82,13 +82,20 @@ pub struct Kernel {
     xof: unsafe fn(lanes::Root<'_>, u64, *mut [u8; BLOCK_LEN], usize),
 }
 
+/// Flags of every block of a node, and those added to the first and to the last.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags {
+    pub(crate) each: u8,
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+}
+
 /// A node for [`Kernel::lanes`]: a chunk, a parent's block, or any other run of blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Lane<'a> {
     /// At most [`CHUNK_LEN`] bytes.
     pub(crate) input: &'a [u8],
     pub(crate) counter: u64,
-    /// Flags of every block, and those added to the first and to the last.
     pub(crate) each: u8,
     pub(crate) first: u8,
     pub(crate) last: u8,
@@ -110,27 +117,12 @@ impl Kernel {
         (self.supported)(&cpu::Cpu::detect())
     }
 
-    /// Compresses a run of whole blocks with the same flags into `cv`, on one lane.
+    /// Compresses the blocks of `input` into `cv`, on one lane: one block at least, zeros after the
+    /// end of the last.
     #[inline(always)]
-    pub(crate) fn compress_blocks(&self, cv: &mut Words, blocks: &[u8], counter: u64, flags: u8) {
-        debug_assert_eq!(blocks.len() % BLOCK_LEN, 0);
-        let count = blocks.len() / BLOCK_LEN;
-        // SAFETY: `count` blocks are readable; the CPU runs every kernel that is handed out.
-        unsafe { (self.compress)(cv, blocks.as_ptr(), count, BLOCK_LEN as u32, counter, flags) }
-    }
-
-    /// Compresses one block, of which `len` bytes are input and the rest zeros, on one lane.
-    #[inline(always)]
-    pub(crate) fn compress(
-        &self,
-        cv: &mut Words,
-        block: &[u8; BLOCK_LEN],
-        len: u8,
-        counter: u64,
-        flags: u8,
-    ) {
-        // SAFETY: a block is readable; the CPU runs every kernel that is handed out.
-        unsafe { (self.compress)(cv, block.as_ptr(), 1, u32::from(len), counter, flags) }
+    pub(crate) fn compress(&self, cv: &mut Words, input: &[u8], counter: u64, flags: Flags) {
+        // SAFETY: readable bytes; the CPU runs every kernel that is handed out.
+        unsafe { (self.compress)(cv, input.as_ptr(), input.len(), counter, flags) }
     }
 
     /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how
@@ -262,7 +254,7 @@ macro_rules! entry_points {
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
         ///
         /// # Safety
-        /// As for `Group::new` and `group`.
+        /// As for `Source::group` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
         unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
             source: &impl super::group::Source,
@@ -273,7 +265,7 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                let group = super::group::Group::new(source, at, count);
+                let group = source.group(at, count);
                 pass::<V, N>(&group, key, out, count);
             }
         }

@@ -39,9 +39,14 @@
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
+//! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
+//!
+//! The features by which `blake3` is told how to be built (`pure`, `neon`, `prefer_intrinsics`,
+//! `no_avx512` and the like) are accepted and change nothing: there is no C here, and [`kernel`]
+//! chooses when the program runs.
 //!
 //! # What is promised
 //!
@@ -54,6 +59,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod batch;
+#[cfg(feature = "file")]
+pub mod file;
 mod hash;
 mod hasher;
 pub mod hazmat;
@@ -121,3 +128,8 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     tree::hash::<Serial>(detected(), key_material, &Mode::derive_key(context))
 }
+
+/// The example there is tested as those here are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

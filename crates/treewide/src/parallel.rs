@@ -1,8 +1,36 @@
 //! Hashing with the threads of the current rayon pool.
+//!
+//! The input is cut into leaves, subtrees of equal size. The calling thread and the helpers that
+//! have woken up take the next leaf until none is left, and reduce it to [`WIDE`] nodes; then the
+//! calling thread puts the nodes of all leaves into the tree.
+//!
+//! ```text
+//! input    | begun chunk | leaf 0 | leaf 1 | ... | leaf n-1 | rest |
+//! nodes                   32 CVs   32 CVs         32 CVs
+//! ```
+//!
+//! Where the leaves come from is a [`Source`]: memory here, files in the module `file`.
+
+mod crew;
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::kernel::detected;
-use crate::tree::{self, Join, Mode};
+use crate::spec::{CHUNK_LEN, ChainingValue};
+use crate::tree::{self, Join, Mode, Serial, WIDE};
 use crate::{Hash, Hasher};
+
+/// Bytes below which the calling thread does all: what another one would take over by the time it
+/// is awake is not worth the waking. Chosen by `results/zen5-2vcpu/threads.txt`.
+const CROSSOVER: usize = 256 * 1024;
+
+/// Bytes of the smallest and of the largest leaf in memory.
+const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
+
+/// Leaves that each thread should find, so that none waits long for another at the end.
+const LEAVES_PER_THREAD: usize = 8;
 
 /// On the current rayon pool: the one that the caller is in, else the global one.
 pub(crate) enum Pool {}
@@ -18,14 +46,164 @@ impl Join for Pool {
     }
 }
 
-/// [`hash`](crate::hash()) with the threads of the current rayon pool.
+/// The threads that may work together, the calling one included: those of the current pool, but no
+/// more than there are cores. Starts the global pool if there are several cores and the caller is
+/// in no pool.
+pub(crate) fn threads() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    static GLOBAL: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    if cores == 1 {
+        return 1;
+    }
+    let pool = if rayon::current_thread_index().is_some() {
+        rayon::current_num_threads()
+    } else {
+        *GLOBAL.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
+            // The system gives us no threads: the calling one has to do.
+            Err(error) if std::error::Error::source(&error).is_some() => 1,
+            // An error without a source says that the program has built it already.
+            _ => rayon::current_num_threads(),
+        })
+    };
+    pool.min(cores)
+}
+
+/// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
+/// nothing is left.
+pub(crate) trait Source: Sync {
+    /// What a thread keeps from leaf to leaf, such as a buffer.
+    type Scratch;
+    /// Why a leaf cannot be had.
+    type Error: Send;
+
+    fn scratch(&self) -> Self::Scratch;
+
+    /// The next leaf that nobody has taken and its number; the numbers of all leaves are those from
+    /// 0 on. After an error there may be more.
+    fn next<'a>(
+        &'a self,
+        scratch: &'a mut Self::Scratch,
+    ) -> Result<Option<(usize, &'a [u8])>, Self::Error>;
+}
+
+/// Appends up to `most` leaves of `size` bytes each, as many as `source` has, on up to `threads`
+/// threads. The hasher must be at a multiple of `size`, a power of two of at least [`WIDE`] chunks.
+///
+/// # Errors
+/// The first one of `source`; then nothing is appended.
+pub(crate) fn append<S: Source>(
+    hasher: &mut Hasher,
+    source: &S,
+    size: usize,
+    most: usize,
+    threads: usize,
+) -> Result<(), S::Error> {
+    let kernel = detected();
+    let first = hasher.first_chunk + hasher.count() / CHUNK_LEN as u64;
+    let chunks = size / CHUNK_LEN;
+    debug_assert!(size.is_power_of_two() && chunks >= WIDE);
+    debug_assert_eq!(hasher.count() % size as u64, 0);
+    struct Done<E> {
+        /// Room for the left sibling, then the nodes of all leaves.
+        nodes: Vec<ChainingValue>,
+        leaves: usize,
+        error: Option<E>,
+    }
+    let nodes = vec![[0; 32]; 1 + most * WIDE];
+    let done = Mutex::new(Done { nodes, leaves: 0, error: None });
+    let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    crew::together(threads.min(most), &|| {
+        let mut scratch = source.scratch();
+        loop {
+            match source.next(&mut scratch) {
+                Ok(None) => return,
+                Ok(Some((index, leaf))) => {
+                    let mut nodes = [[0; 32]; WIDE];
+                    let counter = first + (index * chunks) as u64;
+                    tree::subtree::<Serial>(kernel, leaf, counter, &hasher.mode, &mut nodes);
+                    let mut done = lock();
+                    done.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&nodes);
+                    done.leaves += 1;
+                }
+                Err(error) => {
+                    lock().error.get_or_insert(error);
+                    return;
+                }
+            }
+        }
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = done.error {
+        return Err(error);
+    }
+    let mut nodes = done.nodes;
+    hasher.append_nodes(&mut nodes, done.leaves * WIDE, (chunks / WIDE).ilog2());
+    Ok(())
+}
+
+/// Leaves of an input in memory.
+struct Memory<'a> {
+    input: &'a [u8],
+    size: usize,
+    taken: AtomicUsize,
+}
+
+impl Source for Memory<'_> {
+    type Scratch = ();
+    type Error = Infallible;
+
+    fn scratch(&self) {}
+
+    fn next<'a>(&'a self, (): &'a mut ()) -> Result<Option<(usize, &'a [u8])>, Infallible> {
+        let index = self.taken.fetch_add(1, Ordering::Relaxed);
+        let leaf = self.input.get(index * self.size..(index + 1) * self.size);
+        Ok(leaf.map(|leaf| (index, leaf)))
+    }
+}
+
+/// [`hash`](crate::hash()) with the threads of the current rayon pool, where that is faster.
+///
+/// Short inputs are hashed by the calling thread alone, and no pool is started for them. The
+/// calling thread always takes part, and never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash::<Pool>(detected(), input, &Mode::PLAIN))
+    if input.len() < CROSSOVER {
+        return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
+    }
+    Hasher::new().update_rayon(input).finalize()
 }
 
 impl Hasher {
-    /// Appends `input` with the threads of the current rayon pool.
+    /// Appends `input` with the threads of the current rayon pool, where that is faster than
+    /// [`update`](Self::update). See [`hash_parallel`].
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    #[inline]
     pub fn update_rayon(&mut self, input: &[u8]) -> &mut Self {
-        self.append::<Pool>(input)
+        if input.len() < CROSSOVER { self.update(input) } else { self.update_leaves(input) }
+    }
+
+    #[inline(never)]
+    fn update_leaves(&mut self, input: &[u8]) -> &mut Self {
+        let threads = threads();
+        if threads == 1 {
+            return self.update(input);
+        }
+        self.check_room(input.len() as u64);
+        let [least, most] = LEAVES;
+        let size = (input.len() / (threads * LEAVES_PER_THREAD)).clamp(least, most);
+        let size = 1 << size.ilog2();
+        // Up to where a leaf may begin.
+        let before = (size - (self.count() % size as u64) as usize) % size;
+        let (begun, input) = input.split_at(before.min(input.len()));
+        self.update(begun);
+        if input.len() < 2 * size {
+            return self.update(input);
+        }
+        let (whole, rest) = input.split_at(input.len() - input.len() % size);
+        let source = Memory { input: whole, size, taken: AtomicUsize::new(0) };
+        let Ok(()) = append(self, &source, size, whole.len() / size, threads);
+        self.update(rest)
     }
 }

@@ -1,22 +1,4 @@
 //! Saved state: a hasher as bytes, to go on with later, in another process or on another machine.
-//!
-//! All numbers are little-endian. Version 1:
-//!
-//! | offset | bytes | |
-//! |---|---|---|
-//! | 0 | 8 | `"treewide"` |
-//! | 8 | 1 | version, 1 |
-//! | 9 | 1 | mode flags: 0 plain, 16 keyed, 64 derive-key |
-//! | 10 | 32 | key: the initialisation vector in plain mode, else the key or hashed context (**secret**) |
-//! | 42 | 8 | number of the first chunk, unless 0 a subtree of `hazmat` |
-//! | 50 | 8 | whole chunks so far, `n` |
-//! | 58 | 2 | bytes in the chunk that is being filled, 0 to 1024 |
-//! | 60 | 32 | chaining value of the blocks of that chunk that are compressed |
-//! | 92 | 64 | the block that is not, zeros behind it |
-//! | 156 | 32 h | stack of chaining values, highest level first: one for each bit set in `n`, or two if `n` is a power of two above 1 |
-//! | 156 + 32 h | 32 | BLAKE3 of all of the above |
-//!
-//! The last field finds accidents, not attackers: whoever can change a state can change that too.
 
 use core::fmt;
 
@@ -32,6 +14,24 @@ const HEAD: usize = 156;
 const MAX: usize = HEAD + (MAX_HEIGHT + 1) * OUT_LEN + OUT_LEN;
 
 /// A [`Hasher`] as bytes; see [`Hasher::to_state`].
+///
+/// All numbers are little-endian. Version 1:
+///
+/// | offset | bytes | |
+/// |---|---|---|
+/// | 0 | 8 | `"treewide"` |
+/// | 8 | 1 | version, 1 |
+/// | 9 | 1 | mode flags: 0 plain, 16 keyed, 64 derive-key |
+/// | 10 | 32 | key: the initialisation vector in plain mode, else the key or hashed context (**secret**) |
+/// | 42 | 8 | number of the first chunk, unless 0 a subtree of `hazmat` |
+/// | 50 | 8 | whole chunks so far, `n` |
+/// | 58 | 2 | bytes in the chunk that is being filled, 0 to 1024 |
+/// | 60 | 32 | chaining value of the blocks of that chunk that are compressed |
+/// | 92 | 64 | the block that is not, zeros behind it |
+/// | 156 | 32 h | stack of chaining values, highest level first: one for each bit set in `n`, or two if `n` is a power of two above 1 |
+/// | 156 + 32 h | 32 | BLAKE3 of all of the above |
+///
+/// The last field finds accidents, not attackers: whoever can change a state can change that too.
 #[derive(Clone)]
 pub struct State {
     bytes: [u8; MAX],
@@ -103,8 +103,7 @@ impl core::error::Error for StateError {}
 impl Hasher {
     /// The state as bytes from which [`from_state`](Self::from_state) goes on, 188 to 1948 of them.
     ///
-    /// The format is versioned and the same on every machine; [`State`] is documented in the
-    /// source file `state.rs`.
+    /// The format is versioned and the same on every machine: see [`State`].
     ///
     /// **Secret**: in the keyed and derive-key modes the bytes contain the key; in all modes they
     /// contain up to a block of input and chaining values of the rest. Keep them as you keep the

@@ -14,7 +14,7 @@
 //! A [`LEAF`] of a long input is reduced to no fewer than [`WIDE`] nodes, so that the parents above
 //! it are full-width passes too; only the last levels below the root are narrow.
 
-use crate::kernel::Kernel;
+use crate::kernel::{Flags, Kernel};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
 
@@ -63,9 +63,8 @@ impl Node {
         };
         let last = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
         if last > 0 {
-            let (first, more) = input[..last].split_at(BLOCK_LEN);
-            kernel.compress_blocks(&mut node.cv, first, counter, mode.flags | CHUNK_START);
-            kernel.compress_blocks(&mut node.cv, more, counter, mode.flags);
+            let flags = Flags { each: mode.flags, first: CHUNK_START, last: 0 };
+            kernel.compress(&mut node.cv, &input[..last], counter, flags);
             node.flags = mode.flags | CHUNK_END;
         }
         node.block_len = (input.len() - last) as u8;
@@ -74,15 +73,18 @@ impl Node {
     }
 
     pub(crate) fn chaining_value(&self, kernel: &Kernel) -> ChainingValue {
-        let mut cv = self.cv;
-        kernel.compress(&mut cv, &self.block, self.block_len, self.counter, self.flags);
-        bytes(&cv)
+        self.compress(kernel, self.counter, self.flags)
     }
 
     pub(crate) fn root_hash(&self, kernel: &Kernel) -> [u8; 32] {
         // The root's counter is that of the output block, also for a lone chunk.
+        self.compress(kernel, 0, self.flags | ROOT)
+    }
+
+    fn compress(&self, kernel: &Kernel, counter: u64, flags: u8) -> ChainingValue {
         let mut cv = self.cv;
-        kernel.compress(&mut cv, &self.block, self.block_len, 0, self.flags | ROOT);
+        let input = &self.block[..usize::from(self.block_len)];
+        kernel.compress(&mut cv, input, counter, Flags { each: flags, first: 0, last: 0 });
         bytes(&cv)
     }
 }
@@ -115,36 +117,13 @@ impl Join for Serial {
 #[inline(always)]
 pub(crate) fn hash<J: Join>(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
     if input.len() <= CHUNK_LEN {
-        // One chunk needs no tree; its whole blocks are compressed where they lie.
+        // One chunk needs no tree.
         let mut cv = mode.key;
-        let last = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
-        let mut flags = mode.flags | CHUNK_START;
-        if last > 0 {
-            let (first, more) = input[..last].split_at(BLOCK_LEN);
-            kernel.compress_blocks(&mut cv, first, 0, flags);
-            flags = mode.flags;
-            if !more.is_empty() {
-                kernel.compress_blocks(&mut cv, more, 0, flags);
-            }
-        }
-        flags |= CHUNK_END | ROOT;
-        let tail = &input[last..];
-        if let Ok(block) = tail.try_into() {
-            kernel.compress(&mut cv, block, BLOCK_LEN as u8, 0, flags);
-        } else {
-            kernel.compress(&mut cv, &padded(tail), tail.len() as u8, 0, flags);
-        }
+        let flags = Flags { each: mode.flags, first: CHUNK_START, last: CHUNK_END | ROOT };
+        kernel.compress(&mut cv, input, 0, flags);
         return bytes(&cv);
     }
     root::<J>(kernel, input, 0, mode).root_hash(kernel)
-}
-
-/// Up to 63 bytes and zeros.
-#[inline(always)]
-fn padded(tail: &[u8]) -> [u8; BLOCK_LEN] {
-    let mut block = [0; BLOCK_LEN];
-    block[..tail.len()].copy_from_slice(tail);
-    block
 }
 
 /// The node on top of the subtree of `input`, whose first chunk has number `counter`.
@@ -153,17 +132,23 @@ pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &
         return Node::chunk(kernel, input, counter, mode);
     }
     // The array is cleared on each call, which counts for short inputs.
-    if input.len() <= 16 * CHUNK_LEN {
-        let mut cvs = [[0; 32]; 16];
-        let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
-        return top(kernel, &mut cvs, count, mode);
+    match input.len().div_ceil(CHUNK_LEN) {
+        0..=4 => short::<4>(kernel, input, counter, mode),
+        5..=16 => short::<16>(kernel, input, counter, mode),
+        17..=32 => short::<32>(kernel, input, counter, mode),
+        33..=LEAF => short::<LEAF>(kernel, input, counter, mode),
+        _ => {
+            let mut cvs = [[0; 32]; WIDE];
+            let count = subtree::<J>(kernel, input, counter, mode, &mut cvs);
+            top(kernel, &mut cvs, count, mode)
+        }
     }
-    let mut cvs = [[0; 32]; LEAF];
-    let count = if input.len() <= LEAF * CHUNK_LEN {
-        kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs)
-    } else {
-        subtree::<J>(kernel, input, counter, mode, &mut cvs)
-    };
+}
+
+/// [`root`] of 2 to `N` chunks.
+fn short<const N: usize>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+    let mut cvs = [[0; 32]; N];
+    let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
     top(kernel, &mut cvs, count, mode)
 }
 

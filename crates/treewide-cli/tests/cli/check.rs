@@ -105,9 +105,9 @@ fn nothing_verified_is_a_failure() {
     folder.write("gone", sums(&["x", "y"]));
     folder.write("good", sums(&["a"]));
     for (list, flags, message) in [
-        ("none", "", "none: no file was verified"),
-        ("blank", "", "blank: no file was verified"),
-        ("prose", "", "prose: no file was verified"),
+        ("none", "", "none: no file was verified: there is no checksum line in it"),
+        ("blank", "", "blank: no file was verified: there is no checksum line in it"),
+        ("prose", "", "prose: no file was verified: no line in it can be checked"),
         ("gone", "--ignore-missing", "gone: no file was verified: all that are listed are missing"),
         ("/dev/null", "", "/dev/null: no file was verified"),
     ] {
@@ -120,7 +120,7 @@ fn nothing_verified_is_a_failure() {
         // A good list does not make up for it.
         let both = folder.treewide("check good").args(flags.split_whitespace()).arg(list).run();
         assert_eq!(both.text(), "a: OK\n");
-        both.fails(1, &[message, "1 file checked: 1 OK"]);
+        both.fails(1, &[message, "1 file checked: 1 OK", "; 1 list failed\n"]);
         // Nor does being told to be silent.
         folder.treewide("check --status --ignore-missing").arg(list).run().is(1, "", "");
     }
@@ -303,6 +303,8 @@ fn an_unreadable_list_leaves_the_others_checked() {
             ],
         );
         assert_eq!(ended.text(), if flags.is_empty() { "a: OK\n" } else { "" });
+        let summary = "treewide: 1 file checked: 1 OK; 2 lists failed\n";
+        assert_eq!(ended.stderr.ends_with(summary), flags.is_empty(), "{}", ended.stderr);
     }
 }
 

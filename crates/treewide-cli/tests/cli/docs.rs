@@ -68,6 +68,11 @@ fn version_and_help() {
     let version = format!("treewide {}\n", env!("CARGO_PKG_VERSION"));
     folder.treewide("--version").run().is(0, &version, "");
     folder.treewide("-V").run().is(0, &version, "");
+    for args in ["sum --version", "check -V"] {
+        let ended = folder.treewide(args).run();
+        assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
+        assert!(ended.text().contains(env!("CARGO_PKG_VERSION")), "{args}: {}", ended.text());
+    }
     for args in ["--help", "help", "sum --help", "check -h", "help check", "man --help"] {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");

@@ -39,6 +39,8 @@ fn places_that_cannot_be_written_are_refused_at_once() {
         ("d", "d: cannot write the output: is a directory"),
         ("no/such", "no/such: cannot write the output: cannot create a file in no: No such file"),
         ("file/x", "file/x: cannot write the output: Not a directory"),
+        ("new/", "new/: cannot write the output: is a directory that does not exist"),
+        ("new/.", "new/.: cannot write the output: is a directory that does not exist"),
         ("dead", "dead: cannot write the output: is a symbolic link to a file that does not exist"),
     ] {
         // At once: the input would never end.
@@ -218,7 +220,7 @@ fn is_ignored(signal: i32) -> bool {
 
 #[test]
 fn signals_halfway_leave_nothing() {
-    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3), ("ALRM", 14)] {
         if is_ignored(number) {
             skip(name, "this process was told to ignore it, and so are its children");
             continue;

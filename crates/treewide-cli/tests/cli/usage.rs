@@ -69,10 +69,16 @@ fn a_kernel_is_forced_by_name_or_refused() {
     for name in ["", "auto", "portable"] {
         sum(name.as_ref()).succeeds_silently_but_for(sums(&["a"]));
     }
-    for name in [&b"fastest"[..], b"Portable", b" ", b"\xff"] {
+    for (name, shown) in [
+        (&b"fastest"[..], "fastest"),
+        (b"Portable", "Portable"),
+        (b" ", " "),
+        (b"\x1b[2J", "\\u{1b}[2J"),
+        (b"\xff", "\u{FFFD}"),
+    ] {
         let ended = sum(OsStr::from_bytes(name));
         assert_eq!(ended.text(), "");
-        ended.fails(2, &["treewide: TREEWIDE_KERNEL: ", " portable"]);
+        ended.fails(2, &[&format!("treewide: TREEWIDE_KERNEL={shown}: "), " portable"]);
         assert!(!ended.stderr.contains("panic"), "{ended:?}");
     }
     folder.treewide("--help").env("TREEWIDE_KERNEL", "fastest").run().fails(0, &[]);

@@ -6,13 +6,14 @@
 //! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::avx2::X8;
 use super::lanes::Vector;
 use super::rounds32;
 use super::rows::Rows;
-use super::scalar::compress;
-use crate::spec::{BLOCK_LEN, ChainingValue};
+use super::{Flags, scalar};
+use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 #[derive(Clone, Copy)]
 struct X16(__m512i);
@@ -248,13 +249,8 @@ unsafe impl Vector<32> for X32 {
     }
     #[inline(always)]
     unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize, message: &mut [Self; 16]) {
-        let (low, high) = halves(inputs);
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            let words = message.as_mut_ptr().cast::<u32>();
-            rounds32::load(low, offset, words);
-            rounds32::load(high, offset, words.add(16));
-        }
+        // SAFETY: AVX-512F; the caller has 64 bytes at each.
+        unsafe { rounds32::load(inputs, offset, message) }
     }
     #[inline(always)]
     unsafe fn load_ragged(
@@ -302,7 +298,7 @@ unsafe impl Vector<32> for X32 {
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
         unsafe {
-            let mut out = core::mem::MaybeUninit::uninit();
+            let mut out = MaybeUninit::uninit();
             rounds32::compress_xof(cv, message, tail, out.as_mut_ptr());
             out.assume_init()
         }
@@ -311,6 +307,22 @@ unsafe impl Vector<32> for X32 {
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
         unsafe { X16::prefetch(address) }
+    }
+}
+
+/// One lane in the general registers, the last block padded by a masked load.
+///
+/// # Safety
+/// `input` points to `len` readable bytes; AVX-512F, AVX-512BW and BMI2.
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+    let mut padded = MaybeUninit::<__m512i>::uninit();
+    // SAFETY: the caller vouches for the input; bytes outside the mask are not read.
+    unsafe {
+        scalar::padded_by(cv, input, len, counter, flags, |from, len| {
+            let mask = _bzhi_u64(u64::MAX, len as u32);
+            padded.write(_mm512_maskz_loadu_epi8(mask, from.cast())) as *const __m512i as *const u8
+        });
     }
 }
 

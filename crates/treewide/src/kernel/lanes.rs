@@ -19,6 +19,7 @@
 
 use core::ptr;
 
+use super::Flags;
 use super::group::{Group, Node, Source};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
@@ -355,44 +356,8 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     }
 }
 
-/// A one-lane compression of `count` consecutive blocks; see [`super::Kernel`].
-pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u32, u64, u8);
-
-/// Hashes one node block by block.
-///
-/// # Safety
-/// The node is readable, `out` writable, and the CPU runs `compress`.
-#[inline(always)]
-unsafe fn single(compress: Compress, node: Node, key: &Words, out: *mut ChainingValue) {
-    let mut cv = *key;
-    let (middle, last) = (node.each, node.each | node.last);
-    let mut flags = middle | node.first;
-    let blocks = node.blocks();
-    let len = node.len as usize;
-    let mut done = 0;
-    // SAFETY: only whole blocks within `len` are read in place, the rest from the padded block.
-    unsafe {
-        if blocks > 1 {
-            compress(&mut cv, node.input, 1, BLOCK_LEN as u32, node.counter, flags);
-            flags = middle;
-            done = BLOCK_LEN;
-        }
-        if blocks > 2 {
-            let input = node.input.add(done);
-            compress(&mut cv, input, blocks - 2, BLOCK_LEN as u32, node.counter, flags);
-            done = (blocks - 1) * BLOCK_LEN;
-        }
-        flags |= last;
-        if len - done == BLOCK_LEN {
-            compress(&mut cv, node.input.add(done), 1, BLOCK_LEN as u32, node.counter, flags);
-        } else {
-            let mut block = [0; BLOCK_LEN];
-            ptr::copy_nonoverlapping(node.input.wrapping_add(done), block.as_mut_ptr(), len - done);
-            compress(&mut cv, block.as_ptr(), 1, (len - done) as u32, node.counter, flags);
-        }
-        *out = crate::spec::bytes(&cv);
-    }
-}
+/// A one-lane compression of all blocks of a node; see [`super::Kernel`].
+pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
 /// nanoseconds on a Zen 5 core, from `results/zen5-2vcpu/lengths.txt`.
@@ -406,7 +371,7 @@ pub(super) type Width = (usize, usize);
 /// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
 ///
 /// # Safety
-/// As for [`group`] and [`single`].
+/// As for [`group`] and `compress`.
 #[inline(always)]
 pub(super) unsafe fn nodes<S: Source>(
     source: &S,
@@ -435,7 +400,10 @@ pub(super) unsafe fn nodes<S: Source>(
         // SAFETY: nodes of the source, and places for their chaining values.
         unsafe {
             if take == 1 {
-                single(compress, source.node(at), key, out.add(at));
+                let Node { input, len, counter, each, first, last } = source.node(at);
+                let mut cv = *key;
+                compress(&mut cv, input, len as usize, counter, Flags { each, first, last });
+                *out.add(at) = crate::spec::bytes(&cv);
             } else {
                 pass(at, take, out.add(at));
             }

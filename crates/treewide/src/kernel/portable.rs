@@ -1,6 +1,9 @@
 //! One lane in plain registers: the kernel that every target has, and the one-lane routine of
 //! those where scalar registers have the lower latency.
 
+use core::ptr;
+
+use super::Flags;
 use super::lanes::{Root, Vector, xof};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words, bytes};
 
@@ -48,26 +51,43 @@ unsafe impl Vector<1> for u32 {
     }
 }
 
-/// Compresses `count` consecutive blocks on one lane; see [`super::Kernel`].
+/// Compresses the blocks of a node on one lane; see [`super::Kernel`].
 ///
 /// # Safety
-/// `blocks` points to `count * 64` readable bytes.
+/// `input` points to `len` readable bytes.
 pub(super) unsafe fn compress(
     cv: &mut Words,
-    blocks: *const u8,
-    count: usize,
-    block_len: u32,
+    input: *const u8,
+    len: usize,
     counter: u64,
-    flags: u8,
+    flags: Flags,
 ) {
-    let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(flags)];
-    for block in 0..count {
-        // SAFETY: within the readable bytes.
+    let mut done = 0;
+    let mut now = flags.each | flags.first;
+    loop {
+        let left = len - done;
+        let mut padded = [0; BLOCK_LEN];
+        // SAFETY: `left` bytes are readable, and a block is written where it is read.
         unsafe {
+            let mut block = input.add(done);
+            if left < BLOCK_LEN {
+                ptr::copy_nonoverlapping(block, padded.as_mut_ptr(), left);
+                block = padded.as_ptr();
+            }
+            if left <= BLOCK_LEN {
+                now |= flags.last;
+            }
             let mut message = [0; 16];
-            <u32 as Vector<1>>::load_blocks(&[blocks], block * BLOCK_LEN, &mut message);
+            <u32 as Vector<1>>::load_blocks(&[block], 0, &mut message);
+            let block_len = left.min(BLOCK_LEN) as u32;
+            let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(now)];
             <u32 as Vector<1>>::compress(cv, &message, &tail);
         }
+        if left <= BLOCK_LEN {
+            return;
+        }
+        done += BLOCK_LEN;
+        now = flags.each;
     }
 }
 

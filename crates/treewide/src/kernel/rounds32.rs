@@ -217,8 +217,10 @@ pub(super) unsafe extern "sysv64" fn compress_xof(
 }
 
 macro_rules! load_rows {
-    ($($row:literal)*) => {
-        concat!($("mov rax,[rdi+8*", $row, "]\n vmovdqu64 zmm", $row, ",[rax+rsi]\n",)*)
+    ($first:literal: $($row:literal $register:literal)*) => {
+        concat!($(
+            "mov rax,[rdi+8*", $first, "+8*", $row, "]\n vmovdqu64 zmm", $register, ",[rax+rsi]\n prefetcht0 [rax+rsi+64]\n",
+        )*)
     };
 }
 
@@ -251,25 +253,28 @@ macro_rules! quads {
 }
 
 macro_rules! store_words {
-    ($($word:literal $register:literal,)*) => {
-        concat!($("vmovdqa64 [rdx+128*", $word, "],zmm", $register, "\n",)*)
+    ($state:literal: $($word:literal $register:literal)*) => {
+        concat!($("vmovdqa64 [rdx+128*", $word, "+64*", $state, "],zmm", $register, "\n",)*)
     };
 }
 
-/// Transposes the 64 bytes at `inputs[lane] + offset` of sixteen lanes into the message words of
-/// one state; `message` points to that state's part of word 0. In assembly as the compiler holds
-/// the stores back until both states are transposed, and runs out of registers.
+/// Transposes the 64 bytes at `inputs[lane] + offset` of 32 lanes into message words. In assembly
+/// as the compiler holds the stores back until both states are transposed, and runs out of
+/// registers.
+///
+/// The rows of state 1 are read before the words of state 0 are stored: a load waits for earlier
+/// stores whose addresses have the same last twelve bits, and chunks are 1024 bytes apart.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn load(
-    inputs: *const [*const u8; 16],
+    inputs: *const [*const u8; 32],
     offset: usize,
-    message: *mut u32,
+    message: *mut [X32; 16],
 ) {
     naked_asm!(
-        load_rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        load_rows!(0: 0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14 15 15),
         // Words of two neighbouring rows, then of four: 128-bit part p of register 4 * i + w has
         // word 4 * p + w of rows 4 * i to 4 * i + 3.
         words!(16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7, 24 25 8 9, 26 27 10 11, 28 29 12 13,
@@ -281,8 +286,21 @@ pub(super) unsafe extern "sysv64" fn load(
             27 31 11 15,),
         quads!(0 8 16 24, 1 9 17 25, 2 10 18 26, 3 11 19 27, 4 12 20 28, 5 13 21 29, 6 14 22 30,
             7 15 23 31,),
-        store_words!(0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7, 8 8, 9 9, 10 10, 11 11, 12 12, 13 13,
-            14 14, 15 15,),
+        // The same with the other registers.
+        load_rows!(16: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
+            14 30 15 31),
+        store_words!(0: 0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14
+            15 15),
+        words!(0 1 16 17, 2 3 18 19, 4 5 20 21, 6 7 22 23, 8 9 24 25, 10 11 26 27, 12 13 28 29,
+            14 15 30 31,),
+        pairs!(16 17 0 2, 18 19 1 3, 20 21 4 6, 22 23 5 7, 24 25 8 10, 26 27 9 11, 28 29 12 14,
+            30 31 13 15,),
+        quads!(0 4 16 20, 1 5 17 21, 2 6 18 22, 3 7 19 23, 8 12 24 28, 9 13 25 29, 10 14 26 30,
+            11 15 27 31,),
+        quads!(16 24 0 8, 17 25 1 9, 18 26 2 10, 19 27 3 11, 20 28 4 12, 21 29 5 13, 22 30 6 14,
+            23 31 7 15,),
+        store_words!(1: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
+            14 30 15 31),
         "ret",
     )
 }

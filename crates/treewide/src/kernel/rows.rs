@@ -161,25 +161,40 @@ unsafe impl Pass<4> for Rows {
         // masks are not read.
         unsafe {
             let mut cv = [broadcast(&key[..4]), broadcast(&key[4..])];
-            for step in 0..group.steps() {
-                let block = group.block(step);
-                let whole = (step + 1) * BLOCK_LEN <= group.shortest as usize;
-                let mut blocks = [_mm512_setzero_si512(); 4];
+            let row = |flags: &[u32; 4]| {
                 let mut words = [[0; 4]; 4];
-                let mut active = 0;
                 for lane in 0..4 {
-                    let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN).cast();
-                    let len = block.lens[lane];
-                    blocks[lane] = if whole {
-                        _mm512_loadu_si512(input)
-                    } else {
-                        let mask = !(u64::MAX.checked_shl(len).unwrap_or(0));
-                        _mm512_maskz_loadu_epi8(mask, input.cast())
-                    };
-                    words[lane] = [group.low[lane], group.high[lane], len, block.flags[lane]];
-                    active |= (block.runs[lane] as u16 & 0b1111) << (4 * lane);
+                    let (low, high) = (group.low[lane], group.high[lane]);
+                    words[lane] = [low, high, BLOCK_LEN as u32, flags[lane]];
                 }
-                let mut v = [cv[0], cv[1], broadcast(&IV[..4]), tail(words)];
+                tail(words)
+            };
+            let (mut whole, each) = (row(&group.first), row(&group.each));
+            for step in 0..group.steps() {
+                let mut v = [cv[0], cv[1], broadcast(&IV[..4]), whole];
+                let mut blocks = [_mm512_setzero_si512(); 4];
+                let mut active = u16::MAX;
+                if (step + 1) * BLOCK_LEN < group.shortest as usize {
+                    for lane in 0..4 {
+                        let input = group.inputs[lane].add(step * BLOCK_LEN);
+                        blocks[lane] = _mm512_loadu_si512(input.cast());
+                    }
+                } else {
+                    // Some lane ends here or has ended.
+                    let block = group.block(step);
+                    let mut words = [[0; 4]; 4];
+                    active = 0;
+                    for lane in 0..4 {
+                        let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN).cast();
+                        let len = block.lens[lane];
+                        let mask = _bzhi_u64(u64::MAX, len);
+                        blocks[lane] = _mm512_maskz_loadu_epi8(mask, input);
+                        words[lane] = [group.low[lane], group.high[lane], len, block.flags[lane]];
+                        active |= (block.runs[lane] as u16 & 0b1111) << (4 * lane);
+                    }
+                    v[3] = tail(words);
+                }
+                whole = each;
                 rounds(&mut v, arrange(blocks));
                 for row in 0..2 {
                     cv[row] = _mm512_mask_xor_epi32(cv[row], active, v[row], v[row + 2]);

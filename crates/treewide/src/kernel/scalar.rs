@@ -15,8 +15,10 @@
 //! A column or diagonal step leaves `c` in the shared register and `a` on the stack, at `SLOT_A`.
 
 use core::arch::asm;
+use core::ptr;
 
-use crate::spec::Words;
+use super::Flags;
+use crate::spec::{BLOCK_LEN, Words};
 
 /// Four times G, the operations of the four interleaved. `a`, `b`, `c`, `d` of three of them and
 /// the shared register, `b` and `d` of the fourth; where its `c` waits; the message words.
@@ -78,29 +80,67 @@ macro_rules! rounds {
 /// What the assembly reads, and counts in.
 #[repr(C)]
 struct Job {
-    blocks: *const u8,
-    count: usize,
-    /// Counter low and high, block length, flags.
-    tail: [u32; 4],
+    /// The next block, and how many there are.
+    input: *const u8,
+    blocks: usize,
+    /// The last block, all 64 bytes of it, and how many of them are input.
+    last: *const u8,
+    last_len: u32,
+    last_flags: u32,
+    /// Flags of the next block, and of those after it.
+    flags: u32,
+    each: u32,
+    counter: [u32; 2],
 }
 
-/// Compresses `count` consecutive blocks, one at least; see [`super::Kernel`].
+/// Compresses the blocks of a node; see [`super::Kernel`].
 ///
 /// # Safety
-/// `blocks` points to `count * 64` readable bytes.
+/// `input` points to `len` readable bytes.
 pub(super) unsafe fn compress(
     cv: &mut Words,
-    blocks: *const u8,
-    count: usize,
-    block_len: u32,
+    input: *const u8,
+    len: usize,
     counter: u64,
-    flags: u8,
+    flags: Flags,
 ) {
-    if count == 0 {
-        return;
+    let mut padded = [0; BLOCK_LEN];
+    // SAFETY: the caller vouches for the input.
+    unsafe {
+        padded_by(cv, input, len, counter, flags, |from, len| {
+            ptr::copy_nonoverlapping(from, padded.as_mut_ptr(), len);
+            padded.as_ptr()
+        });
     }
-    let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(flags)];
-    let mut job = Job { blocks, count, tail };
+}
+
+/// [`compress`] with a way to pad: `pad(from, len)` returns a block of these bytes and zeros.
+///
+/// # Safety
+/// As for [`compress`]; `pad` reads no further than the input.
+#[inline(always)]
+pub(super) unsafe fn padded_by(
+    cv: &mut Words,
+    input: *const u8,
+    len: usize,
+    counter: u64,
+    flags: Flags,
+    pad: impl FnOnce(*const u8, usize) -> *const u8,
+) {
+    let blocks = len.div_ceil(BLOCK_LEN).max(1);
+    let last_len = len - (blocks - 1) * BLOCK_LEN;
+    let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
+    let last = if last_len == BLOCK_LEN { last } else { pad(last, last_len) };
+    let mut job = Job {
+        input,
+        blocks,
+        last,
+        last_len: last_len as u32,
+        last_flags: u32::from(flags.last),
+        flags: u32::from(flags.each | flags.first),
+        each: u32::from(flags.each),
+        counter: [counter as u32, (counter >> 32) as u32],
+    };
     // SAFETY: reads the blocks, reads and writes `job` and `cv`, pushes what it pops; rbx and rbp,
     // which cannot be declared, are restored.
     unsafe {
@@ -123,6 +163,16 @@ pub(super) unsafe fn compress(
             "mov r10d, [rsi+28]",
             "2:",
             "mov rsi, [rbx]",
+            "mov r14d, 64",
+            "mov r15d, [rbx+32]",
+            "mov r12d, [rbx+36]",
+            "mov [rbx+32], r12d",
+            "dec qword ptr [rbx+8]",
+            "jnz 3f",
+            "mov rsi, [rbx+16]",
+            "mov r14d, [rbx+24]",
+            "or r15d, [rbx+28]",
+            "3:",
             "movups xmm0, [rsi]",
             "movups xmm1, [rsi+16]",
             "movups xmm2, [rsi+32]",
@@ -133,10 +183,8 @@ pub(super) unsafe fn compress(
             "movups [rsp+48], xmm3",
             "add rsi, 64",
             "mov [rbx], rsi",
-            "mov r12d, [rbx+16]",
-            "mov r13d, [rbx+20]",
-            "mov r14d, [rbx+24]",
-            "mov r15d, [rbx+28]",
+            "mov r12d, [rbx+40]",
+            "mov r13d, [rbx+44]",
             "mov r11d, 0x6a09e667",
             "mov ebx, 0xbb67ae85",
             "mov ebp, 0x3c6ef372",
@@ -151,8 +199,8 @@ pub(super) unsafe fn compress(
             "xor r9d, r14d",
             "xor r10d, r15d",
             "mov rbx, [rsp+88]",
-            "dec qword ptr [rbx+8]",
-            "jnz 2b",
+            "cmp qword ptr [rbx+8], 0",
+            "jne 2b",
             "mov rsi, [rsp+80]",
             "mov ebx, [rsp+64]",
             "mov [rsi], eax",

@@ -22,7 +22,7 @@ mod reference;
 use amount::{Tally, rounds, sample};
 use random::Random;
 
-use super::{ALL, Kernel, Lane};
+use super::{ALL, Flags, Kernel, Lane};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.

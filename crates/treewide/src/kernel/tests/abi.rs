@@ -302,11 +302,12 @@ fn every_entry_keeps_what_is_the_callers() {
             });
             tally.case();
         }
-        for count in 0..=17 {
+        for len in [0, 1, 63, 64, 65, 128, 1000, 1024] {
             let mut cv = key;
-            // SAFETY: the contract of `Kernel::compress_blocks`.
+            let flags = Flags { each: 0, first: 1, last: 2 };
+            // SAFETY: the contract of `Kernel::compress`.
             check("compress", || unsafe {
-                (kernel.compress)(&mut cv, bytes.as_ptr(), count, 64, 7, 0);
+                (kernel.compress)(&mut cv, bytes.as_ptr(), len, 7, flags);
             });
             tally.case();
         }

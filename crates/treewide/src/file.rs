@@ -1,0 +1,466 @@
+//! Files: whole, by the fastest way that is safe, in bounded memory.
+//!
+//! ```
+//! # let path = std::env::temp_dir().join("treewide-doc-file");
+//! # std::fs::write(&path, b"abc").unwrap();
+//! use treewide::file::{self, Options, Strategy};
+//!
+//! let hash = file::hash(&path)?;
+//! // Another mode, way of reading, or length of output.
+//! let hashed = Options::new().keyed(&[7; 32]).strategy(Strategy::Pread).hash(&path)?;
+//! let mut output = [0; 100];
+//! hashed.output().fill(&mut output);
+//! # assert_eq!(hash, treewide::hash(b"abc"));
+//! # std::fs::remove_file(&path).unwrap();
+//! # Ok::<(), file::Error>(())
+//! ```
+//!
+//! # Which strategy is used when
+//!
+//! | input | [`Strategy::Auto`] takes | because |
+//! |---|---|---|
+//! | up to 1 MiB | [`Read`](Strategy::Read) | one read into one buffer; threads would not be awake in time |
+//! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
+//! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
+//! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
+//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread) | several requests in flight |
+//! | in the page cache, mapped faster than copied | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied; the cache holds the file in large folios |
+//! | in the page cache, copied faster than mapped | [`Pread`](Strategy::Pread) | page by page, mapping costs more than copying |
+//!
+//! The last choice is made by doing both with the first 256 KiB of a file and looking at the clock.
+//! A strategy that is asked for by name is used for every file that it can read; for the others it
+//! is as in this table, and [`Report::strategy`] tells.
+//!
+//! # What is promised
+//!
+//! - A file that **shrinks** meanwhile is an [error](ErrorKind::Shrank) that names it, with every
+//!   strategy. Mappings are guarded: where a page is gone, a handler of SIGBUS puts zeros in its place
+//!   and the hash is thrown away. Faults elsewhere go to the handler that was there before. Where
+//!   there is no such handler (Windows, and if the program has installed its own one later), mapping
+//!   strategies read instead.
+//! - A file that **grows** is hashed up to the length that it had at the beginning;
+//!   [`Report::grown_to`] tells.
+//! - At most a buffer of 512 KiB for each thread and 4 MiB of chaining values are allocated, for files
+//!   of any length; at most 256 MiB are mapped at a time.
+//! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
+//!   any program that reads it.
+
+mod device;
+mod error;
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+mod map;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+#[path = "file/unmapped.rs"]
+mod map;
+mod read;
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::tree::Mode;
+use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel};
+pub use error::{Error, ErrorKind};
+
+/// Bytes up to which a file is one read on the calling thread.
+const SMALL: u64 = 1 << 20;
+
+/// Bytes from which on it is worth finding out whether mapping is faster than copying.
+const WORTH_MAPPING: u64 = 16 << 20;
+
+/// Bytes of the largest tile of all strategies.
+const ALIGNMENT: u64 = 1 << 20;
+
+/// How a file is read. See [the table](self#which-strategy-is-used-when).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// What is best for the file at hand.
+    #[default]
+    Auto,
+    /// One buffer, one thread.
+    Read,
+    /// One thread at a time reads the next tile in order, while others hash theirs.
+    ReadOverlapped,
+    /// Several threads, each reading the tile that it hashes at its place in the file.
+    Pread,
+    /// A mapping, one thread.
+    Mmap,
+    /// A mapping, several threads.
+    MmapParallel,
+}
+
+impl Strategy {
+    /// Every strategy, `Auto` first.
+    pub const ALL: [Self; 6] =
+        [Self::Auto, Self::Read, Self::ReadOverlapped, Self::Pread, Self::Mmap, Self::MmapParallel];
+
+    /// The name by which [`FromStr`] knows it, such as `read-overlapped`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Read => "read",
+            Self::ReadOverlapped => "read-overlapped",
+            Self::Pread => "pread",
+            Self::Mmap => "mmap",
+            Self::MmapParallel => "mmap-parallel",
+        }
+    }
+
+    fn maps(self) -> bool {
+        matches!(self, Self::Mmap | Self::MmapParallel)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that no [`Strategy`] has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownStrategy(String);
+
+impl fmt::Display for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
+        write!(f, "no strategy is called {:?}; there are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownStrategy {}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == name);
+        found.ok_or_else(|| UnknownStrategy(name.to_owned()))
+    }
+}
+
+/// Called with the bytes of each tile that was read, from any of the threads.
+type Watch<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+
+/// How to hash files: mode, strategy, threads.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    mode: Mode,
+    strategy: Strategy,
+    threads: Option<usize>,
+    mapping: bool,
+    drop_cache: bool,
+    watch: Option<&'a Watch<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows no key.
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("strategy", &self.strategy)
+            .field("threads", &self.threads)
+            .field("drop_cache", &self.drop_cache)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of a file that was appended to a hasher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    bytes: u64,
+    grown_to: Option<u64>,
+    strategy: Strategy,
+}
+
+impl Report {
+    /// The bytes that were hashed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The length that the file has now, if that is more than was hashed: it grew meanwhile.
+    pub fn grown_to(&self) -> Option<u64> {
+        self.grown_to
+    }
+
+    /// The strategy that was used; never [`Strategy::Auto`].
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+}
+
+/// A file's digest, of any length, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Hashed {
+    hasher: Hasher,
+    report: Report,
+}
+
+impl Hashed {
+    /// The digest of 32 bytes.
+    pub fn hash(&self) -> Hash {
+        self.hasher.finalize()
+    }
+
+    /// Output of any length.
+    pub fn output(&self) -> OutputReader {
+        self.hasher.finalize_xof()
+    }
+
+    /// How it went.
+    pub fn report(&self) -> Report {
+        self.report
+    }
+}
+
+/// The digest of the file at `path`, with [`Strategy::Auto`] and the threads of the current rayon
+/// pool.
+///
+/// # Errors
+/// If the file cannot be opened or read, or shrinks meanwhile.
+pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
+    Ok(Options::new().hash(path)?.hash())
+}
+
+/// Opens a file for hashing: where the system lets us, its access time stays as it is (`O_NOATIME`).
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
+    let path = path.as_ref();
+    device::open(path).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+}
+
+impl<'a> Options<'a> {
+    /// The plain mode, [`Strategy::Auto`], the threads of the current rayon pool.
+    pub fn new() -> Self {
+        Self {
+            mode: Mode::PLAIN,
+            strategy: Strategy::Auto,
+            threads: None,
+            mapping: true,
+            drop_cache: false,
+            watch: None,
+        }
+    }
+
+    /// The keyed mode, [`keyed_hash`](crate::keyed_hash()).
+    pub fn keyed(self, key: &[u8; KEY_LEN]) -> Self {
+        Self { mode: Mode::keyed(key), ..self }
+    }
+
+    /// The derive-key mode, [`derive_key`](crate::derive_key()); the files are the key material.
+    pub fn derive_key(self, context: &str) -> Self {
+        Self { mode: Mode::derive_key(context), ..self }
+    }
+
+    /// How files are read.
+    pub fn strategy(self, strategy: Strategy) -> Self {
+        Self { strategy, ..self }
+    }
+
+    /// The most threads to use, the calling one included; at least one is. They come from the
+    /// current rayon pool. Without this, as many as the pool and the machine have.
+    pub fn threads(self, most: usize) -> Self {
+        Self { threads: Some(most), ..self }
+    }
+
+    /// Whether [`Strategy::Auto`] may map files; it may without this.
+    pub fn mapping(self, mapping: bool) -> Self {
+        Self { mapping, ..self }
+    }
+
+    /// Whether what a file brought into the page cache is dropped from it again, so that hashing
+    /// more than fits into memory does not push out what other programs use. Files that were wholly in
+    /// the cache stay there. Only on Linux.
+    pub fn drop_cache(self, drop_cache: bool) -> Self {
+        Self { drop_cache, ..self }
+    }
+
+    /// Has `watch` called with the number of bytes of each tile that was read, from any of the
+    /// threads; for progress, and to stop: after [`ControlFlow::Break`] nothing more is read, and the
+    /// error is [`ErrorKind::Stopped`]. While a pipe has nothing to read it is called with 0.
+    pub fn watch<'b>(self, watch: &'b Watch<'b>) -> Options<'b>
+    where
+        'a: 'b,
+    {
+        Options { watch: Some(watch), ..self }
+    }
+
+    /// The digest of the file at `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or read, shrinks meanwhile, or was stopped.
+    pub fn hash(&self, path: impl AsRef<Path>) -> Result<Hashed, Error> {
+        let mut hasher = Hasher::with_mode(self.mode);
+        let report = self.update(&mut hasher, path)?;
+        Ok(Hashed { hasher, report })
+    }
+
+    /// Appends the file at `path` to a hasher, whose mode counts, not that of the options.
+    ///
+    /// # Errors
+    /// As [`hash`](Self::hash); the hasher has absorbed some unknown part then, and is of no use.
+    pub fn update(&self, hasher: &mut Hasher, path: impl AsRef<Path>) -> Result<Report, Error> {
+        let path = path.as_ref();
+        self.update_file(hasher, &open(path)?, path)
+    }
+
+    /// As [`update`](Self::update) for a file that is open; `path` is for messages. Regular files
+    /// are hashed from their beginning, whatever the position is; it may have moved afterwards.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_file(
+        &self,
+        hasher: &mut Hasher,
+        file: &File,
+        path: impl AsRef<Path>,
+    ) -> Result<Report, Error> {
+        self.absorb(hasher, file).map_err(|kind| Error::new(path.as_ref(), kind))
+    }
+
+    /// Appends everything that `reader` has, reading and hashing at the same time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Read`] with the first error of the reader but for interruptions,
+    /// [`ErrorKind::Stopped`].
+    pub fn update_reader(
+        &self,
+        hasher: &mut Hasher,
+        reader: impl Read + Send,
+    ) -> Result<Report, ErrorKind> {
+        let bytes = match self.strategy {
+            Strategy::Read => read::simply(hasher, reader, None, &self.hooks(None))?,
+            _ => read::overlapped(hasher, reader, None, self.most_threads(), &self.hooks(None))?,
+        };
+        let strategy = match self.strategy {
+            Strategy::Read => Strategy::Read,
+            _ => Strategy::ReadOverlapped,
+        };
+        Ok(Report { bytes, grown_to: None, strategy })
+    }
+
+    fn absorb(&self, hasher: &mut Hasher, file: &File) -> Result<Report, ErrorKind> {
+        let opened = file.metadata().map_err(ErrorKind::Read)?;
+        // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
+        if !opened.is_file() || opened.len() == 0 {
+            let stream = device::Stream::new(file, &opened, self.watch);
+            let strategy = match self.strategy {
+                Strategy::Auto if opened.is_file() => Strategy::Read,
+                strategy => strategy,
+            };
+            return Self { strategy, ..*self }.update_reader(hasher, stream);
+        }
+        self.absorb_regular(hasher, file, &opened)
+    }
+
+    fn absorb_regular(
+        &self,
+        hasher: &mut Hasher,
+        file: &File,
+        opened: &Metadata,
+    ) -> Result<Report, ErrorKind> {
+        let len = opened.len();
+        let strategy = self.choose(hasher, file, len);
+        let drop_cache = self.drop_cache && !device::is_cached(file, len);
+        let hooks = self.hooks(drop_cache.then_some(file));
+        let read_at = || read::At { file, at: 0 };
+        let threads = self.most_threads();
+        let bytes = match strategy {
+            Strategy::Read => read::simply(hasher, read_at(), Some(len), &hooks)?,
+            Strategy::ReadOverlapped => {
+                device::will_read_in_order(file);
+                read::overlapped(hasher, read_at(), Some(len), threads, &hooks)?
+            }
+            Strategy::Mmap => map::mapped(hasher, file, len, 1, &hooks)?,
+            Strategy::MmapParallel => map::mapped(hasher, file, len, threads, &hooks)?,
+            Strategy::Pread | Strategy::Auto => {
+                read::positional(hasher, file, 0, len, threads, &hooks)?
+            }
+        };
+        let now = file.metadata().map_err(ErrorKind::Read)?;
+        // Some files (/sys) have a length that is only ever a guess: they end early and stay as
+        // they were.
+        let was_changed = || now.len() != len || now.modified().ok() != opened.modified().ok();
+        if now.len() < len || bytes < len && was_changed() {
+            return Err(ErrorKind::Shrank { read: bytes.min(now.len()), len });
+        }
+        Ok(Report { bytes, grown_to: (now.len() > len).then_some(now.len()), strategy })
+    }
+
+    /// The strategy for a regular file that is not empty.
+    fn choose(&self, hasher: &Hasher, file: &File, len: u64) -> Strategy {
+        // Tiles must be subtrees, as they are where nothing was hashed before.
+        let is_aligned = hasher.count().is_multiple_of(ALIGNMENT);
+        let strategy = match self.strategy {
+            Strategy::Auto if len <= SMALL => Strategy::Read,
+            Strategy::Auto if !device::is_cached(file, len) => {
+                if device::prefers_order(file) {
+                    Strategy::ReadOverlapped
+                } else {
+                    Strategy::Pread
+                }
+            }
+            Strategy::Auto if self.mapping && len >= WORTH_MAPPING && map::beats_copying(file) => {
+                Strategy::MmapParallel
+            }
+            Strategy::Auto => Strategy::Pread,
+            strategy if strategy.maps() && !map::is_possible() => Strategy::Pread,
+            strategy => strategy,
+        };
+        match strategy {
+            Strategy::Pread | Strategy::Mmap | Strategy::MmapParallel if !is_aligned => {
+                Strategy::ReadOverlapped
+            }
+            Strategy::MmapParallel if self.most_threads() == 1 => Strategy::Mmap,
+            strategy => strategy,
+        }
+    }
+
+    fn most_threads(&self) -> usize {
+        match self.threads {
+            Some(0 | 1) => 1,
+            Some(most) => most.min(parallel::threads()),
+            None => parallel::threads(),
+        }
+    }
+
+    fn hooks(&self, drop_cache: Option<&'a File>) -> Hooks<'_> {
+        Hooks { watch: self.watch, drop_cache }
+    }
+}
+
+/// What happens beside reading and hashing.
+struct Hooks<'a> {
+    watch: Option<&'a Watch<'a>>,
+    /// The file whose pages are to leave the cache.
+    drop_cache: Option<&'a File>,
+}
+
+impl Hooks<'_> {
+    /// So many bytes were read: go on?
+    fn read(&self, bytes: usize) -> Result<(), ErrorKind> {
+        match self.watch.map(|watch| watch(bytes as u64)) {
+            Some(ControlFlow::Break(())) => Err(ErrorKind::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// That part of the file is done with.
+    fn done(&self, at: u64, len: u64) {
+        if let Some(file) = self.drop_cache {
+            device::drop_from_cache(file, at, len);
+        }
+    }
+}

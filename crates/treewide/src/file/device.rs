@@ -1,0 +1,65 @@
+//! What the system knows of a file: where it lies, whether it is in the page cache; and hints to it.
+//!
+//! On systems that do not tell, a file counts as being in the page cache, and hints do nothing.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod other;
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) use linux::{drop_from_cache, is_cached, open, prefers_order, will_read_in_order};
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) use other::{drop_from_cache, is_cached, open, prefers_order, will_read_in_order};
+
+use super::Watch;
+
+/// A file without a length. While it has nothing to read, the watcher is asked from time to time
+/// whether to go on waiting.
+pub(super) struct Stream<'a> {
+    file: &'a File,
+    watch: Option<&'a Watch<'a>>,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(file: &'a File, opened: &Metadata, watch: Option<&'a Watch<'a>>) -> Self {
+        Self { file, watch: watch.filter(|_| !opened.is_file()) }
+    }
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        if let Some(watch) = self.watch {
+            wait(self.file, watch)?;
+        }
+        #[cfg(not(unix))]
+        let _ = self.watch;
+        self.file.read(buffer)
+    }
+}
+
+/// Waits until there is something to read or to be told, or the watcher wants no more.
+#[cfg(unix)]
+fn wait(file: &File, watch: &Watch<'_>) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    /// Between two questions: 20 ms.
+    const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+    loop {
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&PAUSE)) {
+            // Nothing yet.
+            Ok(0) | Err(rustix::io::Errno::INTR) => {
+                if watch(0).is_break() {
+                    return Err(io::Error::other(super::ErrorKind::Stopped));
+                }
+            }
+            Ok(_) => return Ok(()),
+            // Then reading has to do.
+            Err(_) => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{Advice, fadvise, fstatfs, major, minor};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+/// Places of a file at which the page cache is asked for.
+const PROBES: u64 = 16;
+
+/// File systems whose files come over a network, by their numbers in `linux/magic.h` and the like.
+const NETWORK: &[u32] = &[
+    0x0000_6969, // NFS
+    0xff53_4d42, // CIFS
+    0xfe53_4d42, // SMB2
+    0x0000_517b, // SMB
+    0x00c3_6400, // Ceph
+    0x0102_1997, // 9P
+    0x5346_414f, // AFS
+    0x6b41_4653, // kAFS
+    0x7375_7245, // Coda
+    0x0bd0_0bd0, // Lustre
+    0x6573_5546, // FUSE: sshfs, s3fs and the like
+    0x4750_4653, // GPFS
+    0x1983_0326, // BeeGFS
+    0x0116_1970, // GFS2, shared by several machines
+    0x7461_636f, // OCFS2, likewise
+];
+
+/// File systems that are memory.
+const MEMORY: &[u32] = &[
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0x9584_58f6, // hugetlbfs
+];
+
+pub(in crate::file) fn open(path: &Path) -> io::Result<File> {
+    let noatime = rustix::fs::OFlags::NOATIME.bits() as i32;
+    match OpenOptions::new().read(true).custom_flags(noatime).open(path) {
+        // Only the owner of a file may ask for it.
+        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => File::open(path),
+        result => result,
+    }
+}
+
+/// The number of the file system that the file is on.
+fn file_system(file: &File) -> u32 {
+    // The type is wider on some architectures, the numbers are not.
+    fstatfs(file).map_or(0, |it| it.f_type as u32)
+}
+
+/// Whether the page cache has all of the places that are looked at. Nothing is read for it.
+pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
+    let is_there = |at| {
+        let mut byte = [0];
+        let read = preadv2(file, &mut [IoSliceMut::new(&mut byte)], at, ReadWriteFlags::NOWAIT);
+        match read {
+            Ok(_) => true,
+            Err(Errno::OPNOTSUPP) => MEMORY.contains(&file_system(file)),
+            Err(_) => false,
+        }
+    };
+    let last = len.saturating_sub(1);
+    (0..PROBES).all(|probe| is_there(last / (PROBES - 1) * probe)) && is_there(last)
+}
+
+/// Whether the device is much slower out of order: a rotating disk, or one behind a network.
+pub(in crate::file) fn prefers_order(file: &File) -> bool {
+    NETWORK.contains(&file_system(file)) || is_rotating(file).unwrap_or(false)
+}
+
+/// `None` if the file is on no block device that the system tells of.
+fn is_rotating(file: &File) -> Option<bool> {
+    let device = file.metadata().ok()?.dev();
+    let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+    // A partition has no queue of its own; its disk is the folder above.
+    let read = |queue: &str| std::fs::read(format!("{folder}/{queue}/rotational")).ok();
+    let answer = read("queue").or_else(|| read("../queue"))?;
+    Some(answer.starts_with(b"1"))
+}
+
+/// Has the system read ahead more than it would.
+pub(in crate::file) fn will_read_in_order(file: &File) {
+    let _ = fadvise(file, 0, None, Advice::Sequential); // only a hint
+}
+
+pub(in crate::file) fn drop_from_cache(file: &File, at: u64, len: u64) {
+    if let Some(len) = NonZeroU64::new(len) {
+        let _ = fadvise(file, at, Some(len), Advice::DontNeed); // only a hint
+    }
+}

@@ -1,0 +1,266 @@
+//! The strategies that map, and what makes a mapping safe.
+//!
+//! Touching a page of a mapping that lies beyond the end of the file is SIGBUS, and a file may be
+//! cut at any moment. While a thread hashes a mapping, it is noted (for this thread) which addresses
+//! these are. The handler of SIGBUS looks there: if the fault lies within, it puts pages of zeros in
+//! place of the rest of the mapping, notes that it did, and hashing goes on over zeros until the
+//! tile is done; then the note is found, and the file has shrunk. All other faults are handed to the
+//! handler that was there before, or kill the process as they would have done.
+//!
+//! A file is mapped window by window, and the pages of each tile are mapped by one call rather than
+//! by a fault for each page.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::hint::black_box;
+use std::io;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use memmap2::{Mmap, MmapOptions};
+
+use super::{ErrorKind, Hooks, read};
+use crate::Hasher;
+use crate::parallel::{self, Source};
+
+/// Bytes that are mapped and hashed at a time by a thread.
+/// Chosen by `results/zen5-2vcpu/files.txt`.
+const TILE: usize = 1 << 20;
+
+/// Bytes of a mapping.
+const WINDOW: u64 = 256 << 20;
+
+/// Bytes that are read in both ways to learn which one is faster.
+const SAMPLE: usize = 256 * 1024;
+
+/// Appends the `len` bytes of a file through mappings, and returns how many they were. What cannot
+/// be mapped is read.
+pub(super) fn mapped(
+    hasher: &mut Hasher,
+    file: &File,
+    len: u64,
+    threads: usize,
+    hooks: &Hooks<'_>,
+) -> Result<u64, ErrorKind> {
+    let mut at = 0;
+    while at < len {
+        let here = WINDOW.min(len - at) as usize;
+        let Ok(map) = Guarded::new(file, at, here) else {
+            return Ok(at + read::positional(hasher, file, at, len, threads, hooks)?);
+        };
+        let tiles = Tiles { map: &map, next: AtomicUsize::new(0), hooks };
+        parallel::append(hasher, &tiles, TILE, here / TILE, threads)?;
+        let rest = here % TILE;
+        if rest > 0 {
+            hooks.read(rest)?;
+            let _guard = map.guard();
+            hasher.update(map.populated(here - rest, rest));
+        }
+        if map.is_hit.load(Ordering::Relaxed) {
+            return Err(match file.metadata().map_err(ErrorKind::Read)?.len() {
+                now if now < len => ErrorKind::Shrank { read: now, len },
+                // The device failed, or the file is back at its length by now.
+                _ => ErrorKind::Read(io::Error::other("a page of the file could not be read")),
+            });
+        }
+        drop(map);
+        hooks.done(at, here as u64);
+        at += here as u64;
+    }
+    Ok(len)
+}
+
+/// Whether a mapping can be guarded.
+pub(super) fn is_possible() -> bool {
+    handler::is_ours()
+}
+
+/// Whether the beginning of the file, which is longer than that, is mapped faster than it is
+/// copied: it is if the page cache holds it in large folios.
+pub(super) fn beats_copying(file: &File) -> bool {
+    fn time<T>(work: impl FnOnce() -> io::Result<T>) -> Option<Duration> {
+        let start = Instant::now();
+        black_box(work().ok()?);
+        Some(start.elapsed())
+    }
+    if !is_possible() {
+        return false;
+    }
+    let mut buffer = vec![1; SAMPLE];
+    let copied = time(|| io::Read::read(&mut read::At { file, at: 0 }, &mut buffer));
+    let mapped = time(|| Guarded::new(file, 0, SAMPLE)?.populate(0, SAMPLE));
+    matches!((mapped, copied), (Some(mapped), Some(copied)) if mapped < copied)
+}
+
+/// Tiles of a mapping.
+struct Tiles<'a> {
+    map: &'a Guarded,
+    next: AtomicUsize,
+    hooks: &'a Hooks<'a>,
+}
+
+impl<'m> Source for Tiles<'m> {
+    type Scratch = Guard<'m>;
+    type Error = ErrorKind;
+
+    fn scratch(&self) -> Guard<'m> {
+        self.map.guard()
+    }
+
+    fn next<'a>(&'a self, _: &'a mut Guard<'m>) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        if (index + 1) * TILE > self.map.map.len() || self.map.is_hit.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        self.hooks.read(TILE)?;
+        Ok(Some((index, self.map.populated(index * TILE, TILE))))
+    }
+}
+
+/// A mapping of a part of a file.
+struct Guarded {
+    map: Mmap,
+    /// Whether some of it turned out to be beyond the end of the file.
+    is_hit: AtomicBool,
+}
+
+impl Guarded {
+    fn new(file: &File, at: u64, len: usize) -> io::Result<Self> {
+        if !handler::is_ours() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        // SAFETY: bytes that change meanwhile are only ever hashed, and pages that go are replaced
+        // by the handler wherever there is a `Guard`.
+        let map = unsafe { MmapOptions::new().offset(at).len(len).map(file)? };
+        Ok(Self { map, is_hit: AtomicBool::new(false) })
+    }
+
+    /// While this is held, this thread may read the mapping.
+    fn guard(&self) -> Guard<'_> {
+        let addresses = self.map.as_ptr_range();
+        let guarded =
+            (addresses.start as usize, addresses.end as usize, ptr::from_ref(&self.is_hit));
+        Guard { before: GUARDED.replace(guarded), _map: self }
+    }
+
+    /// Maps the pages of a part at once.
+    fn populate(&self, at: usize, len: usize) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return self.map.advise_range(memmap2::Advice::PopulateRead, at, len);
+        #[cfg(target_os = "macos")]
+        return self.map.advise_range(memmap2::Advice::WillNeed, at, len);
+    }
+
+    fn populated(&self, at: usize, len: usize) -> &[u8] {
+        // Where that is unknown (before Linux 5.14) or fails, faults do it.
+        let _ = self.populate(at, len);
+        &self.map[at..at + len]
+    }
+}
+
+thread_local! {
+    /// The addresses that this thread may find without pages, and where to note that it did.
+    static GUARDED: Cell<(usize, usize, *const AtomicBool)> =
+        const { Cell::new((0, 0, ptr::null())) };
+}
+
+struct Guard<'a> {
+    before: (usize, usize, *const AtomicBool),
+    _map: &'a Guarded,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        GUARDED.set(self.before);
+    }
+}
+
+mod handler {
+    use super::*;
+
+    /// What SIGBUS did before.
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+    static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+    /// Whether SIGBUS comes to us; the first time, sees to it that it does.
+    pub(super) fn is_ours() -> bool {
+        static INSTALLED: OnceLock<()> = OnceLock::new();
+        INSTALLED.get_or_init(|| {
+            let _ = install(); // that it failed shows below
+        });
+        current().is_some_and(|action| action.sa_sigaction == entry())
+    }
+
+    fn entry() -> usize {
+        on_sigbus as extern "C" fn(_, _, _) as usize
+    }
+
+    fn current() -> Option<libc::sigaction> {
+        // SAFETY: all zeros are a value of this plain struct.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: it only writes what is there now to `action`.
+        let result = unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &mut action) };
+        (result == 0).then_some(action)
+    }
+
+    fn install() -> Option<()> {
+        PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
+        // Before the handler can run.
+        BEFORE.set(current()?).ok()?;
+        // SAFETY: all zeros are a value of this plain struct: no flags, an empty mask.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = entry();
+        // Like the handler of Rust's runtime, on the alternate stack if the thread has one.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        // SAFETY: the handler does only what a handler may do.
+        let result = unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) };
+        (result == 0).then_some(())
+    }
+
+    extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: the system passes valid information, and SIGBUS has an address.
+        let address = unsafe { (*info).si_addr() } as usize;
+        let (start, end, is_hit) = GUARDED.get();
+        if !(start..end).contains(&address) || !replace(address, end) {
+            return chain(signal, info, context);
+        }
+        // SAFETY: whoever wrote it to `GUARDED` of this thread keeps it until it is replaced there.
+        unsafe { (*is_hit).store(true, Ordering::Relaxed) };
+    }
+
+    /// Puts zeros in place of the pages from that of `address` to `end`.
+    fn replace(address: usize, end: usize) -> bool {
+        let page = PAGE.load(Ordering::Relaxed);
+        let from = address & !(page - 1);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
+        // SAFETY: these addresses belong to a mapping that the interrupted thread is reading; nobody
+        // else writes there, and unmapping it unmaps these pages too. `mmap` is a plain system call.
+        let pages =
+            unsafe { libc::mmap(from as *mut _, end - from, libc::PROT_READ, flags, -1, 0) };
+        pages != libc::MAP_FAILED
+    }
+
+    /// What would have happened without us.
+    fn chain(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let before = BEFORE.get();
+        match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
+            libc::SIG_DFL | libc::SIG_IGN => {
+                // SAFETY: a plain call; when we return, the fault happens again and ends the process.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+            handler if before.is_some_and(|it| it.sa_flags & libc::SA_SIGINFO != 0) => {
+                type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+                // SAFETY: with that flag, a handler has this type.
+                let handler = unsafe { std::mem::transmute::<usize, Handler>(handler) };
+                handler(signal, info, context);
+            }
+            handler => {
+                // SAFETY: without that flag, a handler has this type.
+                let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(handler) };
+                handler(signal);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! One piece of work done by the calling thread and, as they wake up, by threads of a rayon pool.
+//!
+//! `rayon::join` and `rayon::scope` make the caller wait until every task they began has run, also
+//! the tasks of a thread that has not even woken up; and a caller from outside the pool sleeps
+//! meanwhile. Here the caller works from the first moment to the last, and a helper that comes too
+//! late finds the door closed: the caller waits only for those who are at work.
+//!
+//! ```text
+//! caller   ask for help | work ........................ | close | wait for those inside
+//! helper        wake up ......... | enter | work ...... | leave
+//! helper        wake up ................................................ | closed, go
+//! ```
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// Set in `state` once no helper may enter any more; the other bits count the helpers inside.
+const CLOSED: usize = 1 << (usize::BITS - 1);
+
+/// How long the caller looks for the last helper before it sleeps: a few leaves of work, as being
+/// woken takes about as long.
+const PATIENCE: Duration = Duration::from_micros(100);
+
+type Work<'a> = dyn Fn() + Sync + 'a;
+
+struct Crew {
+    /// Valid for a helper from entering to leaving.
+    work: *const Work<'static>,
+    state: AtomicUsize,
+    /// The threads in all, the caller included.
+    threads: usize,
+    caller: Thread,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+// SAFETY: `work` points to something `Sync`, and is used only between entering and leaving.
+unsafe impl Send for Crew {}
+// SAFETY: as above.
+unsafe impl Sync for Crew {}
+
+/// Runs `work` on the calling thread, and besides on up to `threads - 1` threads of the current
+/// rayon pool, each at most once and only if it gets there before the caller is done.
+///
+/// So `work` must take its share from something that all of them take from, and return when nothing
+/// is left to take.
+///
+/// # Panics
+/// If `work` does, on any thread.
+pub(crate) fn together(threads: usize, work: &Work<'_>) {
+    if threads < 2 {
+        return work();
+    }
+    let work_ptr: *const Work<'_> = work;
+    let crew = Arc::new(Crew {
+        // SAFETY: only the lifetime changes; `Closing` keeps every use of it within this call.
+        work: unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work_ptr) },
+        state: AtomicUsize::new(0),
+        threads,
+        caller: std::thread::current(),
+        panic: Mutex::new(None),
+    });
+    let closing = Closing(&crew);
+    call_helpers(&crew, 0);
+    work();
+    drop(closing);
+    let panic = crew.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(panic) = panic {
+        resume_unwind(panic);
+    }
+}
+
+/// Asks for the helpers that member `rank` is to ask for: each asks for two more once it is awake,
+/// so that many are there soon, and none is asked for that nobody would have needed.
+fn call_helpers(crew: &Arc<Crew>, rank: usize) {
+    for rank in [2 * rank + 1, 2 * rank + 2] {
+        if rank < crew.threads {
+            let crew = Arc::clone(crew);
+            rayon::spawn(move || help(&crew, rank));
+        }
+    }
+}
+
+fn help(crew: &Arc<Crew>, rank: usize) {
+    let enter = |state| (state & CLOSED == 0).then_some(state + 1);
+    if crew.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
+        return;
+    }
+    call_helpers(crew, rank);
+    // SAFETY: we have entered, so the caller is in `together` until we leave.
+    let work = AssertUnwindSafe(|| unsafe { (*crew.work)() });
+    if let Err(panic) = catch_unwind(work) {
+        *crew.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+    }
+    if crew.state.fetch_sub(1, Ordering::Release) == CLOSED | 1 {
+        crew.caller.unpark();
+    }
+}
+
+/// Closes the door and waits for those inside, also if the caller's own work panics.
+struct Closing<'a>(&'a Crew);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let state = &self.0.state;
+        if state.fetch_or(CLOSED, Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut looks = 0_u32;
+        let mut since = None;
+        while state.load(Ordering::Acquire) != CLOSED {
+            looks += 1;
+            if !looks.is_multiple_of(64) {
+                std::hint::spin_loop();
+            } else if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// Everything is done once, whoever does it.
+    #[test]
+    fn all_is_done() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(5).build().expect("a pool");
+        for threads in [1, 2, 3, 5] {
+            for count in [0, 1, 2, 100, 10_000] {
+                let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let work = || {
+                    while next.fetch_add(1, Ordering::Relaxed) < count {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                };
+                together(threads, &work);
+                assert_eq!(done.load(Ordering::Relaxed), count);
+                next.store(0, Ordering::Relaxed);
+                pool.install(|| together(threads, &work));
+                assert_eq!(done.load(Ordering::Relaxed), 2 * count);
+            }
+        }
+    }
+
+    /// A pool whose threads never come is no reason to wait.
+    #[test]
+    fn nobody_waits_for_those_who_sleep() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let runs = AtomicUsize::new(0);
+        // The only thread of the pool is this one.
+        pool.install(|| {
+            together(4, &|| {
+                runs.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_panic_is_passed_on() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
+        for caller_panics in [true, false] {
+            let inside = AtomicBool::new(false);
+            let result = pool.install(|| {
+                let caller = std::thread::current().id();
+                catch_unwind(AssertUnwindSafe(|| {
+                    together(2, &|| {
+                        let is_caller = std::thread::current().id() == caller;
+                        inside.fetch_or(!is_caller, Ordering::AcqRel);
+                        // Until the helper is there, so that both cases happen.
+                        while !inside.load(Ordering::Acquire) {
+                            std::thread::yield_now();
+                        }
+                        assert_ne!(is_caller, caller_panics, "on purpose");
+                    });
+                }))
+            });
+            assert!(result.is_err());
+        }
+    }
+}
