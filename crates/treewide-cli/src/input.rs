@@ -98,6 +98,18 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Standard input, if it was not used for something else already.
+    pub(crate) fn stdin(&self) -> Result<io::Stdin, InputError> {
+        match self.stdin_claim {
+            Some(claim) => Err(InputError::StdinClaimed(claim)),
+            None => Ok(io::stdin()),
+        }
+    }
+
+    pub(crate) fn progress(&self) -> &'a Progress {
+        self.progress
+    }
+
     /// Absorb the file at `path`, or standard input for `-`, and return its length in bytes.
     ///
     /// On an error the hasher has absorbed some unknown part, and is of no use.
@@ -108,12 +120,10 @@ impl<'a> Input<'a> {
             ControlFlow::Continue(())
         };
         let options = self.options.watch(&advance);
-        let report = if !is_stdin(path) {
-            options.update(hasher, path).map_err(file::Error::into_kind)?
-        } else if let Some(claim) = self.stdin_claim {
-            return Err(InputError::StdinClaimed(claim));
+        let report = if is_stdin(path) {
+            options.update_reader(hasher, self.stdin()?)?
         } else {
-            options.update_reader(hasher, io::stdin())?
+            options.update(hasher, path).map_err(file::Error::into_kind)?
         };
         self.progress.end();
         Ok(report.bytes())
@@ -132,6 +142,8 @@ pub(crate) enum InputError {
     File(file::ErrorKind),
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
+    /// A device, or reading for it, failed; the cause says how.
+    Device(String),
 }
 
 impl InputError {
@@ -150,6 +162,7 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(cause) => cause.fmt(f),
+            Self::Device(cause) => f.write_str(cause),
             Self::StdinClaimed(claim) => {
                 write!(f, "standard input is already in use for {claim}")
             }

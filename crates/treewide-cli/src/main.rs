@@ -9,6 +9,11 @@ mod b3sum_check;
 mod check;
 mod cli;
 mod console;
+#[cfg(feature = "gpu")]
+mod device;
+#[cfg(not(feature = "gpu"))]
+#[path = "no_device.rs"]
+mod device;
 mod digest;
 mod docs;
 mod entry;

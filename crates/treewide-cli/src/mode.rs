@@ -24,15 +24,38 @@ pub(crate) struct ModeArgs {
 }
 
 impl ModeArgs {
+    /// The mode; the keyed one reads the key here.
+    pub(crate) fn mode(&self, input: &mut Input<'_>) -> anyhow::Result<Mode> {
+        Ok(if self.keyed {
+            input.claim_stdin("the key")?;
+            Mode::Keyed(read_key()?)
+        } else if let Some(context) = &self.derive_key {
+            Mode::DeriveKey(context.clone())
+        } else {
+            Mode::Plain
+        })
+    }
+
     /// A hasher in this mode that has absorbed nothing; in keyed mode, this reads the key.
     pub(crate) fn hasher(&self, input: &mut Input<'_>) -> anyhow::Result<Hasher> {
-        if self.keyed {
-            input.claim_stdin("the key")?;
-            Ok(Hasher::new_keyed(&read_key()?))
-        } else if let Some(context) = &self.derive_key {
-            Ok(Hasher::new_derive_key(context))
-        } else {
-            Ok(Hasher::new())
+        Ok(self.mode(input)?.hasher())
+    }
+}
+
+/// A mode with what it needs.
+pub(crate) enum Mode {
+    Plain,
+    Keyed([u8; KEY_LEN]),
+    DeriveKey(String),
+}
+
+impl Mode {
+    /// A hasher that has absorbed nothing.
+    pub(crate) fn hasher(&self) -> Hasher {
+        match self {
+            Self::Plain => Hasher::new(),
+            Self::Keyed(key) => Hasher::new_keyed(key),
+            Self::DeriveKey(context) => Hasher::new_derive_key(context),
         }
     }
 }

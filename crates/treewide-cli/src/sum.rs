@@ -2,6 +2,7 @@
 
 use crate::b3sum_check::B3sumCheck;
 use crate::console::{Console, count};
+use crate::device::{ByDevice, DeviceArgs};
 use crate::digest::{Digest, Extent};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
@@ -15,7 +16,7 @@ use anyhow::bail;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use treewide::Hasher;
+use treewide::{Hasher, OutputReader};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,6 +60,9 @@ pub(crate) struct SumArgs {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
 
     /// Omit file names in the output
     #[arg(long, help_heading = "Output")]
@@ -111,7 +115,9 @@ impl SumArgs {
         let progress = self.progress.start();
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
-        let base = self.mode.hasher(&mut input)?;
+        let mode = self.mode.mode(&mut input)?;
+        let device = self.device.open(&mode)?;
+        let base = mode.hasher();
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
@@ -125,7 +131,7 @@ impl SumArgs {
                 let (operands, walk) = (operands.clone(), self.walk.clone());
                 progress.count_ahead(move || total_len(&operands, &walk));
             }
-            let mut run = Run { args: self, console: &console, input, output, base };
+            let mut run = Run { args: self, console: &console, input, output, device, base };
             let failures = run.all(&operands)?;
             run.output.finish()?;
             failures
@@ -149,6 +155,7 @@ struct Run<'a> {
     console: &'a Console<'a>,
     input: Input<'a>,
     output: Output<'a>,
+    device: ByDevice,
     base: Hasher,
 }
 
@@ -208,13 +215,12 @@ impl Run<'_> {
 
     /// Hash one input and write its line.
     fn one(&mut self, path: &Path, tally: &mut Tally) -> anyhow::Result<()> {
-        let mut hasher = self.base.clone();
-        let bytes = match self.input.hash(path, &mut hasher) {
-            Ok(bytes) => bytes,
+        let (bytes, xof) = match self.hash(path) {
+            Ok(hashed) => hashed,
             Err(error) => return self.failed(path, &with_advice(&error), tally),
         };
         let args = self.args;
-        let digest = Digest::new(&hasher, Extent { seek: args.seek, len: args.length });
+        let digest = Digest::of_output(xof, Extent { seek: args.seek, len: args.length });
         if args.raw {
             return self.output.record(|to| digest.write_raw(to));
         }
@@ -245,6 +251,16 @@ impl Run<'_> {
                 writeln!(to, "  {}", name.text)
             }
         })
+    }
+
+    /// Hash one input: its length in bytes, and its extended output.
+    fn hash(&mut self, path: &Path) -> Result<(u64, OutputReader), InputError> {
+        if let Some(result) = self.device.hash(path, &self.input) {
+            return result;
+        }
+        let mut hasher = self.base.clone();
+        let bytes = self.input.hash(path, &mut hasher)?;
+        Ok((bytes, hasher.finalize_xof()))
     }
 
     /// One input could not be hashed; say so and go on.

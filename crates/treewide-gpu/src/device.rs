@@ -8,6 +8,7 @@ use crate::{Error, ErrorKind};
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Bytes of scratch memory that a device keeps unless told otherwise.
 const KEPT: u64 = 64 << 20;
@@ -207,7 +208,8 @@ impl Device {
     /// Copies bytes of the host to the start of memory of the device, and waits until they are there.
     ///
     /// # Errors
-    /// If the place is shorter than the bytes, starts at no multiple of 4 bytes, or the copy fails.
+    /// If the place is shorter than the bytes, starts at no multiple of 4 bytes, or ends at none within
+    /// the buffer, or if the copy fails.
     pub fn fill(&self, to: impl Into<Slice>, bytes: &[u8]) -> Result<(), Error> {
         let mut to = to.into().region;
         if (bytes.len() as u64) > to.len {
@@ -215,6 +217,14 @@ impl Device {
             return Err(Error::invalid(format_args!("{len} bytes to a place of {most}")));
         }
         check_words(&to, "the place to copy to")?;
+        // The last copy is of whole words.
+        let end = (to.at + bytes.len() as u64).next_multiple_of(4);
+        let room = to.at + to.len;
+        if end > room && room + 16 <= to.memory.len() {
+            let len = bytes.len();
+            let cause = format_args!("{len} bytes, no multiple of 4, to the middle of a buffer");
+            return Err(Error::invalid(cause));
+        }
         let mut stagings = Vec::new();
         let mut running = Vec::new();
         for (i, part) in bytes.chunks(PART as usize).enumerate() {
@@ -233,6 +243,38 @@ impl Device {
             running.wait()?;
         }
         Ok(())
+    }
+
+    /// How long the device takes to copy `len` bytes of pinned memory, in parts that are pinned
+    /// already: what hashing bytes of the host is to be compared with.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or the copy fails.
+    pub fn measure_copy(&self, len: u64) -> Result<Duration, Error> {
+        let part = len.clamp(4, 16 << 20).next_multiple_of(4);
+        let memory = self.scratch(part)?;
+        let mut stagings = [self.driver().staging(part)?, self.driver().staging(part)?];
+        for staging in &mut stagings {
+            staging.bytes()?.fill(0xA5);
+        }
+        let clock = Instant::now();
+        let mut left = len;
+        for i in 0.. {
+            let Some(rest) = left.checked_sub(part.min(left)).filter(|_| left > 0) else { break };
+            let to = Region { len: left - rest, ..memory.region.clone() };
+            let mut work = self.work()?;
+            // Waits for its last copy, as the ring does.
+            stagings[i % 2].bytes()?;
+            work.copy_in(&mut *stagings[i % 2], &to)?;
+            work.submit()?;
+            left = rest;
+        }
+        for staging in &mut stagings {
+            staging.bytes()?;
+        }
+        let time = clock.elapsed();
+        memory.done();
+        Ok(time)
     }
 
     /// Copies memory of the device to the host.
@@ -277,7 +319,7 @@ impl Device {
 
 /// That kernels can write words there, or read them.
 pub(crate) fn check_words(region: &Region, what: &str) -> Result<(), Error> {
-    if region.at % 4 == 0 {
+    if region.at.is_multiple_of(4) {
         return Ok(());
     }
     let at = region.at;

@@ -24,6 +24,9 @@
 //! of slot `s + (1 << l)` if that one is a slot of the same span, and stays as it is otherwise. What
 //! is left at the first slot that a span has in a tile is written to memory.
 
+// The twins run at once, and take spans as they are.
+#![cfg_attr(not(any(feature = "cuda", feature = "wgpu")), allow(dead_code))]
+
 use crate::{Error, ErrorKind, Mode};
 use std::any::Any;
 use std::fmt::Debug;

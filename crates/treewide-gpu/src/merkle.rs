@@ -70,7 +70,7 @@ impl Device {
 fn count(leaves: &Slice) -> Result<u64, Error> {
     check_words(&leaves.region, "the first leaf")?;
     let len = leaves.len();
-    if len % CV != 0 {
+    if !len.is_multiple_of(CV) {
         return Err(Error::invalid(format_args!("leaves of 32 bytes each in {len} bytes")));
     }
     Ok(len / CV)

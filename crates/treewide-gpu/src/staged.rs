@@ -9,10 +9,12 @@ use crate::driver::{Kind, Pinned};
 use crate::slot::{Slot, Source, Tree};
 use crate::{Device, Error, ErrorKind, Mode};
 use rayon::prelude::*;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use treewide::hazmat::{self, HasherExt};
 use treewide::{CHUNK_LEN, Hash, OutputReader};
 
@@ -60,6 +62,9 @@ impl Cancel {
     }
 }
 
+/// The value of a part, and its memory.
+type Hashed = ([u8; 32], Vec<u8>);
+
 /// Who hashes a part.
 #[derive(Debug)]
 pub(crate) enum Engine {
@@ -90,8 +95,9 @@ pub struct Staged {
     ring: Ring,
     cancel: Cancel,
     slots: Vec<Slot>,
-    /// For parts of the CPU.
+    /// The part that the CPU is to hash next, and those that it hashes, the oldest first.
     memory: Vec<u8>,
+    on_cpu: VecDeque<Receiver<Hashed>>,
     /// The slot to be filled, and how far the part is.
     next: usize,
     filled: usize,
@@ -119,6 +125,7 @@ impl Staged {
             cancel: Cancel::default(),
             slots: Vec::new(),
             memory: Vec::new(),
+            on_cpu: VecDeque::new(),
             next: 0,
             filled: 0,
             given: 0,
@@ -212,7 +219,13 @@ impl Staged {
                 .enumerate()
                 .try_for_each(|(i, to)| read_at(file, to, start + done + (i * PIECE) as u64));
             if let Err(error) = read {
-                return Err(self.fail(Error::new(ErrorKind::Io, error)));
+                let cause = match error.kind() {
+                    io::ErrorKind::UnexpectedEof => {
+                        format!("it has become shorter: it ends before byte {}", start + len)
+                    }
+                    _ => error.to_string(),
+                };
+                return Err(self.fail(Error::new(ErrorKind::Io, cause)));
             }
             self.filled += take;
             done += take as u64;
@@ -269,7 +282,12 @@ impl Staged {
             return Ok(());
         }
         match &self.engine {
-            Engine::Cpu => self.memory.resize(self.ring.part, 0),
+            Engine::Cpu => {
+                if self.on_cpu.len() >= self.ring.parts {
+                    self.collect_cpu()?;
+                }
+                self.memory.resize(self.ring.part, 0);
+            }
             Engine::Device(device) if self.next == self.slots.len() => {
                 self.slots.push(Slot::new(device, self.ring.part as u64, 1 + self.next)?);
             }
@@ -290,8 +308,18 @@ impl Staged {
                 self.next = (self.next + 1) % self.ring.parts;
             }
             Engine::Cpu => {
-                let value = subtree(&self.mode, &self.memory, counter);
-                self.merge(value);
+                let (mode, memory) = (self.mode, std::mem::take(&mut self.memory));
+                let (to, from) = mpsc::channel();
+                let hash = move || {
+                    // Whoever no longer waits for it needs it no more.
+                    let _ = to.send((subtree(&mode, &memory, counter), memory));
+                };
+                // A thread of the pool that waited for the others might wait for itself.
+                match rayon::current_thread_index() {
+                    None => rayon::spawn(hash),
+                    Some(_) => hash(),
+                }
+                self.on_cpu.push_back(from);
             }
         }
         self.given += 1;
@@ -307,8 +335,21 @@ impl Staged {
         Ok(())
     }
 
-    /// Takes the values of all slots, in their order.
+    /// Takes the value of the oldest part that the CPU hashes.
+    fn collect_cpu(&mut self) -> Result<(), Error> {
+        let Some(hashed) = self.on_cpu.pop_front() else { return Ok(()) };
+        let lost = |_| Error::new(ErrorKind::Lost, "a thread of the CPU ended before its part");
+        let (value, memory) = hashed.recv().map_err(lost)?;
+        self.merge(value);
+        self.memory = memory;
+        Ok(())
+    }
+
+    /// Takes the values of all parts, in their order: only one engine has any.
     fn collect_all(&mut self) -> Result<(), Error> {
+        while !self.on_cpu.is_empty() {
+            self.collect_cpu()?;
+        }
         let slots = self.slots.len();
         // The oldest is the one to be filled next.
         (0..slots).try_for_each(|i| self.collect((self.next + i) % slots))

@@ -85,7 +85,7 @@ pub fn buffer(buffer: &::wgpu::Buffer) -> Result<Buffer, Error> {
         let has = buffer.usage();
         return Err(Error::invalid(format_args!("a buffer for {has:?} cannot be hashed")));
     }
-    if buffer.size() < 16 || buffer.size() % 4 != 0 {
+    if buffer.size() < 16 || !buffer.size().is_multiple_of(4) {
         let len = buffer.size();
         return Err(Error::invalid(format_args!("a buffer of {len} bytes cannot be bound")));
     }

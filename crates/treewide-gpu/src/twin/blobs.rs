@@ -1,7 +1,8 @@
 //! The twin of `kernels/blobs.wgsl`: blobs of at most a chunk, one thread each.
 
 use super::chunk::chunk;
-use super::compress::{Cv, Node};
+use super::compress::Node;
+use crate::Mode;
 use crate::mode::flags::ROOT;
 use std::ops::RangeInclusive;
 
@@ -11,8 +12,7 @@ pub(super) fn run(
     offsets: &[u32],
     count: u32,
     handled: RangeInclusive<u64>,
-    key: &Cv,
-    flags: u32,
+    mode: &Mode,
     out: &mut [u32],
     left: &mut u32,
 ) {
@@ -29,7 +29,7 @@ pub(super) fn run(
             *left += 1;
             continue;
         }
-        let node = chunk(input, at as usize, (end - start) as usize, 0, key, flags);
+        let node = chunk(input, at as usize, (end - start) as usize, 0, &mode.words, mode.flags);
         let root = Node { flags: node.flags | ROOT, ..node };
         out[8 * thread..][..8].copy_from_slice(&root.cv());
     }

@@ -217,30 +217,23 @@ fn params(launch: &Launch, alignment: u64) -> Vec<u8> {
     let Mode { words: key, flags, .. } = launch.mode;
     let delta = |region: &Region| bound(region, alignment).1 as u32;
     let words = |region: &Region| delta(region) / 4;
-    let (mut count, mut input, mut input_len, mut table, mut cvs, mut blocks) = (0, 0, 0, 0, 0, 0);
-    let (mut first, mut last) = (0, 0);
-    let results = match &launch.stage {
-        Stage::Tiles { input: region, spans, cvs: values, out, .. }
-        | Stage::Parents { input: region, spans, cvs: values, out, .. } => {
-            count = spans.len() as u32;
-            input = delta(region);
+    let (mut input_len, mut table, mut cvs, mut blocks, mut first, mut last) = (0, 0, 0, 0, 0, 0);
+    let (count, input, results) = match &launch.stage {
+        Stage::Tiles { input, spans, cvs: values, out, .. }
+        | Stage::Parents { input, spans, cvs: values, out, .. } => {
             cvs = words(values);
-            out
+            (spans.len() as u32, delta(input), out)
         }
-        Stage::Blobs { input: region, offsets, count: blobs, base, last: end, out, left } => {
-            (count, input, input_len) = (*blobs, delta(region), region.len as u32);
-            (table, cvs) = (words(offsets), words(left));
+        Stage::Blobs { input, offsets, count, base, last: end, out, left } => {
+            (input_len, table, cvs) = (input.len as u32, words(offsets), words(left));
             (first, last) = (*base, *end);
-            out
+            (*count, delta(input), out)
         }
-        Stage::Xof { nodes, count: nodes_count, out, position, blocks: each } => {
-            (count, input, first, blocks) = (*nodes_count, delta(nodes), *position, *each);
-            out
+        Stage::Xof { nodes, count, out, position, blocks: each } => {
+            (first, blocks) = (*position, *each);
+            (*count, delta(nodes), out)
         }
-        Stage::Pairs { nodes, count: below, out } => {
-            (count, input) = (*below, delta(nodes));
-            out
-        }
+        Stage::Pairs { nodes, count, out } => (*count, delta(nodes), out),
     };
     let low_high = |value: u64| [value as u32, (value >> 32) as u32];
     let out = words(results);

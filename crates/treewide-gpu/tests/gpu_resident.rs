@@ -235,7 +235,7 @@ fn results_are_awaited() {
             assert_eq!(hash.as_bytes(), blake3::hash(&input[i * 1000..]).as_bytes());
         }
         // Dropped before it is done: nothing breaks.
-        let _ = device.hash(&Mode::PLAIN, &buffer);
+        drop(device.hash(&Mode::PLAIN, &buffer));
         let mut pending = device.hash(&Mode::PLAIN, &buffer);
         while !pending.is_done() {
             std::thread::yield_now();
@@ -270,7 +270,7 @@ fn what_makes_no_sense_is_an_error_that_says_so() {
             device.subtree(plain, &buffer, u64::MAX).wait().unwrap_err(),
             device.hash_to(plain, &all, &buffer.slice(4990..).unwrap()).wait().unwrap_err(),
             device.hash_to(plain, &all, &buffer.slice(1..100).unwrap()).wait().unwrap_err(),
-            device.xof_to(plain, &[all.clone()], 0, 100, &all).wait().unwrap_err(),
+            device.xof_to(plain, std::slice::from_ref(&all), 0, 100, &all).wait().unwrap_err(),
             device.fill(&buffer, &[0; 5001]).unwrap_err(),
             device.fill(buffer.slice(1..).unwrap(), &[0; 5]).unwrap_err(),
         ];
