@@ -47,7 +47,9 @@ VARIANTS = {
     "ahead-imads-112": ["TREEWIDE_AHEAD=1", "TREEWIDE_RESIDENT=4", "TREEWIDE_IMADS=112"],
     "staged": ["TREEWIDE_STAGED=1"],
     "staged-imads-112": ["TREEWIDE_STAGED=1", "TREEWIDE_IMADS=112"],
-    "l2-128": ["TREEWIDE_L2=1"],
+    "lines": ["TREEWIDE_LINES=1"],
+    "lines-imads-112": ["TREEWIDE_LINES=1", "TREEWIDE_IMADS=112"],
+    "resident-6": ["TREEWIDE_RESIDENT=6"],
 }
 
 # The loop in which one thread hashes a chunk, for each block of 64 bytes, on sm_90: at most so many

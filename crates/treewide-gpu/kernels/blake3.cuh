@@ -23,6 +23,17 @@ typedef unsigned long long u64;
 #define TREEWIDE_AHEAD 0
 #endif
 
+// Whether the threads of a warp copy their blocks to shared memory together, 64 bytes side by side,
+// instead of each loading its own. From compute capability 8.0 on.
+#ifndef TREEWIDE_STAGED
+#define TREEWIDE_STAGED 0
+#endif
+
+// Whether loads of 16 bytes ask for the whole line of 128 bytes to be brought to the L2 cache.
+#ifndef TREEWIDE_LINES
+#define TREEWIDE_LINES 0
+#endif
+
 // Blocks of threads that fit on one multiprocessor by their registers, at least; for blocks of 128.
 #ifndef TREEWIDE_RESIDENT
 #define TREEWIDE_RESIDENT 8
@@ -164,13 +175,22 @@ __device__ __forceinline__ Node start(const Mode &mode, u64 counter, u32 length,
 
 __device__ __forceinline__ bool is_aligned(u64 address) { return (address & 15) == 0; }
 
-// 16 bytes from a multiple of 16.
-__device__ __forceinline__ void load_vector(u32 *to, u64 address) {
-    const uint4 from = __ldg((const uint4 *)address);
+__device__ __forceinline__ void unpack(u32 *to, uint4 from) {
     to[0] = from.x;
     to[1] = from.y;
     to[2] = from.z;
     to[3] = from.w;
+}
+
+// 16 bytes from a multiple of 16.
+__device__ __forceinline__ void load_vector(u32 *to, u64 address) {
+#if TREEWIDE_LINES && !defined(TREEWIDE_HOST)
+    asm("ld.global.nc.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+        : "l"(address));
+#else
+    unpack(to, __ldg((const uint4 *)address));
+#endif
 }
 
 // 64 bytes from a multiple of 16.
@@ -328,6 +348,60 @@ __device__ __forceinline__ Node hash_any(const Chunk &chunk, const Mode &mode) {
         node.flags = mode.flags;
     }
 }
+
+#if TREEWIDE_STAGED
+#ifndef TREEWIDE_HOST
+__device__ __forceinline__ void copy_later(uint4 *to, u64 from) {
+    const u32 place = (u32)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+}
+
+__device__ __forceinline__ void copied() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncwarp();
+}
+#endif
+
+// The chaining value of a full chunk that follows that of the thread before. All threads of a block
+// call this, with room for a block of 64 bytes each: `rows`.
+//
+// A row is 4 vectors of 16 bytes. They are swapped among each other so that neither the copies of 8
+// rows at a time nor the loads of the same vector of all rows use one bank twice.
+__device__ __forceinline__ Node hash_staged(uint4 *rows, const Chunk &chunk, const Mode &mode) {
+    const u32 lane = threadIdx.x % 32, row = lane / 4, column = lane % 4;
+    rows += 4 * (threadIdx.x - lane);
+    uint4 *to = rows + 4 * row + (column ^ (row / 2 % 4));
+    const uint4 *own = rows + 4 * lane;
+    const u32 swap = lane / 2 % 4;
+    u64 from = chunk.address - (u64)(lane - row) * CHUNK_BYTES + 16 * column;
+
+    Node node = start(mode, chunk.counter, BLOCK_BYTES, CHUNK_START);
+    u32 left = CHUNK_BYTES / BLOCK_BYTES;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) copy_later(to + 32 * i, from + 8 * CHUNK_BYTES * i);
+#pragma unroll 1
+    for (;;) {
+        u32 m[16];
+        copied();
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) unpack(m + 4 * i, own[i ^ swap]);
+        __syncwarp();
+        left--;
+        from += BLOCK_BYTES;
+        if (left == 0) {
+            node.flags |= CHUNK_END | chunk.last;
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) copy_later(to + 32 * i, from + 8 * CHUNK_BYTES * i);
+        }
+        compress(node, m);
+        if (left == 0) break;
+        node.flags = mode.flags;
+    }
+    __syncthreads();
+    return node;
+}
+#endif
 
 // The chaining values of the chunks of a whole block of threads, all of which call this.
 __device__ __forceinline__ Node hash_chunk(const Chunk &chunk, bool exists, const Mode &mode) {

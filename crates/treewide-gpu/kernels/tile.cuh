@@ -56,7 +56,12 @@ __device__ __forceinline__ Span span_of(const Spans &all, u32 slot) {
 
 // The nodes of a block's slots, word by word, so that neighbouring threads use neighbouring banks.
 template <u32 THREADS> struct Nodes {
-    u32 words[8][THREADS];
+    union {
+        u32 words[8][THREADS];
+#if TREEWIDE_STAGED
+        uint4 rows[4 * THREADS];
+#endif
+    };
     // What is known of each slot, 0 where no span has it: one more than the last slot of its span
     // counted from the start of the block, and these bits.
     u32 marks[THREADS];

@@ -21,7 +21,16 @@ template <u32 THREADS> __device__ __forceinline__ void tiles(const Mode &mode, c
 
     nodes.marks[threadIdx.x] = 0;
     if (exists) nodes.mark(threadIdx.x, span, chunks);
-    nodes.put(threadIdx.x, hash_chunk(chunk, exists, mode).cv);
+#if TREEWIDE_STAGED
+    // The same for all threads of a block: those chunks are all of one span then.
+    const u32 base = blockIdx.x * THREADS;
+    const bool together = span.slot <= base && is_aligned(span.start) &&
+                          span.length >= ((u64)(base - span.slot) + THREADS) * CHUNK_BYTES;
+    const Node node = together ? hash_staged(nodes.rows, chunk, mode) : hash_chunk(chunk, exists, mode);
+#else
+    const Node node = hash_chunk(chunk, exists, mode);
+#endif
+    nodes.put(threadIdx.x, node.cv);
     reduce(nodes, all, mode);
 }
 

@@ -6,8 +6,7 @@
 
 mod api;
 mod call;
-#[cfg(test)]
-mod host;
+pub mod measure;
 mod module;
 #[cfg(test)]
 mod tests;
@@ -132,7 +131,7 @@ impl Cuda {
         }
         let context = Context::primary(index).map_err(named)?;
         let module = match image {
-            Some(image) => module::Module::of_image(&context, image),
+            Some(image) => module::Module::of_image(&context, image, &module::KERNELS),
             None => module::Module::of_device(&context, &facts),
         };
         let lanes = stream.map(|it| Some(Arc::new(Stream::of_caller(&context, it))));

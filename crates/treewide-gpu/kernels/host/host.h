@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <functional>
 #include <type_traits>
@@ -146,6 +144,12 @@ void Block::enter() {
 }
 
 static inline void __syncthreads() { block.wait(false); }
+
+// Here warps wait for each other at barriers of warps, too: all of a block get to the same ones.
+static inline void __syncwarp() { block.wait(false); }
+
+static inline void copy_later(uint4 *to, u64 from) { *to = __ldg((const uint4 *)from); }
+static inline void copied() { __syncwarp(); }
 
 static inline int __syncthreads_or(int vote) {
     const u32 parity = block.barriers & 1;

@@ -1,64 +1,52 @@
-// All stages as one shared library for the host, with one way in that has the shape of the driver's.
+// All stages for the host, to be called by their names, as the driver does.
 
 #include "host.h"
 
+#include <string>
+#include <tuple>
+
+// So that what a block shares is not shared between libraries with different parameters.
+namespace {
 #include "../blobs.cu"
 #include "../pairs.cu"
 #include "../parents.cu"
 #include "../tiles.cu"
 #include "../xof.cu"
+} // namespace
 
-// Calls a kernel with its arguments, each of which has an address.
+// A kernel with its arguments, which are copied: `arguments` has the address of each.
 template <class... A, size_t... I>
-static void call(void (*kernel)(A...), void **arguments, std::index_sequence<I...>) {
-    kernel(*(std::remove_const_t<A> *)arguments[I]...);
+static std::function<void()> copy(
+    void (*kernel)(A...), void **arguments, std::index_sequence<I...>
+) {
+    const auto copies = std::make_tuple(*(std::remove_const_t<A> *)arguments[I]...);
+    return [=] { std::apply(kernel, copies); };
 }
 
 template <class... A> static std::function<void()> bind(void (*kernel)(A...), void **arguments) {
-    return [=] { call(kernel, arguments, std::index_sequence_for<A...>()); };
+    return copy(kernel, arguments, std::index_sequence_for<A...>());
 }
 
-// Runs a kernel; the threads of a block in their order, or in the opposite one. Returns 0, or 1 if
-// there is none of that name.
-extern "C" int treewide_launch(
-    const char *name, u32 blocks, u32 threads, void **arguments, int backwards
+// A kernel that is ready to run, or null if there is none of that name.
+extern "C" std::function<void()> *treewide_bind(const char *name, void **arguments) {
+    const std::string it = name;
+    std::function<void()> kernel;
+    if (it == "blobs") kernel = bind(blobs, arguments);
+    if (it == "pairs") kernel = bind(pairs, arguments);
+    if (it == "parents") kernel = bind(parents, arguments);
+    if (it == "tiles") kernel = bind((void (*)(Mode, Spans))tiles, arguments);
+    if (it == "tiles_by_four") kernel = bind(tiles_by_four, arguments);
+    if (it == "xof") kernel = bind(xof, arguments);
+    return kernel ? new std::function<void()>(kernel) : nullptr;
+}
+
+// Runs it, the threads of a block in their order or in the opposite one.
+extern "C" void treewide_run(
+    std::function<void()> *kernel, u32 blocks, u32 threads, bool backwards
 ) {
-    const struct {
-        const char *name;
-        std::function<void()> kernel;
-    } all[] = {
-        {"blobs", bind(blobs, arguments)},
-        {"pairs", bind(pairs, arguments)},
-        {"parents", bind(parents, arguments)},
-        {"tiles", bind(+[](Mode mode, Spans spans) { tiles(mode, spans); }, arguments)},
-        {"tiles_by_four", bind(tiles_by_four, arguments)},
-        {"xof", bind(xof, arguments)},
-    };
-    for (const auto &it : all) {
-        if (strcmp(it.name, name) != 0) continue;
-        block.kernel = it.kernel;
-        blockDim.x = threads;
-        gridDim.x = blocks;
-        for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) block.run(threads, backwards != 0);
-        return 0;
-    }
-    return 1;
-}
-
-// Memory that ends where a page ends that can be accessed, and before one that cannot: reads beyond
-// it do not go unnoticed. `length` is a multiple of 16. Null if there is none.
-extern "C" void *treewide_allocate(size_t length) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t pages = (length + page - 1) / page * page;
-    char *start = (char *)mmap(
-        nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0
-    );
-    if (start == MAP_FAILED || mprotect(start + pages, page, PROT_NONE) != 0) return nullptr;
-    return start + (pages - length);
-}
-
-extern "C" void treewide_free(void *start, size_t length) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t pages = (length + page - 1) / page * page;
-    munmap((char *)start - (pages - length), pages + page);
+    block.kernel = *kernel;
+    delete kernel;
+    blockDim.x = threads;
+    gridDim.x = blocks;
+    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) block.run(threads, backwards);
 }

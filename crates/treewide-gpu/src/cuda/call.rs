@@ -4,6 +4,7 @@
 
 use crate::driver::{Launch, Region, Span, Stage, TILE};
 use crate::{Error, Mode};
+use std::ffi::CStr;
 
 /// Threads in a block of the kernels that have no tiles.
 const THREADS: u32 = 128;
@@ -18,7 +19,7 @@ const ENOUGH: u32 = 4;
 /// A call of a kernel.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) kernel: &'static str,
+    pub(super) kernel: &'static CStr,
     pub(super) blocks: u32,
     pub(super) threads: u32,
     /// One for each parameter, at multiples of 8 bytes as structures of C want it.
@@ -51,12 +52,12 @@ pub(super) fn call(
         Stage::Tiles { spans: all, slots, cvs, out, .. } => {
             let by_four = slots.div_ceil(TILE) / TILES >= ENOUGH * multiprocessors;
             let (kernel, threads) =
-                if by_four { ("tiles_by_four", TILES * TILE) } else { ("tiles", TILE) };
+                if by_four { (c"tiles_by_four", TILES * TILE) } else { (c"tiles", TILE) };
             let arguments = vec![mode, spans(all, cvs, out)?];
             Call { kernel, blocks: slots.div_ceil(threads), threads, arguments }
         }
         Stage::Parents { input, spans: all, slots, cvs, out } => Call {
-            kernel: "parents",
+            kernel: c"parents",
             blocks: slots.div_ceil(TILE),
             threads: TILE,
             arguments: vec![mode, argument(&halves(address(input)?)), spans(all, cvs, out)?],
@@ -68,7 +69,7 @@ pub(super) fn call(
             words.extend(numbers.into_iter().flat_map(halves));
             words.extend([*count, 0]);
             Call {
-                kernel: "blobs",
+                kernel: c"blobs",
                 blocks: count.div_ceil(THREADS),
                 threads: THREADS,
                 arguments: vec![mode, argument(&words)],
@@ -83,10 +84,10 @@ pub(super) fn call(
             let all = all.ok().filter(|all| *all <= MOST_BLOCKS);
             let blocks = all.ok_or_else(|| Error::invalid("too much output for one launch"))?;
             let arguments = vec![argument(&words)];
-            Call { kernel: "xof", blocks, threads: THREADS, arguments }
+            Call { kernel: c"xof", blocks, threads: THREADS, arguments }
         }
         Stage::Pairs { nodes, count, out } => Call {
-            kernel: "pairs",
+            kernel: c"pairs",
             blocks: count.div_ceil(2).div_ceil(THREADS),
             threads: THREADS,
             arguments: vec![

@@ -1,7 +1,7 @@
 //! Which machine code a device gets: what was built ahead for its architecture, what the compiler of
 //! an installed CUDA toolkit (NVRTC) makes for it here and now, or what the driver makes of PTX.
 
-use super::api::{Context, Doing, Facts};
+use super::api::{Context, Facts, failed};
 use crate::{Error, ErrorKind};
 use cudarc::driver::{result, sys};
 use cudarc::nvrtc;
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 /// Machine code by compute capability. It runs on devices of the same major number and any minor
-/// number that is not lower. `scripts/cuda.sh build` writes these files.
+/// number that is not lower. `scripts/cuda.py build` writes these files.
 const BUILT: [((u32, u32), &[u8]); 4] = [
     ((8, 0), include_bytes!("../../kernels/built/sm_80.cubin")),
     ((9, 0), include_bytes!("../../kernels/built/sm_90.cubin")),
@@ -36,7 +36,7 @@ const SOURCES: [&str; 7] = [
 pub(super) struct Module {
     context: Arc<Context>,
     raw: sys::CUmodule,
-    functions: Vec<(&'static str, sys::CUfunction)>,
+    functions: Vec<(CString, sys::CUfunction)>,
 }
 
 // SAFETY: Modules and functions may be used by any thread, by several at once too.
@@ -44,31 +44,27 @@ unsafe impl Send for Module {}
 // SAFETY: As above.
 unsafe impl Sync for Module {}
 
-const KERNELS: [(&str, &CStr); 6] = [
-    ("blobs", c"blobs"),
-    ("pairs", c"pairs"),
-    ("parents", c"parents"),
-    ("tiles", c"tiles"),
-    ("tiles_by_four", c"tiles_by_four"),
-    ("xof", c"xof"),
-];
+/// The kernels of all stages.
+pub(super) const KERNELS: [&CStr; 6] =
+    [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"xof"];
 
 impl Module {
     /// The best of what can be had.
     pub(super) fn of_device(context: &Arc<Context>, facts: &Facts) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if let Some((_, image)) = built(facts.capability) {
-            match Self::of_image(context, image) {
+            match Self::of_image(context, image, &KERNELS) {
                 Ok(module) => return Ok(module),
                 Err(error) => causes.push(error.to_string()),
             }
         }
-        match compile(facts.capability).and_then(|image| Self::of_image(context, &image)) {
+        match compile(facts.capability).and_then(|image| Self::of_image(context, &image, &KERNELS))
+        {
             Ok(module) => return Ok(module),
             Err(error) => causes.push(error.to_string()),
         }
         let text = CString::new(PTX.trim_end_matches('\0')).expect("PTX is text");
-        match Self::of_image(context, text.as_bytes_with_nul()) {
+        match Self::of_image(context, text.as_bytes_with_nul(), &KERNELS) {
             Ok(module) => Ok(module),
             Err(error) => {
                 causes.push(error.to_string());
@@ -77,25 +73,35 @@ impl Module {
         }
     }
 
-    /// What someone has built of the same sources.
-    pub(super) fn of_image(context: &Arc<Context>, image: &[u8]) -> Result<Self, Error> {
+    /// What someone has built, with kernels of these names.
+    pub(super) fn of_image(
+        context: &Arc<Context>,
+        image: &[u8],
+        names: &[&CStr],
+    ) -> Result<Self, Error> {
         let _current = context.enter()?;
         // SAFETY: The driver checks what it is; text ends with a 0.
         let raw = unsafe { result::module::load_data(image.as_ptr().cast()) };
-        let raw = raw.doing("its driver refuses the kernels")?;
+        let raw = raw.map_err(|error| unusable("its driver refuses the kernels", error))?;
         let mut module = Self { context: context.clone(), raw, functions: Vec::new() };
-        for (name, c_name) in KERNELS {
+        for name in names.iter().copied().map(CStr::to_owned) {
             // SAFETY: The module is loaded.
-            let function = unsafe { result::module::get_function(raw, c_name.to_owned()) };
-            module.functions.push((name, function.doing(&format!("there is no kernel {name}"))?));
+            let function = unsafe { result::module::get_function(raw, name.clone()) };
+            let function =
+                function.map_err(|error| unusable(&format!("no kernel {name:?}"), error))?;
+            module.functions.push((name, function));
         }
         Ok(module)
     }
 
-    /// A kernel by its name, which must be one of them.
-    pub(super) fn function(&self, name: &str) -> sys::CUfunction {
-        self.functions.iter().find(|it| it.0 == name).expect("a kernel of that name").1
+    /// A kernel by its name, which must be one of those that were asked for.
+    pub(super) fn function(&self, name: &CStr) -> sys::CUfunction {
+        self.functions.iter().find(|it| *it.0 == *name).expect("a kernel of that name").1
     }
+}
+
+fn unusable(what: &str, error: result::DriverError) -> Error {
+    failed(ErrorKind::Unusable, what, error)
 }
 
 impl Drop for Module {
@@ -174,7 +180,7 @@ mod tests {
 
     #[test]
     fn each_image_has_all_kernels() {
-        for (name, _) in KERNELS {
+        for name in KERNELS.map(|it| it.to_str().unwrap()) {
             for ((major, minor), image) in BUILT {
                 assert!(image.starts_with(b"\x7fELF"), "sm_{major}{minor} is no machine code");
                 let section = format!("\0.text.{name}\0").into_bytes();

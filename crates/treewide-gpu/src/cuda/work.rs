@@ -245,7 +245,7 @@ impl Work for InStream {
             )
             .result()
         }
-        .doing(&format!("the kernel {} cannot be started", call.kernel))
+        .doing(&format!("the kernel {:?} cannot be started", call.kernel))
     }
 
     fn read(&mut self, from: &Region) -> Result<(), Error> {

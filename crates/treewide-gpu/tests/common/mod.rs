@@ -1,6 +1,9 @@
 //! What the test files share: the devices there are, inputs, lengths and modes.
 #![allow(dead_code)] // Each test file that includes this module uses a part of it.
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda_on_cpu;
+
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use treewide_gpu::{Device, Mode, TwinLimits};
 
@@ -32,6 +35,10 @@ fn find() -> Vec<Tested> {
         twin("twin with small limits", small),
         twin("twin with tight windows", tight),
     ];
+    #[cfg(feature = "cuda")]
+    if let Err(cause) = cuda_on_cpu::load() {
+        println!("SKIPPED: CUDA kernels on the CPU: {cause}");
+    }
     let known = treewide_gpu::devices();
     for found in &known {
         let name = format!("{}: {}", found.backend, found.name);
