@@ -175,9 +175,8 @@ unsafe impl Pass<4> for Rows {
                 let mut blocks = [_mm512_setzero_si512(); 4];
                 let mut active = u16::MAX;
                 if (step + 1) * BLOCK_LEN < group.shortest as usize {
-                    for lane in 0..4 {
-                        let input = group.inputs[lane].add(step * BLOCK_LEN);
-                        blocks[lane] = _mm512_loadu_si512(input.cast());
+                    for (block, input) in blocks.iter_mut().zip(group.inputs) {
+                        *block = _mm512_loadu_si512(input.add(step * BLOCK_LEN).cast());
                     }
                 } else {
                     // Some lane ends here or has ended.
