@@ -76,6 +76,7 @@ packages() {
         gcc libc6-dev ca-certificates curl # to build at all
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
         shellcheck
+        mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
     )
     if [[ $(uname -m) == x86_64 ]]; then
         wanted+=(qemu-user)
@@ -194,7 +195,18 @@ known_answers() {
 }
 
 everything() {
-    run_tests --workspace --all-features
+    run_tests --workspace --exclude treewide-gpu --all-features
+}
+
+# Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
+gpu() {
+    local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+    if [[ -e ${drivers[0]} ]]; then
+        export VK_DRIVER_FILES=${drivers[0]} TREEWIDE_BACKEND=wgpu
+    else
+        echo "SKIPPED: there is no lavapipe on this machine"
+    fi
+    run_tests -p treewide-gpu --all-features
 }
 
 # The tests of the library, as built for everything, so that no kernel waits for a build.
@@ -306,6 +318,7 @@ section test "lints: each feature alone" features
 section test "documentation" documentation
 section test "known answers" known_answers
 section test "everything" everything
+section test "GPU" gpu
 for kernel in $(kernels "$target" -- --workspace --all-features); do
     section test "kernel $kernel" forced "$kernel"
 done

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::OutputReader;
+use treewide::file::ErrorKind;
 use treewide_gpu::{Choice, Device, Error, Staged, devices};
 
 /// Bytes between two steps of the progress.
@@ -99,7 +100,15 @@ fn whole(
     let mut at = 0;
     while at < len {
         let step = STEP.min(len - at);
-        staged.update_file(file, at, step)?;
+        if let Err(error) = staged.update_file(file, at, step) {
+            // In the same words as the CPU.
+            return Err(match file.metadata() {
+                Ok(now) if now.len() < len => {
+                    InputError::File(ErrorKind::Shrank { read: now.len(), len })
+                }
+                _ => error.into(),
+            });
+        }
         input.progress().advance(step);
         at += step;
     }

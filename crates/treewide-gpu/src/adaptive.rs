@@ -114,3 +114,61 @@ fn open() -> Option<Device> {
     let mut found = crate::devices().into_iter().filter(|found| !found.is_software);
     found.find_map(|found| found.open().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::staged::Ring;
+    use crate::{Mode, TwinLimits};
+
+    const PART: usize = 1 << 20;
+
+    /// So many parts of a megabyte, hashed from that state on; and who hashes at the end.
+    fn hashed(engine: Engine, state: State, parts: usize) -> (treewide::Hash, Option<String>) {
+        let ring = Ring { part: PART, parts: 2 };
+        let mut staged = Staged::with_engine(engine, &Mode::PLAIN).ring(ring).unwrap();
+        staged.adaptive = Some(Adaptive { state, len: None });
+        staged.update(&input(parts)).unwrap();
+        let device = staged.device().map(|device| device.name().to_owned());
+        (staged.finalize().unwrap(), device)
+    }
+
+    fn input(parts: usize) -> Vec<u8> {
+        (0..parts * PART + 5).map(|i| (i % 251) as u8).collect()
+    }
+
+    fn opening(device: Option<Device>) -> State {
+        let opening = std::thread::spawn(|| device);
+        while !opening.is_finished() {
+            std::thread::yield_now();
+        }
+        State::Opening { since: Instant::now(), parts: 3, opening }
+    }
+
+    #[test]
+    fn the_digest_is_the_same_whoever_hashes_its_parts() {
+        let twin = Device::twin(TwinLimits::default());
+        // The trial has not ended.
+        let (hash, device) = hashed(Engine::Cpu, opening(Some(twin.clone())), 9);
+        assert_eq!(hash, treewide::hash(&input(9)));
+        assert_eq!(device.as_deref(), Some(twin.name()));
+        // The twin loses its trial, and the CPU goes on.
+        let trial = State::Trial { since: Instant::now(), parts: 5, cpu: Duration::ZERO };
+        let (hash, device) = hashed(Engine::Device(twin), trial, 20);
+        assert_eq!(hash, treewide::hash(&input(20)));
+        assert_eq!(device, None);
+        // No device.
+        let (hash, device) = hashed(Engine::Cpu, opening(None), 5);
+        assert_eq!(hash, treewide::hash(&input(5)));
+        assert_eq!(device, None);
+    }
+
+    #[test]
+    fn what_the_cpu_has_done_soon_it_does_alone() {
+        let second = Duration::from_secs(1);
+        let known = |len| Adaptive { state: State::Decided, len };
+        assert!(known(Some(300)).ends_within(4 * second, second, 100));
+        assert!(!known(Some(600)).ends_within(4 * second, second, 100));
+        assert!(!known(None).ends_within(4 * second, second, 100));
+    }
+}

@@ -87,8 +87,8 @@ fn all_that_is_made_is_freed_once_and_not_too_early() {
         let buffer = device.upload(&input).unwrap();
         // Dropped before they are done, and the buffers with them.
         for i in 0..100 {
-            let _ = device.hash(&Mode::PLAIN, buffer.slice(i..).unwrap());
-            let _ = device.list(&Mode::PLAIN, &[Slice::from(&buffer), Slice::from(&buffer)]);
+            drop(device.hash(&Mode::PLAIN, buffer.slice(i..).unwrap()));
+            drop(device.list(&Mode::PLAIN, &[Slice::from(&buffer), Slice::from(&buffer)]));
         }
         let pending = device.hash(&Mode::PLAIN, &buffer);
         let timed = device.timed().hash(&Mode::PLAIN, &buffer);

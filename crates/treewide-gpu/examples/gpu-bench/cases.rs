@@ -228,6 +228,10 @@ fn variants(all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let image = std::fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
+        if name == "instructions" {
+            instructions(&image, options, report)?;
+            continue;
+        }
         // SAFETY: the folder is the caller's, who has built the kernels from the same sources.
         let device = unsafe { treewide_gpu::cuda::open_with_kernels(options.index, &image) };
         // One that does not fit is no reason to stop.
@@ -239,6 +243,19 @@ fn variants(all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
             report.skipped(&format!("variant {name}"), &error);
         }
     }
+    Ok(())
+}
+
+/// Single instructions, of which ceilings are made.
+#[cfg(feature = "cuda")]
+fn instructions(image: &[u8], options: &Options, report: &mut Report) -> Result<()> {
+    use treewide_gpu::cuda::measure;
+
+    let chip = measure::chip(options.index).map_err(text)?;
+    // SAFETY: as in `variants`.
+    let rates = unsafe { measure::rates(options.index, image) }.map_err(text)?;
+    let rates: Vec<_> = rates.iter().map(|rate| (rate.name, rate.per_clock)).collect();
+    report.chip(&chip.name, chip.capability, chip.multiprocessors, chip.clock, &rates);
     Ok(())
 }
 

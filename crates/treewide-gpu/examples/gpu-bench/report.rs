@@ -1,6 +1,8 @@
 //! What was measured, on what.
 
 use serde_json::{Value, json};
+#[cfg(feature = "cuda")]
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use treewide_gpu::Device;
 
@@ -60,6 +62,28 @@ impl Report {
             "giga_per_s": giga,
         });
         self.document["cases"].as_array_mut().expect("an array").push(case);
+    }
+
+    /// What ceilings depend on: instructions of single threads in a clock of a multiprocessor.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn chip(
+        &mut self,
+        name: &str,
+        capability: (u32, u32),
+        multiprocessors: u32,
+        clock: f64,
+        rates: &[(&str, f64)],
+    ) {
+        for (name, per_clock) in rates {
+            eprintln!("instructions: {name:33} {per_clock:>12.1} a clock of a multiprocessor");
+        }
+        self.document["chip"] = json!({
+            "name": name,
+            "capability": format!("{}.{}", capability.0, capability.1),
+            "multiprocessors": multiprocessors,
+            "clock_hz": clock,
+            "instructions_per_clock_of_a_multiprocessor": rates.iter().copied().collect::<BTreeMap<_, _>>(),
+        });
     }
 
     pub(crate) fn skipped(&mut self, name: &str, cause: &str) {
