@@ -164,6 +164,9 @@ features() {
     for name in $names; do
         step cargo clippy --locked -p treewide --no-default-features --features "$name" -- -D warnings
     done
+    for name in "" cuda wgpu; do
+        step cargo clippy --locked -p treewide-gpu --features "$name" -- -D warnings
+    done
 }
 
 no_std() {

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::OutputReader;
 use treewide::file::ErrorKind;
-use treewide_gpu::{Choice, Device, Error, Staged, devices};
+use treewide_gpu::{Choice, Device, Error, Ring, Staged, TAIL, devices};
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
@@ -78,6 +78,8 @@ impl ByDevice {
         let len = if metadata.is_file() { metadata.len() } else { 0 };
         match (self.choice, &self.device) {
             (_, Some(_)) if len == 0 => Some(absorb(file, staged(None), input, path)),
+            // All of it would be the tail, which is the CPU's.
+            (_, Some(_)) if len < TAIL => None,
             (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), input, path)),
             (Choice::Auto, None) if len >= LARGE => {
                 Some(whole(&file, len, staged(Some(len)), input, path))
@@ -96,7 +98,9 @@ fn whole(
     path: &Path,
 ) -> Result<(u64, OutputReader), InputError> {
     input.progress().begin(path);
-    let mut staged = staged?;
+    // No more memory than the file needs.
+    let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
+    let mut staged = staged?.ring(Ring { part, ..Ring::default() })?;
     let mut at = 0;
     while at < len {
         let step = STEP.min(len - at);

@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// Bytes of scratch memory that a device keeps unless told otherwise.
 const KEPT: u64 = 64 << 20;
 
+/// Bytes up to which an upload needs no pinned memory of its own.
+const FEW: usize = 64 << 10;
+
 /// Bytes of a part of an upload.
 const PART: u64 = 8 << 20;
 
@@ -224,6 +227,12 @@ impl Device {
             let len = bytes.len();
             let cause = format_args!("{len} bytes, no multiple of 4, to the middle of a buffer");
             return Err(Error::invalid(cause));
+        }
+        if bytes.len() <= FEW {
+            let mut work = self.work()?;
+            to.len = bytes.len() as u64;
+            work.write(bytes, &to)?;
+            return Pending::of(self.job(work, Vec::new(), |_| Ok(()))).wait();
         }
         let mut stagings = Vec::new();
         let mut running = Vec::new();

@@ -23,8 +23,9 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 /// Bytes that one thread copies, or reads, at a time.
 const PIECE: usize = 1 << 20;
 
-/// A last part below this is hashed by the CPU, which is done before a launch would be.
-const TAIL: u64 = 256 << 10;
+/// A last part below this many bytes is hashed by the CPU, which is done before a launch would be: a
+/// guess, as no device has been measured yet.
+pub const TAIL: u64 = 256 << 10;
 
 /// How an input is cut, and how much of it is on its way at a time.
 #[derive(Clone, Copy, Debug)]
@@ -524,6 +525,10 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn hash_bytes(&self, mode: &Mode, bytes: &[u8]) -> Result<Hash, Error> {
+        if (bytes.len() as u64) < TAIL {
+            // It would be the tail, and needs no ring.
+            return Ok(mode.hasher().update(bytes).finalize());
+        }
         let mut staged = Staged::new(self, mode);
         staged.update(bytes)?;
         staged.finalize()
@@ -541,7 +546,7 @@ impl Device {
             return Ok(mode.hasher().update(bytes).finalize());
         }
         // SAFETY: the bytes are borrowed for all of this function, and each way out of it waits for
-        // the slots, by `Slots` if by nothing else, before this is dropped.
+        // the slots, by the end of `Wrapped` if by nothing else, before the memory is unpinned.
         let pinned = unsafe { self.driver().pin(bytes) }?;
         let mut wrapped = Wrapped { slots: Vec::new(), pinned };
         // What the parts are left and right of is decided here, as all of it is known.

@@ -206,6 +206,26 @@ fn lists_of_inputs_in_one_or_many_buffers() {
 }
 
 #[test]
+fn inputs_at_the_end_of_their_buffer() {
+    each(|device| {
+        for size in [16, 256, 260, 512, 1024] {
+            let input = bytes(size);
+            let buffer = device.upload(&input).unwrap();
+            for len in [0, 1, 4, 16] {
+                let slice = buffer.slice((size - len) as u64..).unwrap();
+                let expected = blake3::hash(&input[size - len..]);
+                let hash = device.hash(&Mode::PLAIN, &slice).wait().unwrap();
+                assert_eq!(hash.as_bytes(), expected.as_bytes(), "the last {len} of {size}");
+                let mut reader = device.output_reader(&Mode::PLAIN, &slice).wait().unwrap();
+                let mut output = [0; 32];
+                reader.fill(&mut output);
+                assert_eq!(output, *expected.as_bytes());
+            }
+        }
+    });
+}
+
+#[test]
 fn results_are_awaited() {
     // A runtime in a few lines: polls when woken.
     fn block_on<T: Send + 'static>(mut pending: Pending<T>) -> Result<T, treewide_gpu::Error> {

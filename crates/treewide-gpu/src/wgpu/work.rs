@@ -200,9 +200,11 @@ fn words_len(len: u64) -> u64 {
     len.next_multiple_of(4)
 }
 
-/// A region as it is bound: from an aligned place on, which may be before its start.
+/// A region as it is bound: from an aligned place on, which may be before its start. A binding has at
+/// least a row of 16 bytes, also where the region is at the end of its buffer.
 fn bound(region: &Region, alignment: u64) -> (u64, u64) {
-    let start = region.at / alignment * alignment;
+    let last = region.memory.len().saturating_sub(16);
+    let start = region.at.min(last) / alignment * alignment;
     (start, region.at - start)
 }
 
