@@ -44,6 +44,14 @@ fn nothing_is_read_beyond_the_16_bytes_in_which_an_input_ends() {
                 let buffer = device.upload(&input[..start + len]).unwrap();
                 let slice = buffer.slice(start as u64..).unwrap();
                 check(&device, &input[start..start + len], &slice);
+                // Chunks that are roots to be kept take another way, and so do those beside them.
+                let mut expected = [0; 32];
+                blake3::Hasher::new()
+                    .update(&input[start..start + len])
+                    .finalize_xof()
+                    .fill(&mut expected);
+                let output = device.xof(&Mode::PLAIN, &slice, 0, 32).wait().unwrap();
+                assert_eq!(output, expected, "{len} bytes from {start}");
             }
         }
     }
@@ -59,7 +67,7 @@ fn other_parameters_give_the_same() {
         &["TREEWIDE_AHEAD=1"],
         &["TREEWIDE_STAGED=1"],
     ] {
-        let library = cuda_on_cpu::compile(None, defines).unwrap();
+        let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
         let image = [library.as_os_str().as_bytes(), b"\0"].concat();
         for index in 0..2 {
             // SAFETY: They are compiled from the same sources.
@@ -143,5 +151,12 @@ fn measurements() {
     let chip = cuda::measure::chip(1).unwrap();
     assert_eq!((chip.capability, chip.multiprocessors), ((9, 0), 1));
     assert_eq!(cuda::measure::copies(0, 1 << 20, 3).unwrap().len(), 3);
+    let library = cuda_on_cpu::compile(&["clocks.cpp"], &[]).unwrap();
+    let image = [library.as_os_str().as_bytes(), b"\0"].concat();
+    // SAFETY: They take what those of the measurements take.
+    let rates = unsafe { cuda::measure::rates(1, &image) }.unwrap();
+    // One step a clock, which is two instructions of a pair.
+    assert!(rates.iter().any(|it| it.name == "lop3" && it.per_clock == 1.0), "{rates:?}");
+    assert!(rates.iter().any(|it| it.name == "imad_lop3" && it.per_clock == 2.0), "{rates:?}");
     assert_eq!(left_over(), 0);
 }
