@@ -197,7 +197,9 @@ foreign() {
 
 oldest_rust() {
     rustup run "$rust_version" rustc --version || cannot_run "rustup cannot install $rust_version"
-    step cargo "+$rust_version" check --locked --workspace --all-features
+    # Of the bench's engines one needs a newer Rust.
+    step cargo "+$rust_version" check --locked --workspace --exclude treewide-bench --all-features
+    step cargo "+$rust_version" check --locked -p treewide-bench
 }
 
 documentation() {

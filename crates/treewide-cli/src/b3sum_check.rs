@@ -5,81 +5,187 @@
 //! to its end stops the run.
 
 use crate::console::{Console, count};
-use crate::digest::{self, Digest, Extent};
-use crate::input::{Input, is_stdin};
+use crate::digest::{self, Extent};
+use crate::input::{Input, InputError, is_stdin};
 use crate::name::{self, shown};
 use crate::output::Output;
+use crate::pipeline::{Hashed, Item, Job, Task};
 use anyhow::Context;
 use std::fs::File;
-use std::io::{BufRead, BufReader, stdin};
-use std::path::{Path, PathBuf};
-use treewide::{Hasher, OUT_LEN};
+use std::io::{self, BufRead, BufReader, Read, stdin};
+use std::path::PathBuf;
+use treewide::OUT_LEN;
 
-/// Everything it takes to check one line after the other.
+/// As much of a list as a pipe holds.
+const BUFFER: usize = 64 << 10;
+
+/// What a run needs at hand.
 pub(crate) struct B3sumCheck<'a> {
-    pub(crate) console: &'a Console<'a>,
-    pub(crate) input: Input<'a>,
-    pub(crate) output: Output<'a>,
+    console: &'a Console<'a>,
+    output: Output<'a>,
+    lists: std::vec::IntoIter<PathBuf>,
+    /// The list that is being read.
+    list: Option<List>,
     /// A check with an offset is of no use, but b3sum does it.
-    pub(crate) seek: u64,
-    pub(crate) quiet: bool,
+    seek: u64,
+    quiet: bool,
+    failures: u64,
 }
 
-impl B3sumCheck<'_> {
-    /// Check every list and return how many lines failed.
-    pub(crate) fn all(&mut self, lists: &[PathBuf]) -> anyhow::Result<u64> {
-        let mut failures = 0;
-        for list in lists {
-            failures += self.list(list)?;
-        }
-        if failures > 0 {
-            let failed = count(failures, "computed checksum");
+/// A list, open for reading line by line.
+struct List {
+    path: PathBuf,
+    reader: BufReader<Box<dyn Read>>,
+    is_stream: bool,
+    number: u64,
+}
+
+/// What a list tells besides files to check.
+pub(crate) enum Note {
+    Malformed(PathBuf, u64, &'static str),
+    /// The list cannot be read, which ends the run.
+    Unreadable(anyhow::Error),
+}
+
+impl<'a> B3sumCheck<'a> {
+    pub(crate) fn new(
+        console: &'a Console<'a>,
+        output: Output<'a>,
+        lists: Vec<PathBuf>,
+        seek: u64,
+        quiet: bool,
+    ) -> Self {
+        let lists = lists.into_iter();
+        Self { console, output, lists, list: None, seek, quiet, failures: 0 }
+    }
+
+    /// All lists were checked; return how many lines failed.
+    pub(crate) fn finish(self) -> anyhow::Result<u64> {
+        if self.failures > 0 {
+            let failed = count(self.failures, "computed checksum");
             self.console.say(&format!("WARNING: {failed} did NOT match"));
         }
-        Ok(failures)
+        self.output.finish()?;
+        Ok(self.failures)
     }
 
-    fn list(&mut self, list: &Path) -> anyhow::Result<u64> {
-        let mut reader: Box<dyn BufRead> = if is_stdin(list) {
+    fn task(&self, entry: Entry) -> Task<Expected> {
+        let extent = Extent { seek: self.seek, len: OUT_LEN as u64 };
+        let about = Expected { listed: entry.listed, digest: entry.digest };
+        Task { path: entry.path, is_regular: false, extent, about }
+    }
+}
+
+impl List {
+    fn open(path: PathBuf, input: &mut Input) -> io::Result<Self> {
+        let (reader, is_stream): (Box<dyn Read>, bool) = if is_stdin(&path) {
             // A second list from there is empty, and no error.
-            let _ = self.input.claim_stdin("the list");
-            Box::new(stdin().lock())
+            let _ = input.claim_stdin("the list");
+            (Box::new(stdin()), true)
         } else {
-            Box::new(BufReader::new(File::open(list).with_context(|| shown(list))?))
+            let file = File::open(&path)?;
+            let is_stream = !file.metadata()?.is_file();
+            (Box::new(file), is_stream)
         };
-        let (mut failures, mut number) = (0, 0);
-        let mut line = String::new();
-        // Lines before the one that is not UTF-8 have been checked by then, as with b3sum.
-        while reader.read_line(&mut line).with_context(|| shown(list))? > 0 {
-            number += 1;
-            match parse(&line) {
-                Ok(entry) => failures += u64::from(!self.holds(&entry)?),
-                Err(cause) => {
-                    self.console.say(&format!("{}:{number}: {cause}", shown(list)));
-                    failures += 1;
-                }
-            }
-            line.clear();
-        }
-        Ok(failures)
+        let reader = BufReader::with_capacity(BUFFER, reader);
+        Ok(Self { path, reader, is_stream, number: 0 })
     }
 
-    /// Check what one line says, and return whether it holds.
-    fn holds(&mut self, entry: &Entry) -> anyhow::Result<bool> {
-        let mut hasher = Hasher::new();
-        let (holds, verdict) = match self.input.hash(&entry.path, &mut hasher) {
+    /// The next line, counted from 1, or why it is none; `None` at the end.
+    fn next(&mut self) -> io::Result<Option<Result<Entry, &'static str>>> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        Ok(Some(parse(&line)))
+    }
+}
+
+impl Job for B3sumCheck<'_> {
+    type About = Expected;
+    type Note = Note;
+
+    fn next(&mut self, input: &mut Input) -> Option<Item<Expected, Note>> {
+        loop {
+            let Some(mut list) = self.list.take() else {
+                let path = self.lists.next()?;
+                let name = shown(&path);
+                match List::open(path, input).context(name) {
+                    Ok(list) => self.list = Some(list),
+                    Err(error) => return Some(Item::Note(Note::Unreadable(error))),
+                }
+                continue;
+            };
+            let item = match list.next() {
+                Ok(None) => continue,
+                // Lines before one that is not UTF-8 have been checked by then, as with b3sum.
+                Err(error) => {
+                    let error = anyhow::Error::new(error).context(shown(&list.path));
+                    return Some(Item::Note(Note::Unreadable(error)));
+                }
+                Ok(Some(Ok(entry))) => Item::File(self.task(entry)),
+                Ok(Some(Err(cause))) => {
+                    Item::Note(Note::Malformed(list.path.clone(), list.number, cause))
+                }
+            };
+            self.list = Some(list);
+            return Some(item);
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        match &self.list {
+            Some(list) => list.is_stream && !list.reader.buffer().contains(&b'\n'),
+            // What is not a regular file, standard input above all, is open to anything.
+            None => self.lists.as_slice().first().is_some_and(|list| !list.is_file()),
+        }
+    }
+
+    /// Check what one line says.
+    fn file(
+        &mut self,
+        file: Task<Expected>,
+        result: Result<Hashed, InputError>,
+        _: &mut Input,
+    ) -> anyhow::Result<()> {
+        let Expected { listed, digest } = file.about;
+        let (holds, verdict) = match result {
             Err(error) => (false, format!("FAILED ({error})")),
-            Ok(_) => {
-                let extent = Extent { seek: self.seek, len: OUT_LEN as u64 };
-                let holds = digest::equal(&Digest::new(&hasher, extent).bytes(), &entry.digest);
+            Ok(hashed) => {
+                let holds = digest::equal(&hashed.digest.bytes(), &digest);
                 (holds, String::from(if holds { "OK" } else { "FAILED" }))
             }
         };
-        if !(holds && self.quiet) {
-            self.output.record(|to| writeln!(to, "{}: {verdict}", entry.listed))?;
+        self.failures += u64::from(!holds);
+        if holds && self.quiet {
+            return Ok(());
         }
-        Ok(holds)
+        self.output.record(|to| writeln!(to, "{listed}: {verdict}"))
     }
+
+    fn note(&mut self, note: Note) -> anyhow::Result<()> {
+        self.output.flush()?;
+        match note {
+            Note::Malformed(list, number, cause) => {
+                self.console.say(&format!("{}:{number}: {cause}", shown(&list)));
+                self.failures += 1;
+                Ok(())
+            }
+            Note::Unreadable(error) => Err(error),
+        }
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.output.flush()
+    }
+}
+
+/// What a list says of a file.
+pub(crate) struct Expected {
+    /// The name as the list has it, announcing backslash and all.
+    listed: String,
+    digest: Vec<u8>,
 }
 
 /// A line of a list.

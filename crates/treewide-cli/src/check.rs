@@ -4,9 +4,8 @@
 //! reason; a name that could mean another file is not looked for; and a digest too short to be
 //! trusted has to be asked for.
 
-use crate::Outcome;
 use crate::console::{Console, count};
-use crate::digest::{self, Digest, Extent};
+use crate::digest::{self, Extent};
 use crate::entry::{self, Entry, NameIs};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
@@ -14,12 +13,13 @@ use crate::list::{Line, List};
 use crate::mode::ModeArgs;
 use crate::name::{self, Listed, shown};
 use crate::output::{Output, OutputArgs};
+use crate::pipeline::{Hashed, Item, Job, Task};
 use crate::progress::ProgressArgs;
+use crate::{Outcome, pipeline};
 use clap::Args;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use treewide::Hasher;
 
 /// So many malformed lines of a list are shown unless --warn is given: enough to see what is
 /// wrong, and not a screenful of them if the list is no list.
@@ -114,18 +114,24 @@ impl CheckArgs {
         let progress = self.progress.start();
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
-        let base = self.mode.hasher(&mut input)?;
+        let mode = self.mode.mode(&mut input)?;
         let lists = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
         let output = self.output.open(&lists, &progress)?;
         if progress.is_wanted() {
             let (lists, length) = (lists.clone(), self.length);
             progress.count_ahead(move || total_len(&lists, length));
         }
-        let mut run = Run { args: self, console: &console, input, output, base };
-        let mut total = Tally::default();
-        for list in &lists {
-            total.add(&run.list(list)?);
-        }
+        let mut run = Run {
+            args: self,
+            console: &console,
+            output,
+            lists: lists.into_iter(),
+            list: None,
+            tally: Tally::default(),
+            total: Tally::default(),
+        };
+        pipeline::run(&mut run, &mut input, &mode, &progress)?;
+        let total = run.total;
         run.output.finish()?;
         progress.finish();
         let success = total.is_success(self.strict);
@@ -198,24 +204,102 @@ enum Verdict {
     Missing,
 }
 
-/// What checking one list after the other needs at hand.
+/// What a run needs at hand.
 struct Run<'a> {
     args: &'a CheckArgs,
     console: &'a Console<'a>,
-    input: Input<'a>,
     output: Output<'a>,
-    base: Hasher,
+    lists: std::vec::IntoIter<PathBuf>,
+    /// The list that is being read.
+    list: Option<(PathBuf, List)>,
+    /// Of the list whose files are being reported.
+    tally: Tally,
+    /// Of the lists before it.
+    total: Tally,
+}
+
+/// What a list tells besides files to check.
+enum Note {
+    /// A name that can be no file's, the digest that is listed with it, and why.
+    NoName(PathBuf, Vec<u8>, &'static str),
+    Malformed {
+        list: PathBuf,
+        number: u64,
+        cause: String,
+    },
+    /// The end of a list, or why there is no more of it.
+    End(PathBuf, Result<(), InputError>),
 }
 
 impl Run<'_> {
-    /// Check every line of a list. Only failing to write results is an error.
-    fn list(&mut self, path: &Path) -> anyhow::Result<Tally> {
-        let mut tally = Tally::default();
-        if let Err(cause) = self.lines(path, &mut tally)? {
+    /// Begin with a list, or say why that cannot be.
+    fn open(&mut self, path: PathBuf, input: &mut Input) -> Option<Note> {
+        let claimed = if is_stdin(&path) { input.claim_stdin("a list") } else { Ok(()) };
+        match claimed.and_then(|()| Ok(List::open(&path)?)) {
+            Ok(list) => {
+                self.list = Some((path, list));
+                None
+            }
+            Err(error) => Some(Note::End(path, Err(error))),
+        }
+    }
+
+    /// What the next line of the list says; `None` if nothing.
+    fn line(&mut self, path: &Path, list: &mut List) -> Option<Item<Vec<u8>, Note>> {
+        let (number, line) = match list.next() {
+            Ok(Some(next)) => next,
+            Ok(None) => return Some(Item::Note(Note::End(path.into(), Ok(())))),
+            Err(error) => return Some(Item::Note(Note::End(path.into(), Err(error.into())))),
+        };
+        let parsed = match line {
+            Line::Whole(line) => entry::parse(line, self.args.length),
+            Line::TooLong => Err("not a checksum line: far too long".into()),
+        };
+        match parsed {
+            Ok(None) => None,
+            Ok(Some(entry)) => Some(self.task(entry)),
+            Err(cause) => Some(Item::Note(Note::Malformed { list: path.into(), number, cause })),
+        }
+    }
+
+    fn task(&self, entry: Entry) -> Item<Vec<u8>, Note> {
+        match find(&entry) {
+            Ok(path) => {
+                let extent = Extent { seek: self.args.seek, len: entry.digest.len() as u64 };
+                Item::File(Task { path, is_regular: false, extent, about: entry.digest })
+            }
+            // Only for showing it, so it need not be the right path.
+            Err(cause) => {
+                let path = PathBuf::from(String::from_utf8_lossy(&entry.name).into_owned());
+                Item::Note(Note::NoName(path, entry.digest, cause))
+            }
+        }
+    }
+
+    /// A line that is none.
+    fn malformed(&mut self, list: &Path, number: u64, cause: &str) -> anyhow::Result<()> {
+        self.tally.malformed += 1;
+        if !self.args.status && (self.args.warn || self.tally.malformed <= MALFORMED_SHOWN) {
+            self.output.flush()?;
+            self.console.say(&format!("{}:{number}: {cause}", shown(list)));
+        }
+        Ok(())
+    }
+
+    /// Every file of a list was reported.
+    fn end(&mut self, path: &Path, end: Result<(), InputError>) -> anyhow::Result<()> {
+        self.output.flush()?;
+        let mut tally = std::mem::take(&mut self.tally);
+        let (status, warn) = (self.args.status, self.args.warn);
+        if end.is_ok() && !(status || warn) && tally.malformed > MALFORMED_SHOWN {
+            let more = count(tally.malformed - MALFORMED_SHOWN, "more malformed line");
+            self.console.about(path, format_args!("{more}; --warn shows all"));
+        }
+        if let Err(cause) = end {
             self.console.about(path, cause);
             tally.bad_lists = 1;
-        } else if tally.ok + tally.failed + tally.unreadable == 0 {
-            if !self.args.status {
+        } else if tally.checked() == 0 {
+            if !status {
                 self.console.about(
                     path,
                     if tally.missing > 0 {
@@ -229,108 +313,115 @@ impl Run<'_> {
             }
             tally.bad_lists = 1;
         }
-        Ok(tally)
+        self.total.add(&tally);
+        Ok(())
     }
 
-    /// As [`Self::list`]; the inner result tells whether the list could be read.
-    fn lines(&mut self, path: &Path, tally: &mut Tally) -> anyhow::Result<Result<(), InputError>> {
-        if is_stdin(path)
-            && let Err(error) = self.input.claim_stdin("a list")
-        {
-            return Ok(Err(error));
-        }
-        let mut list = match List::open(path) {
-            Ok(list) => list,
-            Err(error) => return Ok(Err(error.into())),
-        };
-        loop {
-            let (number, line) = match list.next() {
-                Ok(Some(next)) => next,
-                Ok(None) => break,
-                Err(error) => return Ok(Err(error.into())),
-            };
-            let parsed = match line {
-                Line::Whole(line) => entry::parse(line, self.args.length),
-                Line::TooLong => Err("not a checksum line: far too long".into()),
-            };
-            match parsed {
-                Ok(None) => {}
-                Ok(Some(entry)) => self.entry(&entry, tally)?,
-                Err(cause) => {
-                    tally.malformed += 1;
-                    if !self.args.status && (self.args.warn || tally.malformed <= MALFORMED_SHOWN) {
-                        self.console.say(&format!("{}:{number}: {cause}", shown(path)));
-                    }
-                }
-            }
-        }
-        if !(self.args.status || self.args.warn) && tally.malformed > MALFORMED_SHOWN {
-            let more = count(tally.malformed - MALFORMED_SHOWN, "more malformed line");
-            self.console.about(path, format_args!("{more}; --warn shows all"));
-        }
-        Ok(Ok(()))
-    }
-
-    /// Check one listed file and write its line.
-    fn entry(&mut self, entry: &Entry, tally: &mut Tally) -> anyhow::Result<()> {
-        let (path, verdict) = match find(entry) {
-            Ok(path) => {
-                let verdict = self.verdict(&path, &entry.digest);
-                (path, verdict)
-            }
-            // Only for showing it, so it need not be the right path.
-            Err(cause) => {
-                let path = PathBuf::from(String::from_utf8_lossy(&entry.name).into_owned());
-                (path, Verdict::Unreadable(cause.into()))
-            }
-        };
+    /// Count the verdict on one listed file, and write its line.
+    fn report(&mut self, path: &Path, verdict: &Verdict, expected: &[u8]) -> anyhow::Result<()> {
         match verdict {
-            Verdict::Ok { .. } => tally.ok += 1,
-            Verdict::Failed { .. } => tally.failed += 1,
-            Verdict::Unreadable(_) => tally.unreadable += 1,
-            Verdict::Missing => tally.missing += 1,
+            Verdict::Ok { .. } => self.tally.ok += 1,
+            Verdict::Failed { .. } => self.tally.failed += 1,
+            Verdict::Unreadable(_) => self.tally.unreadable += 1,
+            Verdict::Missing => self.tally.missing += 1,
         }
         let is_ok = matches!(verdict, Verdict::Ok { .. });
         if self.args.status || is_ok && self.args.quiet {
             return Ok(());
         }
         if self.args.json {
-            let line = json(&path, &verdict, &entry.digest);
+            let line = json(path, verdict, expected);
             return self.output.record(|to| to.write_all(line.as_bytes()));
         }
-        let text = match &verdict {
+        let text = match verdict {
             Verdict::Ok { .. } => "OK".into(),
             Verdict::Failed { .. } => "FAILED".into(),
             Verdict::Unreadable(cause) => format!("FAILED ({cause})"),
             Verdict::Missing => return Ok(()),
         };
-        self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(&path)))
+        self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(path)))
     }
 
-    fn verdict(&mut self, path: &Path, expected: &[u8]) -> Verdict {
-        let mut hasher = self.base.clone();
-        let bytes = match self.input.hash(path, &mut hasher) {
-            Ok(bytes) => bytes,
+    fn verdict(&self, result: Result<Hashed, InputError>, expected: &[u8]) -> Verdict {
+        match result {
+            Ok(Hashed { digest, bytes }) => {
+                let found = digest.bytes();
+                if digest::equal(&found, expected) {
+                    Verdict::Ok { bytes }
+                } else {
+                    Verdict::Failed { bytes, found }
+                }
+            }
             Err(error) => {
                 let is_missing = error.kind() == Some(ErrorKind::NotFound);
-                return if is_missing && self.args.ignore_missing {
+                if is_missing && self.args.ignore_missing {
                     Verdict::Missing
                 } else {
                     Verdict::Unreadable(error.to_string())
-                };
+                }
             }
-        };
-        if is_stdin(path) {
+        }
+    }
+}
+
+impl Job for Run<'_> {
+    /// The digest that is listed.
+    type About = Vec<u8>;
+    type Note = Note;
+
+    fn next(&mut self, input: &mut Input) -> Option<Item<Vec<u8>, Note>> {
+        loop {
+            let Some((path, mut list)) = self.list.take() else {
+                let path = self.lists.next()?;
+                match self.open(path, input) {
+                    Some(note) => return Some(Item::Note(note)),
+                    None => continue,
+                }
+            };
+            let item = self.line(&path, &mut list);
+            if !matches!(item, Some(Item::Note(Note::End(..)))) {
+                self.list = Some((path, list));
+            }
+            if item.is_some() {
+                return item;
+            }
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        match &self.list {
+            Some((_, list)) => list.may_wait(),
+            // What is not a regular file, standard input above all, is open to anything.
+            None => self.lists.as_slice().first().is_some_and(|list| !list.is_file()),
+        }
+    }
+
+    fn file(
+        &mut self,
+        file: Task<Vec<u8>>,
+        result: Result<Hashed, InputError>,
+        input: &mut Input,
+    ) -> anyhow::Result<()> {
+        if is_stdin(&file.path) && result.is_ok() {
             // A second reading would find nothing, and blame the list.
-            let _ = self.input.claim_stdin("an earlier `-`");
+            let _ = input.claim_stdin("an earlier `-`");
         }
-        let extent = Extent { seek: self.args.seek, len: expected.len() as u64 };
-        let found = Digest::new(&hasher, extent).bytes();
-        if digest::equal(&found, expected) {
-            Verdict::Ok { bytes }
-        } else {
-            Verdict::Failed { bytes, found }
+        let verdict = self.verdict(result, &file.about);
+        self.report(&file.path, &verdict, &file.about)
+    }
+
+    fn note(&mut self, note: Note) -> anyhow::Result<()> {
+        match note {
+            Note::NoName(path, expected, cause) => {
+                self.report(&path, &Verdict::Unreadable(cause.into()), &expected)
+            }
+            Note::Malformed { list, number, cause } => self.malformed(&list, number, &cause),
+            Note::End(path, end) => self.end(&path, end),
         }
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.output.flush()
     }
 }
 

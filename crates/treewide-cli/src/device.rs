@@ -2,13 +2,13 @@
 
 use crate::Outcome;
 use crate::input::{Input, InputError, is_stdin};
-use crate::mode::Mode;
 use clap::{Args, Subcommand};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::OutputReader;
 use treewide::file::ErrorKind;
+pub(crate) use treewide_gpu::Mode;
 use treewide_gpu::{Choice, Device, Error, Ring, Staged, TAIL, devices};
 
 /// Bytes between two steps of the progress.
@@ -25,7 +25,7 @@ pub(crate) struct DeviceArgs {
     ///
     /// auto: the CPU; of regular files from 16 GiB on, a GPU gets a part for a trial, and the rest if it
     /// is quicker. cuda and wgpu: the first device that `treewide devices` lists for it, or an error if
-    /// there is none. The variable TREEWIDE_BACKEND says the same where this is not given.
+    /// there is none; files that are small are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
     device: Option<Choice>,
 }
@@ -37,12 +37,7 @@ impl DeviceArgs {
             Some(choice) => choice,
             None => Choice::from_env()?.unwrap_or_default(),
         };
-        let mode = match mode {
-            Mode::Plain => treewide_gpu::Mode::PLAIN,
-            Mode::Keyed(key) => treewide_gpu::Mode::keyed(key),
-            Mode::DeriveKey(context) => treewide_gpu::Mode::derive_key(context),
-        };
-        Ok(ByDevice { choice, device: choice.open()?, mode })
+        Ok(ByDevice { choice, device: choice.open()?, mode: *mode })
     }
 }
 
@@ -50,7 +45,14 @@ pub(crate) struct ByDevice {
     choice: Choice,
     /// The one that is forced.
     device: Option<Device>,
-    mode: treewide_gpu::Mode,
+    mode: Mode,
+}
+
+/// The CPU.
+impl Default for ByDevice {
+    fn default() -> Self {
+        Self { choice: Choice::Cpu, device: None, mode: Mode::PLAIN }
+    }
 }
 
 impl ByDevice {

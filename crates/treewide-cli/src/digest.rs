@@ -1,7 +1,7 @@
 //! Which bytes of the extended output make up a digest, and how they are written.
 
 use std::io::{self, Write};
-use treewide::{BLOCK_LEN, Hasher, OutputReader};
+use treewide::{BLOCK_LEN, Hash, Hasher, OUT_LEN, OutputReader};
 
 /// How many bytes of output are produced and encoded at a time: any multiple of a block will do.
 const STEP: usize = 64 * BLOCK_LEN;
@@ -15,8 +15,15 @@ pub(crate) struct Extent {
 
 /// The digest of one input, of any length, produced as it is written.
 pub(crate) struct Digest {
-    output: OutputReader,
+    output: Source,
     len: u64,
+}
+
+/// Where the bytes of a digest come from.
+enum Source {
+    /// They begin the extended output, and are all here.
+    Hash(Hash),
+    Output(Box<OutputReader>),
 }
 
 impl Digest {
@@ -26,7 +33,13 @@ impl Digest {
 
     pub(crate) fn of_output(mut output: OutputReader, extent: Extent) -> Self {
         output.set_position(extent.seek);
-        Self { output, len: extent.len }
+        Self { output: Source::Output(Box::new(output)), len: extent.len }
+    }
+
+    /// The digest of an input whose hash is known, if that is all it takes.
+    pub(crate) fn of_hash(hash: &Hash, extent: Extent) -> Option<Self> {
+        let is_beginning = extent.seek == 0 && extent.len <= OUT_LEN as u64;
+        is_beginning.then_some(Self { output: Source::Hash(*hash), len: extent.len })
     }
 
     pub(crate) fn write_hex(self, to: &mut dyn Write) -> io::Result<()> {
@@ -50,10 +63,14 @@ impl Digest {
     }
 
     fn each_step(mut self, mut step: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let output = match &mut self.output {
+            Source::Hash(hash) => return step(&hash.as_bytes()[..self.len as usize]),
+            Source::Output(output) => output,
+        };
         let mut buffer = [0; STEP];
         while self.len > 0 {
             let take = self.len.min(STEP as u64) as usize;
-            self.output.fill(&mut buffer[..take]);
+            output.fill(&mut buffer[..take]);
             step(&buffer[..take])?;
             self.len -= take as u64;
         }
@@ -113,6 +130,14 @@ mod tests {
         for (seek, len) in [(0, 0), (0, 32), (1, 63), (63, STEP + 1), (STEP, 2 * STEP)] {
             let digest = Digest::new(&Hasher::new(), Extent { seek: seek as u64, len: len as u64 });
             assert_eq!(digest.bytes(), expected[seek..seek + len], "{len} bytes from {seek}");
+        }
+        let hash = Hasher::new().finalize();
+        for (seek, len) in [(0, 0), (0, 1), (0, 31), (0, 32)] {
+            let digest = Digest::of_hash(&hash, Extent { seek, len }).unwrap();
+            assert_eq!(digest.bytes(), expected[..len as usize], "{len} bytes of a hash");
+        }
+        for (seek, len) in [(1, 1), (0, 33), (32, 0)] {
+            assert!(Digest::of_hash(&hash, Extent { seek, len }).is_none());
         }
     }
 

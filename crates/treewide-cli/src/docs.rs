@@ -39,6 +39,7 @@ pub(crate) struct ManArgs {
 enum Page {
     Sum,
     Check,
+    Explain,
     Completions,
     Man,
 }

@@ -4,6 +4,7 @@
 //! the user says about it, and standard input. Callers know the file's name, so an [`InputError`] is
 //! the cause alone.
 
+use crate::device::ByDevice;
 use crate::progress::Progress;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -11,11 +12,15 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::Path;
-use treewide::Hasher;
-use treewide::file::{self, Options, Strategy};
+use treewide::file::{self, Options, Report, Strategy};
+use treewide::{Hasher, OutputReader};
 
 /// The operand that stands for standard input.
 const STDIN: &str = "-";
+
+/// A maximum above so many threads for each core is taken as this one: more of them find nothing to
+/// do, and a million would keep the machine busy for minutes before the first byte is hashed.
+const MOST_PER_CORE: usize = 8;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -62,6 +67,19 @@ impl ReadArgs {
         self.threads.filter(|&threads| threads > 0)
     }
 
+    /// The threads to share out many files to.
+    fn most_threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let variable = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+        let asked = self.threads().or_else(variable).filter(|&threads| threads > 0);
+        asked.map_or(cores, |asked| asked.min(MOST_PER_CORE * cores))
+    }
+
+    /// Whether it is up to us how small files are read, so that they may be read many at a time.
+    fn may_batch(&self) -> bool {
+        self.strategy == Strategy::Auto && !self.drop_cache
+    }
+
     fn options(&self) -> Options<'static> {
         let options = Options::new()
             .strategy(self.strategy)
@@ -77,14 +95,34 @@ impl ReadArgs {
 /// Whatever can be hashed, and what it takes to read it.
 pub(crate) struct Input<'a> {
     options: Options<'static>,
+    threads: usize,
+    may_batch: bool,
     progress: &'a Progress,
+    device: ByDevice,
     /// What standard input was used for already, if it was.
     stdin_claim: Option<&'static str>,
 }
 
 impl<'a> Input<'a> {
     pub(crate) fn new(args: &ReadArgs, progress: &'a Progress) -> Self {
-        Self { options: args.options(), progress, stdin_claim: None }
+        Self {
+            options: args.options(),
+            threads: args.most_threads(),
+            may_batch: args.may_batch(),
+            progress,
+            device: ByDevice::default(),
+            stdin_claim: None,
+        }
+    }
+
+    /// The most threads to use, this one counted.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Whether small files may be read in another way than by [`Self::hash`].
+    pub(crate) fn may_batch(&self) -> bool {
+        self.may_batch
     }
 
     /// Note that standard input is used for `what`, and cannot be used for anything else any more.
@@ -96,6 +134,20 @@ impl<'a> Input<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Have a device hash what it is quicker at, or is asked to.
+    pub(crate) fn set_device(&mut self, device: ByDevice) {
+        self.device = device;
+    }
+
+    /// What the device makes of the file at `path`, or of standard input for `-`: its length in bytes
+    /// and its extended output. `None` if it is for [`Self::hash`].
+    pub(crate) fn hash_by_device(
+        &self,
+        path: &Path,
+    ) -> Option<Result<(u64, OutputReader), InputError>> {
+        self.device.hash(path, self)
     }
 
     /// Standard input, if it was not used for something else already.
@@ -120,14 +172,30 @@ impl<'a> Input<'a> {
             ControlFlow::Continue(())
         };
         let options = self.options.watch(&advance);
-        let report = if is_stdin(path) {
-            options.update_reader(hasher, self.stdin()?)?
+        let report = if !is_stdin(path) {
+            options.update(hasher, path)?
+        } else if let Some(claim) = self.stdin_claim {
+            return Err(InputError::StdinClaimed(claim));
         } else {
-            options.update(hasher, path).map_err(file::Error::into_kind)?
+            hash_stdin(options, hasher)?
         };
         self.progress.end();
         Ok(report.bytes())
     }
+}
+
+/// Standard input from where it is: also a file is fast then.
+#[cfg(unix)]
+fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+    use std::os::fd::AsFd;
+
+    let stdin = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
+}
+
+#[cfg(not(unix))]
+fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+    Ok(options.update_reader(hasher, io::stdin())?)
 }
 
 /// Whether the operand stands for standard input.
@@ -181,5 +249,11 @@ impl From<file::ErrorKind> for InputError {
 impl From<io::Error> for InputError {
     fn from(error: io::Error) -> Self {
         Self::File(file::ErrorKind::Read(error))
+    }
+}
+
+impl From<file::Error> for InputError {
+    fn from(error: file::Error) -> Self {
+        Self::File(error.into_kind())
     }
 }

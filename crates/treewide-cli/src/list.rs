@@ -12,13 +12,18 @@ use std::path::Path;
 /// Longer lines are not lines of a list. (A digest of 8 MiB in hex would still fit.)
 const MAX_LINE: u64 = 16 << 20;
 
+/// As much as a pipe holds.
+const BUFFER: usize = 64 << 10;
+
 const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
 const UTF16_LE_BOM: &[u8] = b"\xff\xfe";
 const UTF16_BE_BOM: &[u8] = b"\xfe\xff";
 
 /// A list, open for reading line by line.
 pub(crate) struct List {
-    reader: Box<dyn BufRead>,
+    reader: BufReader<Box<dyn Read>>,
+    /// Whether it is no regular file, and its next line may be long in coming.
+    is_stream: bool,
     line: Vec<u8>,
     number: u64,
 }
@@ -34,10 +39,15 @@ pub(crate) enum Line<'a> {
 impl List {
     /// Open the list at `path`, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        if is_stdin(path) { Self::new(stdin()) } else { Self::new(File::open(path)?) }
+        if is_stdin(path) {
+            return Self::new(stdin(), true);
+        }
+        let file = File::open(path)?;
+        let is_stream = !file.metadata()?.is_file();
+        Self::new(file, is_stream)
     }
 
-    fn new(mut bytes: impl Read + 'static) -> io::Result<Self> {
+    fn new(mut bytes: impl Read + 'static, is_stream: bool) -> io::Result<Self> {
         let mut start = Vec::new();
         bytes.by_ref().take(UTF8_BOM.len() as u64).read_to_end(&mut start)?;
         let utf16 = if start.starts_with(UTF16_LE_BOM) {
@@ -53,16 +63,19 @@ impl List {
             None => 0,
         };
         let rest = Cursor::new(start.split_off(mark)).chain(bytes);
-        let reader: Box<dyn BufRead> = match utf16 {
-            Some(unit) => Box::new(BufReader::new(Utf16 {
-                source: BufReader::new(rest),
-                unit,
-                ready: Vec::new(),
-                taken: 0,
-            })),
-            None => Box::new(BufReader::new(rest)),
+        let reader: Box<dyn Read> = match utf16 {
+            Some(unit) => {
+                Box::new(Utf16 { source: BufReader::new(rest), unit, ready: Vec::new(), taken: 0 })
+            }
+            None => Box::new(rest),
         };
-        Ok(Self { reader, line: Vec::new(), number: 0 })
+        let reader = BufReader::with_capacity(BUFFER, reader);
+        Ok(Self { reader, is_stream, line: Vec::new(), number: 0 })
+    }
+
+    /// Whether [`Self::next`] may have to wait for whoever writes the list.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.is_stream && !self.reader.buffer().contains(&b'\n')
     }
 
     /// The next line and its number, counted from 1.
@@ -145,7 +158,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: Vec<u8>) -> Vec<(u64, String)> {
-        let mut list = List::new(Cursor::new(bytes)).unwrap();
+        let mut list = List::new(Cursor::new(bytes), false).unwrap();
         let mut lines = Vec::new();
         while let Some((number, Line::Whole(line))) = list.next().unwrap() {
             lines.push((number, String::from_utf8(line.to_vec()).unwrap()));
@@ -191,7 +204,7 @@ mod tests {
     fn endless_lines_are_skipped() {
         let mut bytes = vec![b'x'; MAX_LINE as usize + 5];
         bytes.extend(b"\nnext\n");
-        let mut list = List::new(Cursor::new(bytes)).unwrap();
+        let mut list = List::new(Cursor::new(bytes), false).unwrap();
         assert_eq!(list.next().unwrap(), Some((1, Line::TooLong)));
         assert_eq!(list.next().unwrap(), Some((2, Line::Whole(b"next"))));
         assert_eq!(list.next().unwrap(), None);

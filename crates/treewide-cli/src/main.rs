@@ -17,21 +17,24 @@ mod device;
 mod digest;
 mod docs;
 mod entry;
+mod explain;
 mod input;
 mod json;
+mod lanes;
 mod list;
 mod mode;
 mod name;
 mod output;
+mod pipeline;
 mod progress;
 mod signals;
 mod sum;
 mod walk;
 
 use std::process::ExitCode;
-use treewide::kernel;
+use treewide::{kernel, profile};
 
-/// The variable by which users choose how the library hashes.
+/// The variable by which users choose a kernel.
 const KERNEL: &str = "TREEWIDE_KERNEL";
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
@@ -54,7 +57,7 @@ impl Outcome {
 
 fn main() -> ExitCode {
     let invocation = cli::parse();
-    if let Err(error) = force_kernel() {
+    if let Err(error) = choose() {
         console::complain(invocation.program, &error);
         return ExitCode::from(BAD_USAGE);
     }
@@ -72,15 +75,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Choose the kernel now, as the library would panic over a wrong name at the first hash.
-fn force_kernel() -> Result<(), String> {
+/// Reads the user's choices now, as the library would panic over a wrong one at the first hash.
+fn choose() -> Result<(), String> {
     let name = std::env::var_os(KERNEL).unwrap_or_default();
-    if name.is_empty() {
-        return Ok(());
+    if !name.is_empty() {
+        let name = name.to_string_lossy();
+        let forced = kernel::force(&name);
+        forced.map_err(|error| format!("{KERNEL}={}: {error}", name::shown_text(&name)))?;
     }
-    let name = name.to_string_lossy();
-    match kernel::force(&name) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{KERNEL}={}: {error}", name::shown_text(&name))),
-    }
+    profile::load().map_err(|error| error.to_string())
 }

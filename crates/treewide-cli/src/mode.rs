@@ -1,10 +1,11 @@
 //! Which of BLAKE3's three modes to hash in: plain, keyed, or derive-key.
 
+use crate::device;
 use crate::input::Input;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{Read, stdin};
-use treewide::{Hasher, KEY_LEN};
+use treewide::{Batch, Hasher, KEY_LEN};
 
 #[derive(Args)]
 #[command(next_help_heading = "Digest")]
@@ -24,39 +25,34 @@ pub(crate) struct ModeArgs {
 }
 
 impl ModeArgs {
-    /// The mode; the keyed one reads the key here.
+    /// In keyed mode, this reads the key.
     pub(crate) fn mode(&self, input: &mut Input<'_>) -> anyhow::Result<Mode> {
-        Ok(if self.keyed {
+        if self.keyed {
             input.claim_stdin("the key")?;
-            Mode::Keyed(read_key()?)
+            let key = read_key()?;
+            let (hasher, batch) = (Hasher::new_keyed(&key), Batch::keyed(&key));
+            Ok(Mode { hasher, batch, device: device::Mode::keyed(&key) })
         } else if let Some(context) = &self.derive_key {
-            Mode::DeriveKey(context.clone())
+            let (hasher, batch) = (Hasher::new_derive_key(context), Batch::derive_key(context));
+            Ok(Mode { hasher, batch, device: device::Mode::derive_key(context) })
         } else {
-            Mode::Plain
-        })
-    }
-
-    /// A hasher in this mode that has absorbed nothing; in keyed mode, this reads the key.
-    pub(crate) fn hasher(&self, input: &mut Input<'_>) -> anyhow::Result<Hasher> {
-        Ok(self.mode(input)?.hasher())
+            Ok(Mode::plain())
+        }
     }
 }
 
-/// A mode with what it needs.
-pub(crate) enum Mode {
-    Plain,
-    Keyed([u8; KEY_LEN]),
-    DeriveKey(String),
+/// One of the modes, for one input and for many.
+#[derive(Clone)]
+pub(crate) struct Mode {
+    /// It has absorbed nothing.
+    pub(crate) hasher: Hasher,
+    pub(crate) batch: Batch,
+    pub(crate) device: device::Mode,
 }
 
 impl Mode {
-    /// A hasher that has absorbed nothing.
-    pub(crate) fn hasher(&self) -> Hasher {
-        match self {
-            Self::Plain => Hasher::new(),
-            Self::Keyed(key) => Hasher::new_keyed(key),
-            Self::DeriveKey(context) => Hasher::new_derive_key(context),
-        }
+    pub(crate) fn plain() -> Self {
+        Self { hasher: Hasher::new(), batch: Batch::new(), device: device::Mode::PLAIN }
     }
 }
 

@@ -2,10 +2,9 @@
 
 use crate::Outcome;
 use crate::input::{Input, InputError};
-use crate::mode::Mode;
 use clap::{Args, Subcommand};
 use std::path::Path;
-use treewide::OutputReader;
+use treewide::{KEY_LEN, OutputReader};
 
 #[derive(Args)]
 pub(crate) struct DeviceArgs {}
@@ -16,6 +15,23 @@ impl DeviceArgs {
     }
 }
 
+/// No device takes a mode.
+#[derive(Clone)]
+pub(crate) struct Mode;
+
+impl Mode {
+    pub(crate) const PLAIN: Self = Self;
+
+    pub(crate) fn keyed(_: &[u8; KEY_LEN]) -> Self {
+        Self
+    }
+
+    pub(crate) fn derive_key(_: &str) -> Self {
+        Self
+    }
+}
+
+#[derive(Default)]
 pub(crate) struct ByDevice;
 
 impl ByDevice {

@@ -15,6 +15,9 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
+/// Lines that are gathered before they are written, unless they are flushed sooner.
+const BUFFER: usize = 64 << 10;
+
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -41,7 +44,7 @@ impl OutputArgs {
                 let name = crate::name::shown(path);
                 Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
             }
-            _ => Sink::Stdout(BufWriter::new(io::stdout())),
+            _ => Sink::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())),
         };
         let output = Output { identities: sink.identities(), sink, progress };
         if matches!(output.sink, Sink::Replacement(_))
@@ -80,26 +83,35 @@ struct Replacement {
 }
 
 impl Output<'_> {
-    /// Write one record: a line, as a rule.
+    /// Write one record: a line, as a rule. It may not be seen before [`Self::flush`].
     pub(crate) fn record(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
         let sink = &mut self.sink;
         let result = match sink {
-            // Flushed so that whoever reads the other end sees each line when it is true.
-            Sink::Stdout(writer) => {
-                let work = || write(writer).and_then(|()| writer.flush());
-                if self.progress.shares_terminal_with_stdout() {
-                    self.progress.pause(work)
-                } else {
-                    work()
-                }
+            Sink::Stdout(writer) if self.progress.shares_terminal_with_stdout() => {
+                self.progress.pause(|| write(writer))
             }
-            Sink::Special(_, writer) => write(writer).and_then(|()| writer.flush()),
+            Sink::Stdout(writer) => write(writer),
+            Sink::Special(_, writer) => write(writer),
             Sink::Replacement(replacement) => write(&mut replacement.writer),
         };
         result.map_err(|error| sink.failure(error))
+    }
+
+    /// Let whoever reads the other end see the records so far, as they are true by now.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+        let result = match &mut self.sink {
+            Sink::Stdout(writer) if self.progress.shares_terminal_with_stdout() => {
+                self.progress.pause(|| writer.flush())
+            }
+            Sink::Stdout(writer) => writer.flush(),
+            Sink::Special(_, writer) => writer.flush(),
+            // Nobody sees it before it is complete.
+            Sink::Replacement(_) => Ok(()),
+        };
+        result.map_err(|error| self.sink.failure(error))
     }
 
     /// Everything was written: let the file appear.
@@ -123,11 +135,21 @@ impl Output<'_> {
         identity.is_some_and(|it| self.identities.contains(&it))
     }
 
-    /// Whether the file found by a walk is one that this run is writing.
+    /// Which files this run is writing.
+    pub(crate) fn written(&self) -> Written {
+        Written(self.identities.clone())
+    }
+}
+
+/// The files that a run is writing.
+pub(crate) struct Written(Vec<Identity>);
+
+impl Written {
+    /// Whether the file found by a walk is one of them.
     ///
     /// `inode` is what the walk knows of the file without asking the system again.
     pub(crate) fn is_at(&self, path: &Path, inode: u64) -> Option<WrittenAs> {
-        let candidate = self.identities.iter().find(|identity| identity.inode == inode)?;
+        let candidate = self.0.iter().find(|identity| identity.inode == inode)?;
         (Identity::of(&fs::metadata(path).ok()?, candidate.written_as)?.device == candidate.device)
             .then_some(candidate.written_as)
     }
@@ -265,7 +287,7 @@ pub(crate) enum WrittenAs {
 }
 
 /// What tells one file from another, whatever it is called.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Identity {
     device: u64,
     inode: u64,

@@ -43,7 +43,7 @@ pub(crate) struct ProgressArgs {
 
 impl ProgressArgs {
     pub(crate) fn start(&self) -> Progress {
-        let state = Arc::new(State::default());
+        let counters = Arc::new(Counters::default());
         let view = match (self.no_progress, stderr().is_terminal(), self.progress) {
             (true, _, _) | (_, false, false) => View::None,
             (_, true, _) => View::Bar {
@@ -53,14 +53,14 @@ impl ProgressArgs {
             },
             (_, false, true) => View::Lines { last: Mutex::new(Instant::now()) },
         };
-        Progress { view, state, started: Instant::now() }
+        Progress { view, counters, started: Instant::now() }
     }
 }
 
 /// The progress of one run.
 pub(crate) struct Progress {
     view: View,
-    state: Arc<State>,
+    counters: Arc<Counters>,
     started: Instant,
 }
 
@@ -70,15 +70,29 @@ enum View {
     Lines { last: Mutex<Instant> },
 }
 
+/// How much was done and is to be done; any thread may count.
 #[derive(Default)]
-struct State {
+pub(crate) struct Counters {
     files: AtomicU64,
     bytes: AtomicU64,
     total: AtomicU64,
     total_is_known: AtomicBool,
 }
 
+impl Counters {
+    /// So many more files, of so many bytes in all, were hashed.
+    pub(crate) fn add(&self, files: u64, bytes: u64) {
+        self.files.fetch_add(files, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+}
+
 impl Progress {
+    /// For threads that count what they do; [`Self::refresh`] shows it.
+    pub(crate) fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
     /// Whether there is any use in counting the total.
     pub(crate) fn is_wanted(&self) -> bool {
         !matches!(self.view, View::None)
@@ -86,7 +100,7 @@ impl Progress {
 
     /// Have `count` find out, in another thread, how many bytes there will be, if that is known.
     pub(crate) fn count_ahead(&self, count: impl FnOnce() -> Option<u64> + Send + 'static) {
-        let state = Arc::clone(&self.state);
+        let counters = Arc::clone(&self.counters);
         let bar = match &self.view {
             View::Bar { bar, .. } => Some(bar.clone()),
             _ => None,
@@ -94,8 +108,8 @@ impl Progress {
         // Progress without a total is still progress, so a thread that does not start is no error.
         let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
             let Some(total) = count() else { return };
-            state.total.store(total, Relaxed);
-            state.total_is_known.store(true, Release);
+            counters.total.store(total, Relaxed);
+            counters.total_is_known.store(true, Release);
             if let Some(bar) = bar {
                 bar.set_length(total);
                 bar.set_style(style(WITH_TOTAL));
@@ -105,27 +119,39 @@ impl Progress {
 
     /// An input is about to be read.
     pub(crate) fn begin(&self, path: &Path) {
-        if let View::Bar { bar, .. } = &self.view {
-            bar.set_message(shown(path));
-        }
+        self.refresh(path);
     }
 
     /// An input was read.
     pub(crate) fn end(&self) {
-        let files = self.state.files.fetch_add(1, Relaxed) + 1;
-        if let View::Bar { bar, .. } = &self.view {
-            bar.set_prefix(format!("{}  ", crate::console::count(files, "file")));
-        }
+        self.counters.add(1, 0);
     }
 
     /// So many more bytes were read.
     pub(crate) fn advance(&self, bytes: u64) {
-        self.state.bytes.fetch_add(bytes, Relaxed);
+        self.counters.add(0, bytes);
+        self.show();
+    }
+
+    /// Show how far the run has come, which is at this file.
+    pub(crate) fn refresh(&self, path: &Path) {
+        if let View::Bar { bar, .. } = &self.view
+            && !bar.is_hidden()
+        {
+            bar.set_message(shown(path));
+        }
+        self.show();
+    }
+
+    fn show(&self) {
         match &self.view {
             View::None => {}
             View::Bar { bar, .. } => {
-                bar.inc(bytes);
-                if bar.is_hidden() && self.started.elapsed() > APPEARS_AFTER {
+                if !bar.is_hidden() {
+                    let files = self.counters.files.load(Relaxed);
+                    bar.set_prefix(format!("{}  ", crate::console::count(files, "file")));
+                    bar.set_position(self.counters.bytes.load(Relaxed));
+                } else if self.started.elapsed() > APPEARS_AFTER {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                     bar.enable_steady_tick(APPEARS_AFTER);
                 }
@@ -163,12 +189,12 @@ impl Progress {
     }
 
     fn write_line(&self) {
-        let bytes = self.state.bytes.load(Relaxed);
-        let files = crate::console::count(self.state.files.load(Relaxed), "file");
+        let bytes = self.counters.bytes.load(Relaxed);
+        let files = crate::console::count(self.counters.files.load(Relaxed), "file");
         let rate = bytes as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
         let mut line = format!("{files}, {}", HumanBytes(bytes));
-        if self.state.total_is_known.load(Acquire) {
-            let total = self.state.total.load(Relaxed);
+        if self.counters.total_is_known.load(Acquire) {
+            let total = self.counters.total.load(Relaxed);
             let left = total.saturating_sub(bytes) as f64 / rate.max(1.0);
             let left = HumanDuration(Duration::from_secs_f64(left.min(1e9)));
             line += &format!(" of {}, about {left} left", HumanBytes(total));

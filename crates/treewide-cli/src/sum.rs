@@ -2,21 +2,21 @@
 
 use crate::b3sum_check::B3sumCheck;
 use crate::console::{Console, count};
-use crate::device::{ByDevice, DeviceArgs};
-use crate::digest::{Digest, Extent};
+use crate::device::DeviceArgs;
+use crate::digest::Extent;
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
 use crate::mode::ModeArgs;
 use crate::name::Listed;
-use crate::output::{Output, OutputArgs, WrittenAs};
+use crate::output::{Output, OutputArgs, Written, WrittenAs};
+use crate::pipeline::{Hashed, Item, Job, Task};
 use crate::progress::ProgressArgs;
 use crate::walk::{Found, WalkArgs};
-use crate::{Outcome, cli};
+use crate::{Outcome, cli, pipeline};
 use anyhow::bail;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use treewide::{Hasher, OutputReader};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -116,25 +116,26 @@ impl SumArgs {
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let mode = self.mode.mode(&mut input)?;
-        let device = self.device.open(&mode)?;
-        let base = mode.hasher();
+        input.set_device(self.device.open(&mode.device)?);
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
             let (seek, quiet) = (self.seek, self.quiet);
-            let mut run = B3sumCheck { console: &console, input, output, seek, quiet };
-            let failures = run.all(&operands)?;
-            run.output.finish()?;
-            failures
+            let mut run = B3sumCheck::new(&console, output, operands, seek, quiet);
+            pipeline::run(&mut run, &mut input, &mode, &progress)?;
+            run.finish()?
         } else {
             if progress.is_wanted() {
                 let (operands, walk) = (operands.clone(), self.walk.clone());
                 progress.count_ahead(move || total_len(&operands, &walk));
             }
-            let mut run = Run { args: self, console: &console, input, output, device, base };
-            let failures = run.all(&operands)?;
+            let written = output.written();
+            let (console, operands, tally) = (&console, operands.into_iter(), Tally::default());
+            let mut run = Run { args: self, console, output, written, operands, walk: None, tally };
+            pipeline::run(&mut run, &mut input, &mode, &progress)?;
+            run.close();
             run.output.finish()?;
-            failures
+            run.tally.failures
         };
         progress.finish();
         Ok(Outcome::of(failures))
@@ -149,14 +150,16 @@ impl SumArgs {
     }
 }
 
-/// What hashing one file after the other needs at hand.
+/// What a run needs at hand.
 struct Run<'a> {
     args: &'a SumArgs,
     console: &'a Console<'a>,
-    input: Input<'a>,
     output: Output<'a>,
-    device: ByDevice,
-    base: Hasher,
+    written: Written,
+    operands: std::vec::IntoIter<PathBuf>,
+    /// The walk that is under way.
+    walk: Option<Box<dyn Iterator<Item = Found>>>,
+    tally: Tally,
 }
 
 /// What the run has to own up to at its end.
@@ -167,60 +170,38 @@ struct Tally {
     ambiguous_names: u64,
 }
 
+/// What there is to tell about a place that is not hashed.
+enum Note {
+    Link,
+    Skipped(PathBuf, &'static str),
+    Failed(PathBuf, String),
+}
+
 impl Run<'_> {
-    /// Hash everything and return how much of it failed.
-    fn all(&mut self, operands: &[PathBuf]) -> anyhow::Result<u64> {
-        let mut tally = Tally::default();
-        for operand in operands {
-            if self.args.walk.covers(operand) {
-                self.below(operand, &mut tally)?;
-            } else {
-                self.one(operand, &mut tally)?;
-            }
-        }
-        if tally.links > 0 {
-            let links = count(tally.links, "symbolic link");
-            self.console.say(&format!("{links} not followed; --follow does"));
-        }
-        if tally.ambiguous_names > 0 && !cli::speaks_as_b3sum(self.console.program()) {
-            let names = count(tally.ambiguous_names, "name");
-            self.console.say(&format!(
-                "warning: {names} not valid UTF-8 and written with U+FFFD, so the list cannot be \
-                 checked there; --json keeps every name"
-            ));
-        }
-        Ok(tally.failures)
-    }
-
-    /// Hash what is below a directory.
-    fn below(&mut self, root: &Path, tally: &mut Tally) -> anyhow::Result<()> {
-        for found in self.args.walk.walk(root) {
-            match found {
-                Found::File(path, inode) => match self.output.is_at(&path, inode) {
-                    None => self.one(&path, tally)?,
-                    Some(WrittenAs::NamedFile) => {}
-                    Some(WrittenAs::StandardOutput) => {
-                        self.console.about(&path, "skipped: this is where the output goes");
-                    }
-                },
-                Found::Special(path, kind) => {
-                    self.console.about(&path, format_args!("skipped: {kind}"));
+    /// What to do about something met on a walk; `None` if nothing.
+    fn met(&self, found: Found) -> Option<Item<(), Note>> {
+        Some(Item::Note(match found {
+            Found::File(path, inode) => match self.written.is_at(&path, inode) {
+                None => return Some(self.task(path, true)),
+                Some(WrittenAs::NamedFile) => return None,
+                Some(WrittenAs::StandardOutput) => {
+                    Note::Skipped(path, "this is where the output goes")
                 }
-                Found::Link => tally.links += 1,
-                Found::Failed(path, cause) => self.failed(&path, &cause, tally)?,
-            }
-        }
-        Ok(())
+            },
+            Found::Special(path, kind) => Note::Skipped(path, kind),
+            Found::Link => Note::Link,
+            Found::Failed(path, cause) => Note::Failed(path, cause),
+        }))
     }
 
-    /// Hash one input and write its line.
-    fn one(&mut self, path: &Path, tally: &mut Tally) -> anyhow::Result<()> {
-        let (bytes, xof) = match self.hash(path) {
-            Ok(hashed) => hashed,
-            Err(error) => return self.failed(path, &with_advice(&error), tally),
-        };
+    fn task(&self, path: PathBuf, is_regular: bool) -> Item<(), Note> {
+        let extent = Extent { seek: self.args.seek, len: self.args.length };
+        Item::File(Task { path, is_regular, extent, about: () })
+    }
+
+    /// Write the line of a file that was hashed.
+    fn line(&mut self, path: &Path, Hashed { digest, bytes }: Hashed) -> anyhow::Result<()> {
         let args = self.args;
-        let digest = Digest::of_output(xof, Extent { seek: args.seek, len: args.length });
         if args.raw {
             return self.output.record(|to| digest.write_raw(to));
         }
@@ -239,7 +220,7 @@ impl Run<'_> {
             });
         }
         let name = Listed::new(path);
-        tally.ambiguous_names += u64::from(name.is_ambiguous());
+        self.tally.ambiguous_names += u64::from(name.is_ambiguous());
         self.output.record(|to| {
             if args.tag {
                 write!(to, "{}BLAKE3 ({}) = ", name.mark(), name.text)?;
@@ -253,26 +234,92 @@ impl Run<'_> {
         })
     }
 
-    /// Hash one input: its length in bytes, and its extended output.
-    fn hash(&mut self, path: &Path) -> Result<(u64, OutputReader), InputError> {
-        if let Some(result) = self.device.hash(path, &self.input) {
-            return result;
-        }
-        let mut hasher = self.base.clone();
-        let bytes = self.input.hash(path, &mut hasher)?;
-        Ok((bytes, hasher.finalize_xof()))
-    }
-
     /// One input could not be hashed; say so and go on.
-    fn failed(&mut self, path: &Path, cause: &str, tally: &mut Tally) -> anyhow::Result<()> {
-        tally.failures += 1;
-        self.console.about(path, cause);
+    fn failed(&mut self, path: &Path, cause: &str) -> anyhow::Result<()> {
+        self.tally.failures += 1;
+        self.say(path, cause)?;
         if self.args.json {
             let mut object = Object::about(path);
             let line = object.null("digest").null("bytes").string("error", cause).finish();
             self.output.record(|to| to.write_all(line.as_bytes()))?;
         }
         Ok(())
+    }
+
+    /// Say something about a file, behind the lines of those before it.
+    fn say(&mut self, path: &Path, what: impl std::fmt::Display) -> anyhow::Result<()> {
+        self.output.flush()?;
+        self.console.about(path, what);
+        Ok(())
+    }
+
+    /// What there is to say in the end.
+    fn close(&self) {
+        let tally = &self.tally;
+        if tally.links > 0 {
+            let links = count(tally.links, "symbolic link");
+            self.console.say(&format!("{links} not followed; --follow does"));
+        }
+        if tally.ambiguous_names > 0 && !cli::speaks_as_b3sum(self.console.program()) {
+            let names = count(tally.ambiguous_names, "name");
+            self.console.say(&format!(
+                "warning: {names} not valid UTF-8 and written with U+FFFD, so the list cannot be \
+                 checked there; --json keeps every name"
+            ));
+        }
+    }
+}
+
+impl Job for Run<'_> {
+    type About = ();
+    type Note = Note;
+
+    fn next(&mut self, _: &mut Input) -> Option<Item<(), Note>> {
+        loop {
+            if let Some(walk) = &mut self.walk {
+                match walk.next() {
+                    Some(found) => match self.met(found) {
+                        Some(item) => return Some(item),
+                        None => continue,
+                    },
+                    None => self.walk = None,
+                }
+            }
+            let operand = self.operands.next()?;
+            if !self.args.walk.covers(&operand) {
+                return Some(self.task(operand, false));
+            }
+            self.walk = Some(Box::new(self.args.walk.walk(&operand)));
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        false
+    }
+
+    fn file(
+        &mut self,
+        file: Task<()>,
+        result: Result<Hashed, InputError>,
+        _: &mut Input,
+    ) -> anyhow::Result<()> {
+        match result {
+            Ok(hashed) => self.line(&file.path, hashed),
+            Err(error) => self.failed(&file.path, &with_advice(&error)),
+        }
+    }
+
+    fn note(&mut self, note: Note) -> anyhow::Result<()> {
+        match note {
+            Note::Link => self.tally.links += 1,
+            Note::Skipped(path, why) => self.say(&path, format_args!("skipped: {why}"))?,
+            Note::Failed(path, cause) => self.failed(&path, &cause)?,
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.output.flush()
     }
 }
 

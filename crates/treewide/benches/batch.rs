@@ -1,4 +1,4 @@
-//! Batches against a loop of `blake3::hash`, row by row of the table that the design asks for.
+//! Batches against a loop of `blake3::hash`, row by row of a table of goals; Merkle trees; threads.
 //!
 //! ```text
 //! cargo bench -p treewide --features rayon --bench batch            all rows
@@ -113,7 +113,7 @@ impl Bench {
         };
         self.short += usize::from(ratio < bar);
         println!(
-            "{name:<44} {:>11.1} {:>11.1} {ratio:>7.2} {bar:>6.2} {aim:>6.2}  {verdict}",
+            "{name:<46} {:>11.1} {:>11.1} {ratio:>7.2} {bar:>6.2} {aim:>6.2}  {verdict}",
             median(&mut a) / unit as f64,
             median(&mut b) / unit as f64,
         );
@@ -138,6 +138,84 @@ impl Bench {
     }
 }
 
+/// All levels above `leaves`, pair by pair.
+fn merkle_loop(leaves: &[[u8; 32]], nodes: &mut [[u8; 32]]) {
+    let (mut below, mut rest) = (leaves, nodes);
+    while below.len() > 1 {
+        let (above, more) = rest.split_at_mut(below.len() / 2);
+        for (parent, pair) in above.iter_mut().zip(below.chunks_exact(2)) {
+            *parent = *blake3::hash(pair.as_flattened()).as_bytes();
+        }
+        (below, rest) = (above, more);
+    }
+}
+
+impl Bench {
+    /// One huge blob among tiny ones, against the two jobs one after the other.
+    fn huge_among_tiny(&mut self) {
+        let name = "10,000 x 100 B and one of 64 MiB";
+        if !self.wanted(name) {
+            return;
+        }
+        let mut lens = vec![100; 10_001];
+        lens[5_000] = 64 << 20;
+        let blobs = Blobs::new(lens);
+        let all = blobs.slices();
+        let mut tiny = all.clone();
+        let huge = tiny.remove(5_000);
+        self.row(
+            name,
+            (0.95, 1.0),
+            1,
+            || drop(black_box((treewide::hash_many(&tiny), treewide::hash(huge)))),
+            || drop(black_box(treewide::hash_many(&all))),
+        );
+    }
+
+    /// Two threads against one.
+    #[cfg(feature = "rayon")]
+    fn two_threads(&mut self, name: &str, lens: Vec<usize>) {
+        if !self.wanted(name) {
+            return;
+        }
+        let blobs = Blobs::new(lens);
+        let slices = blobs.slices();
+        let one = treewide::Batch::new();
+        let two = one.clone().threads(true);
+        let mut hashes = vec![treewide::Hash::from_bytes([0; 32]); slices.len()];
+        let mut others = hashes.clone();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        self.row(
+            name,
+            (1.8, 1.9),
+            slices.len(),
+            || one.hash_into(&slices, &mut hashes),
+            || pool.install(|| two.hash_into(&slices, &mut others)),
+        );
+    }
+
+    fn merkle(&mut self) {
+        let name = "Merkle tree, 2^20 leaves, all levels";
+        if !self.wanted(name) {
+            return;
+        }
+        let leaves: Vec<[u8; 32]> =
+            (0..1_u32 << 20).map(|i| *blake3::hash(&i.to_le_bytes()).as_bytes()).collect();
+        let mut theirs = vec![[0; 32]; leaves.len() - 1];
+        let mut ours = theirs.clone();
+        merkle_loop(&leaves, &mut theirs);
+        treewide::merkle::fill_nodes(&leaves, &mut ours);
+        assert!(theirs == ours);
+        self.row(
+            name,
+            (10.0, 13.0),
+            leaves.len() - 1,
+            || merkle_loop(&leaves, &mut theirs),
+            || treewide::merkle::fill_nodes(&leaves, &mut ours),
+        );
+    }
+}
+
 fn main() {
     let names = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let mut bench = Bench { names, short: 0 };
@@ -145,7 +223,7 @@ fn main() {
     println!("kernel {}", treewide::kernel::detected().name());
     println!("one thread: ns per blob; ratio = their time / ours\n");
     println!(
-        "{:<44} {:>11} {:>11} {:>7} {:>6} {:>6}",
+        "{:<46} {:>11} {:>11} {:>7} {:>6} {:>6}",
         "blobs", "loop", "treewide", "ratio", "bar", "aim"
     );
     const MANY: usize = 65_536;
@@ -168,6 +246,24 @@ fn main() {
                 &Blobs::new(vec![len; count]),
             );
         }
+    }
+    println!("\ntree over digests: ns per node, against a loop over pairs");
+    bench.merkle();
+    println!("\none batch against its parts apart: ns");
+    bench.huge_among_tiny();
+    #[cfg(feature = "rayon")]
+    {
+        println!("\n64 MiB in all: ns per blob, one thread and two");
+        for (len, name) in [(64, "64 B"), (200, "200 B"), (1024, "1 KiB"), (4096, "4 KiB")] {
+            bench.two_threads(&format!("threads: {name}"), vec![len; (64 << 20) / len]);
+        }
+        bench.two_threads("threads: 1 MiB", vec![1 << 20; 64]);
+        let mut lens = vec![100; 100_000];
+        lens[70_000] = 54 << 20;
+        bench.two_threads("threads: 100,000 x 100 B and one of 54 MiB", lens);
+        let mut lens: Vec<usize> = (0..32_768).map(|i| i % 4097).collect();
+        random.shuffle(&mut lens);
+        bench.two_threads("threads: 0..=4096 B, shuffled", lens);
     }
     println!("\n{} below their bar", bench.short);
 }

@@ -19,15 +19,17 @@
 //!
 //! | input | [`Strategy::Auto`] takes | because |
 //! |---|---|---|
-//! | up to 1 MiB | [`Read`](Strategy::Read) | one read into one buffer; threads would not be awake in time |
+//! | up to 1 MiB | [`Read`](Strategy::Read) | one buffer, filled and hashed by the calling thread; others would not be awake in time |
 //! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
 //! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
 //! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
 //! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread) | several requests in flight |
-//! | in the page cache, mapped faster than copied | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied; the cache holds the file in large folios |
-//! | in the page cache, copied faster than mapped | [`Pread`](Strategy::Pread) | page by page, mapping costs more than copying |
+//! | in the page cache, less than 16 MiB | [`Pread`](Strategy::Pread) | mapping and unmapping would cost more than copying |
+//! | in the page cache, more | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied, if the cache holds the file in large pieces; if not, tiles are copied as with [`Pread`](Strategy::Pread) |
 //!
-//! The last choice is made by doing both with the first 256 KiB of a file and looking at the clock.
+//! Which of the two is faster in the last case is found out with the first eight tiles of every
+//! 256 MiB. With [`Options::mapping`] off it is [`Pread`](Strategy::Pread).
+//!
 //! A strategy that is asked for by name is used for every file that it can read; for the others it
 //! is as in this table, and [`Report::strategy`] tells.
 //!
@@ -40,13 +42,15 @@
 //!   strategies read instead.
 //! - A file that **grows** is hashed up to the length that it had at the beginning;
 //!   [`Report::grown_to`] tells.
-//! - At most a buffer of 512 KiB for each thread and 4 MiB of chaining values are allocated, for files
+//! - At most a buffer of 512 KiB for each thread and 1 MiB of chaining values are allocated, for files
 //!   of any length; at most 256 MiB are mapped at a time.
 //! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
 //!   any program that reads it.
 
 mod device;
 mod error;
+#[cfg(feature = "async")]
+mod future;
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
 mod map;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
@@ -56,23 +60,29 @@ mod read;
 
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 
 use crate::tree::Mode;
-use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel};
+use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel, profile};
 pub use error::{Error, ErrorKind};
 
-/// Bytes up to which a file is one read on the calling thread.
+/// Bytes up to which a file is one read on the calling thread, if no profile says otherwise.
 const SMALL: u64 = 1 << 20;
 
-/// Bytes from which on it is worth finding out whether mapping is faster than copying.
+/// [`SMALL`], or what the profile says.
+fn small() -> u64 {
+    profile::current().file_from.map_or(SMALL, |bytes| bytes as u64)
+}
+
+/// Bytes from which on files are mapped.
 const WORTH_MAPPING: u64 = 16 << 20;
 
-/// Bytes of the largest tile of all strategies.
-const ALIGNMENT: u64 = 1 << 20;
+/// Bytes that are read or mapped and then hashed at a time by a thread: a buffer of them stays in the
+/// second-level cache from being copied to being hashed. Chosen by `results/zen5-2vcpu/files.txt`.
+const TILE: usize = 512 * 1024;
 
 /// How a file is read. See [the table](self#which-strategy-is-used-when).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -316,8 +326,8 @@ impl<'a> Options<'a> {
         self.update_file(hasher, &open(path)?, path)
     }
 
-    /// As [`update`](Self::update) for a file that is open; `path` is for messages. Regular files
-    /// are hashed from their beginning, whatever the position is; it may have moved afterwards.
+    /// As [`update`](Self::update) for a file that is open, from its position on, which is behind
+    /// what was hashed afterwards; `path` is for messages.
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -371,30 +381,36 @@ impl<'a> Options<'a> {
         file: &File,
         opened: &Metadata,
     ) -> Result<Report, ErrorKind> {
-        let len = opened.len();
-        let strategy = self.choose(hasher, file, len);
+        let at = { file }.stream_position().map_err(ErrorKind::Read)?;
+        let len = opened.len().max(at);
+        let strategy = self.choose(hasher, file, len - at);
         let drop_cache = self.drop_cache && !device::is_cached(file, len);
         let hooks = self.hooks(drop_cache.then_some(file));
-        let read_at = || read::At { file, at: 0 };
-        let threads = self.most_threads();
+        let in_order = || read::At { file, at };
+        let may_copy = self.strategy == Strategy::Auto;
         let bytes = match strategy {
-            Strategy::Read => read::simply(hasher, read_at(), Some(len), &hooks)?,
+            Strategy::Read => read::simply(hasher, in_order(), Some(len - at), &hooks)?,
             Strategy::ReadOverlapped => {
                 device::will_read_in_order(file);
-                read::overlapped(hasher, read_at(), Some(len), threads, &hooks)?
+                let threads = self.most_threads();
+                read::overlapped(hasher, in_order(), Some(len - at), threads, &hooks)?
             }
-            Strategy::Mmap => map::mapped(hasher, file, len, 1, &hooks)?,
-            Strategy::MmapParallel => map::mapped(hasher, file, len, threads, &hooks)?,
+            Strategy::Mmap => map::mapped(hasher, file, at, len, 1, may_copy, &hooks)?,
+            Strategy::MmapParallel => {
+                map::mapped(hasher, file, at, len, self.most_threads(), may_copy, &hooks)?
+            }
             Strategy::Pread | Strategy::Auto => {
-                read::positional(hasher, file, 0, len, threads, &hooks)?
+                read::positional(hasher, file, at, len, self.most_threads(), &hooks)?
             }
         };
+        { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
         let now = file.metadata().map_err(ErrorKind::Read)?;
         // Some files (/sys) have a length that is only ever a guess: they end early and stay as
         // they were.
-        let was_changed = || now.len() != len || now.modified().ok() != opened.modified().ok();
-        if now.len() < len || bytes < len && was_changed() {
-            return Err(ErrorKind::Shrank { read: bytes.min(now.len()), len });
+        let was_changed =
+            || now.len() != opened.len() || now.modified().ok() != opened.modified().ok();
+        if now.len() < opened.len() || bytes < len - at && was_changed() {
+            return Err(ErrorKind::Shrank { read: now.len().min(at + bytes), len });
         }
         Ok(Report { bytes, grown_to: (now.len() > len).then_some(now.len()), strategy })
     }
@@ -402,9 +418,9 @@ impl<'a> Options<'a> {
     /// The strategy for a regular file that is not empty.
     fn choose(&self, hasher: &Hasher, file: &File, len: u64) -> Strategy {
         // Tiles must be subtrees, as they are where nothing was hashed before.
-        let is_aligned = hasher.count().is_multiple_of(ALIGNMENT);
+        let is_aligned = hasher.count().is_multiple_of(TILE as u64);
         let strategy = match self.strategy {
-            Strategy::Auto if len <= SMALL => Strategy::Read,
+            Strategy::Auto if len <= small() => Strategy::Read,
             Strategy::Auto if !device::is_cached(file, len) => {
                 if device::prefers_order(file) {
                     Strategy::ReadOverlapped
@@ -412,7 +428,7 @@ impl<'a> Options<'a> {
                     Strategy::Pread
                 }
             }
-            Strategy::Auto if self.mapping && len >= WORTH_MAPPING && map::beats_copying(file) => {
+            Strategy::Auto if self.mapping && len >= WORTH_MAPPING && map::is_possible() => {
                 Strategy::MmapParallel
             }
             Strategy::Auto => Strategy::Pread,

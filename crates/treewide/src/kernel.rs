@@ -24,15 +24,20 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod cpu;
+mod explain;
 mod group;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod portable;
 #[cfg(target_arch = "x86_64")]
+mod rounds16;
+#[cfg(target_arch = "x86_64")]
 mod rounds32;
 #[cfg(target_arch = "x86_64")]
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod rows256;
 #[cfg(target_arch = "x86_64")]
 mod scalar;
 #[cfg(target_arch = "x86_64")]
@@ -41,6 +46,8 @@ mod sse41;
 mod tests;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
+
+pub use explain::{Explanation, Passes, explain};
 
 /// Every kernel of this build, best first; the first that the CPU runs is the one detected.
 static ALL: &[&Kernel] = &[
@@ -68,6 +75,7 @@ static ALL: &[&Kernel] = &[
 pub struct Kernel {
     name: &'static str,
     degree: usize,
+    widths: &'static [lanes::Width],
     supported: fn(&cpu::Cpu) -> bool,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: lanes::Compress,
@@ -77,7 +85,7 @@ pub struct Kernel {
     /// may overlap `children` if it does not lie above it by more than one.
     parents: unsafe fn(*const ChainingValue, usize, &Words, u8, *mut ChainingValue),
     /// Unequal nodes.
-    lanes: unsafe fn(&[Lane<'_>], &Words, *mut ChainingValue),
+    lanes: unsafe fn(group::Lanes<'_>, &Words, *mut ChainingValue),
     /// Blocks of extended output: `(root, counter, out, count)`.
     xof: unsafe fn(lanes::Root<'_>, u64, *mut [u8; BLOCK_LEN], usize),
 }
@@ -90,15 +98,15 @@ pub(crate) struct Flags {
     pub(crate) last: u8,
 }
 
-/// A node for [`Kernel::lanes`]: a chunk, a parent's block, or any other run of blocks.
+/// What goes into the compressions of nodes beside their bytes, for [`Kernel::lanes`]: array by
+/// array, as a pass reads whole vectors of them.
 #[derive(Clone, Copy)]
-pub(crate) struct Lane<'a> {
-    /// At most [`CHUNK_LEN`] bytes.
-    pub(crate) input: &'a [u8],
-    pub(crate) counter: u64,
+pub(crate) struct Marks<'a> {
+    pub(crate) counters: &'a [u64],
+    /// Flags of every block, and those added to the first and, node by node, to the last.
     pub(crate) each: u8,
     pub(crate) first: u8,
-    pub(crate) last: u8,
+    pub(crate) last: &'a [u8],
 }
 
 impl Kernel {
@@ -183,16 +191,25 @@ impl Kernel {
         unsafe { (self.parents)(children.as_ptr(), pairs, key, flags, out.as_mut_ptr()) }
     }
 
-    /// Hashes unequal nodes.
+    /// Hashes unequal nodes, one for each place of `out`: chunks, or any other runs of blocks of
+    /// at most [`CHUNK_LEN`] bytes. Inputs beyond those are what comes next, and are fetched early.
     ///
     /// # Panics
-    /// If `out` has no room for them, or a node is longer than a chunk.
-    #[allow(dead_code, reason = "the batch module is its caller")]
-    pub(crate) fn lanes(&self, lanes: &[Lane<'_>], key: &Words, out: &mut [ChainingValue]) {
-        assert!(lanes.len() <= out.len(), "room for every chaining value");
-        assert!(lanes.iter().all(|lane| lane.input.len() <= CHUNK_LEN), "a lane takes one chunk");
-        // SAFETY: just checked; the CPU runs every kernel that is handed out.
-        unsafe { (self.lanes)(lanes, key, out.as_mut_ptr()) }
+    /// If there are fewer inputs or marks than places.
+    pub(crate) fn lanes(
+        &self,
+        inputs: &[&[u8]],
+        marks: Marks<'_>,
+        key: &Words,
+        out: &mut [ChainingValue],
+    ) {
+        let count = out.len();
+        let nodes = inputs.len().min(marks.counters.len()).min(marks.last.len());
+        assert!(count <= nodes, "a node for every chaining value");
+        debug_assert!(inputs[..count].iter().all(|input| input.len() <= CHUNK_LEN));
+        // SAFETY: just checked, and no node is read beyond its length; the CPU runs every kernel
+        // that is handed out.
+        unsafe { (self.lanes)(group::Lanes { inputs, count, marks }, key, out.as_mut_ptr()) }
     }
 
     /// Blocks of extended output from block `counter` on, from the root's last compression.
@@ -224,9 +241,12 @@ macro_rules! entry_points {
     ($name:literal, $degree:literal, $supported:expr, $compress:path,
      { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
      $(, enable = $features:literal)?) => {
+        const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+
         pub(super) static KERNEL: super::Kernel = super::Kernel {
             name: $name,
             degree: $degree,
+            widths: WIDTHS,
             supported: $supported,
             compress: $compress,
             chunks,
@@ -302,7 +322,7 @@ macro_rules! entry_points {
                 })+
             };
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::nodes(&source, key, out, $compress, &[(1, $one) $(, ($lanes, $cost))+], pass) }
+            unsafe { super::lanes::nodes(&source, key, out, $compress, WIDTHS, pass) }
         }
 
         unsafe fn chunks(
@@ -329,7 +349,7 @@ macro_rules! entry_points {
         }
 
         unsafe fn lanes(
-            lanes: &[super::Lane<'_>],
+            lanes: super::group::Lanes<'_>,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
@@ -379,8 +399,8 @@ static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
 /// The kernel that hashing uses: the forced one, else the best that this CPU runs.
 ///
 /// # Panics
-/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks. The
-/// message lists those that are there.
+/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks; the
+/// message lists those that are there. Or if `TREEWIDE_PROFILE` names a file that cannot be used.
 #[inline(always)]
 pub fn detected() -> &'static Kernel {
     let current = CURRENT.load(Ordering::Relaxed);
@@ -403,6 +423,12 @@ fn detect() -> &'static Kernel {
             Err(error) => panic!("{VARIABLE}: {error}"),
         };
     }
+    #[cfg(feature = "std")]
+    if let Some(name) = &crate::profile::current().kernel
+        && let Ok(kernel) = find(name)
+    {
+        return set(kernel);
+    }
     set(best())
 }
 
@@ -420,7 +446,7 @@ fn set(kernel: &'static Kernel) -> &'static Kernel {
     kernel
 }
 
-fn find(name: &str) -> Result<&'static Kernel, ForceError> {
+pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
     match ALL.iter().find(|kernel| kernel.name == name) {
         None if name == "auto" => Ok(best()),
         Some(kernel) if kernel.is_supported() => Ok(kernel),

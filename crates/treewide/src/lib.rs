@@ -36,10 +36,11 @@
 //!
 //! | feature | |
 //! |---|---|
-//! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
+//! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`, [profiles](profile); without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
 //! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
+//! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
@@ -70,6 +71,8 @@ pub mod merkle;
 mod mmap;
 #[cfg(feature = "rayon")]
 mod parallel;
+#[cfg(feature = "std")]
+pub mod profile;
 mod spec;
 mod state;
 #[cfg(feature = "traits-preview")]

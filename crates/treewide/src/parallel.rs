@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::kernel::detected;
+use crate::profile;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Join, Mode, Serial, WIDE};
 use crate::{Hash, Hasher};
@@ -25,6 +26,11 @@ use crate::{Hash, Hasher};
 /// Bytes below which the calling thread does all: what another one would take over by the time it
 /// is awake is not worth the waking. Chosen by `results/zen5-2vcpu/threads.txt`.
 const CROSSOVER: usize = 256 * 1024;
+
+/// [`CROSSOVER`], or what the profile says.
+fn crossover() -> usize {
+    profile::current().parallel_from.unwrap_or(CROSSOVER)
+}
 
 /// Bytes of the smallest and of the largest leaf in memory.
 const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
@@ -59,7 +65,7 @@ pub(crate) fn threads() -> usize {
     let pool = if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
-        *GLOBAL.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
+        *GLOBAL.get_or_init(|| match global_pool(cores).build_global() {
             // The system gives us no threads: the calling one has to do.
             Err(error) if std::error::Error::source(&error).is_some() => 1,
             // An error without a source says that the program has built it already.
@@ -67,6 +73,22 @@ pub(crate) fn threads() -> usize {
         })
     };
     pool.min(cores)
+}
+
+/// The threads that take part in hashing so many bytes, where the caller allows several.
+pub(crate) fn team(bytes: u64) -> usize {
+    if bytes < CROSSOVER as u64 { 1 } else { threads().min((bytes / LEAVES[0] as u64) as usize) }
+}
+
+/// As rayon would build it, but not with a thread for each unit of a `RAYON_NUM_THREADS` beyond
+/// reason: 65,535 of them keep a machine busy for minutes.
+fn global_pool(cores: usize) -> rayon::ThreadPoolBuilder {
+    const MOST_PER_CORE: usize = 8;
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+    let most = MOST_PER_CORE * cores;
+    let builder = rayon::ThreadPoolBuilder::new();
+    // Zero stands for as many as rayon likes.
+    builder.num_threads(if asked.is_some_and(|asked: usize| asked > most) { most } else { 0 })
 }
 
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
@@ -167,7 +189,7 @@ impl Source for Memory<'_> {
 /// Short inputs are hashed by the calling thread alone, and no pool is started for them. The
 /// calling thread always takes part, and never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
-    if input.len() < CROSSOVER {
+    if input.len() < crossover() {
         return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
     }
     Hasher::new().update_rayon(input).finalize()
@@ -181,7 +203,7 @@ impl Hasher {
     /// As [`update`](Self::update).
     #[inline]
     pub fn update_rayon(&mut self, input: &[u8]) -> &mut Self {
-        if input.len() < CROSSOVER { self.update(input) } else { self.update_leaves(input) }
+        if input.len() < crossover() { self.update(input) } else { self.update_leaves(input) }
     }
 
     #[inline(never)]

@@ -76,8 +76,10 @@ fn a_file_without_permission() {
 #[test]
 #[cfg(target_os = "linux")]
 fn files_that_go_while_others_are_hashed() {
-    let folder = Folder::with(&["d/b", "d/c"]);
+    let folder = Folder::with(&["d/c"]);
+    // Both large, as small files are hashed while others before them still are.
     sparse(&folder, "d/a");
+    sparse(&folder, "d/b");
     let mut running = folder.treewide("sum -r d").start();
     assert!(running.wait_until_reading(&folder.join("d/a")));
     fs::remove_file(folder.join("d/b")).unwrap();
@@ -154,6 +156,65 @@ fn a_named_pipe_is_read_when_it_is_named() {
     let pipe = folder.join("pipe");
     in_time(move || fs::write(pipe, "through the pipe").unwrap());
     running.end().is(0, format!("{}  pipe\n", hex("through the pipe")), "");
+}
+
+/// Each way of reading ends at Ctrl-C, and takes no more memory for a longer file.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_longer_than_our_patience() {
+    const MIB: u64 = 1 << 10; // in units of /proc
+    let folder = Folder::new();
+    sparse(&folder, "a");
+    for strategy in ["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] {
+        let mut running = folder.treewide("sum a --drop-cache --strategy").arg(strategy).start();
+        if !strategy.starts_with("mmap") {
+            assert!(running.wait_until_reading(&folder.join("a")));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let status = fs::read_to_string(format!("/proc/{}/status", running.0.id())).unwrap();
+        let size = |key| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+        };
+        let anonymous = size("RssAnon:");
+        assert!(anonymous < 64 * MIB, "{strategy}: {anonymous} kB");
+        // What is mapped at a time, and the program itself.
+        let mapped = size("RssFile:");
+        assert!(mapped < 300 * MIB, "{strategy}: {mapped} kB");
+        running.signal("INT");
+        let ended = running.end();
+        assert_eq!(ended.signal, Some(2), "{strategy}");
+        assert_eq!(ended.text(), "");
+    }
+}
+
+/// Whatever the strategy, the same lines, and the same words for a file that shrinks.
+#[test]
+#[cfg(target_os = "linux")]
+fn strategies_by_name() {
+    let folder = Folder::new();
+    let content: Vec<u8> = (0..20 << 20).map(|i: usize| (i % 251) as u8).collect();
+    folder.write("long", &content);
+    folder.write("short", "short");
+    folder.write("empty", "");
+    let expected: String = [("long", hex(&content)), ("short", hex("short")), ("empty", hex(""))]
+        .iter()
+        .map(|(name, digest)| format!("{digest}  {name}\n"))
+        .collect();
+    for strategy in ["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] {
+        let sum = folder.treewide("sum long short empty --strategy").arg(strategy);
+        sum.run().succeeds_silently_but_for(&expected);
+        let sum = folder.treewide("sum --no-names --strategy").arg(strategy).stdin(&content);
+        sum.run().succeeds_silently_but_for(hex(&content) + "\n");
+    }
+    folder.treewide("sum --drop-cache long short empty").run().succeeds_silently_but_for(&expected);
+    folder.treewide("sum --no-mmap long short empty").run().succeeds_silently_but_for(&expected);
+    folder.treewide("sum long --strategy fast").run().fails(2, &["invalid value 'fast'"]);
+    folder.treewide("sum long --strategy mmap --no-mmap").run().fails(2, &["cannot be used with"]);
+    // From where standard input is, and to its end.
+    let script = "(head -c 1048576 >head; \"$0\" sum --no-names; cat) <long";
+    let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
+    ended.succeeds_silently_but_for(hex(&content[1 << 20..]) + "\n");
 }
 
 #[test]

@@ -133,18 +133,20 @@ impl Running {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Wait until the program has read something from the file; `false` if it was done sooner.
+    /// Wait until the program has the file open and has read something; `false` if it was done
+    /// sooner.
     #[cfg(target_os = "linux")]
     pub(crate) fn wait_until_reading(&mut self, path: &Path) -> bool {
+        // More than it takes to start a program.
+        const SOMETHING: u64 = 256 << 10;
         let process = PathBuf::from(format!("/proc/{}", self.0.id()));
         let path = path.canonicalize().unwrap();
         let is_reading = || {
+            let io = fs::read_to_string(process.join("io")).ok()?;
+            let read: u64 = io.lines().next()?.strip_prefix("rchar:")?.trim().parse().ok()?;
             fs::read_dir(process.join("fd")).ok()?.flatten().find_map(|fd| {
                 let is_it = fs::read_link(fd.path()).is_ok_and(|target| target == path);
-                let info = fs::read_to_string(process.join("fdinfo").join(fd.file_name())).ok()?;
-                let position: u64 =
-                    info.lines().next()?.strip_prefix("pos:")?.trim().parse().ok()?;
-                (is_it && position > 0).then_some(true)
+                (is_it && read > SOMETHING).then_some(true)
             })
         };
         wait_for(|| is_reading().or_else(|| self.0.try_wait().unwrap().map(|_| false)))

@@ -63,6 +63,24 @@ fn messages_hold_no_control_characters() {
 }
 
 #[test]
+fn a_profile_is_loaded_or_refused() {
+    let folder = Folder::with(&["a"]);
+    let sum = |text: &str| {
+        folder.write("profile", text.as_bytes());
+        folder.treewide("sum a").env("TREEWIDE_PROFILE", "profile").run()
+    };
+    sum("# nothing\n").succeeds_silently_but_for(sums(&["a"]));
+    sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_silently_but_for(sums(&["a"]));
+    for wrong in ["kernel = \"fastest\"", "\nturbo = 1", "parallel-from = soon"] {
+        let ended = sum(wrong);
+        assert_eq!(ended.text(), "");
+        ended.fails(2, &["treewide: TREEWIDE_PROFILE: profile: line "]);
+    }
+    let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "absent").run();
+    ended.fails(2, &["treewide: TREEWIDE_PROFILE: absent: "]);
+}
+
+#[test]
 fn a_kernel_is_forced_by_name_or_refused() {
     let folder = Folder::with(&["a"]);
     let sum = |name: &OsStr| folder.treewide("sum a").env("TREEWIDE_KERNEL", name).run();
@@ -82,4 +100,20 @@ fn a_kernel_is_forced_by_name_or_refused() {
         assert!(!ended.stderr.contains("panic"), "{ended:?}");
     }
     folder.treewide("--help").env("TREEWIDE_KERNEL", "fastest").run().fails(0, &[]);
+}
+
+#[test]
+fn explain_tells_kernel_lanes_and_passes() {
+    let folder = Folder::new();
+    let ended = folder.treewide("explain 3K").env("TREEWIDE_KERNEL", "portable").run();
+    let text = ended.text();
+    assert!(text.starts_with("CPU: "), "{text}");
+    assert!(text.contains("\nkernel portable: 1 lane, in use\n"), "{text}");
+    assert!(text.contains("\n3072 bytes in 3 chunks, kernel portable, 1 thread\n"), "{text}");
+    assert!(text.ends_with("\n5 passes of 1 lane: 3 chunks, 2 parents\n"), "{text}");
+    let ended = folder.treewide("explain").run();
+    let text = ended.text();
+    assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");
+    folder.treewide("explain 3Q").run().fails(2, &["3Q", "K, M, G or T"]);
+    folder.treewide("explain 99999999T").run().fails(2, &["more than 2^64 - 1"]);
 }

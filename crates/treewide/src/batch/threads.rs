@@ -8,11 +8,12 @@
 use core::ops::Range;
 
 use super::Blobs;
+use crate::profile;
 
 /// Blobs below which a task is not split by count.
 const COUNT: usize = 2048;
 
-/// Bytes below which a task is not split.
+/// Bytes below which a task is not split, if no profile says otherwise.
 const BYTES: usize = 128 * 1024;
 
 /// Runs `task` on parts of `range` and of `out`, which has `per` items for each blob.
@@ -40,7 +41,7 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, T: Send>(
 fn half_of_bytes<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
     let len = |index| blobs.get(index).len();
     let total = range.clone().map(len).fold(0, usize::saturating_add);
-    if total <= BYTES || range.len() < 2 {
+    if total <= profile::current().batch_task.unwrap_or(BYTES) || range.len() < 2 {
         return 0;
     }
     // A blob that holds more than the rest together is cut off from its neighbours on both sides.

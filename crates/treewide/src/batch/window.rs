@@ -18,19 +18,20 @@
 //! Blobs of one length in a row need no sorting and no bookkeeping. Blobs of more than [`LONG`]
 //! chunks are wide by themselves and go to the tree.
 
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use super::Blobs;
-use crate::kernel::{Kernel, Lane, detected};
+use crate::kernel::{Kernel, Marks, detected};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
 use crate::tree::{self, Join, Mode, Node};
 
-/// Chunks in a window, and blobs at most.
-const WINDOW: usize = 512;
+/// Chunks in a window, and blobs at most; those of small batches, where clearing the arrays would
+/// count.
+const WINDOWS: [usize; 3] = [32, 128, 512];
 
-/// The same for small batches, where clearing the arrays would count.
-const SMALL: usize = 32;
+/// Inputs that are named to the kernel beyond those of a call, so that it fetches them early.
+const AHEAD: usize = 32;
 
 /// Chunks above which a blob is hashed by itself.
 const LONG: usize = 31;
@@ -41,7 +42,7 @@ const ALONE: usize = 2;
 /// Blobs of equal length in a row that are worth leaving the sorting for.
 const RUN: usize = 64;
 
-/// Such blobs that are hashed in one call: lanes, data and digests fit the first-level cache.
+/// Such blobs that are hashed in one call: their slices and digests fit the first-level cache.
 const CALL: usize = 128;
 
 /// Pairs of chaining values that are gathered for one call.
@@ -69,14 +70,80 @@ struct Tree {
 struct Plan {
     blobs: usize,
     chunks: usize,
+    /// Inputs, with those that come next.
+    named: usize,
     trees: usize,
+}
+
+/// The lengths that have as many blocks as `len`, if it is of one chunk.
+#[inline(always)]
+fn equal_to(len: usize) -> Option<RangeInclusive<usize>> {
+    let most = blocks(len) * BLOCK_LEN;
+    let least = if most == BLOCK_LEN { 0 } else { most - BLOCK_LEN + 1 };
+    (len <= CHUNK_LEN).then_some(least..=most)
+}
+
+/// Whether the first blobs of `range` are a [`Run`].
+fn is_run<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
+    equal_to(blobs.get(range.start).len())
+        .is_some_and(|lens| range.clone().take(RUN).all(|i| lens.contains(&blobs.get(i).len())))
+}
+
+/// What a call hashes of blobs of one length in a row.
+struct Run<'a> {
+    inputs: [&'a [u8]; CALL + AHEAD],
+    digests: [ChainingValue; CALL],
+}
+
+impl<'a> Run<'a> {
+    fn new() -> Self {
+        Self { inputs: [&[]; CALL + AHEAD], digests: [[0; 32]; CALL] }
+    }
+
+    /// Hashes blobs in a row from the start of `range` if they have equally many blocks and one
+    /// chunk. Returns their digests, none if they are few.
+    #[inline(always)]
+    fn hash<B: Blobs + ?Sized>(
+        &mut self,
+        kernel: &Kernel,
+        mode: &Mode,
+        blobs: &'a B,
+        range: &Range<usize>,
+    ) -> &[ChainingValue] {
+        let Some(lens) = equal_to(blobs.get(range.start).len()) else { return &[] };
+        let named = range.len().min(CALL + AHEAD);
+        blobs.slices(range.start, &mut self.inputs[..named]);
+        let inputs = &self.inputs[..named];
+        let mut count = named.min(CALL);
+        // All at once first, as a search for the first that differs is no vector operation.
+        if !inputs[..count].iter().fold(true, |all, input| all & lens.contains(&input.len())) {
+            let equal = inputs.iter().take_while(|input| lens.contains(&input.len()));
+            count = equal.count();
+            if count < RUN {
+                return &[];
+            }
+            // Whole groups: the others may find neighbours of their length.
+            count -= count % 32;
+        }
+        let marks = Marks {
+            counters: &[0; CALL],
+            each: mode.flags,
+            first: CHUNK_START,
+            last: &[CHUNK_END | ROOT; CALL],
+        };
+        let digests = &mut self.digests[..count];
+        kernel.lanes(inputs, marks, &mode.key, digests);
+        digests
+    }
 }
 
 struct Window<'a, const N: usize> {
     /// The chunks in the order in which they are hashed, and their chaining values.
-    lanes: [Lane<'a>; N],
+    inputs: [&'a [u8]; N],
+    counters: [u64; N],
+    last: [u8; N],
     cvs: [ChainingValue; N],
-    /// Where chunk `i`, in the order of the blobs, stands in `lanes` and `cvs`.
+    /// Where chunk `i`, in the order of the blobs, stands in `inputs` and `cvs`.
     place: [u16; N],
     /// The first chunk of each blob.
     first: [u16; N],
@@ -84,10 +151,14 @@ struct Window<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Window<'a, N> {
+    /// Chunks that are hashed; the other places are for what comes next.
+    const CHUNKS: usize = if N > AHEAD { N - AHEAD } else { N };
+
     fn new() -> Self {
-        let nothing = Lane { input: &[], counter: 0, each: 0, first: 0, last: 0 };
         Self {
-            lanes: [nothing; N],
+            inputs: [&[]; N],
+            counters: [0; N],
+            last: [0; N],
             cvs: [[0; 32]; N],
             place: [0; N],
             first: [0; N],
@@ -95,68 +166,19 @@ impl<'a, const N: usize> Window<'a, N> {
         }
     }
 
-    /// Hashes blobs in a row from the start of `range` if they have equally many blocks and one
-    /// chunk; their digests are `cvs`. Returns how many, or none if they are few.
-    #[inline(always)]
-    fn equals<B: Blobs + ?Sized>(
-        &mut self,
-        kernel: &Kernel,
-        mode: &Mode,
-        blobs: &'a B,
-        range: &Range<usize>,
-    ) -> usize {
-        let size = blocks(blobs.get(range.start).len());
-        if size > BLOCKS {
-            return 0;
-        }
-        // The blob has this many blocks if its length less one is of this range.
-        let most = size * BLOCK_LEN;
-        let least = if size == 1 { 0 } else { most - BLOCK_LEN + 1 };
-        let mut count = 0;
-        let all = range.len().min(CALL).min(N);
-        for (index, lane) in range.clone().zip(&mut self.lanes[..all]) {
-            let input = blobs.get(index);
-            if input.len().wrapping_sub(least) > most - least {
-                break;
-            }
-            *lane = Lane {
-                input,
-                counter: 0,
-                each: mode.flags,
-                first: CHUNK_START,
-                last: CHUNK_END | ROOT,
-            };
-            count += 1;
-        }
-        if count < all || count < range.len() {
-            if count < RUN.min(all) {
-                return 0;
-            }
-            count -= count % SMALL;
-        }
-        kernel.lanes(&self.lanes[..count], &mode.key, &mut self.cvs[..count]);
-        count
-    }
-
     /// Plans as many blobs from the start of `range` as fit. `open` leaves the last compression of
     /// a blob of one chunk undone.
-    fn plan<B: Blobs + ?Sized>(
-        &mut self,
-        mode: &Mode,
-        blobs: &'a B,
-        range: &Range<usize>,
-        open: bool,
-    ) -> Plan {
+    fn plan<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>, open: bool) -> Plan {
         // What of a blob of one chunk is hashed as a lane.
         let lane_len = |len: usize| if open { (blocks(len) - 1) * BLOCK_LEN } else { len };
         let mut counts = [0_usize; BLOCKS + 1];
-        let mut plan = Plan { blobs: 0, chunks: 0, trees: 0 };
-        for index in range.clone().take(N) {
+        let mut plan = Plan { blobs: 0, chunks: 0, named: 0, trees: 0 };
+        for index in range.clone().take(Self::CHUNKS) {
             let len = blobs.get(index).len();
             self.first[plan.blobs] = plan.chunks as u16;
             if len <= LONG * CHUNK_LEN {
                 let whole = len.saturating_sub(1) / CHUNK_LEN;
-                if plan.chunks + whole + 1 > N {
+                if plan.chunks + whole + 1 > Self::CHUNKS {
                     break;
                 }
                 plan.chunks += whole + 1;
@@ -175,35 +197,48 @@ impl<'a, const N: usize> Window<'a, N> {
         for (blob, index) in range.clone().take(plan.blobs).enumerate() {
             let input = blobs.get(index);
             let slot = usize::from(self.first[blob]);
-            let (each, first) = (mode.flags, CHUNK_START);
-            let mut place = |slot: usize, lane: Lane<'a>| {
-                let at = &mut counts[blocks(lane.input.len())];
+            let mut place = |slot: usize, input: &'a [u8], counter: usize, last: u8| {
+                let at = &mut counts[blocks(input.len())];
                 self.place[slot] = *at as u16;
-                self.lanes[*at] = lane;
+                self.inputs[*at] = input;
+                self.counters[*at] = counter as u64;
+                self.last[*at] = last;
                 *at += 1;
             };
             if input.len() <= CHUNK_LEN {
-                let input = &input[..lane_len(input.len())];
                 let last = if open { 0 } else { CHUNK_END | ROOT };
-                place(slot, Lane { input, counter: 0, each, first, last });
+                place(slot, &input[..lane_len(input.len())], 0, last);
             } else if input.len() <= LONG * CHUNK_LEN {
                 let mut nodes = 0;
                 for input in input.chunks(CHUNK_LEN) {
-                    let counter = nodes as u64;
-                    place(slot + nodes, Lane { input, counter, each, first, last: CHUNK_END });
+                    place(slot + nodes, input, nodes, CHUNK_END);
                     nodes += 1;
                 }
                 self.trees[plan.trees] = Tree { slot: slot as u16, nodes: nodes as u16 };
                 plan.trees += 1;
             }
         }
+        // What comes next will be sorted too, but it is these bytes.
+        plan.named = plan.chunks;
+        let rest = range.start + plan.blobs..range.end;
+        let next = rest.flat_map(|index| blobs.get(index).chunks(CHUNK_LEN));
+        for (place, input) in self.inputs[plan.chunks..].iter_mut().zip(next.take(AHEAD)) {
+            *place = input;
+            plan.named += 1;
+        }
         plan
     }
 
     /// Hashes the chunks of the plan and reduces its trees to two nodes each.
     fn hash(&mut self, kernel: &Kernel, mode: &Mode, plan: &Plan) {
-        let lanes = &self.lanes[..plan.chunks];
-        kernel.lanes(lanes, &mode.key, &mut self.cvs[..plan.chunks]);
+        let marks = Marks {
+            counters: &self.counters,
+            each: mode.flags,
+            first: CHUNK_START,
+            last: &self.last,
+        };
+        let inputs = &self.inputs[..plan.named];
+        kernel.lanes(inputs, marks, &mode.key, &mut self.cvs[..plan.chunks]);
         self.merge(kernel, mode, plan.trees);
     }
 
@@ -296,10 +331,10 @@ pub(super) fn digests<J: Join, B: Blobs + ?Sized>(
     range: Range<usize>,
     emit: impl FnMut(&[ChainingValue]),
 ) {
-    if is_small(blobs, &range) {
-        digests_by::<J, B, SMALL>(mode, blobs, range, emit);
-    } else {
-        digests_by::<J, B, WINDOW>(mode, blobs, range, emit);
+    match window_of(blobs, &range) {
+        0 => digests_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, emit),
+        1 => digests_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, emit),
+        _ => digests_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, emit),
     }
 }
 
@@ -310,16 +345,23 @@ pub(super) fn roots<J: Join, B: Blobs + ?Sized>(
     range: Range<usize>,
     emit: impl FnMut(Node),
 ) {
-    if is_small(blobs, &range) {
-        roots_by::<J, B, SMALL>(mode, blobs, range, emit);
-    } else {
-        roots_by::<J, B, WINDOW>(mode, blobs, range, emit);
+    match window_of(blobs, &range) {
+        0 => roots_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, emit),
+        1 => roots_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, emit),
+        _ => roots_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, emit),
     }
 }
 
-fn is_small<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
-    let bytes = || range.clone().map(|index| blobs.get(index).len()).fold(0, usize::saturating_add);
-    range.len() <= SMALL && bytes() <= SMALL * CHUNK_LEN
+/// The number of the window that is large enough.
+fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
+    let mut chunks = 0;
+    for index in range.clone() {
+        chunks += blobs.get(index).len() / CHUNK_LEN + 1;
+        if chunks > WINDOWS[1] {
+            return 2;
+        }
+    }
+    usize::from(chunks > WINDOWS[0])
 }
 
 #[inline(always)]
@@ -336,15 +378,30 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
         }
         return;
     }
-    let mut window = Window::<N>::new();
+    let mut run = Run::new();
     while !range.is_empty() {
-        let count = window.equals(kernel, mode, blobs, &range);
-        if count > 0 {
-            emit(&window.cvs[..count]);
-            range.start += count;
-            continue;
+        let digests = run.hash(kernel, mode, blobs, &range);
+        if digests.is_empty() {
+            range.start = unequal::<J, B, N>(kernel, mode, blobs, range.clone(), &mut emit);
+        } else {
+            emit(digests);
+            range.start += digests.len();
         }
-        let plan = window.plan(mode, blobs, &range, false);
+    }
+}
+
+/// Windows until blobs of one length follow in a row; returns where.
+#[inline(never)]
+fn unequal<J: Join, B: Blobs + ?Sized, const N: usize>(
+    kernel: &Kernel,
+    mode: &Mode,
+    blobs: &B,
+    mut range: Range<usize>,
+    emit: &mut impl FnMut(&[ChainingValue]),
+) -> usize {
+    let mut window = Window::<N>::new();
+    loop {
+        let plan = window.plan(blobs, &range, false);
         window.hash(kernel, mode, &plan);
         window.merge_roots(kernel, mode, plan.trees);
         for (blob, index) in range.clone().take(plan.blobs).enumerate() {
@@ -356,6 +413,9 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
             }
         }
         range.start += plan.blobs;
+        if range.is_empty() || is_run(blobs, &range) {
+            return range.start;
+        }
     }
 }
 
@@ -374,7 +434,7 @@ fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     }
     let mut window = Window::<N>::new();
     while !range.is_empty() {
-        let plan = window.plan(mode, blobs, &range, true);
+        let plan = window.plan(blobs, &range, true);
         window.hash(kernel, mode, &plan);
         for (blob, index) in range.clone().take(plan.blobs).enumerate() {
             let input = blobs.get(index);
@@ -401,13 +461,13 @@ fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
 /// could take.
 pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
     let degree = detected().degree();
-    let mut window = Window::<WINDOW>::new();
+    let mut window = Window::<{ WINDOWS[2] }>::new();
     let (mut used, mut held) = (0, 0);
     while !range.is_empty() {
-        let plan = window.plan(&Mode::PLAIN, blobs, &range, false);
-        for group in window.lanes[..plan.chunks].chunks(degree) {
-            used += group.iter().map(|lane| blocks(lane.input.len())).sum::<usize>();
-            held += degree * blocks(group[0].input.len());
+        let plan = window.plan(blobs, &range, false);
+        for group in window.inputs[..plan.chunks].chunks(degree) {
+            used += group.iter().map(|input| blocks(input.len())).sum::<usize>();
+            held += degree * blocks(group[0].len());
         }
         let mut level = |pairs: usize| {
             used += pairs;

@@ -9,13 +9,30 @@ mod other;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+#[cfg(all(unix, feature = "async"))]
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) use linux::{drop_from_cache, is_cached, open, prefers_order, will_read_in_order};
+pub(super) use linux::{
+    drop_from_cache, is_cached, open, prefers_order, widen, will_read_in_order,
+};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) use other::{drop_from_cache, is_cached, open, prefers_order, will_read_in_order};
+pub(super) use other::{
+    drop_from_cache, is_cached, open, prefers_order, widen, will_read_in_order,
+};
 
 use super::Watch;
+
+/// Opens a file, or a pipe that nobody writes to yet: reading it waits, opening does not.
+#[cfg(feature = "async")]
+pub(super) fn open_at_once(path: &std::path::Path) -> io::Result<File> {
+    #[cfg(unix)]
+    if std::fs::metadata(path)?.file_type().is_fifo() {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        return std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    }
+    open(path)
+}
 
 /// A file without a length. While it has nothing to read, the watcher is asked from time to time
 /// whether to go on waiting.
@@ -26,19 +43,24 @@ pub(super) struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     pub(super) fn new(file: &'a File, opened: &Metadata, watch: Option<&'a Watch<'a>>) -> Self {
+        widen(file, opened);
         Self { file, watch: watch.filter(|_| !opened.is_file()) }
     }
 }
 
 impl Read for Stream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        #[cfg(unix)]
-        if let Some(watch) = self.watch {
-            wait(self.file, watch)?;
+        loop {
+            #[cfg(unix)]
+            if let Some(watch) = self.watch {
+                wait(self.file, watch)?;
+            }
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.watch.is_some() => {
+                }
+                result => return result,
+            }
         }
-        #[cfg(not(unix))]
-        let _ = self.watch;
-        self.file.read(buffer)
     }
 }
 

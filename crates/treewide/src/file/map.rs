@@ -12,45 +12,46 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::hint::black_box;
 use std::io;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::{ErrorKind, Hooks, read};
+use super::{ErrorKind, Hooks, TILE, read};
 use crate::Hasher;
 use crate::parallel::{self, Source};
-
-/// Bytes that are mapped and hashed at a time by a thread.
-/// Chosen by `results/zen5-2vcpu/files.txt`.
-const TILE: usize = 1 << 20;
 
 /// Bytes of a mapping.
 const WINDOW: u64 = 256 << 20;
 
-/// Bytes that are read in both ways to learn which one is faster.
-const SAMPLE: usize = 256 * 1024;
+/// Tiles of a window that are hashed in both ways, in turn, to learn which one is faster.
+const TRIAL: usize = 8;
 
-/// Appends the `len` bytes of a file through mappings, and returns how many they were. What cannot
-/// be mapped is read.
+/// Appends a file from `at` to `len` through mappings, and returns how many bytes they were. What
+/// cannot be mapped is read. If `may_copy`, tiles are copied instead where that is faster: where the
+/// page cache holds them in small pieces, each of which would take an entry of the page table and a
+/// miss of the translation buffer.
 pub(super) fn mapped(
     hasher: &mut Hasher,
     file: &File,
+    mut at: u64,
     len: u64,
     threads: usize,
+    may_copy: bool,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    let mut at = 0;
+    let start = at;
     while at < len {
         let here = WINDOW.min(len - at) as usize;
         let Ok(map) = Guarded::new(file, at, here) else {
-            return Ok(at + read::positional(hasher, file, at, len, threads, hooks)?);
+            let read = read::positional(hasher, file, at, len, threads, hooks)?;
+            return Ok(at - start + read);
         };
-        let tiles = Tiles { map: &map, next: AtomicUsize::new(0), hooks };
+        let both = may_copy.then(|| BothWays { file, at, best: Default::default() });
+        let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
         parallel::append(hasher, &tiles, TILE, here / TILE, threads)?;
         let rest = here % TILE;
         if rest > 0 {
@@ -69,7 +70,7 @@ pub(super) fn mapped(
         hooks.done(at, here as u64);
         at += here as u64;
     }
-    Ok(len)
+    Ok(at - start)
 }
 
 /// Whether a mapping can be guarded.
@@ -77,45 +78,88 @@ pub(super) fn is_possible() -> bool {
     handler::is_ours()
 }
 
-/// Whether the beginning of the file, which is longer than that, is mapped faster than it is
-/// copied: it is if the page cache holds it in large folios.
-pub(super) fn beats_copying(file: &File) -> bool {
-    fn time<T>(work: impl FnOnce() -> io::Result<T>) -> Option<Duration> {
-        let start = Instant::now();
-        black_box(work().ok()?);
-        Some(start.elapsed())
-    }
-    if !is_possible() {
-        return false;
-    }
-    let mut buffer = vec![1; SAMPLE];
-    let copied = time(|| io::Read::read(&mut read::At { file, at: 0 }, &mut buffer));
-    let mapped = time(|| Guarded::new(file, 0, SAMPLE)?.populate(0, SAMPLE));
-    matches!((mapped, copied), (Some(mapped), Some(copied)) if mapped < copied)
-}
-
 /// Tiles of a mapping.
 struct Tiles<'a> {
     map: &'a Guarded,
     next: AtomicUsize,
+    /// For copying them instead.
+    both: Option<BothWays<'a>>,
     hooks: &'a Hooks<'a>,
 }
 
-impl<'m> Source for Tiles<'m> {
-    type Scratch = Guard<'m>;
-    type Error = ErrorKind;
+struct BothWays<'a> {
+    file: &'a File,
+    /// Where the mapping begins.
+    at: u64,
+    /// The least nanoseconds that a tile has taken so far: mapped, copied.
+    best: [AtomicU64; 2],
+}
 
-    fn scratch(&self) -> Guard<'m> {
-        self.map.guard()
+const MAPPED: usize = 0;
+const COPIED: usize = 1;
+
+struct Scratch<'a> {
+    _guard: Guard<'a>,
+    buffer: Vec<u8>,
+    /// When the tile at hand was begun, and how, if that is of interest.
+    begun: Option<(Instant, usize)>,
+}
+
+impl BothWays<'_> {
+    /// The way for a tile.
+    fn choose(&self, index: usize) -> usize {
+        let best = |way: usize| self.best[way].load(Ordering::Relaxed);
+        if index < TRIAL { index % 2 } else { usize::from(best(COPIED) < best(MAPPED)) }
     }
 
-    fn next<'a>(&'a self, _: &'a mut Guard<'m>) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
+    fn note(&self, way: usize, time: Duration) {
+        let nanoseconds = time.as_nanos() as u64;
+        // Zero stands for none yet.
+        let less = |best| (best == 0 || nanoseconds < best).then_some(nanoseconds);
+        let _ = self.best[way].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+impl<'m> Source for Tiles<'m> {
+    type Scratch = Scratch<'m>;
+    type Error = ErrorKind;
+
+    fn scratch(&self) -> Scratch<'m> {
+        Scratch { _guard: self.map.guard(), buffer: Vec::new(), begun: None }
+    }
+
+    fn next<'a>(
+        &'a self,
+        scratch: &'a mut Scratch<'m>,
+    ) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
+        if let (Some((begun, way)), Some(both)) = (scratch.begun.take(), &self.both) {
+            both.note(way, begun.elapsed());
+        }
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         if (index + 1) * TILE > self.map.map.len() || self.map.is_hit.load(Ordering::Relaxed) {
             return Ok(None);
         }
         self.hooks.read(TILE)?;
-        Ok(Some((index, self.map.populated(index * TILE, TILE))))
+        let way = self.both.as_ref().map_or(MAPPED, |both| both.choose(index));
+        if self.both.is_some() && index < TRIAL {
+            // Its pages are to be there before the clock runs.
+            scratch.buffer.resize(TILE, 0);
+            scratch.begun = Some((Instant::now(), way));
+        }
+        let tile = match &self.both {
+            Some(both) if way == COPIED => {
+                scratch.buffer.resize(TILE, 0);
+                let at = both.at + (index * TILE) as u64;
+                let read = read::fill(&mut read::At { file: both.file, at }, &mut scratch.buffer)?;
+                if read < TILE {
+                    self.map.is_hit.store(true, Ordering::Relaxed);
+                    return Ok(None);
+                }
+                &scratch.buffer[..]
+            }
+            _ => self.map.populated(index * TILE, TILE),
+        };
+        Ok(Some((index, tile)))
     }
 }
 

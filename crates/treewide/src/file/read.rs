@@ -5,13 +5,9 @@ use std::io::{self, ErrorKind::Interrupted, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{ErrorKind, Hooks};
+use super::{ErrorKind, Hooks, TILE};
 use crate::Hasher;
 use crate::parallel::{self, Source};
-
-/// Bytes of a buffer and of a tile: they stay in the second-level cache between being copied and
-/// being hashed. Chosen by `results/zen5-2vcpu/files.txt`.
-const TILE: usize = 512 * 1024;
 
 /// Tiles whose nodes are kept before they go into the tree: 512 MiB of input, 1 MiB of nodes.
 const WINDOW: usize = 1024;
@@ -37,7 +33,7 @@ impl Read for At<'_> {
 }
 
 /// Fills `buffer` as far as there are bytes, and returns how far.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
+pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {

@@ -8,17 +8,15 @@ use crate::Hasher;
 pub(super) fn mapped(
     hasher: &mut Hasher,
     file: &File,
+    at: u64,
     len: u64,
     threads: usize,
+    _may_copy: bool,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    read::positional(hasher, file, 0, len, threads, hooks)
+    read::positional(hasher, file, at, len, threads, hooks)
 }
 
 pub(super) fn is_possible() -> bool {
-    false
-}
-
-pub(super) fn beats_copying(_: &File) -> bool {
     false
 }

@@ -2,12 +2,17 @@
 
 use core::arch::x86_64::*;
 
-use super::lanes::Vector;
+use super::lanes::{Vector, rounds};
+use super::rounds16;
+use super::rows256::Rows;
 use super::scalar::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
+/// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
+/// has 32 registers and so needs no assembly.
 #[derive(Clone, Copy)]
-pub(super) struct X8(__m256i);
+#[repr(transparent)]
+pub(super) struct X8<const VL: bool>(__m256i);
 
 /// Transposes the 4 by 4 words in each half of four rows.
 #[inline(always)]
@@ -47,7 +52,11 @@ unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
 
 /// Stores rows of `WORDS` words, the first `count` of the eight lanes.
 #[inline(always)]
-unsafe fn store_rows<const WORDS: usize>(words: &[X8; WORDS], out: *mut u8, count: usize) {
+unsafe fn store_rows<const VL: bool, const WORDS: usize>(
+    words: &[X8<VL>; WORDS],
+    out: *mut u8,
+    count: usize,
+) {
     for half in 0..WORDS / 8 {
         // SAFETY: the caller has room for `count` rows.
         unsafe {
@@ -61,7 +70,7 @@ unsafe fn store_rows<const WORDS: usize>(words: &[X8; WORDS], out: *mut u8, coun
 }
 
 // SAFETY: AVX2 and what it implies.
-unsafe impl Vector<8> for X8 {
+unsafe impl<const VL: bool> Vector<8> for X8<VL> {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         // SAFETY: AVX.
@@ -133,10 +142,53 @@ unsafe impl Vector<8> for X8 {
         unsafe { store_rows(words, out.cast(), count) }
     }
     #[inline(always)]
+    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+        // SAFETY: AVX2; the arrays have the layout that the assembly reads.
+        unsafe {
+            if VL {
+                let v = rounds(cv, message, tail);
+                for i in 0..8 {
+                    cv[i] = v[i].xor(v[i + 8]);
+                }
+            } else {
+                let cv = cv.as_mut_ptr();
+                rounds16::compress_8(
+                    cv.cast(),
+                    message.as_ptr().cast(),
+                    tail.as_ptr().cast(),
+                    cv.cast(),
+                );
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
+        // SAFETY: AVX2; the arrays have the layout that the assembly reads.
+        unsafe {
+            if VL {
+                let mut v = rounds(cv, message, tail);
+                for i in 0..8 {
+                    v[i] = v[i].xor(v[i + 8]);
+                    v[i + 8] = v[i + 8].xor(cv[i]);
+                }
+                v
+            } else {
+                let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
+                rounds16::compress_xof_8(
+                    cv.as_ptr().cast(),
+                    message.as_ptr().cast(),
+                    tail.as_ptr().cast(),
+                    out.as_mut_ptr().cast(),
+                );
+                out.assume_init()
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
 }
 
-super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { 1 @ 51, X8: 8 @ 105 }, enable = "avx2");
+super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127 }, enable = "avx2");

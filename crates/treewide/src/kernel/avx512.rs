@@ -292,14 +292,28 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
-        unsafe { rounds32::compress(cv, message, tail, cv) }
+        unsafe {
+            let nothing = cv.as_ptr().cast();
+            rounds32::compress(cv, message, tail, cv, nothing, nothing);
+        }
+    }
+    #[inline(always)]
+    unsafe fn compress_fetching(
+        cv: &mut [Self; 8],
+        message: &[Self; 16],
+        tail: &[Self; 4],
+        [ahead, also]: [*const u8; 2],
+    ) {
+        // SAFETY: as above.
+        unsafe { rounds32::compress(cv, message, tail, cv, ahead, also) }
     }
     #[inline(always)]
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
         unsafe {
             let mut out = MaybeUninit::uninit();
-            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr());
+            let nothing = cv.as_ptr().cast();
+            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr(), nothing, nothing);
             out.assume_init()
         }
     }
@@ -327,6 +341,6 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 }
 
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
+    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

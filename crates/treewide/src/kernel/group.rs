@@ -2,6 +2,7 @@
 
 use core::ptr;
 
+use super::Marks;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
 
 /// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
@@ -82,6 +83,7 @@ impl Source for Chunks {
         }
         // A long input comes in pieces, so what follows the last group is most likely wanted too.
         if self.len >= AHEAD {
+            group.fetch = N;
             for lane in 0..N {
                 group.ahead[lane] = first.input.wrapping_add((N + lane) * CHUNK_LEN);
             }
@@ -120,47 +122,70 @@ impl Source for Parents {
     unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
         // SAFETY: within the source.
         let first = unsafe { self.node(at) };
-        Group::row(&first, BLOCK_LEN, 0, count)
+        let mut group = Group::row(&first, BLOCK_LEN, 0, count);
+        // The children of a long level are in no cache any more.
+        if self.count >= AHEAD / BLOCK_LEN {
+            group.fetch = N;
+            for lane in 0..N {
+                group.ahead[lane] = first.input.wrapping_add((PARENTS_AHEAD + lane) * BLOCK_LEN);
+            }
+        }
+        group
     }
 }
 
-impl Source for &[super::Lane<'_>] {
+/// Nodes of any lengths, anywhere; after those of the call come some that will be wanted next.
+pub(super) struct Lanes<'a> {
+    pub(super) inputs: &'a [&'a [u8]],
+    pub(super) count: usize,
+    pub(super) marks: Marks<'a>,
+}
+
+impl Source for Lanes<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
-        self.len()
+        self.count
     }
 
     #[inline(always)]
     unsafe fn node(&self, index: usize) -> Node {
-        // SAFETY: the caller keeps to `count`.
-        let lane = unsafe { self.get_unchecked(index) };
-        Node {
-            input: lane.input.as_ptr(),
-            len: lane.input.len() as u32,
-            counter: lane.counter,
-            each: lane.each,
-            first: lane.first,
-            last: lane.last,
+        let Marks { counters, each, first, last } = self.marks;
+        // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
+        unsafe {
+            let input = self.inputs.get_unchecked(index);
+            Node {
+                input: input.as_ptr(),
+                len: input.len() as u32,
+                counter: *counters.get_unchecked(index),
+                each,
+                first,
+                last: *last.get_unchecked(index),
+            }
         }
     }
 
     #[inline(always)]
     unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
-        let mut group = Group::EMPTY;
-        for lane in 0..N {
-            // SAFETY: `at + count` is within the source.
-            let node = unsafe { self.node(at + filled(lane, count)) };
-            group.inputs[lane] = node.input;
-            group.lens[lane] = node.len;
-            group.low[lane] = node.counter as u32;
-            group.high[lane] = (node.counter >> 32) as u32;
-            group.each[lane] = u32::from(node.each);
-            group.first[lane] = u32::from(node.each | node.first);
-            group.last[lane] = u32::from(node.last);
-            group.ahead[lane] =
-                self.get(at + N + lane).map_or(ptr::null(), |lane| lane.input.as_ptr());
-            group.shortest = group.shortest.min(node.len);
-            group.longest = group.longest.max(node.len);
+        // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
+        let (node, inputs, counters, lasts) = unsafe {
+            (
+                self.node(at),
+                self.inputs.get_unchecked(at..at + count),
+                self.marks.counters.get_unchecked(at..at + count),
+                self.marks.last.get_unchecked(at..at + count),
+            )
+        };
+        let mut group = Group::row(&node, 0, 0, N);
+        if count == N {
+            // In order and of known length: whole vectors are copied.
+            group.set(&inputs[..N], &counters[..N], &lasts[..N], |lane| lane);
+        } else {
+            group.set(inputs, counters, lasts, |lane| filled(lane, count));
+        }
+        let next = self.inputs.get(at + N..).unwrap_or_default();
+        group.fetch = next.len().min(N);
+        for (ahead, input) in group.ahead.iter_mut().zip(next) {
+            *ahead = input.as_ptr();
         }
         group
     }
@@ -177,11 +202,15 @@ fn filled(lane: usize, count: usize) -> usize {
 /// hashed; shorter ones are in the caches, or are over before it helps.
 const AHEAD: usize = 64 * 1024;
 
+/// How far ahead parents are fetched: a pass over them is over before a line comes from memory.
+const PARENTS_AHEAD: usize = 128;
+
 /// The nodes that one pass hashes, lane by lane.
 #[repr(C, align(64))]
 pub(super) struct Group<const N: usize> {
     pub(super) inputs: [*const u8; N],
-    /// Where the nodes of the group after this one are, if anywhere.
+    /// Where nodes of the group after this one are, `fetch` of them: worth fetching early. The
+    /// addresses need not exist.
     pub(super) ahead: [*const u8; N],
     pub(super) lens: [u32; N],
     pub(super) low: [u32; N],
@@ -192,6 +221,7 @@ pub(super) struct Group<const N: usize> {
     pub(super) last: [u32; N],
     pub(super) shortest: u32,
     pub(super) longest: u32,
+    pub(super) fetch: usize,
 }
 
 impl<const N: usize> Group<N> {
@@ -206,6 +236,7 @@ impl<const N: usize> Group<N> {
         last: [0; N],
         shortest: CHUNK_LEN as u32,
         longest: 0,
+        fetch: 0,
     };
 
     /// `count` nodes like the first but for their places, `stride` bytes apart, and their counters,
@@ -230,6 +261,34 @@ impl<const N: usize> Group<N> {
             group.high[lane] = (counter >> 32) as u32;
         }
         group
+    }
+
+    /// Other nodes, lane by lane the one that `pick` says.
+    #[inline(always)]
+    fn set(
+        &mut self,
+        inputs: &[&[u8]],
+        counters: &[u64],
+        last: &[u8],
+        pick: impl Fn(usize) -> usize,
+    ) {
+        for lane in 0..N {
+            let input = inputs[pick(lane)];
+            self.inputs[lane] = input.as_ptr();
+            self.lens[lane] = input.len() as u32;
+        }
+        for lane in 0..N {
+            let counter = counters[pick(lane)];
+            self.low[lane] = counter as u32;
+            self.high[lane] = (counter >> 32) as u32;
+        }
+        for lane in 0..N {
+            self.last[lane] = u32::from(last[pick(lane)]);
+        }
+        for len in self.lens {
+            self.shortest = self.shortest.min(len);
+            self.longest = self.longest.max(len);
+        }
     }
 }
 

@@ -108,6 +108,25 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         }
     }
 
+    /// [`compress`](Self::compress), and meanwhile asks for two chunks' cache lines.
+    #[inline(always)]
+    unsafe fn compress_fetching(
+        cv: &mut [Self; 8],
+        message: &[Self; 16],
+        tail: &[Self; 4],
+        ahead: [*const u8; 2],
+    ) {
+        // SAFETY: the same contract.
+        unsafe {
+            for node in ahead {
+                for line in 0..CHUNK_LEN / BLOCK_LEN {
+                    Self::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                }
+            }
+            Self::compress(cv, message, tail);
+        }
+    }
+
     /// Asks for the cache line at `address`, which need not exist.
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
@@ -117,7 +136,11 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
 
 /// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
 #[inline(always)]
-unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
+pub(super) unsafe fn rounds<V: Vector<N>, const N: usize>(
+    cv: &[V; 8],
+    m: &[V; 16],
+    tail: &[V; 4],
+) -> [V; 16] {
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
         let mut v = [
@@ -304,7 +327,9 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     count: usize,
 ) {
     const BLOCK: u32 = BLOCK_LEN as u32;
-    let fetch = !group.ahead[0].is_null();
+    let steps = group.steps();
+    // As many lines a step as the group itself reads, in the order of the addresses.
+    let mut ahead = group.ahead[..group.fetch].chunks(group.fetch.div_ceil(steps).max(1));
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
@@ -315,14 +340,14 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
         };
         let Operands { cv, message, tail } = &mut operands;
-        for step in 0..group.steps() {
+        for step in 0..steps {
             let done = step as u32 * BLOCK;
             let each = if step == 0 { &group.first } else { &group.each };
-            if fetch {
-                // In the order of the addresses: as many lines a step as the group itself reads.
-                for i in 0..N.div_ceil(CHUNK_LEN / BLOCK_LEN) {
-                    let node = group.ahead[(step * N / (CHUNK_LEN / BLOCK_LEN) + i) % N];
-                    for line in 0..CHUNK_LEN / BLOCK_LEN {
+            let nodes = ahead.next().unwrap_or_default();
+            let chunks = <[_; 2]>::try_from(nodes).ok().filter(|_| steps == CHUNK_LEN / BLOCK_LEN);
+            if chunks.is_none() {
+                for node in nodes {
+                    for line in 0..steps {
                         V::prefetch(node.wrapping_add(line * BLOCK_LEN));
                     }
                 }
@@ -345,7 +370,10 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                 }
                 _ => V::load_blocks(&group.inputs, done as usize, message),
             }
-            V::compress(cv, message, tail);
+            match chunks {
+                Some(chunks) => V::compress_fetching(cv, message, tail, chunks),
+                None => V::compress(cv, message, tail),
+            }
             if let Some((runs, _, before)) = active {
                 for i in 0..8 {
                     cv[i] = before[i].xor(before[i].xor(cv[i]).and(runs));
@@ -360,12 +388,30 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
-/// nanoseconds on a Zen 5 core, from `results/zen5-2vcpu/lengths.txt`.
+/// nanoseconds on a Zen 5 core, from `lengths.txt` and `peers.txt` in `results/zen5-2vcpu/`.
 pub(super) type Width = (usize, usize);
 
-/// Hashes all nodes of `source` in groups as wide as pays: what is left over takes the narrowest
-/// pass that holds it, and a last node that would make that pass wider is hashed alone where that
-/// costs less.
+/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
+/// as a narrower one does where it costs less to hash the others alone. `blocks` tells how many the
+/// last node but one has, and the last.
+#[inline(always)]
+pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
+    let mut take = widths[widths.len() - 1].0.min(rest);
+    for pair in widths.windows(2) {
+        let ((narrow, narrow_cost), (wide, wide_cost)) = (pair[0], pair[1]);
+        if narrow < rest && rest < wide {
+            let (steps, last) = blocks();
+            let alone = (rest - narrow - 1) * steps + last;
+            if alone * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
+                take = narrow;
+            }
+        }
+    }
+    take
+}
+
+/// Hashes all nodes of `source` in groups as [`share`] says; each takes the narrowest pass that
+/// holds it.
 ///
 /// `widths` are the kernel's passes in increasing order, the first of them its one-lane
 /// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
@@ -384,21 +430,10 @@ pub(super) unsafe fn nodes<S: Source>(
     let total = source.count();
     let mut at = 0;
     while at < total {
-        let rest = total - at;
-        let mut take = widths[widths.len() - 1].0.min(rest);
-        for pair in widths.windows(2) {
-            let ((narrow, narrow_cost), (_, wide_cost)) = (pair[0], pair[1]);
-            if rest == narrow + 1 {
-                // SAFETY: nodes of the source.
-                let (steps, last) =
-                    unsafe { (source.node(total - 2).blocks(), source.node(total - 1).blocks()) };
-                if last * widths[0].1 + steps * narrow_cost <= steps * wide_cost {
-                    take = narrow;
-                }
-            }
-        }
         // SAFETY: nodes of the source, and places for their chaining values.
         unsafe {
+            let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
+            let take = share(widths, total - at, blocks);
             if take == 1 {
                 let Node { input, len, counter, each, first, last } = source.node(at);
                 let mut cv = *key;
@@ -407,8 +442,8 @@ pub(super) unsafe fn nodes<S: Source>(
             } else {
                 pass(at, take, out.add(at));
             }
+            at += take;
         }
-        at += take;
     }
 }
 

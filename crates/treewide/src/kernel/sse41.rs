@@ -3,11 +3,12 @@
 use core::arch::x86_64::*;
 
 use super::lanes::Vector;
+use super::rounds16;
 use super::scalar::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 #[derive(Clone, Copy)]
-struct X4(__m128i);
+pub(super) struct X4(__m128i);
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -112,10 +113,24 @@ unsafe impl Vector<4> for X4 {
         unsafe { store_rows(words, out.cast(), count) }
     }
     #[inline(always)]
+    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+        // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.
+        unsafe { rounds16::compress_4(cv, message, tail, cv) }
+    }
+    #[inline(always)]
+    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
+        // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.
+        unsafe {
+            let mut out = core::mem::MaybeUninit::uninit();
+            rounds16::compress_xof_4(cv, message, tail, out.as_mut_ptr());
+            out.assume_init()
+        }
+    }
+    #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
 }
 
-super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { 1 @ 51, X4: 4 @ 100 }, enable = "sse4.1");
+super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { 1 @ 51, X4: 4 @ 120 }, enable = "sse4.1");

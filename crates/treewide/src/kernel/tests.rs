@@ -22,7 +22,7 @@ mod reference;
 use amount::{Tally, rounds, sample};
 use random::Random;
 
-use super::{ALL, Flags, Kernel, Lane};
+use super::{ALL, Flags, Kernel, Marks};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.
@@ -43,6 +43,44 @@ fn supported() -> impl Iterator<Item = &'static Kernel> {
 /// Counts the cases of a test for one kernel.
 fn tally(kernel: &Kernel, test: &str) -> Tally {
     Tally::new(format!("{} {test}", kernel.name()))
+}
+
+/// A node.
+#[derive(Clone, Copy)]
+struct Lane<'a> {
+    input: &'a [u8],
+    counter: u64,
+    each: u8,
+    first: u8,
+    last: u8,
+}
+
+/// Nodes as `Kernel::lanes` takes them; `each` and `first` are those of all.
+struct Lanes<'a> {
+    inputs: Vec<&'a [u8]>,
+    counters: Vec<u64>,
+    last: Vec<u8>,
+    each: u8,
+    first: u8,
+}
+
+impl<'a> Lanes<'a> {
+    fn new(nodes: &[Lane<'a>]) -> Self {
+        let (each, first) = nodes.first().map_or((0, 0), |node| (node.each, node.first));
+        assert!(nodes.iter().all(|node| (node.each, node.first) == (each, first)));
+        Self {
+            inputs: nodes.iter().map(|node| node.input).collect(),
+            counters: nodes.iter().map(|node| node.counter).collect(),
+            last: nodes.iter().map(|node| node.last).collect(),
+            each,
+            first,
+        }
+    }
+
+    fn marks(&self) -> Marks<'_> {
+        let Self { counters, last, each, first, .. } = self;
+        Marks { counters, last, each: *each, first: *first }
+    }
 }
 
 /// What a byte has that nobody may write.

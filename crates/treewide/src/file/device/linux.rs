@@ -1,7 +1,7 @@
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{Advice, fadvise, fstatfs, major, minor};
@@ -89,5 +89,13 @@ pub(in crate::file) fn will_read_in_order(file: &File) {
 pub(in crate::file) fn drop_from_cache(file: &File, at: u64, len: u64) {
     if let Some(len) = NonZeroU64::new(len) {
         let _ = fadvise(file, at, Some(len), Advice::DontNeed); // only a hint
+    }
+}
+
+/// Lets a pipe hold more, so that its two ends wake each other less often.
+pub(in crate::file) fn widen(file: &File, opened: &Metadata) {
+    if opened.file_type().is_fifo() {
+        // What a user without privileges may ask for; if it is refused, the pipe stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
     }
 }

@@ -1,4 +1,4 @@
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -17,3 +17,5 @@ pub(in crate::file) fn prefers_order(_: &File) -> bool {
 pub(in crate::file) fn will_read_in_order(_: &File) {}
 
 pub(in crate::file) fn drop_from_cache(_: &File, _: u64, _: u64) {}
+
+pub(in crate::file) fn widen(_: &File, _: &Metadata) {}

@@ -138,7 +138,8 @@ observer!(
     ]
 );
 
-/// Whether XGETBV with ECX = 1 works, which says what vector state is in use.
+/// Whether XGETBV with ECX = 1 works, which says what vector state is in use. (Emulators may have
+/// it and always say that all is.)
 #[allow(unused_unsafe, reason = "CPUID is safe from Rust 1.94 on")]
 fn tells_what_is_in_use() -> bool {
     use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -147,7 +148,15 @@ fn tells_what_is_in_use() -> bool {
         __cpuid(0).eax >= 13
             && __cpuid(1).ecx >> 27 & 1 == 1
             && __cpuid_count(13, 1).eax >> 2 & 1 == 1
+            && __cpuid(1).ecx >> 28 & 1 == 1
+            && in_use_when_clean() >> 2 & 1 == 0
     }
+}
+
+/// What XGETBV tells once the upper halves have been cleared.
+#[unsafe(naked)]
+unsafe extern "C" fn in_use_when_clean() -> u32 {
+    naked_asm!("vzeroupper", "mov ecx, 1", "xgetbv", "ret")
 }
 
 /// What `entry(argument)` changed that it may not; nothing if all is well.
@@ -285,10 +294,15 @@ fn every_entry_keeps_what_is_the_callers() {
                 });
                 tally.case();
             }
-            let lanes: Vec<Lane<'_>> =
+            let nodes: Vec<Lane<'_>> =
                 (0..count).map(|_| chunk(&bytes[..random.length(CHUNK_LEN)], 3, 0)).collect();
+            let lanes = Lanes::new(&nodes);
             // SAFETY: the contract of `Kernel::lanes`.
-            check("lanes", || unsafe { (kernel.lanes)(&lanes, &key, out.as_mut_ptr()) });
+            check("lanes", || unsafe {
+                let (inputs, marks) = (&lanes.inputs[..], lanes.marks());
+                let lanes = super::super::group::Lanes { inputs, count, marks };
+                (kernel.lanes)(lanes, &key, out.as_mut_ptr())
+            });
             check("parents", || {
                 let children = bytes.as_ptr().cast::<ChainingValue>();
                 // SAFETY: the contract of `Kernel::parents`; there are 70 * 16 pairs.

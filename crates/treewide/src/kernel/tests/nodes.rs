@@ -78,11 +78,12 @@ fn unequal_nodes() {
             };
             // Some groups of short nodes, some of chunks, some of both.
             let most = [64, 200, CHUNK_LEN][random.below(3)];
+            let [each, first, ..] = random.next().to_le_bytes();
             let nodes: Vec<Lane<'_>> = (0..count)
                 .map(|_| {
                     let len = random.length(most);
                     let start = random.below(bytes.len() - len + 1);
-                    let [each, first, last, ..] = random.next().to_le_bytes();
+                    let last = random.next() as u8;
                     // As in BLAKE3, where a flag stands for one thing.
                     let last = last & !(each | first);
                     let counter = random.next() >> random.below(64);
@@ -91,7 +92,13 @@ fn unequal_nodes() {
                 .collect();
             let key = any_key(&mut random);
             let expected: Vec<_> = nodes.iter().map(|lane| node(&key, *lane)).collect();
-            let actual = within_bounds(count, |out, _| kernel.lanes(&nodes, &key, out));
+            let mut lanes = Lanes::new(&nodes);
+            // What comes next is fetched, or not, and never hashed.
+            let next = (0..random.below(80)).map(|_| &bytes[random.below(bytes.len())..]);
+            lanes.inputs.extend(next);
+            let actual = within_bounds(count, |out, count| {
+                kernel.lanes(&lanes.inputs, lanes.marks(), &key, &mut out[..count]);
+            });
             let lens = || nodes.iter().map(|lane| lane.input.len()).collect::<Vec<_>>();
             assert_eq!(actual, expected, "{} lengths {:?}", kernel.name(), lens());
             tally.case();
@@ -105,12 +112,12 @@ fn every_length_of_a_node() {
     let mut random = Random::new(14);
     let bytes = random.bytes(CHUNK_LEN);
     let key = any_key(&mut random);
-    let lane = |len, flags| Lane {
+    let lane = |len, flag| Lane {
         input: &bytes[..len],
         counter: u64::MAX - len as u64,
-        each: flags,
+        each: flags::KEYED_HASH,
         first: flags::CHUNK_START,
-        last: flags::CHUNK_END,
+        last: flags::CHUNK_END | flag,
     };
     let expected: Vec<_> = (0..=CHUNK_LEN).map(|len| node(&key, lane(len, 0))).collect();
     let near = [0, 64, 65, CHUNK_LEN];
@@ -124,7 +131,10 @@ fn every_length_of_a_node() {
             nodes[at] = lane(len, 0);
             let mut wanted = vec![beside[other]; 3];
             wanted[at] = expected[len];
-            let actual = within_bounds(3, |out, _| kernel.lanes(&nodes, &key, out));
+            let lanes = Lanes::new(&nodes);
+            let actual = within_bounds(3, |out, count| {
+                kernel.lanes(&lanes.inputs, lanes.marks(), &key, &mut out[..count]);
+            });
             assert_eq!(actual, wanted, "{} length {len} beside {}", kernel.name(), near[other]);
             tally.case();
         }

@@ -130,7 +130,7 @@ fn unequal_nodes_between_guards() {
             for side in SIDES {
                 let all = &*memory.put(side, CHUNK_LEN, &bytes);
                 let count = 1 + random.below(2 * kernel.degree());
-                let lanes: Vec<Lane<'_>> = (0..count as u64)
+                let nodes: Vec<Lane<'_>> = (0..count as u64)
                     .map(|counter| {
                         let len = random.length(most);
                         let input = match side {
@@ -142,8 +142,9 @@ fn unequal_nodes_between_guards() {
                     .collect();
                 let key = any_key(&mut random);
                 let out = out_memory.put(side, 32 * count, &[]).as_chunks_mut::<32>().0;
-                kernel.lanes(&lanes, &key, out);
-                for (actual, lane) in out.iter().zip(&lanes) {
+                let lanes = Lanes::new(&nodes);
+                kernel.lanes(&lanes.inputs, lanes.marks(), &key, out);
+                for (actual, lane) in out.iter().zip(&nodes) {
                     assert_eq!(*actual, node(&key, *lane), "{} {side:?}", kernel.name());
                 }
                 tally.case();

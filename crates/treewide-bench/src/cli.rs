@@ -1,0 +1,299 @@
+//! The command line: every flag with its help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::size;
+use crate::work::{Cache, Feed, Fill, Mode};
+
+/// Measures treewide against other hashing libraries, in turns, with confidence intervals.
+///
+/// Engines are written ENGINE[:KERNEL][@THREADS]: treewide, treewide:avx2, blake3@2. What each class
+/// of timing includes is told in docs/benchmarking.md.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Engines against each other over many sizes.
+    Compare(Compare),
+    /// Every kernel that this CPU has against the one that treewide chooses.
+    Kernels(Kernels),
+    /// Where the time of a short input goes: init, update, finalize, compression, dispatch.
+    Attribution(Attribution),
+    /// Many inputs side by side against a loop, and Merkle trees.
+    Batch(Batch),
+    /// Extended output.
+    Xof(Xof),
+    /// Threads: against one thread at every size, and by their number.
+    Threads(Threads),
+    /// Files: every strategy in a process of its own, and programs against each other.
+    Files(Files),
+    /// One size for a long time: does it stay as fast?
+    Sustained(Sustained),
+    /// Finds the sizes where another choice becomes faster, and writes a profile of them.
+    Tune(Tune),
+    /// Measures the rows of a file of bars, and tells which are met.
+    ///
+    /// Exit code 0: all are met. 1: some fell short. 3: none fell short, but of some it cannot be
+    /// told, as their intervals straddle the bar, or they were not measured.
+    Gate(Gate),
+    /// The report of earlier runs as an HTML page; without any, a short run of everything first.
+    Report(ReportArgs),
+    /// Checks reports: schema, provenance, digests, and every statistic from its samples.
+    Validate(Validate),
+    /// Hashes a file and prints what it took.
+    #[command(name = crate::engine::file::CHILD, hide = true)]
+    HashFile(HashFile),
+    /// Keeps a CPU busy until standard input ends.
+    #[command(name = crate::busy::SPIN, hide = true)]
+    Spin,
+}
+
+/// What every measuring command takes.
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    /// Time for each row, in milliseconds. At least 15 samples are taken, whatever they need.
+    #[arg(long, default_value_t = 300, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    pub(crate) budget: u64,
+    /// Seed of inputs and of the order of turns.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Confidence that all intervals of the report hold together.
+    #[arg(long, default_value_t = 0.95, value_parser = confidence)]
+    pub(crate) confidence: f64,
+    /// Write the report with all samples here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with plots here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(value) if (0.5..=0.999).contains(&value) => Ok(value),
+        _ => Err("a confidence is a number from 0.5 to 0.999".into()),
+    }
+}
+
+/// Sizes and ranges of sizes, as one value that may be repeated or separated by commas.
+#[derive(Args, Clone)]
+pub(crate) struct Sizes {
+    /// Sizes: 1000, 64KiB, or a range FROM..TO/STEP such as 0..64KiB/61.
+    #[arg(long, value_delimiter = ',', value_parser = size_list, value_name = "SIZE,…")]
+    sizes: Vec<List>,
+}
+
+#[derive(Clone)]
+struct List(Vec<u64>);
+
+fn size_list(text: &str) -> Result<List, String> {
+    size::parse_list(text).map(List)
+}
+
+impl Sizes {
+    /// Those that were asked for, each once, or else `default`.
+    pub(crate) fn or(&self, default: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
+        if self.sizes.is_empty() {
+            return default();
+        }
+        let mut sizes: Vec<u64> = self.sizes.iter().flat_map(|list| list.0.clone()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// Engines; the others' times are divided by the first one's.
+    #[arg(default_values = ["treewide", "blake3"])]
+    pub(crate) engines: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    /// What is computed.
+    #[arg(long, value_enum, default_value = "hash")]
+    pub(crate) mode: Mode,
+    /// How input gets to the hasher.
+    #[arg(long, value_parser = feed, default_value = "one-shot")]
+    pub(crate) class: Feed,
+    /// The cache that inputs fill; if not given, the smallest that holds two of them.
+    #[arg(long, value_enum)]
+    pub(crate) fill: Option<Fill>,
+    /// Threads of every engine that does not say otherwise.
+    #[arg(long, default_value_t = 1, value_parser = threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Only those feeds that make a whole digest.
+fn feed(text: &str) -> Result<Feed, String> {
+    match text {
+        "one-shot" => Ok(Feed::OneShot),
+        "reuse" => Ok(Feed::Reuse),
+        "streaming" => Ok(Feed::Streaming),
+        _ => Err("a class is one-shot, reuse or streaming".into()),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or("a number of threads is 1 or more".into())
+}
+
+#[derive(Args)]
+pub(crate) struct Kernels {
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Attribution {
+    /// The engine that treewide stands beside.
+    #[arg(long, default_value = "blake3")]
+    pub(crate) against: String,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Batch {
+    /// Engines; the others' times are divided by the first one's.
+    #[arg(default_values = ["treewide", "blake3"])]
+    pub(crate) engines: Vec<String>,
+    /// Threads of every engine that does not say otherwise.
+    #[arg(long, default_value_t = 1, value_parser = threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Xof {
+    /// Engines; the others' times are divided by the first one's.
+    #[arg(default_values = ["treewide", "blake3"])]
+    pub(crate) engines: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Threads {
+    /// Threads; if not given, as many as this machine has CPUs.
+    #[arg(long, value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    /// Keep every CPU busy with other processes meanwhile.
+    #[arg(long)]
+    pub(crate) busy: bool,
+    /// The engine that treewide's threads stand beside.
+    #[arg(long, default_value = "blake3")]
+    pub(crate) against: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Files {
+    /// Sizes of the files; each is made, and removed in the end.
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    /// Folder for the files; its file system is what is measured.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Whether the files are in the page cache. Cold files are dropped from it before each run.
+    #[arg(long, value_enum, default_value = "warm")]
+    pub(crate) cache: Cache,
+    /// Threads of every strategy and program.
+    #[arg(long, value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Programs to compare from start to end: treewide-cli, b3sum, b3sum:no-mmap. They are found by
+    /// PATH, or by TREEWIDE and B3SUM in the environment.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) programs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct HashFile {
+    pub(crate) strategy: String,
+    pub(crate) threads: usize,
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Sustained {
+    /// How long.
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Engines that take turns; one by itself is enough.
+    #[arg(default_values = ["treewide"])]
+    pub(crate) engines: Vec<String>,
+    /// Bytes of an input.
+    #[arg(long, default_value = "16MiB", value_parser = size::parse)]
+    pub(crate) size: u64,
+    /// Threads of every engine that does not say otherwise.
+    #[arg(long, default_value_t = 1, value_parser = threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Tune {
+    /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
+    #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// In a process that splits every input among threads.
+    #[arg(long, hide = true)]
+    pub(crate) split: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Gate {
+    /// Bars, as in `gates/`.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// Reports that `--json` wrote.
+    pub(crate) files: Vec<PathBuf>,
+    /// The page to write.
+    #[arg(short, long, default_value = "treewide-bench.html", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Write the report of the short run here too.
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub(crate) json: Option<PathBuf>,
+    /// Print the tables of the files in Markdown, and write no page.
+    #[arg(long, requires = "files", conflicts_with = "output")]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Validate {
+    /// Reports that `--json` wrote.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Take for a record only what comes from an optimised build of a commit without changes.
+    #[arg(long)]
+    pub(crate) record: bool,
+}

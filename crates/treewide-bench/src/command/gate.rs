@@ -1,0 +1,193 @@
+//! Bars: rows that must be at least so many times as fast as another engine.
+//!
+//! ```toml
+//! title = "Lengths"
+//!
+//! [[bars]]
+//! what = "hash"                    # or keyed, derive, xof, batch, merkle, file, program
+//! sizes = ["0", "64KiB", "0..64KiB/61"]
+//! engine = "treewide"
+//! against = "blake3"
+//! at_least = 1.2
+//! aim = 1.5
+//! ```
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use crate::cli;
+use crate::plan::{Plan, Spec, inputs};
+use crate::report::{Bar, Caches, Row, Varies, Verdict};
+use crate::size;
+use crate::table;
+use crate::work::{Cache, Feed, Fill, Mode, Shape, Work};
+
+/// How many times longer rows are measured again of which it cannot be told.
+const LONGER: u32 = 8;
+
+/// Rows that are measured again, at most: where more cannot be told, the machine is too noisy.
+const AGAIN: usize = 60;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gate {
+    title: String,
+    /// Time for each row, if less than `--budget`: of very many rows each must be short.
+    #[serde(default)]
+    budget_ms: Option<u64>,
+    bars: Vec<Ask>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    what: What,
+    #[serde(default)]
+    sizes: Vec<String>,
+    /// Of batches.
+    #[serde(default)]
+    shape: Option<Shape>,
+    /// The cache that inputs fill; if not given, the smallest that holds two.
+    #[serde(default)]
+    fill: Option<Fill>,
+    engine: String,
+    against: String,
+    at_least: f64,
+    #[serde(default)]
+    aim: Option<f64>,
+    /// Other processes keep every CPU busy meanwhile.
+    #[serde(default)]
+    busy: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Hash,
+    Keyed,
+    Derive,
+    Xof,
+    Batch,
+    Merkle,
+    File,
+    Program,
+}
+
+pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
+    let name = || args.file.display().to_string();
+    let text =
+        std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", name()))?;
+    let gate: Gate = toml::from_str(&text).with_context(name)?;
+    let budget = gate.budget_ms.unwrap_or(u64::MAX).min(args.common.budget);
+    let mut session = super::session(&cli::Common { budget, ..args.common.clone() });
+    let caches = session.machine.caches;
+    let mut asked: Vec<(Plan, Bar)> = vec![];
+    for (index, ask) in gate.bars.iter().enumerate() {
+        let plans = ask.plans(&caches).with_context(|| format!("{}: bar {}", name(), index + 1))?;
+        asked.extend(plans.into_iter().map(|plan| {
+            let row = plan.id.clone();
+            // Until it is measured.
+            let verdict = Verdict::Inconclusive;
+            (plan, Bar { row, at_least: ask.at_least, aim: ask.aim, verdict })
+        }));
+    }
+    let mut ids = BTreeSet::new();
+    if let Some((plan, _)) = asked.iter().find(|(plan, _)| !ids.insert(plan.id.clone())) {
+        bail!("{}: '{}' is asked for twice", name(), plan.id);
+    }
+    if asked.is_empty() {
+        bail!("{} asks for nothing", name());
+    }
+    let plans: Vec<Plan> = asked.iter().map(|(plan, _)| plan.clone()).collect();
+    session.run(&plans)?;
+    let confidence = session.confidence_of_each();
+    let unclear = |row: &&Row| {
+        let bar = asked.iter().find(|(plan, _)| plan.id == row.id);
+        let ratio = row.ratios_of_samples(confidence).into_iter().next();
+        bar.zip(ratio).is_some_and(|((_, bar), ratio)| {
+            Verdict::of(&ratio, bar.at_least) == Verdict::Inconclusive
+        })
+    };
+    let unclear: Vec<String> =
+        session.rows().iter().filter(unclear).map(|row| row.id.clone()).collect();
+    for id in unclear.iter().take(AGAIN) {
+        if let Some((plan, _)) = asked.iter().find(|(plan, _)| plan.id == *id) {
+            session.again(plan, session.budget() * LONGER)?;
+        }
+    }
+    let measured: BTreeSet<String> = session.rows().iter().map(|row| row.id.clone()).collect();
+    let bars = asked.into_iter().map(|(_, bar)| bar).filter(|bar| measured.contains(&bar.row));
+    let report = session.finish_with(bars.collect());
+    super::print(&format!("{}: {}", gate.title, table::verdicts(&report)))?;
+    for refused in &report.refused {
+        super::print(&format!("  not measured: {}: {}\n", refused.id, refused.reason))?;
+    }
+    super::write_all(&report, &args.common)?;
+    let any = |verdict| report.bars.iter().any(|bar| bar.verdict == verdict);
+    Ok(match () {
+        () if any(Verdict::Short) => ExitCode::from(1),
+        () if any(Verdict::Inconclusive) || !report.refused.is_empty() => ExitCode::from(3),
+        () => ExitCode::SUCCESS,
+    })
+}
+
+impl Ask {
+    fn plans(&self, caches: &Caches) -> Result<Vec<Plan>> {
+        if !self.at_least.is_finite() || self.at_least <= 0.0 {
+            bail!("at_least is {}, no ratio", self.at_least);
+        }
+        let sides = [self.engine.parse::<Spec>()?, self.against.parse::<Spec>()?];
+        if !matches!(self.what, What::File | What::Program) {
+            for side in &sides {
+                side.engine()?;
+            }
+        }
+        let [ours, theirs] = &sides;
+        let varies = match self.what {
+            What::File => Varies::Strategy,
+            _ if ours.engine != theirs.engine => Varies::Engine,
+            _ if ours.threads() != theirs.threads() => Varies::Threads,
+            _ if ours.kernel != theirs.kernel => Varies::Kernel,
+            _ => bail!("{ours} against itself"),
+        };
+        let plans = self.works(caches)?.into_iter().map(|work| {
+            let mut id = format!("{work}: {ours} against {theirs}");
+            if let Work::Input { fill, .. } = work
+                && self.fill.is_some()
+            {
+                id += &format!(", {fill:?}").to_lowercase();
+            }
+            if self.busy {
+                id += ", busy";
+            }
+            Plan { id, work, sides: sides.to_vec(), varies, busy: self.busy }
+        });
+        Ok(plans.collect())
+    }
+
+    fn works(&self, caches: &Caches) -> Result<Vec<Work>> {
+        if self.what == What::Batch {
+            let shape = self.shape.clone().context("a batch needs a shape")?;
+            return Ok(vec![Work::Batch { shape }]);
+        }
+        let sizes = self.sizes.iter().map(|text| size::parse_list(text));
+        let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::msg)?.concat();
+        if sizes.is_empty() || self.shape.is_some() {
+            bail!("sizes are what this needs, and no shape");
+        }
+        let input = |mode, bytes| inputs(mode, Feed::OneShot, bytes, self.fill, caches);
+        let work = |bytes: u64| match self.what {
+            What::Hash => input(Mode::Hash, bytes),
+            What::Keyed => input(Mode::Keyed, bytes),
+            What::Derive => input(Mode::Derive, bytes),
+            What::Xof => Work::Output { bytes },
+            What::Merkle => Work::Merkle { leaves: bytes },
+            What::File => Work::File { bytes, cache: Cache::Warm },
+            What::Program | What::Batch => Work::Program { bytes, cache: Cache::Warm },
+        };
+        Ok(sizes.into_iter().map(work).collect())
+    }
+}

@@ -1,0 +1,64 @@
+//! Threads: treewide's own choice against its one thread at every size, which must never lose;
+//! against another engine on as many threads; and long inputs by the number of threads.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::cli;
+use crate::plan::{Plan, Spec, inputs};
+use crate::report::{Caches, Varies};
+use crate::work::{Feed, Mode, Work};
+
+pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
+    let mut session = super::session(&args.common);
+    let cpus = session.machine.cpus as usize;
+    let threads = args.threads.unwrap_or(cpus);
+    if threads < 2 {
+        bail!("one thread is not compared with itself: this machine has {cpus} CPU(s)");
+    }
+    let sizes = args.sizes.or(sizes);
+    let caches = session.machine.caches;
+    let against: Spec = args.against.parse::<Spec>()?.on(threads);
+    let mut plans: Vec<Plan> =
+        sizes.iter().map(|&bytes| never_lose(bytes, threads, args.busy, &caches)).collect();
+    plans.extend(sizes.iter().filter(|&&bytes| bytes >= 64 << 10).map(|&bytes| {
+        let sides = [treewide(threads), against.clone()];
+        let plan = Plan::new(work(bytes, &caches), &sides);
+        Plan { id: format!("{} on {threads} threads", plan.id), busy: args.busy, ..plan }
+    }));
+    if threads > 2 {
+        // One more thread at a time, then twice as many.
+        let counts = (1..=4).chain((3..).map(|n| 1 << n)).take_while(|&n| n <= threads);
+        let sides: Vec<Spec> = counts.map(treewide).collect();
+        for bytes in [1 << 20, 16 << 20, 256 << 20] {
+            let plan = Plan::new(work(bytes, &caches), &sides);
+            let id = format!("{}, scaling", plan.id);
+            plans.push(Plan { id, varies: Varies::Threads, busy: args.busy, ..plan });
+        }
+    }
+    session.run(&plans)?;
+    super::finish(session, &args.common)
+}
+
+fn treewide(threads: usize) -> Spec {
+    Spec { engine: "treewide".into(), kernel: None, threads: Some(threads) }
+}
+
+fn work(bytes: u64, caches: &Caches) -> Work {
+    inputs(Mode::Hash, Feed::OneShot, bytes, None, caches)
+}
+
+/// Treewide on all threads, as it chooses, against one of them.
+pub(super) fn never_lose(bytes: u64, threads: usize, busy: bool, caches: &Caches) -> Plan {
+    let plan = Plan::new(work(bytes, caches), &[treewide(threads), treewide(1)]);
+    let id = format!("{}, {threads} threads against 1", plan.id);
+    Plan { id, varies: Varies::Threads, busy, ..plan }
+}
+
+/// Powers of two and three times those, from 1 B to 1 GiB.
+pub(super) fn sizes() -> Vec<u64> {
+    let mut sizes: Vec<u64> = (0..=30).map(|n| 1 << n).chain((0..=28).map(|n| 3 << n)).collect();
+    sizes.sort_unstable();
+    sizes
+}

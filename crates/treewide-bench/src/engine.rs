@@ -1,0 +1,343 @@
+//! Engines: the libraries that hash, each as the tasks it can do.
+//!
+//! A [`Task`] is one side's part of a row, ready to be timed again and again. The loop that is timed
+//! is compiled once for each engine and kind of work, around the call itself; nothing is looked up
+//! inside it. Two sides of the same engine run the same machine code.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::random::Random;
+use crate::report::Family;
+use crate::work::{Work, stride};
+
+mod blake3;
+pub(crate) mod file;
+#[cfg(feature = "ring")]
+mod ring;
+#[cfg(feature = "rscrypto")]
+mod rscrypto;
+#[cfg(feature = "sha2")]
+mod sha2;
+mod treewide;
+
+/// A library, or a way of using it.
+pub(crate) struct Engine {
+    pub(crate) name: &'static str,
+    /// Of the crate, as `Cargo.lock` has it.
+    pub(crate) version: &'static str,
+    pub(crate) family: Family,
+    /// The side's task, on one thread or on those of the current rayon pool; none if the engine does
+    /// not do such work.
+    pub(crate) task: fn(&Work, &'static [u8], bool) -> Option<Box<dyn Task>>,
+    /// The kernel or instruction set that it would use now, as far as it tells.
+    pub(crate) variant: fn() -> String,
+    /// Chooses a kernel by its name, if there is a choice.
+    pub(crate) force: fn(&str) -> Result<()>,
+}
+
+/// Every engine of this build.
+static ALL: &[&Engine] = &[
+    &treewide::ENGINE,
+    &treewide::APART,
+    &treewide::HALVES,
+    &blake3::ENGINE,
+    #[cfg(feature = "rscrypto")]
+    &rscrypto::ENGINE,
+    #[cfg(feature = "sha2")]
+    &sha2::ENGINE,
+    #[cfg(feature = "ring")]
+    &ring::ENGINE,
+];
+
+/// Those that need a feature of this program, and which.
+const OPTIONAL: [&str; 3] = ["rscrypto", "sha2", "ring"];
+
+pub(crate) fn all() -> &'static [&'static Engine] {
+    ALL
+}
+
+/// The engine of that name.
+pub(crate) fn find(name: &str) -> Result<&'static Engine> {
+    match ALL.iter().find(|engine| engine.name == name) {
+        Some(engine) => Ok(engine),
+        None if OPTIONAL.contains(&name) => {
+            bail!("this build has no engine '{name}': build treewide-bench with --features {name}")
+        }
+        None => {
+            let names: Vec<&str> = ALL.iter().map(|engine| engine.name).collect();
+            bail!("there is no engine '{name}'; this build has {}", names.join(", "))
+        }
+    }
+}
+
+/// The oracle: what digests are compared with, and computed by when a report is validated.
+pub(crate) fn oracle(family: Family) -> Option<&'static Engine> {
+    match family {
+        Family::Blake3 => Some(&blake3::ENGINE),
+        Family::Sha256 => ALL.iter().copied().find(|engine| engine.family == family),
+    }
+}
+
+/// A side's part of a row.
+pub(crate) trait Task: Send {
+    /// Does it that many times; the time from before the first call to after the last.
+    fn time(&mut self, calls: u64) -> Duration;
+
+    /// Prepares for turns as side number `side` of so many: sides that take turns must not find in a
+    /// cache what another has just read.
+    fn begin(&mut self, _side: usize, _sides: usize) {}
+
+    /// What it gives, once for every input: BLAKE3 of all the digests or output.
+    fn outcome(&mut self) -> ::blake3::Hash;
+}
+
+/// What a call gives, as bytes that can be compared.
+pub(crate) trait Outcome {
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+impl<const N: usize> Outcome for [u8; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+}
+
+impl<T: Outcome> Outcome for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        for item in self {
+            item.put(out);
+        }
+    }
+}
+
+/// The stream that all inputs come from; it stays until the process ends. It begins at a page.
+pub(crate) fn stream(seed: u64, len: u64) -> &'static [u8] {
+    const PAGE: usize = 4096;
+    let len = len as usize;
+    let memory = vec![0; len + PAGE].leak();
+    let at = memory.as_ptr().align_offset(PAGE);
+    let stream = &mut memory[at..at + len];
+    Random::new(seed).fill(stream);
+    stream
+}
+
+/// Inputs of one length that are taken in turn.
+struct Inputs {
+    stream: &'static [u8],
+    bytes: usize,
+    stride: usize,
+    count: usize,
+}
+
+impl Inputs {
+    fn new(stream: &'static [u8], bytes: u64, count: u64) -> Self {
+        Self {
+            stream,
+            bytes: bytes as usize,
+            stride: stride(bytes) as usize,
+            count: count as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, index: usize) -> &'static [u8] {
+        let at = index * self.stride;
+        &self.stream[at..at + self.bytes]
+    }
+
+    fn task<R: Outcome, F: FnMut(&[u8]) -> R + Send + 'static>(
+        self,
+        f: F,
+    ) -> Option<Box<dyn Task>> {
+        Some(Box::new(OverInputs { inputs: self, at: 0, f }))
+    }
+}
+
+/// One call an input.
+struct OverInputs<F> {
+    inputs: Inputs,
+    /// The next one.
+    at: usize,
+    f: F,
+}
+
+impl<R: Outcome, F: FnMut(&[u8]) -> R + Send> Task for OverInputs<F> {
+    #[inline(never)]
+    fn time(&mut self, calls: u64) -> Duration {
+        let start = Instant::now();
+        for _ in 0..calls {
+            // By reference, as a hasher that is returned need not be copied.
+            black_box(&(self.f)(black_box(self.inputs.get(self.at))));
+            self.at += 1;
+            if self.at == self.inputs.count {
+                self.at = 0;
+            }
+        }
+        start.elapsed()
+    }
+
+    fn outcome(&mut self) -> ::blake3::Hash {
+        let mut all = vec![];
+        for index in 0..self.inputs.count {
+            (self.f)(self.inputs.get(index)).put(&mut all);
+        }
+        ::blake3::hash(&all)
+    }
+
+    fn begin(&mut self, side: usize, sides: usize) {
+        self.at = side * self.inputs.count / sides;
+    }
+}
+
+/// The same call again and again.
+struct Repeated<F>(F);
+
+impl<R: Outcome, F: FnMut() -> R + Send> Task for Repeated<F> {
+    #[inline(never)]
+    fn time(&mut self, calls: u64) -> Duration {
+        let start = Instant::now();
+        for _ in 0..calls {
+            black_box(&(self.0)());
+        }
+        start.elapsed()
+    }
+
+    fn outcome(&mut self) -> ::blake3::Hash {
+        let mut all = vec![];
+        (self.0)().put(&mut all);
+        ::blake3::hash(&all)
+    }
+}
+
+fn repeated<R: Outcome, F: FnMut() -> R + Send + 'static>(f: F) -> Option<Box<dyn Task>> {
+    Some(Box::new(Repeated(f)))
+}
+
+/// The blobs of a batch, one after the other in the stream.
+fn blobs(stream: &'static [u8], lengths: &[usize]) -> Vec<&'static [u8]> {
+    let mut at = 0;
+    let blob = |&len: &usize| {
+        at += len;
+        &stream[at - len..at]
+    };
+    lengths.iter().map(blob).collect()
+}
+
+/// The leaves of a Merkle tree.
+fn leaves(stream: &'static [u8], count: u64) -> Vec<[u8; 32]> {
+    let bytes = &stream[..count as usize * 32];
+    bytes.chunks_exact(32).map(|leaf| leaf.try_into().expect("32 bytes")).collect()
+}
+
+/// An engine without a choice of kernels.
+fn no_choice(kernel: &str) -> Result<()> {
+    bail!("the kernel '{kernel}' cannot be chosen: only treewide's can, and blake3's at build time")
+}
+
+/// The tasks that treewide and `blake3` share, written once, as their interfaces are the same: so
+/// that both sides do the same.
+macro_rules! shared_tasks {
+    ($lib:ident, parallel: $parallel:expr) => {
+        impl $crate::engine::Outcome for $lib::Hash {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(self.as_bytes());
+            }
+        }
+
+        impl $crate::engine::Outcome for $lib::Hasher {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(self.finalize().as_bytes());
+            }
+        }
+
+        fn hasher(mode: $crate::work::Mode) -> $lib::Hasher {
+            match mode {
+                $crate::work::Mode::Hash => $lib::Hasher::new(),
+                $crate::work::Mode::Keyed => $lib::Hasher::new_keyed($crate::work::KEY),
+                $crate::work::Mode::Derive => $lib::Hasher::new_derive_key($crate::work::CONTEXT),
+            }
+        }
+
+        fn shared(
+            work: &$crate::work::Work,
+            stream: &'static [u8],
+            threads: bool,
+        ) -> Option<Box<dyn $crate::engine::Task>> {
+            use $crate::work::{CONTEXT, Feed, KEY, Mode, PIECE, Work};
+            match *work {
+                Work::Input { mode, feed, bytes, buffers, .. } => {
+                    let inputs = $crate::engine::Inputs::new(stream, bytes, buffers);
+                    match (feed, mode, threads) {
+                        (Feed::OneShot, Mode::Hash, false) => inputs.task($lib::hash),
+                        (Feed::OneShot, Mode::Keyed, false) => {
+                            inputs.task(|input| $lib::keyed_hash(KEY, input))
+                        }
+                        (Feed::OneShot, Mode::Derive, false) => {
+                            inputs.task(|input| $lib::derive_key(CONTEXT, input))
+                        }
+                        (Feed::OneShot, Mode::Hash, true) => inputs.task($parallel),
+                        (Feed::OneShot, _, true) => {
+                            inputs.task(move |input| hasher(mode).update_rayon(input).finalize())
+                        }
+                        (Feed::Reuse, _, false) => {
+                            let mut hasher = hasher(mode);
+                            inputs.task(move |input| hasher.reset().update(input).finalize())
+                        }
+                        (Feed::Reuse, _, true) => {
+                            let mut hasher = hasher(mode);
+                            inputs.task(move |input| hasher.reset().update_rayon(input).finalize())
+                        }
+                        (Feed::Streaming, _, false) => inputs.task(move |input| {
+                            let mut hasher = hasher(mode);
+                            for piece in input.chunks(PIECE) {
+                                hasher.update(piece);
+                            }
+                            hasher.finalize()
+                        }),
+                        (Feed::Init, Mode::Hash, false) => inputs.task(|_| $lib::Hasher::new()),
+                        (Feed::Update, Mode::Hash, false) => inputs.task(|input| {
+                            let mut hasher = $lib::Hasher::new();
+                            hasher.update(input);
+                            hasher
+                        }),
+                        (Feed::Finalize, Mode::Hash, false) => {
+                            inputs.task(|input| $lib::Hasher::new().update(input).finalize())
+                        }
+                        _ => None,
+                    }
+                }
+                Work::Output { bytes } if !threads => {
+                    let reader = $lib::Hasher::new().update(b"treewide-bench").finalize_xof();
+                    let mut output = vec![0; bytes as usize];
+                    Some(Box::new($crate::engine::Output(move |give: bool| {
+                        reader.clone().fill(&mut output);
+                        if give { output.clone() } else { vec![] }
+                    })))
+                }
+                _ => None,
+            }
+        }
+    };
+}
+use shared_tasks;
+
+/// Extended output to a buffer that is there; a call gives a copy of it when asked to.
+struct Output<F>(F);
+
+impl<F: FnMut(bool) -> Vec<u8> + Send> Task for Output<F> {
+    #[inline(never)]
+    fn time(&mut self, calls: u64) -> Duration {
+        let start = Instant::now();
+        for _ in 0..calls {
+            black_box(&(self.0)(black_box(false)));
+        }
+        start.elapsed()
+    }
+
+    fn outcome(&mut self) -> ::blake3::Hash {
+        ::blake3::hash(&(self.0)(true))
+    }
+}

@@ -1,0 +1,84 @@
+//! The `blake3` crate, which is the oracle too. Batches are a loop, on threads a parallel one.
+
+use anyhow::{Result, bail};
+use rayon::prelude::*;
+
+use super::{Engine, Task, blobs, leaves, repeated, shared_tasks};
+use crate::report::Family;
+use crate::work::Work;
+
+pub(super) static ENGINE: Engine = Engine {
+    name: "blake3",
+    version: env!("TREEWIDE_BENCH_BLAKE3"),
+    family: Family::Blake3,
+    task,
+    variant,
+    force,
+};
+
+/// The instruction set that it has detected, in treewide's names.
+fn variant() -> String {
+    format!("{:?}", blake3::platform::Platform::detect()).to_lowercase()
+}
+
+/// It has no choice at run time; to ask for what it uses anyway makes sure of it.
+fn force(name: &str) -> Result<()> {
+    let variant = variant();
+    if name != variant {
+        let features = match name {
+            "avx2" => "blake3/no_avx512",
+            "sse41" => "blake3/no_avx512,blake3/no_avx2",
+            "portable" => "blake3/no_avx512,blake3/no_avx2,blake3/no_sse41,blake3/no_sse2",
+            _ => bail!("blake3 uses '{variant}' here, and has no '{name}'"),
+        };
+        bail!("blake3 uses '{variant}' in this build: build with --features {features}");
+    }
+    Ok(())
+}
+
+shared_tasks!(blake3, parallel: |input| blake3::Hasher::new().update_rayon(input).finalize());
+
+fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    match work {
+        Work::Batch { shape } => {
+            let blobs = blobs(stream, &shape.lengths());
+            if threads {
+                repeated(move || -> Vec<_> {
+                    blobs.par_iter().map(|it| blake3::hash(it)).collect()
+                })
+            } else {
+                repeated(move || -> Vec<_> { blobs.iter().map(|it| blake3::hash(it)).collect() })
+            }
+        }
+        Work::Merkle { leaves: count } if count.is_power_of_two() && *count > 1 && !threads => {
+            let leaves = leaves(stream, *count);
+            let mut nodes = vec![[0; 32]; leaves.len() - 1];
+            repeated(move || {
+                merkle(&leaves, &mut nodes);
+                nodes[nodes.len() - 1]
+            })
+        }
+        // As the oracle: what a file holds is the beginning of the stream.
+        Work::File { bytes, .. } | Work::Program { bytes, .. } => {
+            let content = &stream[..*bytes as usize];
+            repeated(move || blake3::hash(content))
+        }
+        _ => shared(work, stream, threads),
+    }
+}
+
+/// All levels above a power of two of leaves, one after the other.
+fn merkle(leaves: &[[u8; 32]], nodes: &mut [[u8; 32]]) {
+    let parent = |pair: &[[u8; 32]]| *blake3::hash(pair.as_flattened()).as_bytes();
+    let (mut level, mut above) = nodes.split_at_mut(leaves.len() / 2);
+    for (pair, node) in leaves.chunks_exact(2).zip(level.iter_mut()) {
+        *node = parent(pair);
+    }
+    while !above.is_empty() {
+        let (next, rest) = above.split_at_mut(level.len() / 2);
+        for (pair, node) in level.chunks_exact(2).zip(next.iter_mut()) {
+            *node = parent(pair);
+        }
+        (level, above) = (next, rest);
+    }
+}

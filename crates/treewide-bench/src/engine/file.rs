@@ -1,0 +1,172 @@
+//! Files: every sample is a process of its own, so that no sample finds buffers, mappings or threads
+//! that another has left.
+//!
+//! A strategy of the library runs in this program, which prints how long the hashing took: the
+//! process's start and end are not timed. A program such as `b3sum` is timed from its start to its
+//! end. The two are never sides of one row.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use tempfile::NamedTempFile;
+use treewide::file::{Options, Strategy};
+
+use super::Task;
+use crate::plan::Spec;
+use crate::work::Cache;
+
+/// The hidden command that hashes one file.
+pub(crate) const CHILD: &str = "hash-file";
+
+/// Between processes, so that what the last one left to do is done: pages unmapped, threads gone.
+const COOL_DOWN: Duration = Duration::from_millis(20);
+
+/// A file with the beginning of the stream; it is removed when this is dropped.
+pub(crate) struct FileOnDisk {
+    file: NamedTempFile,
+    len: u64,
+}
+
+impl FileOnDisk {
+    pub(crate) fn create(dir: Option<&Path>, content: &[u8]) -> Result<Self> {
+        let dir = dir.unwrap_or(Path::new("."));
+        let name =
+            || format!("cannot write a file of {} bytes in {}", content.len(), dir.display());
+        let mut file = NamedTempFile::with_prefix_in(".treewide-bench-", dir).with_context(name)?;
+        file.write_all(content).with_context(name)?;
+        // Pages that are yet to be written cannot be dropped from the cache.
+        file.as_file().sync_all().with_context(name)?;
+        Ok(Self { file, len: content.len() as u64 })
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+}
+
+/// The task of a side, or why there is none.
+pub(crate) fn task(
+    spec: &Spec,
+    program: bool,
+    cache: Cache,
+    path: &Path,
+) -> Result<Box<dyn Task>, String> {
+    let threads = spec.threads().to_string();
+    let way = spec.kernel.as_deref();
+    let mut command;
+    match (program, spec.engine.as_str()) {
+        (false, "treewide") => {
+            let own = std::env::current_exe().map_err(|error| error.to_string())?;
+            command = Command::new(own);
+            command.args([CHILD, way.unwrap_or("auto"), &threads]);
+        }
+        (true, "treewide-cli") => {
+            command = Command::new(found("TREEWIDE", "treewide")?);
+            command.args(["sum", "--num-threads", &threads]);
+            if let Some(way) = way {
+                command.args(["--strategy", way]);
+            }
+        }
+        (true, "b3sum") => {
+            command = Command::new(found("B3SUM", "b3sum")?);
+            command.args(["--num-threads", &threads]);
+            match way {
+                None => {}
+                Some("no-mmap") => _ = command.arg("--no-mmap"),
+                Some(way) => return Err(format!("b3sum has no way '{way}', only no-mmap")),
+            }
+        }
+        (true, name) => return Err(format!("{name} is no program; use treewide-cli or b3sum")),
+        (false, name) => return Err(format!("{name} has no strategies for files")),
+    }
+    command.arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut task = Process { command, program, cache, path: path.to_owned() };
+    task.run().map_err(|error| format!("{error:#}"))?;
+    Ok(Box::new(task))
+}
+
+/// The program that a variable names, or that PATH has.
+fn found(variable: &str, name: &str) -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os(variable) {
+        return Ok(path.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let found = std::env::split_paths(&path).map(|dir| dir.join(&name)).find(|it| it.is_file());
+    found.ok_or_else(|| format!("there is no {name} in PATH; {variable} may name one"))
+}
+
+struct Process {
+    command: Command,
+    program: bool,
+    cache: Cache,
+    path: PathBuf,
+}
+
+impl Process {
+    /// Nanoseconds and the digest.
+    fn run(&mut self) -> Result<(u64, [u8; 32])> {
+        std::thread::sleep(COOL_DOWN);
+        if self.cache == Cache::Cold {
+            drop_from_cache(&self.path)?;
+        }
+        let start = Instant::now();
+        let output = self.command.output();
+        let whole = start.elapsed().as_nanos() as u64;
+        let program = self.command.get_program().to_string_lossy().into_owned();
+        let output = output.with_context(|| format!("cannot run {program}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr);
+            bail!("{program}: {}", error.trim().lines().next().unwrap_or("failed"));
+        }
+        let mut words = said.split_whitespace();
+        let digest = words.next().and_then(|word| blake3::Hash::from_hex(word).ok());
+        let digest = *digest.with_context(|| format!("{program} prints no digest"))?.as_bytes();
+        let ns =
+            if self.program { Some(whole) } else { words.next().and_then(|it| it.parse().ok()) };
+        Ok((ns.with_context(|| format!("{program} tells no time"))?, digest))
+    }
+}
+
+impl Task for Process {
+    fn time(&mut self, calls: u64) -> Duration {
+        // It has run before: to go on without it would compare nothing.
+        let mut once = || self.run().expect("a process that has run before").0;
+        Duration::from_nanos((0..calls).map(|_| once()).sum())
+    }
+
+    fn outcome(&mut self) -> blake3::Hash {
+        blake3::hash(&self.run().expect("a process that has run before").1)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn drop_from_cache(path: &Path) -> Result<()> {
+    let file = std::fs::File::open(path)?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+        .context("cannot drop a file from the page cache")
+}
+
+#[cfg(not(target_os = "linux"))]
+fn drop_from_cache(_path: &Path) -> Result<()> {
+    bail!("cold files are known on Linux only: no way to drop one from the cache")
+}
+
+/// Hashes a file by a strategy and prints digest and nanoseconds.
+pub(crate) fn child(strategy: &str, threads: usize, path: &Path) -> Result<()> {
+    let strategy: Strategy = strategy.parse()?;
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    let start = Instant::now();
+    let hashed = Options::new().strategy(strategy).threads(threads).hash(path)?;
+    let hash = hashed.hash();
+    println!("{hash} {}", start.elapsed().as_nanos());
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Treewide: any kernel, batches, trees, threads.
+
+use anyhow::Result;
+use treewide::{Batch, kernel, merkle};
+
+use super::{Engine, Task, blobs, leaves, no_choice, repeated, shared_tasks};
+use crate::report::Family;
+use crate::work::{Shape, Work};
+
+pub(super) static ENGINE: Engine = Engine {
+    name: "treewide",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task,
+    variant: || kernel::detected().name().to_owned(),
+    force: |name| -> Result<()> { Ok(kernel::force(name).map(|_| ())?) },
+};
+
+/// A batch with a huge blob as two jobs, the tiny ones and the huge one: what a batch of both is
+/// compared with.
+pub(super) static APART: Engine = Engine {
+    name: "treewide-apart",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: apart,
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
+/// A batch as two, on one thread or on two: the split that a profile decides about.
+pub(super) static HALVES: Engine = Engine {
+    name: "treewide-halves",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: halves,
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
+shared_tasks!(treewide, parallel: treewide::hash_parallel);
+
+fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    match work {
+        Work::Batch { shape } => {
+            let blobs = blobs(stream, &shape.lengths());
+            if threads {
+                let batch = Batch::new().threads(true);
+                repeated(move || batch.hash(&blobs))
+            } else {
+                repeated(move || treewide::hash_many(&blobs))
+            }
+        }
+        Work::Merkle { leaves: count } => {
+            let leaves = leaves(stream, *count);
+            let mut nodes = vec![[0; 32]; merkle::node_count(leaves.len())];
+            if threads {
+                repeated(move || {
+                    merkle::fill_nodes_parallel(&leaves, &mut nodes);
+                    nodes[nodes.len() - 1]
+                })
+            } else {
+                repeated(move || {
+                    merkle::fill_nodes(&leaves, &mut nodes);
+                    nodes[nodes.len() - 1]
+                })
+            }
+        }
+        _ => shared(work, stream, threads),
+    }
+}
+
+fn apart(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    let Work::Batch { shape: shape @ Shape::Huge { count, .. } } = work else { return None };
+    let mut tiny = blobs(stream, &shape.lengths());
+    let middle = *count as usize / 2;
+    let huge = tiny.remove(middle);
+    let batch = Batch::new().threads(threads);
+    repeated(move || {
+        let mut hashes = batch.hash(&tiny);
+        let hash = if threads { treewide::hash_parallel(huge) } else { treewide::hash(huge) };
+        hashes.insert(middle, hash);
+        hashes
+    })
+}
+
+fn halves(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    let Work::Batch { shape } = work else { return None };
+    let blobs = blobs(stream, &shape.lengths());
+    repeated(move || {
+        let (left, right) = blobs.split_at(blobs.len() / 2);
+        let (left, right) = (|| treewide::hash_many(left), || treewide::hash_many(right));
+        let (left, right) = if threads { rayon::join(left, right) } else { (left(), right()) };
+        vec![left, right]
+    })
+}

@@ -1,0 +1,484 @@
+//! Measuring a row: the sides take turns in one process.
+//!
+//! ```text
+//! turn 0   B A C      every side once, in random order; a sample is the time of as many calls as
+//! turn 1   A C B      the fastest side does in a fifth of a millisecond, or of one
+//! ...                 ratio i = sample i of another side / sample i of the first
+//! ```
+//!
+//! What disturbs a turn (another program, a change of frequency) disturbs its samples alike and
+//! mostly leaves their ratio alone. Every side's digest is checked before its first turn and after
+//! its last.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use rayon::ThreadPool;
+
+use crate::busy::Busy;
+use crate::engine::file::{self, FileOnDisk};
+use crate::engine::{self, Engine, Task};
+use crate::machine;
+use crate::plan::{self, Plan, Spec};
+use crate::random::Random;
+use crate::report::{
+    self, Bar, Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
+};
+use crate::stats::{self, MIN_SAMPLES};
+use crate::work::{Cache, Work};
+
+/// What a sample should take, if a call takes less.
+const SAMPLE: Duration = Duration::from_micros(200);
+
+/// Samples of a row are never more than this, unless a run is sustained.
+const MAX_SAMPLES: usize = 301;
+
+/// A run of this program that ends in a report.
+pub(crate) struct Session {
+    command: Vec<String>,
+    clock: machine::Clock,
+    pub(crate) machine: Machine,
+    settings: Settings,
+    /// Treewide's kernel when none is forced.
+    kernel: String,
+    stream: &'static [u8],
+    /// Where files are made.
+    pub(crate) dir: Option<PathBuf>,
+    pools: Vec<(usize, Arc<ThreadPool>)>,
+    random: Random,
+    rows: Vec<Row>,
+    refused: Vec<Refused>,
+    /// Rows that are planned, to tell progress.
+    planned: usize,
+    /// What a sample should take, if a call takes less, and how many there may be.
+    pub(crate) sample: Duration,
+    pub(crate) max_samples: usize,
+    /// The file that is hashed, while files are.
+    file: Option<FileOnDisk>,
+}
+
+/// Why a row was not measured: an answer, not a failure.
+enum Refusal {
+    Reason(String),
+    Fatal(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Refusal {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+/// A side that is ready.
+struct Contender {
+    engine: String,
+    family: Family,
+    spec: Spec,
+    name: String,
+    variant: String,
+    task: Box<dyn Task>,
+    calls: u64,
+    samples: Vec<u64>,
+    before: String,
+}
+
+impl Session {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            command: std::env::args().skip(1).collect(),
+            clock: machine::Clock::start(),
+            machine: machine::machine(),
+            random: Random::new(settings.seed ^ 0x7475_726e),
+            settings,
+            kernel: treewide::kernel::detected().name().to_owned(),
+            stream: &[],
+            dir: None,
+            pools: vec![],
+            rows: vec![],
+            refused: vec![],
+            planned: 0,
+            sample: SAMPLE,
+            max_samples: MAX_SAMPLES,
+            file: None,
+        }
+    }
+
+    /// Measures every plan, or says in the report why not.
+    ///
+    /// # Errors
+    /// If a digest is wrong: nothing is worth timing then.
+    pub(crate) fn run(&mut self, plans: &[Plan]) -> Result<()> {
+        self.planned = self.rows.len() + plans.len();
+        self.reserve(plans);
+        for plan in plans {
+            self.progress(&plan.id);
+            match self.measure(plan, self.budget()) {
+                Ok(row) => self.rows.push(row),
+                Err(Refusal::Reason(reason)) => self.refuse(&plan.id, reason),
+                Err(Refusal::Fatal(error)) => return Err(error),
+            }
+        }
+        self.progress("");
+        Ok(())
+    }
+
+    /// Measures the plan of a row again, for longer, and puts it in that row's place.
+    pub(crate) fn again(&mut self, plan: &Plan, budget: Duration) -> Result<()> {
+        self.progress(&format!("{}, again", plan.id));
+        match self.measure(plan, budget) {
+            Ok(row) => {
+                if let Some(place) = self.rows.iter_mut().find(|it| it.id == plan.id) {
+                    *place = row;
+                }
+            }
+            Err(Refusal::Reason(_)) => {}
+            Err(Refusal::Fatal(error)) => return Err(error),
+        }
+        self.progress("");
+        Ok(())
+    }
+
+    pub(crate) fn refuse(&mut self, id: &str, reason: String) {
+        self.refused.push(Refused { id: id.to_owned(), reason });
+    }
+
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The confidence of each ratio of the rows so far such that all hold together.
+    pub(crate) fn confidence_of_each(&self) -> f64 {
+        stats::each_of(report::ratios(&self.rows), self.settings.confidence)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn budget(&self) -> Duration {
+        Duration::from_millis(self.settings.budget_ms)
+    }
+
+    /// The stream that inputs come from, of at least that length.
+    pub(crate) fn stream(&mut self, len: u64) -> &'static [u8] {
+        if (self.stream.len() as u64) < len {
+            self.stream = engine::stream(self.settings.seed, len);
+        }
+        self.stream
+    }
+
+    fn reserve(&mut self, plans: &[Plan]) {
+        let longest = plans.iter().map(|plan| plan.work.stream_len()).max().unwrap_or(0);
+        self.stream(longest);
+    }
+
+    /// What is being done now, on standard error if somebody watches.
+    pub(crate) fn progress(&self, id: &str) {
+        let mut stderr = std::io::stderr();
+        if stderr.is_terminal() {
+            let at = self.rows.len() + self.refused.len() + 1;
+            let line = match id {
+                "" => String::new(),
+                _ => format!("{at}/{} {id}", self.planned.max(at)),
+            };
+            let _ = write!(stderr, "\r\x1b[K{line}");
+            let _ = stderr.flush();
+        }
+    }
+
+    fn measure(&mut self, plan: &Plan, budget: Duration) -> Result<Row, Refusal> {
+        if let Some(reason) = plan.refusal() {
+            return Err(Refusal::Reason(reason));
+        }
+        let names = plan::names(&plan.sides);
+        let mut sides = vec![];
+        for (spec, name) in plan.sides.iter().zip(names) {
+            sides.push(self.contender(plan, spec, name)?);
+        }
+        let expected = expected(plan, &sides, self.stream)?;
+        for side in &mut sides {
+            side.before = side.outcome().to_string();
+            check(plan, side, &side.before, &expected)?;
+            side.calibrate(self.sample);
+        }
+        // As many for all, as the first call of a sample finds caches that another side has left.
+        let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
+        sides.iter_mut().for_each(|side| side.calls = calls);
+        let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
+        let turns = self.turns(&mut sides, budget);
+        let count = sides.len();
+        sides.iter_mut().enumerate().for_each(|(at, side)| side.task.begin(at, count));
+        let mut order: Vec<usize> = (0..sides.len()).collect();
+        for _ in 0..turns {
+            self.random.shuffle(&mut order);
+            for &side in &order {
+                let time = sides[side].time();
+                sides[side].samples.push(time);
+            }
+        }
+        drop(busy);
+        let mut row = Row {
+            id: plan.id.clone(),
+            class: plan.work.class().to_owned(),
+            work: plan.work.clone(),
+            varies: plan.varies,
+            bytes: plan.work.bytes(),
+            busy: plan.busy,
+            digests: expected.iter().cloned().collect(),
+            sides: vec![],
+            ratios: vec![],
+        };
+        for mut side in sides {
+            let after = side.outcome().to_string();
+            check(plan, &side, &after, &expected)?;
+            row.sides.push(side.finish(row.bytes, after));
+        }
+        row.ratios = row.ratios_of_samples(self.settings.confidence);
+        // The next row starts from what is chosen when nobody forces a kernel.
+        let _ = treewide::kernel::force(&self.kernel);
+        Ok(row)
+    }
+
+    fn contender(&mut self, plan: &Plan, spec: &Spec, name: String) -> Result<Contender, Refusal> {
+        if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
+            return self.contender_for_file(plan, spec, name, bytes, cache);
+        }
+        let engine = spec.engine()?;
+        let kernel = match &spec.kernel {
+            Some(kernel) => Some(kernel.clone()),
+            None if engine.name == "treewide" => Some(self.kernel.clone()),
+            None => None,
+        };
+        if let Some(kernel) = &kernel {
+            (engine.force)(kernel).map_err(|error| Refusal::Reason(error.to_string()))?;
+        }
+        let variant = (engine.variant)();
+        let threads = spec.threads();
+        let task = (engine.task)(&plan.work, self.stream, threads > 1).ok_or_else(|| {
+            let how = if threads > 1 { format!(" on {threads} threads") } else { String::new() };
+            Refusal::Reason(format!("{} does not do this{how}", engine.name))
+        })?;
+        let task = match self.pool(threads, plan.varies)? {
+            Some(pool) => Box::new(InPool { pool, task }),
+            None => task,
+        };
+        let task: Box<dyn Task> = match kernel {
+            Some(kernel) => Box::new(Forced { engine, kernel, task }),
+            None => task,
+        };
+        let (label, family) = (engine.name.to_owned(), engine.family);
+        Ok(Contender::new(label, family, spec, name, variant, task))
+    }
+
+    fn contender_for_file(
+        &mut self,
+        plan: &Plan,
+        spec: &Spec,
+        name: String,
+        bytes: u64,
+        cache: Cache,
+    ) -> Result<Contender, Refusal> {
+        let content = &self.stream(bytes)[..bytes as usize];
+        if self.file.as_ref().is_none_or(|file| file.len() != bytes) {
+            self.file = None;
+            self.file = Some(FileOnDisk::create(self.dir.as_deref(), content)?);
+        }
+        let path = self.file.as_ref().expect("just created").path();
+        let program = matches!(plan.work, Work::Program { .. });
+        let task = file::task(spec, program, cache, path).map_err(Refusal::Reason)?;
+        let variant = spec.kernel.clone().unwrap_or_default();
+        Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
+    }
+
+    /// The threads of a side. As many as this machine has CPUs are those of the global pool, called
+    /// from outside as programs do; another number has a pool of its own, which the whole sample is
+    /// in.
+    fn pool(&mut self, threads: usize, varies: Varies) -> Result<Option<Arc<ThreadPool>>, Refusal> {
+        let cpus = self.machine.cpus as usize;
+        if threads > cpus && varies != Varies::Threads {
+            let reason = format!("{threads} threads on a machine of {cpus} CPUs");
+            return Err(Refusal::Reason(reason));
+        }
+        if threads == 1 || threads == cpus {
+            return Ok(None);
+        }
+        if let Some((_, pool)) = self.pools.iter().find(|(count, _)| *count == threads) {
+            return Ok(Some(pool.clone()));
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.map_err(|error| Refusal::Fatal(error.into()))?);
+        self.pools.push((threads, pool.clone()));
+        Ok(Some(pool))
+    }
+
+    /// As many as the budget has time for.
+    fn turns(&self, sides: &mut [Contender], budget: Duration) -> usize {
+        let turn: u64 = sides.iter_mut().map(Contender::time).sum();
+        let turns = budget.as_nanos() as u64 / turn.max(1);
+        (turns as usize).clamp(MIN_SAMPLES, self.max_samples) | 1
+    }
+
+    /// The report of all rows.
+    pub(crate) fn finish(self) -> Report {
+        self.finish_with(vec![])
+    }
+
+    /// The report of all rows and of what a gate asks of them.
+    pub(crate) fn finish_with(self, bars: Vec<Bar>) -> Report {
+        let mut report = Report {
+            schema: SCHEMA.to_owned(),
+            command: self.command,
+            started: self.clock.started(),
+            seconds: self.clock.seconds(),
+            build: machine::build(),
+            machine: self.machine,
+            kernel: self.kernel,
+            memory: machine::memory(),
+            settings: self.settings,
+            rows: self.rows,
+            refused: self.refused,
+            bars,
+            seal: String::new(),
+        };
+        report.finish();
+        report
+    }
+}
+
+impl Contender {
+    fn new(
+        engine: String,
+        family: Family,
+        spec: &Spec,
+        name: String,
+        variant: String,
+        task: Box<dyn Task>,
+    ) -> Self {
+        let (spec, samples, before) = (spec.clone(), vec![], String::new());
+        Self { engine, family, spec, name, variant, task, calls: 1, samples, before }
+    }
+
+    fn time(&mut self) -> u64 {
+        self.task.time(self.calls).as_nanos() as u64
+    }
+
+    fn outcome(&mut self) -> blake3::Hash {
+        self.task.outcome()
+    }
+
+    /// Finds how many calls a sample takes, and warms up.
+    fn calibrate(&mut self, sample: Duration) {
+        loop {
+            let time = self.task.time(self.calls);
+            if time >= sample / 2 {
+                let calls = sample.as_nanos() as u64 * self.calls / time.as_nanos().max(1) as u64;
+                self.calls = calls.max(1);
+                return;
+            }
+            self.calls *= 2;
+        }
+    }
+
+    fn finish(self, bytes: u64, after: String) -> Side {
+        let mut side = Side {
+            name: self.name,
+            engine: self.engine,
+            family: self.family,
+            variant: self.variant,
+            threads: self.spec.threads() as u32,
+            calls: self.calls,
+            samples_ns: self.samples,
+            digest_before: self.before,
+            digest_after: after,
+            stats: Stats {
+                min: 0.,
+                median: 0.,
+                low: 0.,
+                high: 0.,
+                p95: None,
+                max: 0.,
+                bytes_per_second: 0.,
+            },
+        };
+        side.stats = Stats::of(&side.times(), bytes, 0.95);
+        side
+    }
+}
+
+/// What the sides must give, by the algorithms there are.
+fn expected(
+    plan: &Plan,
+    sides: &[Contender],
+    stream: &'static [u8],
+) -> Result<Vec<(Family, String)>, Refusal> {
+    let mut families: Vec<Family> = sides.iter().map(|side| side.family).collect();
+    families.sort();
+    families.dedup();
+    let digest = |family| {
+        let oracle = engine::oracle(family).expect("an engine of that algorithm is a side");
+        let task = (oracle.task)(&plan.work, stream, false);
+        let mut task = task.ok_or_else(|| {
+            Refusal::Reason(format!("{} cannot tell the right digest of this", oracle.name))
+        })?;
+        Ok((family, task.outcome().to_string()))
+    };
+    families.into_iter().map(digest).collect()
+}
+
+fn check(plan: &Plan, side: &Contender, digest: &str, expected: &[(Family, String)]) -> Result<()> {
+    let right = expected.iter().find(|(family, _)| *family == side.family);
+    if right.is_none_or(|(_, right)| right != digest) {
+        bail!(
+            "WRONG DIGEST: {} of '{}' gives {digest}, not what the oracle gives",
+            side.name,
+            plan.id
+        );
+    }
+    Ok(())
+}
+
+/// Runs on the threads of a pool.
+struct InPool {
+    pool: Arc<ThreadPool>,
+    task: Box<dyn Task>,
+}
+
+impl Task for InPool {
+    fn time(&mut self, calls: u64) -> Duration {
+        self.pool.install(|| self.task.time(calls))
+    }
+
+    fn outcome(&mut self) -> blake3::Hash {
+        self.pool.install(|| self.task.outcome())
+    }
+
+    fn begin(&mut self, side: usize, sides: usize) {
+        self.task.begin(side, sides);
+    }
+}
+
+/// Runs with a kernel of the engine; choosing it is not timed.
+struct Forced {
+    engine: &'static Engine,
+    kernel: String,
+    task: Box<dyn Task>,
+}
+
+impl Task for Forced {
+    fn time(&mut self, calls: u64) -> Duration {
+        (self.engine.force)(&self.kernel).expect("it was chosen before");
+        self.task.time(calls)
+    }
+
+    fn outcome(&mut self) -> blake3::Hash {
+        (self.engine.force)(&self.kernel).expect("it was chosen before");
+        self.task.outcome()
+    }
+
+    fn begin(&mut self, side: usize, sides: usize) {
+        self.task.begin(side, sides);
+    }
+}

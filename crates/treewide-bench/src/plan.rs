@@ -1,0 +1,191 @@
+//! What is to be measured: a row's work and its sides.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::engine::{self, Engine};
+use crate::report::{Caches, Varies};
+use crate::work::{Feed, Fill, Mode, Work, stride};
+
+/// A side as people write it: `ENGINE[:KERNEL][@THREADS]`, with `all` for as many threads as there
+/// are CPUs. Of files, a strategy or a program's way stands in the place of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
+    pub(crate) engine: String,
+    pub(crate) kernel: Option<String>,
+    pub(crate) threads: Option<usize>,
+}
+
+impl FromStr for Spec {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (rest, threads) = match text.split_once('@') {
+            Some((rest, threads)) => {
+                let threads = match threads {
+                    "all" => Some(std::thread::available_parallelism().map_or(1, usize::from)),
+                    number => number.parse().ok().filter(|&n| n > 0),
+                };
+                (rest, Some(threads.with_context(|| format!("'{text}': no number of threads"))?))
+            }
+            None => (text, None),
+        };
+        let (engine, kernel) = match rest.split_once(':') {
+            Some((engine, kernel)) => (engine, Some(kernel.to_owned())),
+            None => (rest, None),
+        };
+        Ok(Self { engine: engine.to_owned(), kernel, threads })
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.engine)?;
+        if let Some(kernel) = &self.kernel {
+            write!(f, ":{kernel}")?;
+        }
+        match self.threads {
+            Some(threads) if threads > 1 => write!(f, "@{threads}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Spec {
+    pub(crate) fn engine(&self) -> Result<&'static Engine> {
+        engine::find(&self.engine)
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.unwrap_or(1)
+    }
+
+    /// Unless it says so itself, on that many threads.
+    pub(crate) fn on(mut self, threads: usize) -> Self {
+        self.threads.get_or_insert(threads);
+        self
+    }
+}
+
+/// A row to be measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) id: String,
+    pub(crate) work: Work,
+    /// The first is what the others are compared with.
+    pub(crate) sides: Vec<Spec>,
+    pub(crate) varies: Varies,
+    pub(crate) busy: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(work: Work, sides: &[Spec]) -> Self {
+        Self {
+            id: work.to_string(),
+            work,
+            sides: sides.to_vec(),
+            varies: Varies::Engine,
+            busy: false,
+        }
+    }
+
+    /// Why its sides cannot be compared, if they cannot: they may differ in one thing only, and
+    /// differ in threads only where threads are what is compared.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let sides = || self.sides.iter();
+        let names = || sides().map(Spec::to_string).collect::<Vec<_>>().join(", ");
+        let same = |what: fn(&Spec) -> (Option<&str>, usize)| {
+            sides().all(|side| what(side) == what(&self.sides[0]))
+        };
+        let same_engine = same(|side| (Some(&side.engine), 0));
+        match self.varies {
+            Varies::Engine | Varies::Kernel | Varies::Strategy
+                if !same(|side| (None, side.threads())) =>
+            {
+                Some(format!("{}: sides on different numbers of threads", names()))
+            }
+            Varies::Kernel | Varies::Threads | Varies::Strategy if !same_engine => {
+                Some(format!("{}: different engines, where only one thing may differ", names()))
+            }
+            Varies::Threads if !same(|side| (side.kernel.as_deref(), 0)) => {
+                Some(format!("{}: different kernels, where only threads may differ", names()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Inputs that fill a cache of this machine.
+pub(crate) fn inputs(
+    mode: Mode,
+    feed: Feed,
+    bytes: u64,
+    fill: Option<Fill>,
+    caches: &Caches,
+) -> Work {
+    let fill = fill.unwrap_or_else(|| smallest(bytes, caches));
+    let buffers = match fill {
+        Fill::Hot => 1,
+        Fill::Memory => {
+            (2 * caches.l3.max(caches.l2).max(1)).div_ceil(stride(bytes).max(64)).max(2)
+        }
+        _ => (capacity(fill, caches) / stride(bytes).max(64)).max(1),
+    };
+    Work::Input { mode, feed, bytes, buffers, fill }
+}
+
+/// Bytes of inputs that stay in a cache: three quarters of it, as other data needs room too.
+fn capacity(fill: Fill, caches: &Caches) -> u64 {
+    let size = match fill {
+        Fill::Hot | Fill::Memory => 0,
+        Fill::L1 => caches.l1,
+        Fill::L2 => caches.l2,
+        Fill::L3 => caches.l3,
+    };
+    size / 4 * 3
+}
+
+/// The smallest cache that holds two inputs.
+fn smallest(bytes: u64, caches: &Caches) -> Fill {
+    let holds = |fill: &Fill| 2 * stride(bytes) <= capacity(*fill, caches);
+    [Fill::L1, Fill::L2, Fill::L3].into_iter().find(holds).unwrap_or(Fill::Memory)
+}
+
+/// Sizes for a table: each kind of length where trees differ, and where caches end.
+pub(crate) fn table_sizes() -> Vec<u64> {
+    const KIB: u64 = 1024;
+    let mut sizes = vec![0, 1, 31, 63, 64, 128, 192, 256, 512, 960, 1000, 1024, 1536];
+    sizes.extend((2..=17).map(|n| n * KIB));
+    sizes.extend([20, 24, 28, 31, 32, 48, 64, 128, 256, 512].map(|n| n * KIB));
+    sizes.extend([1 << 20, 4 << 20, 16 << 20, 64 << 20]);
+    sizes
+}
+
+/// Sides must have different names, or a row could not tell them apart: the second `blake3` becomes
+/// `blake3#2`.
+pub(crate) fn names(sides: &[Spec]) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for side in sides {
+        let plain = side.to_string();
+        let same = sides[..names.len()].iter().filter(|it| it.to_string() == plain).count();
+        names.push(if same == 0 { plain } else { format!("{plain}#{}", same + 1) });
+    }
+    names
+}
+
+/// At least two sides, all of engines that are there.
+pub(crate) fn specs(texts: &[String], threads: usize) -> Result<Vec<Spec>> {
+    let specs = texts
+        .iter()
+        .map(|text| {
+            let spec = text.parse::<Spec>()?.on(threads);
+            spec.engine().map(|_| spec)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    if specs.len() < 2 {
+        bail!("a comparison needs at least two engines, such as: treewide blake3");
+    }
+    Ok(specs)
+}

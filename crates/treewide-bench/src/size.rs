@@ -1,0 +1,63 @@
+//! Sizes in bytes, as people write them: `1000`, `64KiB`, `3MiB`, and ranges with a step,
+//! `0..64KiB/61`.
+
+/// Of `text`, a number with an optional unit.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits]
+        .parse()
+        .map_err(|_| format!("'{text}' is no size; write 1000, 64KiB or 3MiB"))?;
+    let shift = match text[digits..].trim() {
+        "" | "B" => 0,
+        "KiB" | "K" => 10,
+        "MiB" | "M" => 20,
+        "GiB" | "G" => 30,
+        unit => return Err(format!("'{unit}' is no unit of bytes; use B, KiB, MiB or GiB")),
+    };
+    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or(format!("{text} is too large"))
+}
+
+/// Of `text`, one size or a range `FROM..TO/STEP`, both ends included.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<u64>, String> {
+    let Some((from, rest)) = text.split_once("..") else {
+        return Ok(vec![parse(text)?]);
+    };
+    let (to, step) = rest.split_once('/').ok_or(format!("{text} lacks a step: FROM..TO/STEP"))?;
+    let (from, to, step) = (parse(from)?, parse(to)?, parse(step)?);
+    if step == 0 || from > to {
+        return Err(format!("the range {text} is empty"));
+    }
+    Ok((from..=to).step_by(step as usize).collect())
+}
+
+/// The shortest exact form: `64 KiB`, `1025`.
+pub(crate) fn show(bytes: u64) -> String {
+    for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        if bytes >> shift > 0 && bytes % (1 << shift) == 0 {
+            return format!("{} {unit}", bytes >> shift);
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write() {
+        assert_eq!(parse("0"), Ok(0));
+        assert_eq!(parse("64KiB"), Ok(65536));
+        assert_eq!(parse("64 KiB"), Ok(65536));
+        assert_eq!(parse("2G"), Ok(2 << 30));
+        for wrong in ["", "KiB", "1KB", "-1", "1.5M", "99999999999GiB"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_list("0..200/61"), Ok(vec![0, 61, 122, 183]));
+        assert!(parse_list("0..9").is_err() && parse_list("9..0/1").is_err());
+        assert!(parse_list("0..9/0").is_err());
+        assert_eq!(show(65536), "64 KiB");
+        assert_eq!(show(1025), "1025 B");
+    }
+}

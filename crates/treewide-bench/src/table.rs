@@ -1,0 +1,222 @@
+//! Reports as tables: for terminals, and in Markdown for documents.
+
+use std::fmt::Write as _;
+
+use crate::report::{Family, Ratio, Report, Row, Side, Varies, Verdict};
+use crate::size;
+
+/// Everything a report says, on one page.
+pub(crate) fn of(report: &Report) -> String {
+    let mut text = heading(report);
+    for rows in groups(&report.rows) {
+        text.push('\n');
+        text.push_str(&group(rows));
+    }
+    if !report.refused.is_empty() {
+        text.push_str("\nnot measured\n");
+        for refused in &report.refused {
+            let _ = writeln!(text, "  {}: {}", refused.id, refused.reason);
+        }
+    }
+    text
+}
+
+/// Where the numbers come from, and how to read them.
+fn heading(report: &Report) -> String {
+    let (build, machine) = (&report.build, &report.machine);
+    let mut text = String::new();
+    let _ = writeln!(text, "{}; {} CPUs; {}", machine.cpu, machine.cpus, machine.os);
+    let _ = writeln!(text, "{}; {}; kernel {}", source(report), build.rustc, report.kernel);
+    let _ = writeln!(
+        text,
+        "Medians. A ratio is how many times as long the other takes, turn by turn: above 1, {} is \
+         faster.\nAll {:.0}% intervals [low, high] hold together.",
+        report.rows.first().and_then(|row| row.sides.first()).map_or("the first", |it| &it.name),
+        report.settings.confidence * 100.0,
+    );
+    if build.profile.contains("opt-level 0") {
+        text.push_str("THIS BUILD IS NOT OPTIMISED: build with --release.\n");
+    }
+    text
+}
+
+/// The commit, short.
+pub(crate) fn source(report: &Report) -> String {
+    let commit = report.build.commit.get(..10).unwrap_or("no commit known");
+    let dirty = if report.build.dirty { " with changes" } else { "" };
+    format!("treewide {} ({commit}{dirty})", report.build.version)
+}
+
+/// Rows that follow one another and have the same sides.
+pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
+    rows.chunk_by(|a, b| {
+        let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
+        a.class == b.class && a.varies == b.varies && a.busy == b.busy && names(a) == names(b)
+    })
+    .collect()
+}
+
+/// What a group is, in a line.
+pub(crate) fn caption(rows: &[Row]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let what = match first.class.as_str() {
+        "one-shot" => "One call for a whole input",
+        "reuse" => "One update of a hasher that is used again",
+        "streaming" => "Updates of 16 KiB of a new hasher",
+        "steps" => "Steps of a hasher",
+        "xof" => "Extended output to a buffer",
+        "batch" => "Batches: all digests of many inputs",
+        "merkle" => "Merkle trees: all levels",
+        "file-warm" => "Files in the page cache, a process for each hashing",
+        "file-cold" => "Files that are not in the page cache, a process for each hashing",
+        "program-warm" => "Programs from start to end, on a file in the page cache",
+        "program-cold" => "Programs from start to end, on a file that is not in the page cache",
+        class => class,
+    };
+    let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();
+    let threads = match first.varies {
+        Varies::Threads => "different numbers of threads".to_owned(),
+        _ if threads.iter().all(|&n| n == 1) => "one thread".to_owned(),
+        _ => format!("{} threads each", threads[0]),
+    };
+    let busy = if first.busy { ", every CPU kept busy by other processes" } else { "" };
+    format!("{what}, {threads}{busy}")
+}
+
+/// A side's name, with the algorithm if it is another one.
+pub(crate) fn side_name(side: &Side) -> String {
+    match side.family {
+        Family::Blake3 => side.name.clone(),
+        family => format!("{} ({family})", side.name),
+    }
+}
+
+fn group(rows: &[Row]) -> String {
+    let mut lines = vec![vec![String::new()]];
+    for side in &rows[0].sides {
+        lines[0].push(side_name(side));
+    }
+    for ratio in &rows[0].ratios {
+        lines[0].push(format!("{} / {}", ratio.of, rows[0].sides[0].name));
+    }
+    for row in rows {
+        let mut line = vec![row.id.clone()];
+        line.extend(row.sides.iter().map(|side| figure(row, side)));
+        line.extend(row.ratios.iter().map(ratio));
+        lines.push(line);
+    }
+    format!("{}\n{}", caption(rows), align(&lines))
+}
+
+/// The first column to the left, the others to the right.
+pub(crate) fn align(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut row = String::new();
+        for (column, cell) in line.iter().enumerate() {
+            let width = widths[column];
+            let _ = match column {
+                0 => write!(row, "  {cell:<width$}"),
+                _ => write!(row, "  {cell:>width$}"),
+            };
+        }
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    text
+}
+
+/// Time and throughput.
+fn figure(row: &Row, side: &Side) -> String {
+    let time = time(side.stats.median);
+    throughput(row, side).map_or_else(|| time.clone(), |it| format!("{time} {it:>6} GB/s"))
+}
+
+/// In GB/s, 10⁹ bytes a second, where it means something: not below a block, nor of a step.
+pub(crate) fn throughput(row: &Row, side: &Side) -> Option<String> {
+    let means = row.bytes >= 64 && row.class != "steps";
+    means.then(|| format!("{:.2}", side.stats.bytes_per_second / 1e9))
+}
+
+/// Of nanoseconds, in a unit that leaves one to three digits before the point.
+pub(crate) fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 10.0 => format!("{ns:.2} ns"),
+        ns if ns < 1000.0 => format!("{ns:.1} ns"),
+        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.2} s ", ns / 1e9),
+    }
+}
+
+fn ratio(ratio: &Ratio) -> String {
+    format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
+}
+
+/// The verdicts of a gate: what fell short first, then what cannot be told; a count of the rest.
+pub(crate) fn verdicts(report: &Report) -> String {
+    let mut lines =
+        vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
+    let of = |verdict| report.bars.iter().filter(move |bar| bar.verdict == verdict);
+    for (verdict, word) in [(Verdict::Short, "SHORT"), (Verdict::Inconclusive, "inconclusive")] {
+        for bar in of(verdict) {
+            let row = report.rows.iter().find(|row| row.id == bar.row);
+            let figures = row.and_then(|row| row.ratios.first()).map(ratio).unwrap_or_default();
+            lines.push(vec![
+                bar.row.clone(),
+                figures,
+                format!("{:.2}", bar.at_least),
+                bar.aim.map_or(String::new(), |aim| format!("{aim:.2}")),
+                word.to_owned(),
+            ]);
+        }
+    }
+    let table = if lines.len() > 1 { align(&lines) } else { String::new() };
+    format!(
+        "{table}{} met, {} short, {} inconclusive, {} not measured\n",
+        of(Verdict::Met).count(),
+        of(Verdict::Short).count(),
+        of(Verdict::Inconclusive).count(),
+        report.refused.len(),
+    )
+}
+
+/// The tables alone, for a document that says the rest.
+pub(crate) fn markdown(report: &Report) -> String {
+    let mut text = String::new();
+    for (index, rows) in groups(&report.rows).into_iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        let first = &rows[0].sides[0];
+        text.push_str("| |");
+        rows[0].sides.iter().for_each(|side| _ = write!(text, " {} |", side_name(side)));
+        rows[0].ratios.iter().for_each(|it| _ = write!(text, " {} / {} |", it.of, first.name));
+        text.push_str("\n|---|");
+        text.push_str(&"---:|".repeat(rows[0].sides.len() + rows[0].ratios.len()));
+        text.push('\n');
+        for row in rows {
+            let _ = write!(text, "| {} |", row.id);
+            for side in &row.sides {
+                let time = time(side.stats.median);
+                let _ = match throughput(row, side) {
+                    None => write!(text, " {} |", time.trim()),
+                    Some(it) => write!(text, " {}, {it} GB/s |", time.trim()),
+                };
+            }
+            row.ratios.iter().for_each(|it| _ = write!(text, " {:.2} |", it.median));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Sizes on axes.
+pub(crate) fn short_size(bytes: f64) -> String {
+    size::show(bytes.round() as u64).replace(' ', "\u{a0}")
+}

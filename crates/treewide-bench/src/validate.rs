@@ -1,0 +1,213 @@
+//! Checks a report: nothing in it is believed that can be computed again.
+//!
+//! Its shape and types are read strictly (an unknown or missing name is a fault, as in
+//! `schema/report.v1.json`); inputs are made again from the seed and hashed by the oracle; every
+//! statistic is computed again from the raw samples; and the seal tells whether anything else was
+//! edited. The seal is no signature: who edits a report may seal it anew, but the numbers must then
+//! still follow from samples, and digests from inputs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use crate::engine;
+use crate::report::{Report, Row, SCHEMA, Stats, Varies, Verdict, seal};
+use crate::stats::MIN_SAMPLES;
+
+/// The faults of the report in a file, none if it is valid.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn file(path: &Path, record: bool) -> Result<Vec<String>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(faults(&text, record))
+}
+
+/// The faults of a report. Of a `record` it is asked, too, that it comes from an optimised build of
+/// a commit without changes.
+pub(crate) fn faults(text: &str, record: bool) -> Vec<String> {
+    let value: serde_json::Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return vec![format!("not JSON: {error}")],
+    };
+    if value.get("schema").and_then(|it| it.as_str()) != Some(SCHEMA) {
+        return vec![format!("schema: not {SCHEMA}, the one that this program knows")];
+    }
+    let report: Report = match serde_json::from_str(text) {
+        Ok(report) => report,
+        Err(error) => return vec![format!("schema: {error}")],
+    };
+    let mut faults = Faults(vec![]);
+    faults.check(seal(&value) == report.seal, || "seal: the report was edited".into());
+    faults.provenance(&report, record);
+    faults.rows(&report);
+    faults.bars(&report);
+    faults.0
+}
+
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn check(&mut self, right: bool, fault: impl FnOnce() -> String) {
+        if !right {
+            self.0.push(fault());
+        }
+    }
+
+    fn provenance(&mut self, report: &Report, record: bool) {
+        let Report { build, machine, memory, settings, .. } = report;
+        let hex =
+            |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit());
+        for (name, there) in [
+            ("command", !report.command.is_empty()),
+            ("started", is_time(&report.started)),
+            ("seconds", report.seconds > 0.0),
+            ("build.commit", hex(&build.commit, 40)),
+            ("build.rustc", build.rustc.starts_with("rustc ")),
+            ("build.target", !build.target.is_empty()),
+            ("build.engines", build.engines.values().all(|version| !version.is_empty())),
+            ("machine.cpu", !machine.cpu.is_empty()),
+            ("machine.cpus", machine.cpus > 0),
+            ("machine.os", !machine.os.is_empty()),
+            ("kernel", !report.kernel.is_empty()),
+            ("memory", memory.rss <= memory.peak_rss),
+            ("settings.confidence", (0.5..1.0).contains(&settings.confidence)),
+            ("rows", !report.rows.is_empty()),
+        ] {
+            self.check(there, || format!("provenance: {name} is missing or impossible"));
+        }
+        if record {
+            self.check(!build.dirty, || "record: built from changes that are in no commit".into());
+            self.check(build.profile == "release, opt-level 3", || {
+                format!("record: not an optimised build but '{}'", build.profile)
+            });
+        }
+    }
+
+    fn rows(&mut self, report: &Report) {
+        let mut ids = BTreeSet::new();
+        let confidence = report.confidence_of_each();
+        let longest = report.rows.iter().map(|row| row.work.stream_len()).max().unwrap_or(0);
+        // Of a report that asks for more than this machine has, digests are not computed.
+        let affordable = longest < (16 << 30);
+        let stream = if affordable { engine::stream(report.settings.seed, longest) } else { &[] };
+        self.check(affordable, || "rows: inputs of more than 16 GiB".into());
+        for row in &report.rows {
+            let mut faults = Self(vec![]);
+            faults.check(ids.insert(&row.id), || "another row has the same id".into());
+            faults.counts(row);
+            faults.comparable(row);
+            faults.digests(row, affordable.then_some(stream));
+            if faults.0.is_empty() {
+                faults.statistics(row, confidence);
+            }
+            self.0.extend(faults.0.into_iter().map(|fault| format!("row '{}': {fault}", row.id)));
+        }
+    }
+
+    /// Samples, and what they count.
+    fn counts(&mut self, row: &Row) {
+        self.check(!row.sides.is_empty(), || "no sides".into());
+        let turns = row.sides.first().map_or(0, |side| side.samples_ns.len());
+        self.check(turns % 2 == 1 && turns >= MIN_SAMPLES, || {
+            format!("{turns} samples, where an odd number from {MIN_SAMPLES} on is needed")
+        });
+        self.check(row.bytes == row.work.bytes(), || "bytes do not follow from the work".into());
+        self.check(row.class == row.work.class(), || {
+            "the class does not follow from the work".into()
+        });
+        let mut names = BTreeSet::new();
+        for side in &row.sides {
+            let name = &side.name;
+            self.check(names.insert(name), || format!("two sides are called {name}"));
+            self.check(side.samples_ns.len() == turns, || {
+                format!("{name} has not one sample for each turn")
+            });
+            self.check(side.calls == row.sides[0].calls, || {
+                format!("samples of {name} are of another number of calls")
+            });
+            self.check(side.calls > 0 && side.threads > 0, || format!("{name} did nothing"));
+            self.check(side.samples_ns.iter().all(|&ns| ns > 0), || {
+                format!("{name} has samples that took no time")
+            });
+        }
+    }
+
+    /// That sides differ in one thing only.
+    fn comparable(&mut self, row: &Row) {
+        let Some(first) = row.sides.first() else { return };
+        let threads = row.sides.iter().all(|side| side.threads == first.threads);
+        let engine = row.sides.iter().all(|side| side.engine == first.engine);
+        match row.varies {
+            Varies::Engine => {
+                self.check(threads, || "sides on different numbers of threads".into());
+            }
+            Varies::Kernel | Varies::Strategy => {
+                self.check(threads && engine, || "sides differ in more than one thing".into());
+            }
+            Varies::Threads => self.check(engine, || "sides differ in more than threads".into()),
+            Varies::Nothing => {
+                self.check(row.sides.len() == 1, || "there is more than one side".into());
+            }
+        }
+    }
+
+    /// The digest of each algorithm from the oracle, if there is one in this build.
+    fn digests(&mut self, row: &Row, stream: Option<&'static [u8]>) {
+        for side in &row.sides {
+            let expected = row.digests.get(&side.family);
+            for (when, digest) in [("before", &side.digest_before), ("after", &side.digest_after)] {
+                self.check(expected == Some(digest), || {
+                    format!("{} gave another digest {when} it was timed", side.name)
+                });
+            }
+        }
+        for (family, digest) in &row.digests {
+            let right = match (engine::oracle(*family), stream) {
+                (Some(oracle), Some(stream)) => (oracle.task)(&row.work, stream, false)
+                    .map(|mut task| task.outcome().to_string()),
+                _ => continue,
+            };
+            self.check(right.as_ref() == Some(digest), || {
+                format!("the {family} digest is not that of the inputs")
+            });
+        }
+    }
+
+    fn statistics(&mut self, row: &Row, confidence: f64) {
+        for side in &row.sides {
+            let right = Stats::of(&side.times(), row.bytes, confidence);
+            self.check(side.stats == right, || {
+                format!("the statistics of {} do not follow from its samples", side.name)
+            });
+        }
+        self.check(row.ratios == row.ratios_of_samples(confidence), || {
+            "the ratios do not follow from the samples".into()
+        });
+    }
+
+    fn bars(&mut self, report: &Report) {
+        for bar in &report.bars {
+            let row = report.rows.iter().find(|row| row.id == bar.row);
+            let Some(ratio) = row.and_then(|row| row.ratios.first()) else {
+                self.0.push(format!("bar '{}': there is no such row", bar.row));
+                continue;
+            };
+            self.check(bar.verdict == Verdict::of(ratio, bar.at_least), || {
+                format!("bar '{}': the verdict does not follow from the ratio", bar.row)
+            });
+        }
+    }
+}
+
+/// `2026-11-21T11:45:30Z`
+fn is_time(text: &str) -> bool {
+    let shape = "0000-00-00T00:00:00Z";
+    text.len() == shape.len()
+        && text.bytes().zip(shape.bytes()).all(|(byte, place)| match place {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte == place,
+        })
+}

@@ -1,0 +1,234 @@
+//! What a row hashes, said so that it can be made again: by every side, and by a validator.
+//!
+//! All bytes come from one stream of [`Random`] per report. Inputs of a row lie one after the other
+//! from the beginning of that stream on, each beginning on a cache line; calls take them in turn.
+//! Blobs lie there without gaps. The digest of a row is BLAKE3 of all the digests that its inputs
+//! have, one after the other (of a Merkle tree: its root; of extended output: the output itself).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::random::Random;
+use crate::size;
+
+/// The key and the context of the keyed and derive-key modes.
+pub(crate) const KEY: &[u8; 32] = b"treewide-bench: a key, 32 bytes.";
+pub(crate) const CONTEXT: &str = "treewide 2026-11-21 treewide-bench";
+
+/// Bytes from one input to the next are a multiple of this.
+pub(crate) const LINE: u64 = 64;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Work {
+    /// Inputs of one length, hashed one after the other.
+    Input {
+        mode: Mode,
+        feed: Feed,
+        bytes: u64,
+        /// How many there are, taken in turn.
+        buffers: u64,
+        /// The cache that they fill.
+        fill: Fill,
+    },
+    /// Extended output of a short input.
+    Output { bytes: u64 },
+    /// A batch, with all its digests.
+    Batch { shape: Shape },
+    /// All levels of a tree over digests.
+    Merkle { leaves: u64 },
+    /// A file, hashed by the library in a process of its own.
+    File { bytes: u64, cache: Cache },
+    /// A file, hashed by a program, from its start to its end.
+    Program { bytes: u64, cache: Cache },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Hash,
+    Keyed,
+    Derive,
+}
+
+/// How input gets to the hasher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Feed {
+    /// By one call of a function.
+    OneShot,
+    /// By one `update` of a hasher that was used before, and reset.
+    Reuse,
+    /// By `update`s of 16 KiB of a new hasher.
+    Streaming,
+    /// Steps of a hasher, of `attribution`: making one;
+    Init,
+    /// making one and one `update`;
+    Update,
+    /// all of it: making one, one `update`, `finalize`.
+    Finalize,
+}
+
+/// Bytes of a piece of [`Feed::Streaming`].
+pub(crate) const PIECE: usize = 16 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fill {
+    /// One input, again and again.
+    Hot,
+    L1,
+    L2,
+    L3,
+    Memory,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Cache {
+    Warm,
+    Cold,
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        })
+    }
+}
+
+/// Lengths of the blobs of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "lengths", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Shape {
+    /// All the same.
+    Equal { count: u64, bytes: u64 },
+    /// Every length from 0 to `max` as often as the others, in a shuffled order.
+    Uniform { count: u64, max: u64 },
+    /// As files have them: log-normal, with a standard deviation of 1.6 of the logarithm.
+    Files { count: u64, median: u64, max: u64 },
+    /// Equal ones, and a huge one in their middle.
+    Huge { count: u64, bytes: u64, huge: u64 },
+}
+
+impl Shape {
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        let mut random = Random::new(4);
+        match *self {
+            Self::Equal { count, bytes } => vec![bytes as usize; count as usize],
+            Self::Uniform { count, max } => {
+                let mut lengths: Vec<usize> =
+                    (0..count).map(|i| (i % (max + 1)) as usize).collect();
+                random.shuffle(&mut lengths);
+                lengths
+            }
+            Self::Files { count, median, max } => (0..count)
+                .map(|_| {
+                    ((median as f64 * (1.6 * random.normal()).exp()) as usize).min(max as usize)
+                })
+                .collect(),
+            Self::Huge { count, bytes, huge } => {
+                let mut lengths = vec![bytes as usize; count as usize];
+                lengths.insert(lengths.len() / 2, huge as usize);
+                lengths
+            }
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Equal { count, bytes } => write!(f, "{count} x {}", size::show(bytes)),
+            Self::Uniform { count, max } => write!(f, "{count} x 0..={}", size::show(max)),
+            Self::Files { count, median, max } => {
+                write!(
+                    f,
+                    "{count} like files, median {}, up to {}",
+                    size::show(median),
+                    size::show(max)
+                )
+            }
+            Self::Huge { count, bytes, huge } => {
+                write!(f, "{count} x {} and one of {}", size::show(bytes), size::show(huge))
+            }
+        }
+    }
+}
+
+impl Work {
+    /// The timing class of `docs/benchmarking.md`.
+    pub(crate) fn class(&self) -> &'static str {
+        match self {
+            Self::Input { feed: Feed::OneShot, .. } => "one-shot",
+            Self::Input { feed: Feed::Reuse, .. } => "reuse",
+            Self::Input { feed: Feed::Streaming, .. } => "streaming",
+            Self::Input { .. } => "steps",
+            Self::Output { .. } => "xof",
+            Self::Batch { .. } => "batch",
+            Self::Merkle { .. } => "merkle",
+            Self::File { cache: Cache::Warm, .. } => "file-warm",
+            Self::File { cache: Cache::Cold, .. } => "file-cold",
+            Self::Program { cache: Cache::Warm, .. } => "program-warm",
+            Self::Program { cache: Cache::Cold, .. } => "program-cold",
+        }
+    }
+
+    /// Bytes that one call hashes or puts out.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Input { bytes, .. }
+            | Self::Output { bytes }
+            | Self::File { bytes, .. }
+            | Self::Program { bytes, .. } => *bytes,
+            Self::Batch { shape } => shape.lengths().iter().map(|&len| len as u64).sum(),
+            Self::Merkle { leaves } => leaves * 32,
+        }
+    }
+
+    /// Bytes of the stream that it takes.
+    pub(crate) fn stream_len(&self) -> u64 {
+        match self {
+            Self::Input { bytes, buffers, .. } => stride(*bytes) * buffers,
+            Self::Output { .. } => 0,
+            _ => self.bytes(),
+        }
+    }
+}
+
+/// Bytes from the beginning of one input to that of the next.
+pub(crate) fn stride(bytes: u64) -> u64 {
+    bytes.next_multiple_of(LINE)
+}
+
+/// What a row is called: unique among the rows of one command, which all are of one mode and class.
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input { mode, feed, bytes, .. } => {
+                let mode = match mode {
+                    Mode::Hash => "hash",
+                    Mode::Keyed => "keyed",
+                    Mode::Derive => "derive",
+                };
+                let feed = match feed {
+                    Feed::OneShot => "",
+                    Feed::Reuse => ", reused",
+                    Feed::Streaming => ", streamed",
+                    Feed::Init => ", init",
+                    Feed::Update => ", init and update",
+                    Feed::Finalize => ", init, update and finalize",
+                };
+                write!(f, "{mode} {}{feed}", size::show(*bytes))
+            }
+            Self::Output { bytes } => write!(f, "xof {}", size::show(*bytes)),
+            Self::Batch { shape } => write!(f, "batch {shape}"),
+            Self::Merkle { leaves } => write!(f, "merkle {leaves} leaves"),
+            Self::File { bytes, cache } => write!(f, "file {} {cache}", size::show(*bytes)),
+            Self::Program { bytes, cache } => write!(f, "program {} {cache}", size::show(*bytes)),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What this machine makes of an input of some length.
+
+use crate::{Outcome, output};
+use clap::Args;
+use std::fmt::Write;
+use treewide::kernel::{self, Kernel};
+
+/// Tell how an input would be hashed on this machine
+///
+/// Prints the CPU, the kernels of this build with their lanes, which of them is in use
+/// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
+/// takes.
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// Length of the input in bytes, or with K, M, G or T behind it in powers of 1024
+    #[arg(value_name = "BYTES", default_value = "1M", value_parser = bytes)]
+    bytes: u64,
+}
+
+impl ExplainArgs {
+    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
+        let explanation = kernel::explain(self.bytes);
+        let mut text = format!("CPU: {}\n", cpu());
+        for kernel in kernel::all() {
+            writeln!(text, "kernel {}", about(kernel, explanation.kernel()))?;
+        }
+        writeln!(text, "{explanation}")?;
+        output::print(text.as_bytes())?;
+        Ok(Outcome::Success)
+    }
+}
+
+fn about(kernel: &Kernel, used: &Kernel) -> String {
+    let lanes = if kernel.degree() == 1 { "lane" } else { "lanes" };
+    let note = match kernel.is_supported() {
+        false => ", which this CPU cannot run",
+        true if kernel.name() == used.name() => ", in use",
+        true => "",
+    };
+    format!("{}: {} {lanes}{note}", kernel.name(), kernel.degree())
+}
+
+/// The name of the CPU where the system tells it, and its architecture.
+fn cpu() -> String {
+    let arch = std::env::consts::ARCH;
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then_some(value.trim())
+    });
+    name.map_or_else(|| arch.to_string(), |name| format!("{name} ({arch})"))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" | "KIB" => 10,
+        "M" | "MIB" => 20,
+        "G" | "GIB" => 30,
+        "T" | "TIB" => 40,
+        unit => return Err(format!("there is no unit '{unit}': use K, M, G or T")),
+    };
+    let number: u64 = digits.parse().map_err(|error| format!("{error}"))?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 - 1 bytes".to_string())
+}

@@ -1,0 +1,65 @@
+//! Hashing that is awaited, in any runtime.
+
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Error, ErrorKind, Hashed, Options, device};
+use crate::Hasher;
+
+/// Tells the threads that nobody waits for the result any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Options<'static> {
+    /// As [`hash`](Options::hash), to be awaited in any runtime: files are read on a thread of the
+    /// `blocking` crate, which keeps some for such work, with the help of the global rayon pool.
+    ///
+    /// Nothing happens before the future is polled. Dropping it stops the hashing: within one tile
+    /// (512 KiB) of each thread, or 20 ms if a pipe has nothing to read.
+    ///
+    /// ```
+    /// # use treewide::file::Options;
+    /// # async fn example() -> Result<(), treewide::file::Error> {
+    /// let hashed = Options::new().hash_async("large.iso").await?;
+    /// println!("{}", hashed.hash());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hash`](Options::hash).
+    pub fn hash_async(
+        &self,
+        path: impl Into<PathBuf>,
+    ) -> impl Future<Output = Result<Hashed, Error>> + Send + 'static {
+        let (options, path) = (*self, path.into());
+        async move {
+            let stop = StopOnDrop(Arc::default());
+            let stopped = Arc::clone(&stop.0);
+            let hashed = blocking::unblock(move || {
+                let watch = |bytes| match options.watch {
+                    _ if stopped.load(Ordering::Relaxed) => ControlFlow::Break(()),
+                    Some(watch) => watch(bytes),
+                    None => ControlFlow::Continue(()),
+                };
+                let options = options.watch(&watch);
+                let file = device::open_at_once(&path)
+                    .map_err(|error| Error::new(&path, ErrorKind::Open(error)))?;
+                let mut hasher = Hasher::with_mode(options.mode);
+                let report = options.update_file(&mut hasher, &file, &path)?;
+                Ok(Hashed { hasher, report })
+            });
+            let hashed = hashed.await;
+            drop(stop);
+            hashed
+        }
+    }
+}

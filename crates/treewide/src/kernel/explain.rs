@@ -1,0 +1,212 @@
+//! What hashing an input of some length takes: the same decisions as in `lanes::nodes` and `tree`,
+//! counted instead of carried out.
+
+use core::fmt;
+
+use super::lanes::{Width, share};
+use super::{Kernel, detected};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN};
+use crate::tree::{LEAF, WIDE, left_len};
+
+/// No kernel has more passes of different widths.
+const MOST_WIDTHS: usize = 6;
+
+/// Passes that hash a number of lanes side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Lanes of the pass; 1 is the one-lane compression, for one node after the other.
+    pub lanes: usize,
+    /// How many there are.
+    pub count: u64,
+    /// Chunks that they hash.
+    pub chunks: u64,
+    /// Parents that they hash, the root among them.
+    pub parents: u64,
+}
+
+/// How an input of a certain length is hashed; see [`explain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Explanation {
+    kernel: &'static Kernel,
+    bytes: u64,
+    threads: usize,
+    passes: [Passes; MOST_WIDTHS],
+}
+
+/// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
+/// one thread, and the threads that [`hash_parallel`](crate::hash_parallel) would use (feature
+/// `rayon`, else 1).
+///
+/// ```
+/// let short = treewide::kernel::explain(100);
+/// assert_eq!(short.passes().map(|passes| passes.count).sum::<u64>(), 1);
+/// println!("{}", treewide::kernel::explain(1 << 20));
+/// ```
+///
+/// # Panics
+/// As [`detected`].
+pub fn explain(bytes: u64) -> Explanation {
+    #[cfg(feature = "rayon")]
+    let threads = crate::parallel::team(bytes);
+    #[cfg(not(feature = "rayon"))]
+    let threads = 1;
+    Explanation::new(detected(), bytes, threads)
+}
+
+impl Explanation {
+    fn new(kernel: &'static Kernel, bytes: u64, threads: usize) -> Self {
+        let mut passes = [Passes::default(); MOST_WIDTHS];
+        for (passes, (lanes, _)) in passes.iter_mut().zip(kernel.widths) {
+            passes.lanes = *lanes;
+        }
+        let mut explanation = Self { kernel, bytes, threads, passes };
+        explanation.count();
+        explanation
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// Chunks of the input; the empty input has one, too.
+    pub fn chunks(&self) -> u64 {
+        self.bytes.div_ceil(CHUNK_LEN as u64).max(1)
+    }
+
+    /// Threads that take part where the caller allows several, the calling one included.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The passes on one thread, by their lanes, narrowest first.
+    pub fn passes(&self) -> impl Iterator<Item = Passes> + '_ {
+        self.passes.iter().copied().filter(|passes| passes.count > 0)
+    }
+
+    fn count(&mut self) {
+        let bytes = self.bytes;
+        let mut nodes =
+            if bytes <= (LEAF * CHUNK_LEN) as u64 { self.leaf(bytes) } else { self.subtree(bytes) };
+        while nodes > 1 {
+            nodes = self.level(nodes);
+        }
+    }
+
+    /// The chunks of a short input or of a part of a long one; returns how many.
+    fn leaf(&mut self, bytes: u64) -> u64 {
+        let chunks = bytes.div_ceil(CHUNK_LEN as u64).max(1);
+        let last = bytes - (chunks - 1) * CHUNK_LEN as u64;
+        let blocks = last.div_ceil(BLOCK_LEN as u64).max(1) as usize;
+        let whole = CHUNK_LEN / BLOCK_LEN;
+        self.nodes(chunks, (whole, blocks), |passes| &mut passes.chunks);
+        chunks
+    }
+
+    /// Parents over `nodes` nodes; returns how many nodes are left.
+    fn level(&mut self, nodes: u64) -> u64 {
+        self.nodes(nodes / 2, (1, 1), |passes| &mut passes.parents);
+        nodes.div_ceil(2)
+    }
+
+    fn nodes(&mut self, count: u64, blocks: (usize, usize), of: impl Fn(&mut Passes) -> &mut u64) {
+        let widths: &[Width] = self.kernel.widths;
+        let mut rest = count as usize;
+        while rest > 0 {
+            let take = share(widths, rest, || blocks);
+            let width = widths.iter().position(|(lanes, _)| *lanes >= take).expect("one holds it");
+            self.passes[width].count += 1;
+            *of(&mut self.passes[width]) += take as u64;
+            rest -= take;
+        }
+    }
+
+    /// More than [`LEAF`] chunks, reduced to at most [`WIDE`] nodes; returns how many.
+    fn subtree(&mut self, bytes: u64) -> u64 {
+        if bytes <= (LEAF * CHUNK_LEN) as u64 {
+            let mut nodes = self.leaf(bytes);
+            while nodes > WIDE as u64 {
+                nodes = self.level(nodes);
+            }
+            return nodes;
+        }
+        let left = left_len(bytes);
+        // The left side is a power of two of leaves, each like the next.
+        let before = self.passes;
+        let mut size = (LEAF * CHUNK_LEN) as u64;
+        self.subtree(size);
+        while size < left {
+            for (now, before) in self.passes.iter_mut().zip(before) {
+                now.count += now.count - before.count;
+                now.chunks += now.chunks - before.chunks;
+                now.parents += now.parents - before.parents;
+            }
+            self.level(2 * WIDE as u64);
+            size *= 2;
+        }
+        let right = self.subtree(bytes - left);
+        self.level(WIDE as u64 + right)
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |f: &mut fmt::Formatter<'_>, count: u64, one: &str| {
+            let plural = match (count, one) {
+                (1, _) => "",
+                (_, "pass") => "es",
+                _ => "s",
+            };
+            write!(f, "{count} {one}{plural}")
+        };
+        count(f, self.bytes, "byte")?;
+        write!(f, " in ")?;
+        count(f, self.chunks(), "chunk")?;
+        write!(f, ", kernel {}, ", self.kernel.name())?;
+        count(f, self.threads as u64, "thread")?;
+        for Passes { lanes, count: passes, chunks, parents } in self.passes() {
+            writeln!(f)?;
+            count(f, passes, "pass")?;
+            write!(f, " of ")?;
+            count(f, lanes as u64, "lane")?;
+            write!(f, ": ")?;
+            count(f, chunks, "chunk")?;
+            write!(f, ", ")?;
+            count(f, parents, "parent")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_is_hashed_once() {
+        let edges = (0..=64).map(|k| 1_u64 << k.min(63)).flat_map(|n| [n - 1, n, n + 1]);
+        let lengths = (0..300 * CHUNK_LEN as u64).step_by(509).chain(edges);
+        for bytes in lengths {
+            for kernel in crate::kernel::all() {
+                let explanation = Explanation::new(kernel, bytes, 1);
+                let all = |of: fn(Passes) -> u64| explanation.passes().map(of).sum::<u64>();
+                assert_eq!(all(|passes| passes.chunks), explanation.chunks(), "{explanation}");
+                assert_eq!(all(|passes| passes.parents), explanation.chunks() - 1, "{explanation}");
+                for Passes { lanes, count, chunks, parents } in explanation.passes() {
+                    assert!(count.max(1) <= chunks + parents, "{explanation}");
+                    assert!(chunks + parents <= count * lanes as u64, "{explanation}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_pass_of_chunks_is_one() {
+        for kernel in crate::kernel::all() {
+            let degree = kernel.degree();
+            let explanation = Explanation::new(kernel, (degree * CHUNK_LEN) as u64, 1);
+            let widest = explanation.passes().last().expect("some pass");
+            assert_eq!((widest.lanes, widest.chunks), (degree, degree as u64), "{explanation}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Choices measured on this machine, in place of those that come with the crate.
+//!
+//! `treewide-bench tune` measures where other choices become faster and writes them to a file; the
+//! variable `TREEWIDE_PROFILE` names it. It is read once, at the first use, and changes how fast
+//! hashing is, never what comes out. Without the variable the choices are those measured on the
+//! machines in `results/`.
+//!
+//! ```text
+//! # Written by treewide-bench tune.
+//! kernel = "avx512"          # as TREEWIDE_KERNEL does, which goes before it
+//! parallel-from = 262144     # bytes of an input below which one thread does all; or "never"
+//! batch-task = 131072        # bytes of a batch below which it is not split among threads; or "never"
+//! file-from = 1048576        # bytes of a file up to which one thread reads and hashes it; or "never"
+//! ```
+//!
+//! A line is a name and a value; what follows `#` is a comment. Names that are left out keep their
+//! choice.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// The environment variable that names the file.
+const VARIABLE: &str = "TREEWIDE_PROFILE";
+
+/// What a file chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "file"), allow(dead_code, reason = "each feature reads its own"))]
+pub(crate) struct Profile {
+    pub(crate) kernel: Option<String>,
+    pub(crate) parallel_from: Option<usize>,
+    pub(crate) batch_task: Option<usize>,
+    pub(crate) file_from: Option<usize>,
+}
+
+/// Why the file that `TREEWIDE_PROFILE` names cannot be used. Its text names the file, and the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileError(String);
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{VARIABLE}: {}", self.0)
+    }
+}
+
+impl std::error::Error for ProfileError {}
+
+/// Reads the file that `TREEWIDE_PROFILE` names, if it is set and was not read before.
+///
+/// The first hash does the same, and panics over an error: programs that can tell their users call
+/// this before.
+///
+/// # Errors
+/// If the file cannot be read, or says what is not known, or names a kernel that is not there.
+pub fn load() -> Result<(), ProfileError> {
+    loaded().as_ref().map(|_| ()).map_err(ProfileError::clone)
+}
+
+/// What the file chooses; nothing, if there is none.
+///
+/// # Panics
+/// If there is one that cannot be used.
+pub(crate) fn current() -> &'static Profile {
+    match loaded() {
+        Ok(profile) => profile,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn loaded() -> &'static Result<Profile, ProfileError> {
+    static PROFILE: OnceLock<Result<Profile, ProfileError>> = OnceLock::new();
+    PROFILE.get_or_init(|| {
+        let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) else {
+            return Ok(Profile::default());
+        };
+        let path = PathBuf::from(path);
+        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let profile = text.and_then(|text| parse(&text));
+        profile.map_err(|error| ProfileError(format!("{}: {error}", path.display())))
+    })
+}
+
+fn parse(text: &str) -> Result<Profile, String> {
+    let mut profile = Profile::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let fault = |what: &str| format!("line {number}: {what}");
+        let (name, value) = line.split_once('=').ok_or_else(|| fault("not NAME = VALUE"))?;
+        let (name, value) = (name.trim(), value.trim());
+        let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let place = match name {
+            "kernel" => {
+                let name = text.ok_or_else(|| fault("a kernel is a name in quotes"))?;
+                crate::kernel::find(name).map_err(|error| fault(&error.to_string()))?;
+                profile.kernel = Some(name.to_owned());
+                continue;
+            }
+            "parallel-from" => &mut profile.parallel_from,
+            "batch-task" => &mut profile.batch_task,
+            "file-from" => &mut profile.file_from,
+            _ => return Err(fault(&format!("nothing here is called '{name}'"))),
+        };
+        let bytes = if text == Some("never") { Some(usize::MAX) } else { value.parse().ok() };
+        *place =
+            Some(bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?);
+    }
+    Ok(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_profile_says() {
+        let text =
+            "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n";
+        let expected = Profile {
+            kernel: Some("portable".into()),
+            parallel_from: Some(5),
+            batch_task: None,
+            file_from: Some(usize::MAX),
+        };
+        assert_eq!(parse(text), Ok(expected));
+        assert_eq!(parse(""), Ok(Profile::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, fault) in [
+            ("\nparallel-from", "line 2: not NAME = VALUE"),
+            ("turbo = 1", "line 1: nothing here is called 'turbo'"),
+            ("batch-task = -1", "line 1: batch-task is a number of bytes or \"never\""),
+            ("batch-task = \"128\"", "line 1: batch-task is a number of bytes or \"never\""),
+            ("kernel = portable", "line 1: a kernel is a name in quotes"),
+        ] {
+            assert_eq!(parse(text), Err(fault.into()));
+        }
+        assert!(
+            parse("kernel = \"z80\"").unwrap_err().contains("there is no such kernel; use one of")
+        );
+    }
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Our kernels one by one, each against the peers' code for the same instruction set, and our choice
+# against theirs: prints both medians and the ratio at many lengths. Nothing else should be running.
+#
+#   scripts/peers.sh            all of them: avx2 sse41 portable rscrypto wasm (under Node)
+#   scripts/peers.sh avx2       only this one
+
+set -euo pipefail
+cd "$(dirname "$0")/../peers"
+[[ $# -gt 0 ]] || set -- avx2 sse41 portable rscrypto wasm
+target=${CARGO_TARGET_DIR:-$PWD/target}
+unset RUSTFLAGS TREEWIDE_KERNEL
+
+for peer in "$@"; do
+    options=(--release --locked --quiet --features "$peer" --target-dir "$target/$peer")
+    if [[ $peer == wasm ]]; then
+        RUSTFLAGS=-Ctarget-feature=+simd128 cargo build "${options[@]}" --target wasm32-wasip1
+    else
+        cargo build "${options[@]}"
+    fi
+done
+echo "$(rustc --version); $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1);" \
+    "$(git describe --always --dirty); scripts/peers.sh $*"
+for peer in "$@"; do
+    if [[ $peer == wasm ]]; then
+        node --no-warnings ../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm"
+    else
+        "$target/$peer/release/treewide-peers"
+    fi
+done
