@@ -58,8 +58,8 @@ fn bytes_of_the_host_in_any_pieces() {
 #[test]
 fn wrapped_memory_or_an_error() {
     each(|device| {
-        let input = bytes(35 << 20);
-        for len in [0, 1, 300_000, 1 << 20, (16 << 20) + 5, 33 << 20, 35 << 20] {
+        let input = bytes(33 << 20);
+        for len in [0, 1, 300_000, (16 << 20) + 5, 33 << 20] {
             match device.hash_wrapped(&Mode::PLAIN, &input[..len]) {
                 Ok(hash) => assert_eq!(hash.as_bytes(), blake3::hash(&input[..len]).as_bytes()),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
