@@ -74,6 +74,7 @@ kernels() {
 packages() {
     local wanted=(
         gcc libc6-dev ca-certificates curl # to build at all
+        g++ python3-venv # the CUDA kernels, for the CPU and for GPUs
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
         shellcheck
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
@@ -138,6 +139,17 @@ real_b3sum() {
         step cargo install b3sum --version "$B3SUM_VERSION" --locked --force --root "$target/tools"
 }
 
+# The compiler and the disassembler of CUDA, in the versions that scripts/cuda.py names. It needs no
+# GPU, and says itself what is missing.
+cuda_tools() {
+    need python3
+    [[ -x $target/tools/cuda/bin/pip ]] || step python3 -m venv "$target/tools/cuda"
+    local wanted
+    wanted=$(sed -n 's/^ *pip install \(nvidia-.*\)/\1/p' scripts/cuda.py)
+    # shellcheck disable=SC2086 # several packages
+    step "$target/tools/cuda/bin/pip" install --quiet --disable-pip-version-check --no-deps $wanted
+}
+
 # ---- What is tested ------------------------------------------------------------------------------
 
 formatting() {
@@ -195,6 +207,13 @@ documentation() {
 
 known_answers() {
     step cargo run --locked -p treewide-vectors -- --check
+}
+
+machine_code() {
+    local python=$target/tools/cuda/bin/python
+    need "$python"
+    step "$python" scripts/cuda.py build --check
+    step "$python" scripts/cuda.py census --check
 }
 
 everything() {
@@ -312,6 +331,7 @@ fi
 ! is_too_old || export RUSTUP_TOOLCHAIN=stable
 export B3SUM=$target/tools/bin/b3sum
 section install "b3sum" real_b3sum
+section install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
 
 section test "formatting" formatting
@@ -320,6 +340,7 @@ section test "lints" lints
 section test "lints: each feature alone" features
 section test "documentation" documentation
 section test "known answers" known_answers
+section test "cuda machine code" machine_code
 section test "everything" everything
 section test "GPU" gpu
 for kernel in $(kernels "$target" -- --workspace --all-features); do

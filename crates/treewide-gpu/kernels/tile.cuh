@@ -104,13 +104,14 @@ __device__ __forceinline__ void reduce(Nodes<THREADS> &nodes, const Spans &all, 
         const u32 left = threadIdx.x * 2 * width;
         const u32 mark = left < THREADS ? nodes.marks[left] : 0;
         const bool pairs = left + width < (mark & N::END);
+        // Of this level only the thread that has a pair reads its nodes and writes the first of them,
+        // so one barrier a level is enough.
         if (!__syncthreads_or(pairs)) break;
-        Node node;
         if (pairs) {
             u32 m[16];
             nodes.get(m, left);
             nodes.get(m + 8, left + width);
-            node = start(mode, 0, BLOCK_BYTES, PARENT);
+            Node node = start(mode, 0, BLOCK_BYTES, PARENT);
             const u32 kind = mark >> N::KIND_SHIFT;
             if ((mark & N::START) && is_root(kind) && left + 2 * width >= (mark & N::END)) {
                 if (kind == KIND_NODE) {
@@ -119,11 +120,10 @@ __device__ __forceinline__ void reduce(Nodes<THREADS> &nodes, const Spans &all, 
                 node.flags |= ROOT;
             }
             compress(node, m);
+            nodes.put(left, node.cv);
         }
-        __syncthreads();
-        if (pairs) nodes.put(left, node.cv);
-        __syncthreads();
     }
+    __syncthreads();
     const u32 mark = nodes.marks[threadIdx.x];
     const u32 kind = mark >> N::KIND_SHIFT;
     if (!(mark & N::FIRST) || kind == KIND_NODE) return;
