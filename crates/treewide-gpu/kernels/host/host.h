@@ -6,12 +6,13 @@
 
 #pragma once
 
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 
+#include <deque>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -72,13 +73,14 @@ static inline u32 atomicAdd(u32 *to, u32 value) {
 struct Block {
     struct Fiber {
         ucontext_t context;
+        jmp_buf place;
         std::vector<char> stack;
-        bool done;
+        bool started = false, done = true;
     };
 
-    std::vector<Fiber> fibers;
+    std::deque<Fiber> fibers;
     std::function<void()> kernel;
-    ucontext_t scheduler;
+    jmp_buf scheduler;
     u32 current = 0;
     // Barriers that all threads went through, and the votes at the one they are at: for even and
     // odd ones, as a vote is read when others may be at the next barrier already.
@@ -87,26 +89,17 @@ struct Block {
     bool any[2], all[2];
 
     void run(u32 threads, bool backwards) {
-        if (fibers.size() < threads) fibers.resize(threads);
+        while (fibers.size() < threads) fibers.emplace_back();
         arrived = 0;
         reset(0);
         reset(1);
-        for (u32 i = 0; i < threads; i++) {
-            Fiber &it = fibers[i];
-            it.stack.resize(64 << 10);
-            it.done = false;
-            getcontext(&it.context);
-            it.context.uc_stack.ss_sp = it.stack.data();
-            it.context.uc_stack.ss_size = it.stack.size();
-            it.context.uc_link = &scheduler;
-            makecontext(&it.context, enter, 0);
-        }
+        for (u32 i = 0; i < threads; i++) fibers[i].done = false;
         for (u32 left = threads; left > 0;) {
             for (u32 i = 0; i < threads; i++) {
                 current = backwards ? threads - 1 - i : i;
                 if (fibers[current].done) continue;
                 threadIdx.x = current;
-                swapcontext(&scheduler, &fibers[current].context);
+                resume();
                 left -= fibers[current].done;
             }
             if (arrived != 0) {
@@ -122,7 +115,7 @@ struct Block {
     }
 
     void wait(bool vote) {
-        const u32 parity = barriers & 1, me = current;
+        const u32 parity = barriers & 1;
         any[parity] |= vote;
         all[parity] &= vote;
         if (++arrived == blockDim.x) {
@@ -130,7 +123,28 @@ struct Block {
             reset(!parity);
             barriers++;
         }
-        swapcontext(&fibers[me].context, &scheduler);
+        leave();
+    }
+
+    // Lets the current fiber run until it leaves. Jumps, as switching contexts is a system call.
+    __attribute__((noinline)) void resume() {
+        if (_setjmp(scheduler) == 0) go_on();
+    }
+
+    __attribute__((noinline)) void go_on() {
+        Fiber &it = fibers[current];
+        if (it.started) _longjmp(it.place, 1);
+        it.started = true;
+        it.stack.resize(64 << 10);
+        getcontext(&it.context);
+        it.context.uc_stack.ss_sp = it.stack.data();
+        it.context.uc_stack.ss_size = it.stack.size();
+        makecontext(&it.context, enter, 0);
+        setcontext(&it.context);
+    }
+
+    __attribute__((noinline)) void leave() {
+        if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler, 1);
     }
 
     static void enter();
@@ -138,9 +152,13 @@ struct Block {
 
 static Block block;
 
+// A fiber serves one block after the other.
 void Block::enter() {
-    block.kernel();
-    block.fibers[block.current].done = true;
+    for (;;) {
+        block.kernel();
+        block.fibers[block.current].done = true;
+        block.leave();
+    }
 }
 
 static inline void __syncthreads() { block.wait(false); }

@@ -47,7 +47,15 @@ pub(crate) fn compile(with: Option<&str>, defines: &[&str]) -> Result<PathBuf, S
     let compiler = std::env::var("CXX").unwrap_or("g++".to_owned());
     let unfinished = library.with_extension(std::process::id().to_string());
     let mut command = Command::new(&compiler);
-    command.args(["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]);
+    command.args([
+        "-std=c++17",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unknown-pragmas",
+        "-U_FORTIFY_SOURCE",
+    ]);
     command.args(["-shared", "-fPIC", "-o"]).arg(&unfinished);
     command.args(defines.iter().map(|it| format!("-D{it}")));
     command.arg(kernels.join("host/stages.cpp"));
