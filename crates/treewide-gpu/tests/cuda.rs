@@ -67,7 +67,7 @@ fn other_parameters_give_the_same() {
         &["TREEWIDE_AHEAD=1"],
         &["TREEWIDE_STAGED=1"],
     ] {
-        let library = cuda_on_cpu::compile(None, defines).unwrap();
+        let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
         let image = [library.as_os_str().as_bytes(), b"\0"].concat();
         for index in 0..2 {
             // SAFETY: They are compiled from the same sources.
@@ -151,5 +151,12 @@ fn measurements() {
     let chip = cuda::measure::chip(1).unwrap();
     assert_eq!((chip.capability, chip.multiprocessors), ((9, 0), 1));
     assert_eq!(cuda::measure::copies(0, 1 << 20, 3).unwrap().len(), 3);
+    let library = cuda_on_cpu::compile(&["clocks.cpp"], &[]).unwrap();
+    let image = [library.as_os_str().as_bytes(), b"\0"].concat();
+    // SAFETY: They take what those of the measurements take.
+    let rates = unsafe { cuda::measure::rates(1, &image) }.unwrap();
+    // One step a clock, which is two instructions of a pair.
+    assert!(rates.iter().any(|it| it.name == "lop3" && it.per_clock == 1.0), "{rates:?}");
+    assert!(rates.iter().any(|it| it.name == "imad_lop3" && it.per_clock == 2.0), "{rates:?}");
     assert_eq!(left_over(), 0);
 }

@@ -17,14 +17,13 @@ fn find() -> Result<Library, String> {
     if cfg!(target_os = "linux") && unsafe { Library::new("libcuda.so.1") }.is_ok() {
         return Err("this machine has NVIDIA's driver".to_owned());
     }
-    let library = compile(Some("driver.cpp"), &[])?;
+    let library = compile(&["stages.cpp", "driver.cpp"], &[])?;
     // SAFETY: It has no constructors but those of empty containers.
     unsafe { Library::new(library) }.map_err(|error| error.to_string())
 }
 
-/// Compiles the kernels for the CPU, with parameters, and another file with them; returns the path of
-/// the library.
-pub(crate) fn compile(with: Option<&str>, defines: &[&str]) -> Result<PathBuf, String> {
+/// Compiles files of `kernels/host/` to a library, with parameters for the kernels; returns its path.
+pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, String> {
     if !cfg!(target_os = "linux") {
         return Err("it is made for Linux".to_owned());
     }
@@ -37,10 +36,8 @@ pub(crate) fn compile(with: Option<&str>, defines: &[&str]) -> Result<PathBuf, S
     for file in files.iter().filter(|it| it.is_file()) {
         hasher.update(&std::fs::read(file).unwrap());
     }
-    let parameters = defines.join("-");
-    let kind = if with.is_some() { "driver" } else { "kernels" };
-    let name = format!("{kind}-{parameters}-{}.so", &hasher.finalize().to_hex()[..16]);
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let name = [sources, defines, &[&hasher.finalize().to_hex()[..16]]].concat().join("-");
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".so");
     if library.exists() {
         return Ok(library);
     }
@@ -58,10 +55,10 @@ pub(crate) fn compile(with: Option<&str>, defines: &[&str]) -> Result<PathBuf, S
     ]);
     command.args(["-shared", "-fPIC", "-o"]).arg(&unfinished);
     command.args(defines.iter().map(|it| format!("-D{it}")));
-    command.arg(kernels.join("host/stages.cpp"));
-    if let Some(with) = with {
+    command.args(sources.iter().map(|it| kernels.join("host").join(it))).arg("-ldl");
+    if sources.contains(&"driver.cpp") {
         // By this name it is found in place of the driver.
-        command.arg(kernels.join("host").join(with)).args(["-Wl,-soname,libcuda.so", "-ldl"]);
+        command.arg("-Wl,-soname,libcuda.so");
     }
     let output = command.output().map_err(|error| format!("there is no {compiler}: {error}"))?;
     // That they do not compile is no reason to go on without.
