@@ -9,7 +9,7 @@ use crate::work::{Cache, Feed, Fill, Mode};
 
 /// Measures treewide against other hashing libraries, in turns, with confidence intervals.
 ///
-/// Engines are written ENGINE[:KERNEL][@THREADS]: treewide, treewide:avx2, blake3@2. What each class
+/// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. What each class
 /// of timing includes is told in docs/benchmarking.md.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]

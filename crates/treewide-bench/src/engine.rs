@@ -29,14 +29,16 @@ pub(crate) struct Engine {
     /// Of the crate, as `Cargo.lock` has it.
     pub(crate) version: &'static str,
     pub(crate) family: Family,
-    /// The side's task, on one thread or on those of the current rayon pool; none if the engine does
-    /// not do such work.
-    pub(crate) task: fn(&Work, &'static [u8], bool) -> Option<Box<dyn Task>>,
+    pub(crate) task: NewTask,
     /// The kernel or instruction set that it would use now, as far as it tells.
     pub(crate) variant: fn() -> String,
     /// Chooses a kernel by its name, if there is a choice.
     pub(crate) force: fn(&str) -> Result<()>,
 }
+
+/// A side's task: for this work on the stream, and whether on the threads of the current rayon pool
+/// or on one; none if the engine does not do such work.
+pub(crate) type NewTask = fn(&Work, &'static [u8], bool) -> Option<Box<dyn Task>>;
 
 /// Every engine of this build.
 static ALL: &[&Engine] = &[
@@ -86,9 +88,8 @@ pub(crate) trait Task: Send {
     /// Does it that many times; the time from before the first call to after the last.
     fn time(&mut self, calls: u64) -> Duration;
 
-    /// Prepares for turns as side number `side` of so many: sides that take turns must not find in a
-    /// cache what another has just read.
-    fn begin(&mut self, _side: usize, _sides: usize) {}
+    /// The next call takes input number `at`, of as many as there are.
+    fn begin(&mut self, _at: u64) {}
 
     /// What it gives, once for every input: BLAKE3 of all the digests or output.
     fn outcome(&mut self) -> ::blake3::Hash;
@@ -187,8 +188,8 @@ impl<R: Outcome, F: FnMut(&[u8]) -> R + Send> Task for OverInputs<F> {
         ::blake3::hash(&all)
     }
 
-    fn begin(&mut self, side: usize, sides: usize) {
-        self.at = side * self.inputs.count / sides;
+    fn begin(&mut self, at: u64) {
+        self.at = (at % self.inputs.count as u64) as usize;
     }
 }
 

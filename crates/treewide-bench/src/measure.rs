@@ -209,14 +209,18 @@ impl Session {
         sides.iter_mut().for_each(|side| side.calls = calls);
         let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
         let turns = self.turns(&mut sides, budget);
-        let count = sides.len();
-        sides.iter_mut().enumerate().for_each(|(at, side)| side.task.begin(at, count));
         let mut order: Vec<usize> = (0..sides.len()).collect();
+        // Each sample goes on where the last one ended, whosever it was: no side finds in a cache what
+        // another has just read, and what it does find does not depend on which side it is.
+        let mut at = 0;
         for _ in 0..turns {
             self.random.shuffle(&mut order);
             for &side in &order {
-                let time = sides[side].time();
-                sides[side].samples.push(time);
+                let side = &mut sides[side];
+                side.task.begin(at);
+                let time = side.time();
+                side.samples.push(time);
+                at += side.calls;
             }
         }
         drop(busy);
@@ -455,8 +459,8 @@ impl Task for InPool {
         self.pool.install(|| self.task.outcome())
     }
 
-    fn begin(&mut self, side: usize, sides: usize) {
-        self.task.begin(side, sides);
+    fn begin(&mut self, at: u64) {
+        self.task.begin(at);
     }
 }
 
@@ -478,7 +482,7 @@ impl Task for Forced {
         self.task.outcome()
     }
 
-    fn begin(&mut self, side: usize, sides: usize) {
-        self.task.begin(side, sides);
+    fn begin(&mut self, at: u64) {
+        self.task.begin(at);
     }
 }

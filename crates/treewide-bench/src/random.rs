@@ -18,7 +18,7 @@ impl Random {
 
     /// One of `0..bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Of the normal distribution, as the sum of twelve uniform ones.

@@ -34,7 +34,7 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<u64>, String> {
 /// The shortest exact form: `64 KiB`, `1025`.
 pub(crate) fn show(bytes: u64) -> String {
     for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
-        if bytes >> shift > 0 && bytes % (1 << shift) == 0 {
+        if bytes >> shift > 0 && bytes.is_multiple_of(1 << shift) {
             return format!("{} {unit}", bytes >> shift);
         }
     }

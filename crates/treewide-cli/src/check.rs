@@ -111,7 +111,7 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     pub(crate) fn run(&self, program: &'static str) -> anyhow::Result<Outcome> {
-        let progress = self.progress.start();
+        let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let mode = self.mode.mode(&mut input)?;

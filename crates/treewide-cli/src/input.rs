@@ -4,6 +4,7 @@
 //! the user says about it, and standard input. Callers know the file's name, so an [`InputError`] is
 //! the cause alone.
 
+use crate::deep;
 use crate::device::ByDevice;
 use crate::progress::Progress;
 use clap::Args;
@@ -173,7 +174,7 @@ impl<'a> Input<'a> {
         };
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
-            options.update(hasher, path)?
+            options.update_file(hasher, &deep::open(path)?, path)?
         } else if let Some(claim) = self.stdin_claim {
             return Err(InputError::StdinClaimed(claim));
         } else {

@@ -9,6 +9,7 @@ mod b3sum_check;
 mod check;
 mod cli;
 mod console;
+mod deep;
 #[cfg(feature = "gpu")]
 mod device;
 #[cfg(not(feature = "gpu"))]

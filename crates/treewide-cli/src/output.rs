@@ -88,11 +88,12 @@ impl Output<'_> {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
+        // A writer that is full writes by itself, into the progress line; so it never is.
+        if matches!(&self.sink, Sink::Stdout(writer) if writer.buffer().len() > BUFFER / 2) {
+            self.flush()?;
+        }
         let sink = &mut self.sink;
         let result = match sink {
-            Sink::Stdout(writer) if self.progress.shares_terminal_with_stdout() => {
-                self.progress.pause(|| write(writer))
-            }
             Sink::Stdout(writer) => write(writer),
             Sink::Special(_, writer) => write(writer),
             Sink::Replacement(replacement) => write(&mut replacement.writer),

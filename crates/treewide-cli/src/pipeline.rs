@@ -333,3 +333,91 @@ impl<J: Job> Run<'_, '_, J> {
         self.job.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::ReadArgs;
+    use crate::progress::ProgressArgs;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Args {
+        #[command(flatten)]
+        read: ReadArgs,
+        #[command(flatten)]
+        progress: ProgressArgs,
+    }
+
+    /// Notes and files in turn, numbered.
+    struct Numbers {
+        given: usize,
+        done: usize,
+        most_ahead: usize,
+        waits: bool,
+    }
+
+    const ALL: usize = 50_000;
+
+    impl Numbers {
+        fn done(&mut self, number: usize) -> anyhow::Result<()> {
+            assert_eq!(number, self.done);
+            self.most_ahead = self.most_ahead.max(self.given - self.done);
+            self.done += 1;
+            Ok(())
+        }
+    }
+
+    impl Job for Numbers {
+        type About = usize;
+        type Note = usize;
+
+        fn next(&mut self, _: &mut Input) -> Option<Item<usize, usize>> {
+            let number = self.given;
+            self.given += 1;
+            let path = PathBuf::from("/nowhere/at/all");
+            let extent = Extent { seek: 0, len: 32 };
+            match number {
+                ALL.. => None,
+                _ if number.is_multiple_of(2) => Some(Item::Note(number)),
+                _ => Some(Item::File(Task { path, is_regular: true, extent, about: number })),
+            }
+        }
+
+        fn may_wait(&self) -> bool {
+            self.waits
+        }
+
+        fn file(
+            &mut self,
+            file: Task<usize>,
+            result: Result<Hashed, InputError>,
+            _: &mut Input,
+        ) -> anyhow::Result<()> {
+            assert!(result.is_err());
+            self.done(file.about)
+        }
+
+        fn note(&mut self, note: usize) -> anyhow::Result<()> {
+            self.done(note)
+        }
+
+        fn flush(&mut self) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_window_is_bounded_and_in_order() {
+        for (threads, waits) in [("1", false), ("2", false), ("7", false), ("7", true)] {
+            let args = Args::parse_from(["test", "--threads", threads, "--no-progress"]);
+            let progress = args.progress.start(false);
+            let mut input = Input::new(&args.read, &progress);
+            let mut job = Numbers { given: 0, done: 0, most_ahead: 0, waits };
+            run(&mut job, &mut input, &Mode::plain(), &progress).unwrap();
+            assert_eq!(job.done, ALL);
+            let most = if waits { 1 } else { WINDOW * GROUP };
+            assert!(job.most_ahead <= most, "{} of {most}", job.most_ahead);
+        }
+    }
+}

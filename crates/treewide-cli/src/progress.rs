@@ -42,16 +42,19 @@ pub(crate) struct ProgressArgs {
 }
 
 impl ProgressArgs {
-    pub(crate) fn start(&self) -> Progress {
+    /// Start it; `by_itself` says whether on a terminal nobody needs to ask for it.
+    pub(crate) fn start(&self, by_itself: bool) -> Progress {
         let counters = Arc::new(Counters::default());
-        let view = match (self.no_progress, stderr().is_terminal(), self.progress) {
-            (true, _, _) | (_, false, false) => View::None,
-            (_, true, _) => View::Bar {
+        let is_terminal = stderr().is_terminal();
+        let is_wanted = self.progress || by_itself && is_terminal && !self.no_progress;
+        let view = match (is_wanted, is_terminal) {
+            (false, _) => View::None,
+            (true, true) => View::Bar {
                 bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
                     .with_style(style(WITHOUT_TOTAL)),
                 shares_terminal: stdout().is_terminal(),
             },
-            (_, false, true) => View::Lines { last: Mutex::new(Instant::now()) },
+            (true, false) => View::Lines { last: Mutex::new(Instant::now()) },
         };
         Progress { view, counters, started: Instant::now() }
     }
@@ -107,6 +110,10 @@ impl Progress {
         };
         // Progress without a total is still progress, so a thread that does not start is no error.
         let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
+            if bar.is_some() {
+                // Most runs are over by then, and counting would have slowed them down.
+                std::thread::sleep(APPEARS_AFTER);
+            }
             let Some(total) = count() else { return };
             counters.total.store(total, Relaxed);
             counters.total_is_known.store(true, Release);

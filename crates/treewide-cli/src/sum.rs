@@ -7,16 +7,22 @@ use crate::digest::Extent;
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
 use crate::mode::ModeArgs;
-use crate::name::Listed;
+use crate::name::{Listed, shown};
 use crate::output::{Output, OutputArgs, Written, WrittenAs};
 use crate::pipeline::{Hashed, Item, Job, Task};
 use crate::progress::ProgressArgs;
-use crate::walk::{Found, WalkArgs};
+use crate::walk::{Found, Walk, WalkArgs};
 use crate::{Outcome, cli, pipeline};
 use anyhow::bail;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// Messages that are further up than this are repeated at the end.
+const SCREENFUL: u64 = 24;
+
+/// So many failures are repeated: enough to see what they have in common.
+const FAILURES_LISTED: usize = 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -92,6 +98,13 @@ pub(crate) struct SumArgs {
     #[command(flatten)]
     progress: ProgressArgs,
 
+    /// Say only what went wrong
+    ///
+    /// No progress, nothing about links and special files that were passed over, and no list of
+    /// failures at the end of a long run. With --check it is --quiet.
+    #[arg(short = 'q', long, help_heading = "Output")]
+    no_notes: bool,
+
     /// Read digests from the FILEs and check them, exactly as b3sum does
     ///
     /// `treewide check` understands more kinds of lists and says more about them.
@@ -112,7 +125,7 @@ impl SumArgs {
         if self.raw && self.file.len() > 1 {
             bail!("only one file can be given with --raw, which writes no names to tell them by");
         }
-        let progress = self.progress.start();
+        let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let mode = self.mode.mode(&mut input)?;
@@ -120,7 +133,7 @@ impl SumArgs {
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
-            let (seek, quiet) = (self.seek, self.quiet);
+            let (seek, quiet) = (self.seek, self.quiet || self.no_notes);
             let mut run = B3sumCheck::new(&console, output, operands, seek, quiet);
             pipeline::run(&mut run, &mut input, &mode, &progress)?;
             run.finish()?
@@ -158,16 +171,39 @@ struct Run<'a> {
     written: Written,
     operands: std::vec::IntoIter<PathBuf>,
     /// The walk that is under way.
-    walk: Option<Box<dyn Iterator<Item = Found>>>,
+    walk: Option<Walk>,
     tally: Tally,
 }
 
 /// What the run has to own up to at its end.
 #[derive(Default)]
 struct Tally {
+    files: u64,
     failures: u64,
+    /// The first of them: names and causes.
+    failed: Vec<(PathBuf, String)>,
+    /// How many files there were when the first one failed.
+    files_before: u64,
     links: u64,
     ambiguous_names: u64,
+}
+
+impl Tally {
+    fn failed(&mut self, path: &Path, cause: &str) {
+        if self.failures == 0 {
+            self.files_before = self.files;
+        }
+        self.files += 1;
+        self.failures += 1;
+        if self.failed.len() < FAILURES_LISTED {
+            self.failed.push((path.to_owned(), cause.to_owned()));
+        }
+    }
+
+    /// Whether the message about the first failure may be out of sight by now.
+    fn has_forgotten_failures(&self) -> bool {
+        self.failures > 0 && self.files - self.files_before > SCREENFUL
+    }
 }
 
 /// What there is to tell about a place that is not hashed.
@@ -236,7 +272,7 @@ impl Run<'_> {
 
     /// One input could not be hashed; say so and go on.
     fn failed(&mut self, path: &Path, cause: &str) -> anyhow::Result<()> {
-        self.tally.failures += 1;
+        self.tally.failed(path, cause);
         self.say(path, cause)?;
         if self.args.json {
             let mut object = Object::about(path);
@@ -255,7 +291,21 @@ impl Run<'_> {
 
     /// What there is to say in the end.
     fn close(&self) {
+        if self.args.no_notes {
+            return;
+        }
         let tally = &self.tally;
+        if tally.has_forgotten_failures() && !cli::speaks_as_b3sum(self.console.program()) {
+            let files = count(tally.files, "file");
+            self.console.say(&format!("{} of {files} could not be hashed:", tally.failures));
+            for (path, cause) in &tally.failed {
+                self.console.say(&format!("  {}: {cause}", shown(path)));
+            }
+            let more = tally.failures - tally.failed.len() as u64;
+            if more > 0 {
+                self.console.say(&format!("  and {more} more, see above"));
+            }
+        }
         if tally.links > 0 {
             let links = count(tally.links, "symbolic link");
             self.console.say(&format!("{links} not followed; --follow does"));
@@ -289,7 +339,7 @@ impl Job for Run<'_> {
             if !self.args.walk.covers(&operand) {
                 return Some(self.task(operand, false));
             }
-            self.walk = Some(Box::new(self.args.walk.walk(&operand)));
+            self.walk = Some(self.args.walk.walk(&operand));
         }
     }
 
@@ -304,7 +354,10 @@ impl Job for Run<'_> {
         _: &mut Input,
     ) -> anyhow::Result<()> {
         match result {
-            Ok(hashed) => self.line(&file.path, hashed),
+            Ok(hashed) => {
+                self.tally.files += 1;
+                self.line(&file.path, hashed)
+            }
             Err(error) => self.failed(&file.path, &with_advice(&error)),
         }
     }
@@ -312,6 +365,7 @@ impl Job for Run<'_> {
     fn note(&mut self, note: Note) -> anyhow::Result<()> {
         match note {
             Note::Link => self.tally.links += 1,
+            Note::Skipped(..) if self.args.no_notes => {}
             Note::Skipped(path, why) => self.say(&path, format_args!("skipped: {why}"))?,
             Note::Failed(path, cause) => self.failed(&path, &cause)?,
         }

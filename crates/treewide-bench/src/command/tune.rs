@@ -156,7 +156,7 @@ impl Crossover<'_> {
         // Steps of a half: 8, 12, 16, 24 KiB.
         let size = |step: u32| {
             let power = 1_u64 << (self.from + step / 2);
-            if step % 2 == 0 { power } else { power / 2 * 3 }
+            if step.is_multiple_of(2) { power } else { power / 2 * 3 }
         };
         let last = 2 * (self.to - self.from);
         let Some(best) = self.measure(session, size(last), cpus)? else {

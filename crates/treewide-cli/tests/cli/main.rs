@@ -16,5 +16,6 @@ mod output;
 mod progress;
 mod scale;
 mod support;
+mod trees;
 mod usage;
 mod walk;

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Trees against b3sum: 50,000 files of log-normal size, and a million tiny ones.
+#
+#   scripts/trees-bench.sh            both; needs 0.6 GB of disk and 8 GB of memory or disk
+#   scripts/trees-bench.sh speed      the 50,000: times against b3sum
+#   scripts/trees-bench.sh memory     the million: memory
+#
+# Both programs hash the same files of a warm cache as whole processes, in turn, and medians are
+# shown. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
+# and TMPDIR to another place for the files.
+# What is made is removed in the end.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly RUNS=${RUNS:-7}
+b3sum=${B3SUM:-$(command -v b3sum || true)}
+[[ -x $b3sum ]] || { echo "there is no b3sum: cargo install b3sum, or set B3SUM" >&2; exit 1; }
+command -v /usr/bin/time >/dev/null || { echo "there is no /usr/bin/time: apt-get install time" >&2; exit 1; }
+
+target=${CARGO_TARGET_DIR:-target}/release
+[[ -n ${TREEWIDE:-} ]] || cargo build -q --locked --release -p treewide-cli --bin treewide
+cargo build -q --locked --release -p treewide-cli --example make-tree
+treewide=$(realpath "${TREEWIDE:-$target/treewide}") make_tree=$(realpath "$target/examples/make-tree")
+
+place=$(mktemp -d "${TMPDIR:-/tmp}/treewide-trees.XXXXXX")
+million=""
+trap 'rm -rf "$place" ${million:+"$million"}' EXIT
+
+# The arguments of one process: the names in the file `names`.
+all_names() { xargs -0 -x -s 2000000 -n 100000 "$@" <"$place/names"; }
+
+b3sum_names() { all_names "$b3sum"; }
+b3sum_two() { xargs -0 -P 2 -n 500 "$b3sum" <"$place/names"; }
+b3sum_check() { "$b3sum" --check --quiet "$place/sums"; }
+treewide_names() { all_names "$treewide" sum; }
+treewide_one() { all_names "$treewide" sum --threads 1; }
+treewide_walk() { "$treewide" sum -r .; }
+treewide_check() { "$treewide" check --quiet "$place/sums"; }
+treewide_check_b3sum() { "$treewide" sum --check --quiet "$place/sums"; }
+
+# Milliseconds of each of the commands, in turn, RUNS times after one that does not count.
+measure() {
+    local run it begin
+    for ((run = 0; run <= RUNS; run++)); do
+        for it in "$@"; do
+            begin=$(date +%s%N)
+            "$it" >"$place/out"
+            ((run == 0)) || echo $((($(date +%s%N) - begin) / 1000)) >>"$place/time-$it"
+        done
+    done
+}
+
+median() { sort -n "$place/time-$1" | sed -n "$(((RUNS + 1) / 2))p"; }
+
+# A row: what, of which command, against which other one, and the bar if there is one.
+row() {
+    awk -v what="$1" -v ours="$(median "$2")" -v theirs="$(median "$3")" -v bar="$4" 'BEGIN {
+        ratio = theirs / ours
+        verdict = bar == "" ? "" : ratio >= bar ? sprintf("bar %s: met", bar) : sprintf("bar %s: MISSED", bar)
+        printf "%-50s %8.1f ms %8.1f ms  %5.2f x  %s\n", what, ours / 1000, theirs / 1000, ratio, verdict
+    }'
+}
+
+echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, $(uname -sr)"
+echo "treewide $(git describe --always --dirty), $("$b3sum" --version), $RUNS runs in turn, medians"
+
+speed() {
+    mkdir "$place/tree"
+    "$make_tree" "$place/tree" lognormal
+    cd "$place/tree"
+    find . -type f -print0 | LC_ALL=C sort -z >"$place/names"
+    b3sum_names >"$place/sums"
+    cmp <(treewide_walk) "$place/sums"
+    cmp <(treewide_names) "$place/sums"
+    echo "50,000 files, $(du -sb --apparent-size . | cut -f1) bytes, 200 directories: the same lines"
+    measure b3sum_names b3sum_two b3sum_check \
+        treewide_names treewide_one treewide_walk treewide_check treewide_check_b3sum
+    printf '\n%-50s %11s %11s\n' "" treewide b3sum
+    row "sum, all files as arguments" treewide_names b3sum_names 2
+    row "sum -r" treewide_walk b3sum_names 2
+    row "sum, against xargs -P 2 b3sum" treewide_names b3sum_two 1
+    row "sum --threads 1" treewide_one b3sum_names ""
+    row "check" treewide_check b3sum_check 2
+    row "sum --check" treewide_check_b3sum b3sum_check 2
+}
+
+memory() {
+    local shm it
+    # In memory where there is room for it: that is quicker to make and to remove.
+    shm=/dev/shm
+    [[ $(df --output=avail -k $shm 2>/dev/null | tail -n 1) -gt 8000000 ]] || shm=${TMPDIR:-/tmp}
+    million=$(mktemp -d "$shm/treewide-million.XXXXXX")
+    "$make_tree" "$million" tiny 1000000
+    cd "$million"
+    echo
+    for it in "sum -r ." "check --quiet $place/million"; do
+        # shellcheck disable=SC2086 # words of a command
+        /usr/bin/time -o "$place/usage" -f "%e %M" "$treewide" $it >"$place/out"
+        [[ $it != sum* ]] || mv "$place/out" "$place/million"
+        awk -v what="1,000,000 files of 0 to 1024 bytes, ${it%% *}" '{
+            verdict = $2 <= 300 * 1024 ? "met" : "MISSED"
+            printf "%-50s %8.2f s  %9.1f MiB at most  bar 300 MiB: %s\n", what, $1, $2 / 1024, verdict
+        }' "$place/usage"
+    done
+    [[ $(wc -l <"$place/million") == 1000000 ]]
+}
+
+case ${1:-} in
+"")
+    speed
+    memory
+    ;;
+speed | memory) "$1" ;;
+*) echo "there is no part called $1" >&2 && exit 2 ;;
+esac
