@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::input::{Input, InputError, is_stdin};
+use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -62,6 +63,7 @@ impl ByDevice {
         &self,
         path: &Path,
         input: &Input<'_>,
+        progress: &Progress,
     ) -> Option<Result<(u64, OutputReader), InputError>> {
         let staged = |len| match &self.device {
             Some(device) => Ok(Staged::new(device, &self.mode)),
@@ -70,7 +72,7 @@ impl ByDevice {
         if is_stdin(path) {
             self.device.as_ref()?;
             return Some(
-                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged(None), input, path)),
+                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged(None), progress, path)),
             );
         }
         // The CPU says what is wrong with it in the same words as ever.
@@ -79,12 +81,12 @@ impl ByDevice {
         // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
         let len = if metadata.is_file() { metadata.len() } else { 0 };
         match (self.choice, &self.device) {
-            (_, Some(_)) if len == 0 => Some(absorb(file, staged(None), input, path)),
+            (_, Some(_)) if len == 0 => Some(absorb(file, staged(None), progress, path)),
             // All of it would be the tail, which is the CPU's.
             (_, Some(_)) if len < TAIL => None,
-            (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), input, path)),
+            (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), progress, path)),
             (Choice::Auto, None) if len >= LARGE => {
-                Some(whole(&file, len, staged(Some(len)), input, path))
+                Some(whole(&file, len, staged(Some(len)), progress, path))
             }
             _ => None,
         }
@@ -96,10 +98,10 @@ fn whole(
     file: &File,
     len: u64,
     staged: Result<Staged, Error>,
-    input: &Input<'_>,
+    progress: &Progress,
     path: &Path,
 ) -> Result<(u64, OutputReader), InputError> {
-    input.progress().begin(path);
+    progress.begin(path);
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
     let mut staged = staged?.ring(Ring { part, ..Ring::default() })?;
@@ -115,11 +117,11 @@ fn whole(
                 _ => error.into(),
             });
         }
-        input.progress().advance(step);
+        progress.advance(step);
         at += step;
     }
     let output = staged.finalize_xof()?;
-    input.progress().end();
+    progress.end();
     Ok((len, output))
 }
 
@@ -127,22 +129,22 @@ fn whole(
 fn absorb(
     mut from: impl Read,
     staged: Result<Staged, Error>,
-    input: &Input<'_>,
+    progress: &Progress,
     path: &Path,
 ) -> Result<(u64, OutputReader), InputError> {
-    input.progress().begin(path);
+    progress.begin(path);
     let mut staged = staged?;
     let mut bytes = 0;
     loop {
         let read = staged.update_reader((&mut from).take(STEP))?;
         bytes += read;
-        input.progress().advance(read);
+        progress.advance(read);
         if read < STEP {
             break;
         }
     }
     let output = staged.finalize_xof()?;
-    input.progress().end();
+    progress.end();
     Ok((bytes, output))
 }
 

@@ -148,7 +148,7 @@ impl<'a> Input<'a> {
         &self,
         path: &Path,
     ) -> Option<Result<(u64, OutputReader), InputError>> {
-        self.device.hash(path, self)
+        self.device.hash(path, self, self.progress)
     }
 
     /// Standard input, if it was not used for something else already.
@@ -157,10 +157,6 @@ impl<'a> Input<'a> {
             Some(claim) => Err(InputError::StdinClaimed(claim)),
             None => Ok(io::stdin()),
         }
-    }
-
-    pub(crate) fn progress(&self) -> &'a Progress {
-        self.progress
     }
 
     /// Absorb the file at `path`, or standard input for `-`, and return its length in bytes.
@@ -175,10 +171,8 @@ impl<'a> Input<'a> {
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
             options.update_file(hasher, &deep::open(path)?, path)?
-        } else if let Some(claim) = self.stdin_claim {
-            return Err(InputError::StdinClaimed(claim));
         } else {
-            hash_stdin(options, hasher)?
+            hash_stdin(options, hasher, self.stdin()?)?
         };
         self.progress.end();
         Ok(report.bytes())
@@ -187,16 +181,24 @@ impl<'a> Input<'a> {
 
 /// Standard input from where it is: also a file is fast then.
 #[cfg(unix)]
-fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+fn hash_stdin(
+    options: Options<'_>,
+    hasher: &mut Hasher,
+    stdin: io::Stdin,
+) -> Result<Report, InputError> {
     use std::os::fd::AsFd;
 
-    let stdin = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let stdin = std::fs::File::from(stdin.as_fd().try_clone_to_owned()?);
     Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
 }
 
 #[cfg(not(unix))]
-fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
-    Ok(options.update_reader(hasher, io::stdin())?)
+fn hash_stdin(
+    options: Options<'_>,
+    hasher: &mut Hasher,
+    stdin: io::Stdin,
+) -> Result<Report, InputError> {
+    Ok(options.update_reader(hasher, stdin)?)
 }
 
 /// Whether the operand stands for standard input.
@@ -212,6 +214,7 @@ pub(crate) enum InputError {
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
     /// A device, or reading for it, failed; the cause says how.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))] // only they fail like that
     Device(String),
 }
 

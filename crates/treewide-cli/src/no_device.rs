@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::input::{Input, InputError};
+use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use std::path::Path;
 use treewide::{KEY_LEN, OutputReader};
@@ -40,6 +41,7 @@ impl ByDevice {
         &self,
         _: &Path,
         _: &Input<'_>,
+        _: &Progress,
     ) -> Option<Result<(u64, OutputReader), InputError>> {
         None
     }
