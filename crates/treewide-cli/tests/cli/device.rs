@@ -80,7 +80,9 @@ fn what_cannot_be_read_is_said_as_ever() {
         for device in usable(&folder) {
             let output = treewide(&folder, &["sum", "--device", device, path], None);
             assert_eq!(output.status.code(), Some(1));
-            assert_eq!(output.stderr, expected.stderr);
+            // Drivers have their own say before that.
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.stderr.ends_with(&expected.stderr), "{error}");
         }
     }
 }
