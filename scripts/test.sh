@@ -74,8 +74,10 @@ kernels() {
 packages() {
     local wanted=(
         gcc libc6-dev ca-certificates curl # to build at all
+        g++ python3-venv # the CUDA kernels, for the CPU and for GPUs
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
         shellcheck
+        mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
     )
     if [[ $(uname -m) == x86_64 ]]; then
         wanted+=(qemu-user)
@@ -137,6 +139,17 @@ real_b3sum() {
         step cargo install b3sum --version "$B3SUM_VERSION" --locked --force --root "$target/tools"
 }
 
+# The compiler and the disassembler of CUDA, in the versions that scripts/cuda.py names. It needs no
+# GPU, and says itself what is missing.
+cuda_tools() {
+    need python3
+    [[ -x $target/tools/cuda/bin/pip ]] || step python3 -m venv "$target/tools/cuda"
+    local wanted
+    wanted=$(sed -n 's/^ *pip install \(nvidia-.*\)/\1/p' scripts/cuda.py)
+    # shellcheck disable=SC2086 # several packages
+    step "$target/tools/cuda/bin/pip" install --quiet --disable-pip-version-check --no-deps $wanted
+}
+
 # ---- What is tested ------------------------------------------------------------------------------
 
 formatting() {
@@ -162,6 +175,9 @@ features() {
     step cargo clippy --locked -p treewide --no-default-features -- -D warnings
     for name in $names; do
         step cargo clippy --locked -p treewide --no-default-features --features "$name" -- -D warnings
+    done
+    for name in "" cuda wgpu; do
+        step cargo clippy --locked -p treewide-gpu --features "$name" -- -D warnings
     done
 }
 
@@ -195,8 +211,30 @@ known_answers() {
     step cargo run --locked -p treewide-vectors -- --check
 }
 
+machine_code() {
+    local python=$target/tools/cuda/bin/python
+    need "$python"
+    step "$python" scripts/cuda.py build --check
+    step "$python" scripts/cuda.py census --check
+}
+
 everything() {
-    run_tests --workspace --all-features
+    # Other devices have a section of their own.
+    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features
+}
+
+# Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
+gpu() {
+    local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+    if [[ -e ${drivers[0]} ]]; then
+        export VK_DRIVER_FILES=${drivers[0]} TREEWIDE_TEST_BACKEND=wgpu
+    else
+        echo "SKIPPED: there is no lavapipe on this machine"
+    fi
+    local file tests=()
+    for file in crates/treewide-gpu/tests/*.rs; do tests+=(--test "$(basename "$file" .rs)"); done
+    # As built for everything, so that nothing is built for this.
+    run_tests --workspace --all-features "${tests[@]}"
 }
 
 # The tests of the library, as built for everything, so that no kernel waits for a build.
@@ -299,6 +337,7 @@ fi
 ! is_too_old || export RUSTUP_TOOLCHAIN=stable
 export B3SUM=$target/tools/bin/b3sum
 section install "b3sum" real_b3sum
+section install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
 
 section test "formatting" formatting
@@ -307,7 +346,9 @@ section test "lints" lints
 section test "lints: each feature alone" features
 section test "documentation" documentation
 section test "known answers" known_answers
+section test "cuda machine code" machine_code
 section test "everything" everything
+section test "GPU" gpu
 for kernel in $(kernels "$target" -- --workspace --all-features); do
     section test "kernel $kernel" forced "$kernel"
 done

@@ -1,6 +1,6 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
-use crate::{Outcome, check::CheckArgs, docs, explain::ExplainArgs, sum::SumArgs};
+use crate::{Outcome, check::CheckArgs, device, docs, explain::ExplainArgs, sum::SumArgs};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Sum(SumArgs),
     Check(CheckArgs),
     Explain(ExplainArgs),
+    #[command(flatten)]
+    Device(device::Command),
     Completions(docs::CompletionsArgs),
     Man(docs::ManArgs),
 }
@@ -56,6 +58,7 @@ impl Command {
             Self::Sum(args) => args.run(program),
             Self::Check(args) => args.run(program),
             Self::Explain(args) => args.run(),
+            Self::Device(command) => command.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

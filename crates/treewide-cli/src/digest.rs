@@ -28,7 +28,10 @@ enum Source {
 
 impl Digest {
     pub(crate) fn new(hasher: &Hasher, extent: Extent) -> Self {
-        let mut output = hasher.finalize_xof();
+        Self::of_output(hasher.finalize_xof(), extent)
+    }
+
+    pub(crate) fn of_output(mut output: OutputReader, extent: Extent) -> Self {
         output.set_position(extent.seek);
         Self { output: Source::Output(Box::new(output)), len: extent.len }
     }

@@ -5,6 +5,7 @@
 //! the cause alone.
 
 use crate::deep;
+use crate::device::ByDevice;
 use crate::progress::Progress;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,8 +13,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::Path;
-use treewide::Hasher;
 use treewide::file::{self, Options, Report, Strategy};
+use treewide::{Hasher, OutputReader};
 
 /// The operand that stands for standard input.
 const STDIN: &str = "-";
@@ -98,6 +99,7 @@ pub(crate) struct Input<'a> {
     threads: usize,
     may_batch: bool,
     progress: &'a Progress,
+    device: ByDevice,
     /// What standard input was used for already, if it was.
     stdin_claim: Option<&'static str>,
 }
@@ -109,6 +111,7 @@ impl<'a> Input<'a> {
             threads: args.most_threads(),
             may_batch: args.may_batch(),
             progress,
+            device: ByDevice::default(),
             stdin_claim: None,
         }
     }
@@ -134,6 +137,28 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Have a device hash what it is quicker at, or is asked to.
+    pub(crate) fn set_device(&mut self, device: ByDevice) {
+        self.device = device;
+    }
+
+    /// What the device makes of the file at `path`, or of standard input for `-`: its length in bytes
+    /// and its extended output. `None` if it is for [`Self::hash`].
+    pub(crate) fn hash_by_device(
+        &self,
+        path: &Path,
+    ) -> Option<Result<(u64, OutputReader), InputError>> {
+        self.device.hash(path, self, self.progress)
+    }
+
+    /// Standard input, if it was not used for something else already.
+    pub(crate) fn stdin(&self) -> Result<io::Stdin, InputError> {
+        match self.stdin_claim {
+            Some(claim) => Err(InputError::StdinClaimed(claim)),
+            None => Ok(io::stdin()),
+        }
+    }
+
     /// Absorb the file at `path`, or standard input for `-`, and return its length in bytes.
     ///
     /// On an error the hasher has absorbed some unknown part, and is of no use.
@@ -146,10 +171,8 @@ impl<'a> Input<'a> {
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
             options.update_file(hasher, &deep::open(path)?, path)?
-        } else if let Some(claim) = self.stdin_claim {
-            return Err(InputError::StdinClaimed(claim));
         } else {
-            hash_stdin(options, hasher)?
+            hash_stdin(options, hasher, self.stdin()?)?
         };
         self.progress.end();
         Ok(report.bytes())
@@ -158,16 +181,24 @@ impl<'a> Input<'a> {
 
 /// Standard input from where it is: also a file is fast then.
 #[cfg(unix)]
-fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
+fn hash_stdin(
+    options: Options<'_>,
+    hasher: &mut Hasher,
+    stdin: io::Stdin,
+) -> Result<Report, InputError> {
     use std::os::fd::AsFd;
 
-    let stdin = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let stdin = std::fs::File::from(stdin.as_fd().try_clone_to_owned()?);
     Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
 }
 
 #[cfg(not(unix))]
-fn hash_stdin(options: Options<'_>, hasher: &mut Hasher) -> Result<Report, InputError> {
-    Ok(options.update_reader(hasher, io::stdin())?)
+fn hash_stdin(
+    options: Options<'_>,
+    hasher: &mut Hasher,
+    stdin: io::Stdin,
+) -> Result<Report, InputError> {
+    Ok(options.update_reader(hasher, stdin)?)
 }
 
 /// Whether the operand stands for standard input.
@@ -182,6 +213,9 @@ pub(crate) enum InputError {
     File(file::ErrorKind),
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
+    /// A device, or reading for it, failed; the cause says how.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))] // only they fail like that
+    Device(String),
 }
 
 impl InputError {
@@ -200,6 +234,7 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(cause) => cause.fmt(f),
+            Self::Device(cause) => f.write_str(cause),
             Self::StdinClaimed(claim) => {
                 write!(f, "standard input is already in use for {claim}")
             }

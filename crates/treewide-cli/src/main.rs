@@ -10,6 +10,11 @@ mod check;
 mod cli;
 mod console;
 mod deep;
+#[cfg(feature = "gpu")]
+mod device;
+#[cfg(not(feature = "gpu"))]
+#[path = "no_device.rs"]
+mod device;
 mod digest;
 mod docs;
 mod entry;

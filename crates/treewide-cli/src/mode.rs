@@ -1,5 +1,6 @@
 //! Which of BLAKE3's three modes to hash in: plain, keyed, or derive-key.
 
+use crate::device;
 use crate::input::Input;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -29,10 +30,11 @@ impl ModeArgs {
         if self.keyed {
             input.claim_stdin("the key")?;
             let key = read_key()?;
-            Ok(Mode { hasher: Hasher::new_keyed(&key), batch: Batch::keyed(&key) })
+            let (hasher, batch) = (Hasher::new_keyed(&key), Batch::keyed(&key));
+            Ok(Mode { hasher, batch, device: device::Mode::keyed(&key) })
         } else if let Some(context) = &self.derive_key {
             let (hasher, batch) = (Hasher::new_derive_key(context), Batch::derive_key(context));
-            Ok(Mode { hasher, batch })
+            Ok(Mode { hasher, batch, device: device::Mode::derive_key(context) })
         } else {
             Ok(Mode::plain())
         }
@@ -45,11 +47,12 @@ pub(crate) struct Mode {
     /// It has absorbed nothing.
     pub(crate) hasher: Hasher,
     pub(crate) batch: Batch,
+    pub(crate) device: device::Mode,
 }
 
 impl Mode {
     pub(crate) fn plain() -> Self {
-        Self { hasher: Hasher::new(), batch: Batch::new() }
+        Self { hasher: Hasher::new(), batch: Batch::new(), device: device::Mode::PLAIN }
     }
 }
 

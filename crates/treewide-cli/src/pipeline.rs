@@ -314,11 +314,18 @@ impl<J: Job> Run<'_, '_, J> {
                 }
                 Entry::File(task, Progressed::Alone | Progressed::ToDo) => {
                     self.job.flush()?;
-                    let mut hasher = self.shared.mode.hasher.clone();
-                    let result = self
-                        .input
-                        .hash(&task.path, &mut hasher)
-                        .map(|bytes| Hashed { digest: Digest::new(&hasher, task.extent), bytes });
+                    let result = match self.input.hash_by_device(&task.path) {
+                        Some(result) => result,
+                        None => {
+                            let mut hasher = self.shared.mode.hasher.clone();
+                            let result = self.input.hash(&task.path, &mut hasher);
+                            result.map(|bytes| (bytes, hasher.finalize_xof()))
+                        }
+                    };
+                    let result = result.map(|(bytes, output)| Hashed {
+                        digest: Digest::of_output(output, task.extent),
+                        bytes,
+                    });
                     self.job.file(task, result, self.input)?;
                 }
             }

@@ -2,6 +2,7 @@
 
 use crate::b3sum_check::B3sumCheck;
 use crate::console::{Console, count};
+use crate::device::DeviceArgs;
 use crate::digest::Extent;
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
@@ -66,6 +67,9 @@ pub(crate) struct SumArgs {
     #[command(flatten)]
     read: ReadArgs,
 
+    #[command(flatten)]
+    device: DeviceArgs,
+
     /// Omit file names in the output
     #[arg(long, help_heading = "Output")]
     no_names: bool,
@@ -125,6 +129,7 @@ impl SumArgs {
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
         let mode = self.mode.mode(&mut input)?;
+        input.set_device(self.device.open(&mode.device)?);
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {

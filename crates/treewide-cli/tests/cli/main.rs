@@ -7,6 +7,8 @@
 
 mod b3sum;
 mod check;
+#[cfg(feature = "gpu")]
+mod device;
 mod docs;
 mod input;
 mod json;

@@ -1,0 +1,186 @@
+//! Hashing on GPUs: which one is to be used, and which ones there are.
+
+use crate::Outcome;
+use crate::input::{Input, InputError, is_stdin};
+use crate::progress::Progress;
+use clap::{Args, Subcommand};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use treewide::OutputReader;
+use treewide::file::ErrorKind;
+pub(crate) use treewide_gpu::Mode;
+use treewide_gpu::{Choice, Device, Error, Ring, Staged, TAIL, devices};
+
+/// Bytes between two steps of the progress.
+const STEP: u64 = 64 << 20;
+
+/// Files below this are the CPU's, unless a device is forced: a device that has to be opened first
+/// cannot win the second that it takes the CPU, and the CPU's own ways to read are better.
+const LARGE: u64 = 16 << 30;
+
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct DeviceArgs {
+    /// Who hashes: auto, cpu, cuda or wgpu
+    ///
+    /// auto: the CPU; of regular files from 16 GiB on, a GPU gets a part for a trial, and the rest if it
+    /// is quicker. cuda and wgpu: the first device that `treewide devices` lists for it, or an error if
+    /// there is none; files that are small are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
+    #[arg(long, value_name = "NAME", conflicts_with = "check")]
+    device: Option<Choice>,
+}
+
+impl DeviceArgs {
+    /// What hashes in this mode; a device that is forced is opened here.
+    pub(crate) fn open(&self, mode: &Mode) -> anyhow::Result<ByDevice> {
+        let choice = match self.device {
+            Some(choice) => choice,
+            None => Choice::from_env()?.unwrap_or_default(),
+        };
+        Ok(ByDevice { choice, device: choice.open()?, mode: *mode })
+    }
+}
+
+pub(crate) struct ByDevice {
+    choice: Choice,
+    /// The one that is forced.
+    device: Option<Device>,
+    mode: Mode,
+}
+
+/// The CPU.
+impl Default for ByDevice {
+    fn default() -> Self {
+        Self { choice: Choice::Cpu, device: None, mode: Mode::PLAIN }
+    }
+}
+
+impl ByDevice {
+    /// Hash the file at `path`, or standard input for `-`: its length in bytes and its extended
+    /// output. `None` if this is the CPU's, as all is that cannot be read.
+    pub(crate) fn hash(
+        &self,
+        path: &Path,
+        input: &Input<'_>,
+        progress: &Progress,
+    ) -> Option<Result<(u64, OutputReader), InputError>> {
+        let staged = |len| match &self.device {
+            Some(device) => Ok(Staged::new(device, &self.mode)),
+            None => self.choice.stage(&self.mode, len),
+        };
+        if is_stdin(path) {
+            self.device.as_ref()?;
+            return Some(
+                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged(None), progress, path)),
+            );
+        }
+        // The CPU says what is wrong with it in the same words as ever.
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(|metadata| !metadata.is_dir())?;
+        // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
+        let len = if metadata.is_file() { metadata.len() } else { 0 };
+        match (self.choice, &self.device) {
+            (_, Some(_)) if len == 0 => Some(absorb(file, staged(None), progress, path)),
+            // All of it would be the tail, which is the CPU's.
+            (_, Some(_)) if len < TAIL => None,
+            (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), progress, path)),
+            (Choice::Auto, None) if len >= LARGE => {
+                Some(whole(&file, len, staged(Some(len)), progress, path))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A file of known length.
+fn whole(
+    file: &File,
+    len: u64,
+    staged: Result<Staged, Error>,
+    progress: &Progress,
+    path: &Path,
+) -> Result<(u64, OutputReader), InputError> {
+    progress.begin(path);
+    // No more memory than the file needs.
+    let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
+    let mut staged = staged?.ring(Ring { part, ..Ring::default() })?;
+    let mut at = 0;
+    while at < len {
+        let step = STEP.min(len - at);
+        if let Err(error) = staged.update_file(file, at, step) {
+            // In the same words as the CPU.
+            return Err(match file.metadata() {
+                Ok(now) if now.len() < len => {
+                    InputError::File(ErrorKind::Shrank { read: now.len(), len })
+                }
+                _ => error.into(),
+            });
+        }
+        progress.advance(step);
+        at += step;
+    }
+    let output = staged.finalize_xof()?;
+    progress.end();
+    Ok((len, output))
+}
+
+/// A stream.
+fn absorb(
+    mut from: impl Read,
+    staged: Result<Staged, Error>,
+    progress: &Progress,
+    path: &Path,
+) -> Result<(u64, OutputReader), InputError> {
+    progress.begin(path);
+    let mut staged = staged?;
+    let mut bytes = 0;
+    loop {
+        let read = staged.update_reader((&mut from).take(STEP))?;
+        bytes += read;
+        progress.advance(read);
+        if read < STEP {
+            break;
+        }
+    }
+    let output = staged.finalize_xof()?;
+    progress.end();
+    Ok((bytes, output))
+}
+
+impl From<Error> for InputError {
+    fn from(error: Error) -> Self {
+        Self::Device(error.to_string())
+    }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the GPUs that can hash
+    ///
+    /// One line each: the backend and the number in it, the name, the memory if the driver tells, and
+    /// why it cannot be used, if it cannot. The first usable one of a backend is what `sum --device`
+    /// takes. A missing driver is a line too, and no failure.
+    Devices,
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
+        let mut out = io::stdout().lock();
+        for found in devices() {
+            let memory = match found.memory {
+                Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+                None => "memory not known".to_owned(),
+            };
+            let state = match &found.problem {
+                Some(problem) => format!("cannot be used: {problem}"),
+                None if found.is_software => "usable, a program on the CPU".to_owned(),
+                None => "usable".to_owned(),
+            };
+            let (backend, index) = (found.backend, found.index);
+            writeln!(out, "{backend} {index}  {}  {memory}  {state}", found.name)?;
+        }
+        out.flush()?;
+        Ok(Outcome::Success)
+    }
+}

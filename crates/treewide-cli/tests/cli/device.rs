@@ -1,0 +1,88 @@
+//! Hashing on GPUs, or what takes their place on this machine.
+
+use crate::support::{Folder, TREEWIDE};
+use std::process::{Command, Output, Stdio};
+
+fn treewide(folder: &Folder, args: &[&str], backend: Option<&str>) -> Output {
+    let mut command = Command::new(TREEWIDE);
+    command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+    command.stdin(Stdio::null());
+    if let Some(backend) = backend {
+        command.env("TREEWIDE_BACKEND", backend);
+    }
+    command.output().unwrap()
+}
+
+/// The backends of which a device can be used.
+fn usable(folder: &Folder) -> Vec<&'static str> {
+    let list = treewide(folder, &["devices"], None);
+    assert!(list.status.success());
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(!list.is_empty(), "what is missing has a line too");
+    let is_usable = |backend: &&str| {
+        list.lines().any(|line| line.starts_with(*backend) && line.contains("  usable"))
+    };
+    ["cuda", "wgpu"].into_iter().filter(is_usable).collect()
+}
+
+#[test]
+fn digests_are_the_same_on_every_device() {
+    let folder = Folder::new();
+    let content: Vec<u8> = (0..(17 << 20) + 7).map(|i: u32| (i % 251) as u8).collect();
+    for len in [0, 1, 1025, 300_000, content.len()] {
+        folder.write(len.to_string(), &content[..len]);
+    }
+    let files = ["0", "1", "1025", "300000", "17825799"];
+    let sum = |more: &[&str], backend| {
+        let output = treewide(&folder, &[&["sum"], more, &files].concat(), backend);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let backends = usable(&folder);
+    for mode in [&[][..], &["--derive-key", "a context"], &["--length", "100", "--seek", "7"]] {
+        let expected = sum(mode, None);
+        for device in [&["auto", "cpu"], &backends[..]].concat() {
+            assert_eq!(sum(&[&["--device", device], mode].concat(), None), expected, "{device}");
+            assert_eq!(sum(mode, Some(device)), expected, "{device}");
+        }
+    }
+    println!("devices: {} cases", backends.len() + 2);
+}
+
+#[test]
+fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
+    let folder = Folder::with(&["a"]);
+    for backend in ["cuda", "wgpu"] {
+        if usable(&folder).contains(&backend) {
+            println!("skipped: there is a {backend} device");
+            continue;
+        }
+        let output = treewide(&folder, &["sum", "--device", backend, "a"], None);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stdout.is_empty());
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("there is no {backend} device that can be used; cuda 0:");
+        assert!(error.contains(&expected), "{error}");
+    }
+    let output = treewide(&folder, &["sum", "--device", "gpu", "a"], None);
+    assert_eq!(output.status.code(), Some(2));
+    let output = treewide(&folder, &["sum", "a"], Some("gpu"));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("TREEWIDE_BACKEND: 'gpu' is none of auto, cpu, cuda, wgpu"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_read_is_said_as_ever() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.join("dir")).unwrap();
+    for path in ["dir", "missing"] {
+        let expected = treewide(&folder, &["sum", path], None);
+        for device in usable(&folder) {
+            let output = treewide(&folder, &["sum", "--device", device, path], None);
+            assert_eq!(output.status.code(), Some(1));
+            // Drivers have their own say before that.
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.stderr.ends_with(&expected.stderr), "{error}");
+        }
+    }
+}

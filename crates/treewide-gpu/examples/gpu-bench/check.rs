@@ -1,0 +1,79 @@
+//! Are the digests right? Against the library on the CPU, which is tested against everything else.
+
+use treewide::Hasher;
+use treewide_gpu::{Device, Mode, Offsets, Slice};
+
+/// Bytes that look random: splitmix64.
+pub(crate) fn random(len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    for (i, word) in bytes.chunks_mut(8).enumerate() {
+        let mut z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word.copy_from_slice(&(z ^ z >> 31).to_le_bytes()[..word.len()]);
+    }
+    bytes
+}
+
+/// How many digests were right, or which one was not.
+pub(crate) fn all(device: &Device) -> Result<u64, String> {
+    let failed = |error: treewide_gpu::Error| error.to_string();
+    let input = random((40 << 20) + 4321);
+    let buffer = device.upload(&input).map_err(failed)?;
+    let key = [7; 32];
+    let modes = [
+        (Mode::PLAIN, Hasher::new()),
+        (Mode::keyed(&key), Hasher::new_keyed(&key)),
+        (Mode::derive_key("gpu-bench"), Hasher::new_derive_key("gpu-bench")),
+    ];
+    let mut lengths = vec![0, 1, 63, 64, 65, 1023, 1024, 1025, 4096, 131_071, 131_072, 131_073];
+    lengths.extend([(1 << 20) - 1, (1 << 20) + 1, (33 << 20) + 5, input.len() - 16]);
+    let mut checked = 0;
+    for len in lengths {
+        for start in [0, 1, 4, 15] {
+            for (mode, hasher) in &modes {
+                let range = start as u64..(start + len) as u64;
+                let slice = buffer.slice(range).map_err(failed)?;
+                let hash = device.hash(mode, slice).wait().map_err(failed)?;
+                let expected = hasher.clone().update(&input[start..start + len]).finalize();
+                if hash != expected {
+                    return Err(format!("WRONG: {len} bytes from {start}, {mode:?}"));
+                }
+                checked += 1;
+            }
+        }
+    }
+    let offsets: Vec<u64> = (0..=20_000).map(|i| i * 1024 - i * i / 100_000).collect();
+    let hashes = device.batch(&Mode::PLAIN, &buffer, Offsets::Host(&offsets)).wait();
+    for (hash, pair) in hashes.map_err(failed)?.iter().zip(offsets.windows(2)) {
+        if *hash != treewide::hash(&input[pair[0] as usize..pair[1] as usize]) {
+            return Err(format!("WRONG: blob of bytes {} to {}", pair[0], pair[1]));
+        }
+        checked += 1;
+    }
+    let leaves = &input.as_chunks::<32>().0[..100_001];
+    let slice = buffer.slice(..32 * leaves.len() as u64).map_err(failed)?;
+    if device.merkle_root(slice).wait().map_err(failed)? != treewide::merkle::root(leaves) {
+        return Err("WRONG: the Merkle root of 100,001 leaves".into());
+    }
+    let slices: Vec<Slice> = (0..50)
+        .map(|i| buffer.slice(i * 1000..i * 1000 + i * i * i * 200).map_err(failed))
+        .collect::<Result<_, _>>()?;
+    let hashes = device.list(&Mode::PLAIN, &slices).wait().map_err(failed)?;
+    for (i, hash) in (0..).zip(&hashes) {
+        if *hash != treewide::hash(&input[i * 1000..i * 1000 + i * i * i * 200]) {
+            return Err(format!("WRONG: number {i} of a list"));
+        }
+        checked += 1;
+    }
+    for hash in [device.hash_bytes(&Mode::PLAIN, &input), device.hash_wrapped(&Mode::PLAIN, &input)]
+    {
+        match hash {
+            Ok(hash) if hash == treewide::hash(&input) => checked += 1,
+            Ok(_) => return Err("WRONG: staged or wrapped bytes".into()),
+            Err(error) if error.kind() == treewide_gpu::ErrorKind::Unsupported => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(checked + 1)
+}

@@ -1,0 +1,108 @@
+//! Measures a device, once its digests are known to be right: all timing classes, as one JSON document.
+//!
+//! ```sh
+//! cargo build --release -p treewide-gpu --features cuda,wgpu --example gpu-bench
+//! target/release/examples/gpu-bench --backend cuda --largest 8G --out results.json
+//! ```
+//!
+//! | class | where the bytes are when the clock starts |
+//! |---|---|
+//! | resident | on the device; the device's own clock, else the host's |
+//! | staged | on the host, pageable; through the ring of pinned buffers |
+//! | wrapped | on the host; pinned where they lie, and unpinned again |
+//! | end-to-end | on the host; fresh device memory, a copy, the hash, the digest |
+//! | file | in the page cache |
+//!
+//! A time is the median of several runs, in turn with what it is compared with. GB/s are 10^9 bytes of
+//! input a second.
+
+mod cases;
+mod check;
+mod report;
+
+use report::Report;
+use std::process::ExitCode;
+use treewide_gpu::{Backend, Device};
+
+const USAGE: &str = "usage: gpu-bench [--backend cuda|wgpu] [--index N] [--largest BYTES[K|M|G]] \
+                     [--seconds N] [--kernels FOLDER] [--commit ID] [--out FILE]";
+
+/// What was asked for.
+struct Options {
+    backend: Backend,
+    index: usize,
+    largest: u64,
+    /// For the runs of one case, at most.
+    seconds: f64,
+    kernels: Option<String>,
+    commit: Option<String>,
+    out: Option<String>,
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gpu-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options {
+        backend: Backend::Cuda,
+        index: 0,
+        largest: 1 << 30,
+        seconds: 1.0,
+        kernels: None,
+        commit: None,
+        out: None,
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(flag) = args.next() {
+        let value = args.next().ok_or_else(|| format!("{flag} needs a value\n{USAGE}"))?;
+        let bad = || format!("{flag} {value}: not understood\n{USAGE}");
+        match flag.as_str() {
+            "--backend" if value == "cuda" => options.backend = Backend::Cuda,
+            "--backend" if value == "wgpu" => options.backend = Backend::Wgpu,
+            "--index" => options.index = value.parse().map_err(|_| bad())?,
+            "--largest" => options.largest = bytes(&value).ok_or_else(bad)?,
+            "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
+            "--kernels" => options.kernels = Some(value),
+            "--commit" => options.commit = Some(value),
+            "--out" => options.out = Some(value),
+            _ => return Err(bad()),
+        }
+    }
+    Ok(options)
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'K' => (&text[..text.len() - 1], 10),
+        b'M' => (&text[..text.len() - 1], 20),
+        b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let device = Device::open(options.backend, options.index).map_err(|error| error.to_string())?;
+    let mut report = Report::new(&device, options.commit.as_deref());
+    let checked = check::all(&device)?;
+    report.checked(checked);
+    // What was measured is written even if a later case fails.
+    let result = cases::all(&device, options, &mut report);
+    if let Err(error) = &result {
+        report.failure(error);
+    }
+    match &options.out {
+        Some(path) => {
+            std::fs::write(path, report.json()).map_err(|error| format!("{path}: {error}"))?;
+        }
+        None => println!("{}", report.json()),
+    }
+    result
+}

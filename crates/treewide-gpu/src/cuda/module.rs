@@ -1,0 +1,206 @@
+//! Which machine code a device gets: what was built ahead for its architecture, what the compiler of
+//! an installed CUDA toolkit (NVRTC) makes for it here and now, or what the driver makes of PTX.
+
+use super::api::{Context, Facts, failed};
+use crate::{Error, ErrorKind};
+use cudarc::driver::{result, sys};
+use cudarc::nvrtc;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+/// Machine code by compute capability. It runs on devices of the same major number and any minor
+/// number that is not lower. `scripts/cuda.py build` writes these files.
+const BUILT: [((u32, u32), &[u8]); 4] = [
+    ((8, 0), include_bytes!("../../kernels/built/sm_80.cubin")),
+    ((9, 0), include_bytes!("../../kernels/built/sm_90.cubin")),
+    ((10, 0), include_bytes!("../../kernels/built/sm_100.cubin")),
+    ((12, 0), include_bytes!("../../kernels/built/sm_120.cubin")),
+];
+
+/// For all devices from compute capability 7.5 on.
+const PTX: &str = include_str!("../../kernels/built/compute_75.ptx");
+
+/// The kernels as NVRTC takes them: one text, in an order in which each includes what is before it.
+const SOURCES: [&str; 7] = [
+    include_str!("../../kernels/blake3.cuh"),
+    include_str!("../../kernels/tile.cuh"),
+    include_str!("../../kernels/blobs.cu"),
+    include_str!("../../kernels/pairs.cu"),
+    include_str!("../../kernels/parents.cu"),
+    include_str!("../../kernels/tiles.cu"),
+    include_str!("../../kernels/xof.cu"),
+];
+
+/// Loaded kernels.
+#[derive(Debug)]
+pub(super) struct Module {
+    context: Arc<Context>,
+    raw: sys::CUmodule,
+    functions: Vec<(CString, sys::CUfunction)>,
+}
+
+// SAFETY: Modules and functions may be used by any thread, by several at once too.
+unsafe impl Send for Module {}
+// SAFETY: As above.
+unsafe impl Sync for Module {}
+
+/// The kernels of all stages.
+pub(super) const KERNELS: [&CStr; 6] =
+    [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"xof"];
+
+impl Module {
+    /// The best of what can be had.
+    pub(super) fn of_device(context: &Arc<Context>, facts: &Facts) -> Result<Self, Error> {
+        let mut causes = Vec::new();
+        if let Some((_, image)) = built(facts.capability) {
+            match Self::of_image(context, image, &KERNELS) {
+                Ok(module) => return Ok(module),
+                Err(error) => causes.push(error.to_string()),
+            }
+        }
+        match compile(facts.capability).and_then(|image| Self::of_image(context, &image, &KERNELS))
+        {
+            Ok(module) => return Ok(module),
+            Err(error) => causes.push(error.to_string()),
+        }
+        let text = CString::new(PTX.trim_end_matches('\0')).expect("PTX is text");
+        match Self::of_image(context, text.as_bytes_with_nul(), &KERNELS) {
+            Ok(module) => Ok(module),
+            Err(error) => {
+                causes.push(error.to_string());
+                Err(Error::new(ErrorKind::Unusable, causes.join("; ")))
+            }
+        }
+    }
+
+    /// What someone has built, with kernels of these names.
+    pub(super) fn of_image(
+        context: &Arc<Context>,
+        image: &[u8],
+        names: &[&CStr],
+    ) -> Result<Self, Error> {
+        let _current = context.enter()?;
+        // SAFETY: The driver checks what it is; text ends with a 0.
+        let raw = unsafe { result::module::load_data(image.as_ptr().cast()) };
+        let raw = raw.map_err(|error| unusable("its driver refuses the kernels", error))?;
+        let mut module = Self { context: context.clone(), raw, functions: Vec::new() };
+        for name in names.iter().copied().map(CStr::to_owned) {
+            // SAFETY: The module is loaded.
+            let function = unsafe { result::module::get_function(raw, name.clone()) };
+            let function =
+                function.map_err(|error| unusable(&format!("no kernel {name:?}"), error))?;
+            module.functions.push((name, function));
+        }
+        Ok(module)
+    }
+
+    /// A kernel by its name, which must be one of those that were asked for.
+    pub(super) fn function(&self, name: &CStr) -> sys::CUfunction {
+        self.functions.iter().find(|it| *it.0 == *name).expect("a kernel of that name").1
+    }
+}
+
+fn unusable(what: &str, error: result::DriverError) -> Error {
+    failed(ErrorKind::Unusable, what, error)
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.context.enter() {
+            // SAFETY: It is ours, and work that uses it is done by then.
+            let _ = unsafe { result::module::unload(self.raw) };
+        }
+    }
+}
+
+/// What is built ahead for an architecture, and for which one it is.
+fn built((major, minor): (u32, u32)) -> Option<((u32, u32), &'static [u8])> {
+    let fits = |it: &&((u32, u32), &[u8])| it.0.0 == major && it.0.1 <= minor;
+    BUILT.iter().filter(fits).max_by_key(|it| it.0).copied()
+}
+
+/// The sources as one text.
+fn source() -> String {
+    let lines = SOURCES.iter().flat_map(|it| it.lines());
+    let mut text = String::new();
+    for line in lines.filter(|it| !it.starts_with("#include") && !it.starts_with("#pragma once")) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+/// Machine code by the compiler of an installed toolkit.
+fn compile((major, minor): (u32, u32)) -> Result<Vec<u8>, Error> {
+    // SAFETY: It only looks for the library, as for that of the driver.
+    if !unsafe { nvrtc::sys::is_culib_present() } {
+        let cause = format!(
+            "no kernels are built for architecture {major}.{minor}, and NVRTC, \
+                             which could build them, is not installed"
+        );
+        return Err(Error::new(ErrorKind::Unusable, cause));
+    }
+    let failed = |what: &str, error: nvrtc::result::NvrtcError| {
+        Error::new(ErrorKind::Unusable, format_args!("NVRTC cannot {what}: {error}"))
+    };
+    let text = CString::new(source()).expect("sources are text");
+    let program = nvrtc::result::create_program(&text, Some(c"treewide.cu"));
+    let program = program.map_err(|error| failed("start", error))?;
+    let options = [format!("-arch=sm_{major}{minor}"), "-std=c++17".to_owned()];
+    // SAFETY: The program was made above, and is not used after it is destroyed.
+    unsafe {
+        let image = nvrtc::result::compile_program(program, &options).and_then(|()| {
+            let mut size = 0;
+            nvrtc::sys::nvrtcGetCUBINSize(program, &mut size).result()?;
+            let mut image = vec![0_u8; size];
+            nvrtc::sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()).result()?;
+            Ok(image)
+        });
+        let _ = nvrtc::result::destroy_program(program);
+        image.map_err(|error| failed(&format!("compile for architecture {major}.{minor}"), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_architecture_gets_code_that_it_can_run() {
+        let built = |it| built(it).map(|it| it.0);
+        assert_eq!(built((7, 5)), None);
+        assert_eq!(built((8, 0)), Some((8, 0)));
+        assert_eq!(built((8, 9)), Some((8, 0)));
+        assert_eq!(built((9, 0)), Some((9, 0)));
+        assert_eq!(built((10, 3)), Some((10, 0)));
+        assert_eq!(built((11, 0)), None);
+        assert_eq!(built((12, 1)), Some((12, 0)));
+        assert_eq!(built((13, 0)), None);
+    }
+
+    #[test]
+    fn each_image_has_all_kernels() {
+        for name in KERNELS.map(|it| it.to_str().unwrap()) {
+            for ((major, minor), image) in BUILT {
+                assert!(image.starts_with(b"\x7fELF"), "sm_{major}{minor} is no machine code");
+                let section = format!("\0.text.{name}\0").into_bytes();
+                let found = image.windows(section.len()).any(|it| it == section);
+                assert!(found, "no {name} for sm_{major}{minor}");
+            }
+            assert!(PTX.contains(&format!(".entry {name}(")), "no {name} as PTX");
+        }
+    }
+
+    #[test]
+    fn compiles_at_run_time() {
+        // SAFETY: As in `compile`.
+        if !unsafe { nvrtc::sys::is_culib_present() } {
+            println!("SKIPPED: NVRTC is not installed, so kernels are not compiled at run time");
+            assert_eq!(compile((9, 0)).map(|_| ()).unwrap_err().kind(), ErrorKind::Unusable);
+            return;
+        }
+        assert!(compile((9, 0)).unwrap().starts_with(b"\x7fELF"));
+        let error = compile((1, 0)).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("1.0"), "{error}");
+    }
+}

@@ -1,0 +1,27 @@
+//! What there is to say where there is no driver. The kernels and all that talks to the driver are
+//! tested in `tests/`, with a driver for the CPU.
+
+use crate::ErrorKind;
+
+#[test]
+fn no_driver_is_an_error_that_says_so() {
+    let found = super::find();
+    assert!(!found.is_empty());
+    let usable = found.iter().filter(|it| it.problem.is_none()).count();
+    if usable > 0 {
+        println!("SKIPPED: a machine without a usable NVIDIA GPU: this one has {usable}");
+    }
+    for it in found.iter().filter(|it| it.problem.is_some()) {
+        let problem = it.problem.as_ref().unwrap();
+        assert!(matches!(problem.kind(), ErrorKind::NoDevice | ErrorKind::Unusable), "{problem}");
+        assert!(!problem.to_string().is_empty());
+        assert_eq!(super::open(it.index).map(|_| ()).unwrap_err().kind(), problem.kind());
+    }
+    let no_device = |kind| matches!(kind, ErrorKind::NoDevice | ErrorKind::Unusable);
+    assert!(no_device(super::open(1000).map(|_| ()).unwrap_err().kind()));
+    assert!(no_device(super::measure::chip(1000).unwrap_err().kind()));
+    assert!(no_device(super::measure::copies(1000, 1, 1).unwrap_err().kind()));
+    // SAFETY: There is no such device, so nothing is loaded.
+    let rates = unsafe { super::measure::rates(1000, &[]) };
+    assert!(no_device(rates.unwrap_err().kind()));
+}

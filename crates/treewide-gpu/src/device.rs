@@ -1,0 +1,468 @@
+//! Devices and their buffers, whatever the backend.
+
+use crate::driver::{Driver, Handle, Info, Order, Region, Work};
+use crate::pending::{Finish, Job, Pending, Waiter};
+use crate::pool::{Pool, Scratch};
+use crate::twin::{Twin, TwinLimits};
+use crate::{Error, ErrorKind};
+use std::fmt;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of scratch memory that a device keeps unless told otherwise.
+const KEPT: u64 = 64 << 20;
+
+/// Bytes up to which an upload needs no pinned memory of its own.
+const FEW: usize = 64 << 10;
+
+/// Bytes of a part of an upload.
+const PART: u64 = 8 << 20;
+
+/// Which interface a device is reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// The twins of the kernels on the CPU: for tests, slow.
+    Twin,
+    /// NVIDIA's driver.
+    Cuda,
+    /// Vulkan, Metal or DX12.
+    Wgpu,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Twin => "twin",
+            Self::Cuda => "cuda",
+            Self::Wgpu => "wgpu",
+        })
+    }
+}
+
+/// A device that was found, usable or not.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// By which interface.
+    pub backend: Backend,
+    /// Its number among the devices of this backend.
+    pub index: usize,
+    /// The name that the driver gives it, or the interface where there is no device to name.
+    pub name: String,
+    /// Bytes of memory, if the driver tells.
+    pub memory: Option<u64>,
+    /// Whether it is a program on the CPU that passes for a GPU.
+    pub is_software: bool,
+    /// Why it cannot be used, if it cannot.
+    pub problem: Option<Error>,
+}
+
+impl Found {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// What [`problem`](Self::problem) says, or what has happened since.
+    pub fn open(&self) -> Result<Device, Error> {
+        match &self.problem {
+            Some(problem) => Err(problem.clone()),
+            None => Device::open(self.backend, self.index),
+        }
+    }
+}
+
+/// All devices that the drivers on this machine know of, and for each driver that is missing or
+/// broken one entry that says so. CUDA comes first.
+pub fn devices() -> Vec<Found> {
+    #[allow(unused_mut)] // without backends
+    let mut found = Vec::new();
+    #[cfg(feature = "cuda")]
+    found.extend(crate::cuda::find());
+    #[cfg(feature = "wgpu")]
+    found.extend(crate::wgpu::find());
+    found
+}
+
+/// A device that can hash. Cheap to clone: clones are the same device.
+///
+/// Everything that a device is asked for is started in the order of the calls, and done in this order.
+#[derive(Clone, Debug)]
+pub struct Device {
+    pub(crate) inner: Arc<Inner>,
+    timed: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) driver: Arc<dyn Driver>,
+    pool: Arc<Pool>,
+    waiter: Arc<Waiter>,
+}
+
+impl Device {
+    /// Opens a device by the number that [`devices`] gives it.
+    ///
+    /// # Errors
+    /// If there is no such device, or it cannot be used, or this program was built without the
+    /// backend.
+    pub fn open(backend: Backend, index: usize) -> Result<Self, Error> {
+        let driver: Arc<dyn Driver> = match backend {
+            Backend::Twin => Arc::new(Twin::new(TwinLimits::default())),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda => crate::cuda::open(index)?,
+            #[cfg(feature = "wgpu")]
+            Backend::Wgpu => crate::wgpu::open(index)?,
+            #[allow(unreachable_patterns)] // with all backends
+            _ => {
+                let cause = format_args!("{backend} device {index}: this program has no {backend}");
+                return Err(Error::new(ErrorKind::NoDevice, cause));
+            }
+        };
+        Ok(Self::of_driver(driver))
+    }
+
+    /// The twins of the kernels on the CPU, for tests: a device that is always there, and has the
+    /// limits that are asked for.
+    pub fn twin(limits: TwinLimits) -> Self {
+        Self::of_driver(Arc::new(Twin::new(limits)))
+    }
+
+    /// What a backend opened.
+    pub(crate) fn of_driver(driver: Arc<dyn Driver>) -> Self {
+        let (pool, waiter) = (Arc::new(Pool::new(KEPT)), Arc::default());
+        Self { inner: Arc::new(Inner { driver, pool, waiter }), timed: false }
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        &*self.inner.driver
+    }
+
+    pub(crate) fn info(&self) -> &Info {
+        self.driver().info()
+    }
+
+    /// The name that the driver gives it.
+    pub fn name(&self) -> &str {
+        &self.info().name
+    }
+
+    /// The interface by which it is reached.
+    pub fn backend(&self) -> Backend {
+        self.info().backend
+    }
+
+    /// Bytes of memory, if the driver tells.
+    pub fn memory(&self) -> Option<u64> {
+        self.info().memory
+    }
+
+    /// Whether it shares its memory with the CPU.
+    pub fn is_unified(&self) -> bool {
+        self.info().unified
+    }
+
+    /// The most bytes of one buffer.
+    pub fn most_bytes(&self) -> u64 {
+        self.info().most_bytes
+    }
+
+    /// The same device, with results that say how long it worked: see
+    /// [`Pending::wait_timed`].
+    pub fn timed(&self) -> Self {
+        Self { inner: self.inner.clone(), timed: true }
+    }
+
+    /// Keeps at most so many bytes of scratch memory for later calls (64 MiB if this is not called),
+    /// and frees what is more than that.
+    pub fn keep_at_most(&self, bytes: u64) {
+        self.inner.pool.set_most(bytes);
+    }
+
+    /// New memory of the device. Its bytes may be anything.
+    ///
+    /// # Errors
+    /// If the device has not so much left, or not in one buffer.
+    pub fn allocate(&self, len: u64) -> Result<Buffer, Error> {
+        let size = len.max(16).checked_next_multiple_of(16).unwrap_or(u64::MAX);
+        if size > self.info().most_bytes {
+            let most = self.info().most_bytes;
+            let cause = format_args!("a buffer of {len} bytes, but it has at most {most} in one");
+            return Err(Error::new(ErrorKind::TooLarge, cause).on(self.name()));
+        }
+        let memory = match self.driver().allocate(size) {
+            Err(error) if error.kind() == ErrorKind::OutOfMemory && self.inner.pool.release() => {
+                self.driver().allocate(size)?
+            }
+            result => result?,
+        };
+        Ok(Buffer::of_memory(memory, len))
+    }
+
+    /// Copies bytes of the host to new memory of the device.
+    ///
+    /// # Errors
+    /// As of [`allocate`](Self::allocate), and if the copy fails.
+    pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, Error> {
+        let buffer = self.allocate(bytes.len() as u64)?;
+        self.fill(&buffer, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Copies bytes of the host to the start of memory of the device, and waits until they are there.
+    ///
+    /// # Errors
+    /// If the place is shorter than the bytes, starts at no multiple of 4 bytes, or ends at none within
+    /// the buffer, or if the copy fails.
+    pub fn fill(&self, to: impl Into<Slice>, bytes: &[u8]) -> Result<(), Error> {
+        let mut to = to.into().region;
+        if (bytes.len() as u64) > to.len {
+            let (len, most) = (bytes.len(), to.len);
+            return Err(Error::invalid(format_args!("{len} bytes to a place of {most}")));
+        }
+        check_words(&to, "the place to copy to")?;
+        // The last copy is of whole words.
+        let end = (to.at + bytes.len() as u64).next_multiple_of(4);
+        let room = to.at + to.len;
+        if end > room && room + 16 <= to.memory.len() {
+            let len = bytes.len();
+            let cause = format_args!("{len} bytes, no multiple of 4, to the middle of a buffer");
+            return Err(Error::invalid(cause));
+        }
+        if bytes.len() <= FEW {
+            let mut work = self.work()?;
+            to.len = bytes.len() as u64;
+            work.write(bytes, &to)?;
+            return Pending::of(self.job(work, Vec::new(), |_| Ok(()))).wait();
+        }
+        let mut stagings = Vec::new();
+        let mut running = Vec::new();
+        for (i, part) in bytes.chunks(PART as usize).enumerate() {
+            if i < 2 {
+                stagings.push(self.driver().staging(part.len() as u64)?);
+            }
+            let staging = &mut stagings[i % 2];
+            staging.bytes()?[..part.len()].copy_from_slice(part);
+            to.len = part.len() as u64;
+            let mut work = self.work()?;
+            work.copy_in(&mut **staging, &to)?;
+            running.push(work.submit()?);
+            to.at += to.len;
+        }
+        for mut running in running {
+            running.wait()?;
+        }
+        Ok(())
+    }
+
+    /// How long the device takes to copy `len` bytes of pinned memory, in parts that are pinned
+    /// already: what hashing bytes of the host is to be compared with.
+    ///
+    /// # Errors
+    /// If there is no memory for it, or the copy fails.
+    pub fn measure_copy(&self, len: u64) -> Result<Duration, Error> {
+        let part = len.clamp(4, 16 << 20).next_multiple_of(4);
+        let memory = self.scratch(part)?;
+        let mut stagings = [self.driver().staging(part)?, self.driver().staging(part)?];
+        for staging in &mut stagings {
+            staging.bytes()?.fill(0xA5);
+        }
+        let clock = Instant::now();
+        let mut left = len;
+        for i in 0.. {
+            let Some(rest) = left.checked_sub(part.min(left)).filter(|_| left > 0) else { break };
+            let to = Region { len: left - rest, ..memory.region.clone() };
+            let mut work = self.work()?;
+            // Waits for its last copy, as the ring does.
+            stagings[i % 2].bytes()?;
+            work.copy_in(&mut *stagings[i % 2], &to)?;
+            work.submit()?;
+            left = rest;
+        }
+        for staging in &mut stagings {
+            staging.bytes()?;
+        }
+        let time = clock.elapsed();
+        memory.done();
+        Ok(time)
+    }
+
+    /// Copies memory of the device to the host.
+    pub fn download(&self, from: impl Into<Slice>) -> Pending<Vec<u8>> {
+        let from = from.into().region;
+        Pending::of((|| {
+            // Whole words, and then what was asked for.
+            let start = from.at % 4;
+            let region = Region {
+                memory: from.memory.clone(),
+                at: from.at - start,
+                len: (start + from.len).next_multiple_of(4),
+            };
+            let mut work = self.work()?;
+            work.read(&region)?;
+            let range = start as usize..(start + from.len) as usize;
+            self.job(work, Vec::new(), move |read| Ok(read[0][range].to_vec()))
+        })())
+    }
+
+    /// An empty list of work on the lane of resident data.
+    pub(crate) fn work(&self) -> Result<Box<dyn Work>, Error> {
+        self.driver().work(Order { lane: 0, timed: self.timed })
+    }
+
+    pub(crate) fn scratch(&self, len: u64) -> Result<Scratch, Error> {
+        self.inner.pool.take(self.driver(), len)
+    }
+
+    /// Starts work.
+    pub(crate) fn job<T>(
+        &self,
+        work: Box<dyn Work>,
+        scratch: Vec<Scratch>,
+        finish: impl FnOnce(Vec<Vec<u8>>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<Job<T>, Error> {
+        let finish: Finish<T> = Box::new(finish);
+        let running = work.submit()?;
+        Ok(Job { running, scratch, finish, waiter: self.inner.waiter.clone() })
+    }
+}
+
+/// That kernels can write words there, or read them.
+pub(crate) fn check_words(region: &Region, what: &str) -> Result<(), Error> {
+    if region.at.is_multiple_of(4) {
+        return Ok(());
+    }
+    let at = region.at;
+    Err(Error::invalid(format_args!("{what} starts at byte {at}, which is no multiple of 4")))
+}
+
+/// Memory of a device. Cheap to clone: clones are the same memory, which is freed with the last.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    memory: Handle,
+    len: u64,
+}
+
+impl Buffer {
+    /// Memory that a backend made or borrowed, of which `len` bytes count.
+    pub(crate) fn of_memory(memory: Handle, len: u64) -> Self {
+        Self { memory, len }
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A part of it, which may start at any byte.
+    ///
+    /// # Errors
+    /// If the range is not within the buffer.
+    pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<Slice, Error> {
+        Slice::from(self).slice(range)
+    }
+}
+
+/// A part of a buffer, which it keeps alive.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    pub(crate) region: Region,
+}
+
+impl Slice {
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.region.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.region.len == 0
+    }
+
+    /// A part of it, which may start at any byte.
+    ///
+    /// # Errors
+    /// If the range is not within the slice.
+    pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<Self, Error> {
+        let len = self.region.len;
+        let start = match range.start_bound() {
+            Bound::Included(start) => Some(*start),
+            Bound::Excluded(start) => start.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) => end.checked_add(1),
+            Bound::Excluded(end) => Some(*end),
+            Bound::Unbounded => Some(len),
+        };
+        match (start, end) {
+            (Some(start), Some(end)) if start <= end && end <= len => {
+                let memory = self.region.memory.clone();
+                Ok(Self { region: Region { memory, at: self.region.at + start, len: end - start } })
+            }
+            _ => Err(Error::invalid(format_args!("a range that is not within {len} bytes"))),
+        }
+    }
+}
+
+impl From<&Buffer> for Slice {
+    fn from(buffer: &Buffer) -> Self {
+        Self { region: Region { memory: buffer.memory.clone(), at: 0, len: buffer.len } }
+    }
+}
+
+impl From<&Slice> for Slice {
+    fn from(slice: &Slice) -> Self {
+        slice.clone()
+    }
+}
+
+/// Memory that the host and the device use where it lies, without a copy: on devices with unified
+/// memory.
+#[derive(Debug)]
+pub struct SharedBuffer {
+    shared: Box<dyn crate::driver::Shared>,
+    len: u64,
+}
+
+impl Device {
+    /// New memory of both the host and the device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if they have none in common, and as of
+    /// [`allocate`](Self::allocate).
+    pub fn allocate_shared(&self, len: u64) -> Result<SharedBuffer, Error> {
+        let size = len.max(16).checked_next_multiple_of(16).unwrap_or(u64::MAX);
+        if size > self.info().most_bytes {
+            let cause = format_args!("no buffer of {len} bytes is to be had");
+            return Err(Error::new(ErrorKind::TooLarge, cause).on(self.name()));
+        }
+        Ok(SharedBuffer { shared: self.driver().shared(size)?, len })
+    }
+}
+
+impl SharedBuffer {
+    /// The bytes, for the host; waits until the device is done with them. To be written: on some
+    /// devices reading is slow.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn bytes(&mut self) -> Result<&mut [u8], Error> {
+        Ok(&mut self.shared.bytes()?[..self.len as usize])
+    }
+
+    /// The same bytes, for the device to hash. What is started with it must be done, by
+    /// [`Pending::wait`] or by awaiting it, before [`bytes`](Self::bytes) is called again.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn to_device(&mut self) -> Result<Slice, Error> {
+        let memory = self.shared.memory()?;
+        Ok(Slice { region: Region { memory, at: 0, len: self.len } })
+    }
+}

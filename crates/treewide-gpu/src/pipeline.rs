@@ -1,0 +1,154 @@
+//! Many inputs of the host, one after the other, several on their way.
+
+use crate::driver::Kind;
+use crate::slot::{Slot, Source, Tree};
+use crate::staged::Cancel;
+use crate::{Device, Error, Mode};
+use std::collections::VecDeque;
+use treewide::Hash;
+
+/// Hashes inputs of the host as they come, with a fixed number on their way: what a server does with
+/// requests. Digests come in the order of the inputs. Its memory is taken once, and bounded: for each
+/// input on its way pinned memory and memory of the device.
+///
+/// ```
+/// # fn main() -> Result<(), treewide_gpu::Error> {
+/// use treewide_gpu::{Device, Mode, Pipeline, TwinLimits};
+///
+/// let device = Device::twin(TwinLimits::default()); // or one of `devices()`
+/// let mut pipeline = Pipeline::new(&device, &Mode::PLAIN, 2, 1 << 20)?;
+/// let mut hashes = Vec::new();
+/// for input in ["a", "b", "c"] {
+///     hashes.extend(pipeline.push(input.as_bytes())?); // the oldest, if all places are taken
+/// }
+/// while let Some(hash) = pipeline.pop()? {
+///     hashes.push(hash);
+/// }
+/// assert_eq!(hashes[2], treewide::hash(b"c"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Pipeline {
+    device: Device,
+    mode: Mode,
+    most_bytes: u64,
+    free: Vec<Slot>,
+    /// The oldest first.
+    busy: VecDeque<Slot>,
+    cancel: Cancel,
+}
+
+impl Pipeline {
+    /// With places for `in_flight` inputs of at most `most_bytes` each.
+    ///
+    /// # Errors
+    /// If there are no places, or no memory for them.
+    pub fn new(
+        device: &Device,
+        mode: &Mode,
+        in_flight: usize,
+        most_bytes: u64,
+    ) -> Result<Self, Error> {
+        if in_flight == 0 {
+            return Err(Error::invalid("a pipeline with no input on its way"));
+        }
+        let slots = (0..in_flight).map(|i| Slot::new(device, most_bytes.max(1), 1 + i));
+        Ok(Self {
+            device: device.clone(),
+            mode: *mode,
+            most_bytes,
+            free: slots.collect::<Result<_, _>>()?,
+            busy: VecDeque::new(),
+            cancel: Cancel::default(),
+        })
+    }
+
+    /// What stops it from outside.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.cancel = cancel.clone();
+        self
+    }
+
+    /// Inputs on their way.
+    pub fn len(&self) -> usize {
+        self.busy.len()
+    }
+
+    /// Whether no input is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// Starts an input. If all places are taken, the oldest is waited for, and its digest returned.
+    ///
+    /// # Errors
+    /// If the input is too long, the device failed, or it was cancelled. What is on its way stays
+    /// there, but for the input that failed.
+    pub fn push(&mut self, input: &[u8]) -> Result<Option<Hash>, Error> {
+        self.push_with(input.len() as u64, |place| {
+            place.copy_from_slice(input);
+            Ok(())
+        })
+    }
+
+    /// Like [`push`](Self::push), with an input of `len` bytes that `fill` writes to pinned memory
+    /// itself: from a file or a socket, without another copy.
+    ///
+    /// # Errors
+    /// As of [`push`](Self::push), and those of `fill`, with which nothing is started.
+    pub fn push_with(
+        &mut self,
+        len: u64,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<Option<Hash>, Error> {
+        self.cancel.check()?;
+        if len > self.most_bytes {
+            let most = self.most_bytes;
+            return Err(Error::invalid(format_args!("{len} bytes to places of {most}")));
+        }
+        let done = if self.free.is_empty() { self.pop()? } else { None };
+        let Some(mut slot) = self.free.pop() else { return Ok(done) };
+        let started = slot.bytes(&self.device).and_then(|place| fill(&mut place[..len as usize]));
+        let tree = Tree { at: 0, len, counter: 0 };
+        let started = started.and_then(|()| {
+            slot.start(&self.device, &self.mode, Kind::Digest, Source::Staging, len, &[tree])
+        });
+        if let Err(error) = started {
+            self.free.push(slot);
+            return Err(error);
+        }
+        self.busy.push_back(slot);
+        Ok(done)
+    }
+
+    /// Waits for the oldest input; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the device failed with it, or it was cancelled.
+    pub fn pop(&mut self) -> Result<Option<Hash>, Error> {
+        self.cancel.check()?;
+        let Some(mut slot) = self.busy.pop_front() else { return Ok(None) };
+        let result = slot.wait();
+        self.free.push(slot);
+        Ok(result?.first().copied().map(Hash::from_bytes))
+    }
+
+    /// Like [`pop`](Self::pop), but `None` also if the oldest input is not done yet.
+    ///
+    /// # Errors
+    /// As of [`pop`](Self::pop).
+    pub fn try_pop(&mut self) -> Result<Option<Hash>, Error> {
+        match self.busy.front_mut().is_some_and(Slot::is_done) {
+            true => self.pop(),
+            false => Ok(None),
+        }
+    }
+}
+
+/// Waits until the device does nothing more with its memory.
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.free.drain(..).chain(self.busy.drain(..)).for_each(Slot::done);
+    }
+}

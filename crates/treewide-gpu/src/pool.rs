@@ -1,0 +1,90 @@
+//! Device memory that is used again.
+
+use crate::Error;
+use crate::driver::{Driver, Handle, Region};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The least that is allocated; all sizes are powers of two.
+const LEAST: u64 = 4096;
+
+/// Scratch memory between two uses, bounded.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    free: BTreeMap<u64, Vec<Handle>>,
+    /// Bytes of all that is free, and how many may be.
+    bytes: u64,
+    most: u64,
+}
+
+impl Pool {
+    pub(crate) fn new(most: u64) -> Self {
+        Self { state: Mutex::new(State { free: BTreeMap::new(), bytes: 0, most }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Memory of at least that many bytes.
+    pub(crate) fn take(self: &Arc<Self>, driver: &dyn Driver, len: u64) -> Result<Scratch, Error> {
+        let size = len.max(LEAST).next_power_of_two().min(driver.info().most_bytes).max(len);
+        let mut state = self.lock();
+        let free = state.free.get_mut(&size).and_then(Vec::pop);
+        if free.is_some() {
+            state.bytes -= size;
+        }
+        drop(state);
+        let memory = match free {
+            Some(memory) => memory,
+            None => match driver.allocate(size) {
+                Ok(memory) => memory,
+                // What we keep may be what is missing.
+                Err(_) if self.release() => driver.allocate(size)?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Scratch { pool: self.clone(), region: Region { memory, at: 0, len } })
+    }
+
+    /// Frees all that is kept; whether there was any.
+    pub(crate) fn release(&self) -> bool {
+        let mut state = self.lock();
+        state.bytes = 0;
+        !std::mem::take(&mut state.free).is_empty()
+    }
+
+    /// Keeps at most so many bytes from now on.
+    pub(crate) fn set_most(&self, most: u64) {
+        let mut state = self.lock();
+        state.most = most;
+        if state.bytes > most {
+            state.bytes = 0;
+            state.free.clear();
+        }
+    }
+}
+
+/// Memory of a pool. It is freed when dropped, as the device may still work with it; once it does no
+/// more, [`done`](Self::done) gives it back to the pool instead.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pool: Arc<Pool>,
+    pub(crate) region: Region,
+}
+
+impl Scratch {
+    pub(crate) fn done(self) {
+        let size = self.region.memory.len();
+        let mut state = self.pool.lock();
+        if state.bytes + size <= state.most {
+            state.bytes += size;
+            state.free.entry(size).or_default().push(self.region.memory);
+        }
+    }
+}

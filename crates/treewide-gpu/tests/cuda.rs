@@ -1,0 +1,162 @@
+//! What only CUDA has, and what a driver is strict about: with a driver for the CPU.
+#![cfg(all(feature = "cuda", unix))]
+
+mod common;
+
+use common::{bytes, cuda_on_cpu};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use treewide_gpu::{Backend, Device, ErrorKind, Mode, Slice, cuda};
+
+/// The driver's devices, one test at a time, or why there are none.
+fn driver() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    match cuda_on_cpu::load() {
+        Ok(_) => Some(TURN.lock().unwrap_or_else(PoisonError::into_inner)),
+        Err(cause) => {
+            println!("SKIPPED: CUDA kernels on the CPU: {cause}");
+            None
+        }
+    }
+}
+
+/// What the driver still has of all that was made.
+fn left_over() -> i32 {
+    let library = cuda_on_cpu::load().unwrap();
+    // SAFETY: `driver.cpp` has it, with this type.
+    unsafe { library.get::<unsafe extern "C" fn() -> i32>(b"treewide_left_over").unwrap()() }
+}
+
+fn check(device: &Device, input: &[u8], slice: &Slice) {
+    let hash = device.hash(&Mode::PLAIN, slice).wait().unwrap();
+    assert_eq!(hash.as_bytes(), blake3::hash(input).as_bytes(), "{} bytes", input.len());
+}
+
+#[test]
+fn nothing_is_read_beyond_the_16_bytes_in_which_an_input_ends() {
+    let Some(_turn) = driver() else { return };
+    for index in 0..2 {
+        let device = Device::open(Backend::Cuda, index).unwrap();
+        let input = bytes(530_000);
+        for start in [0, 1, 4, 15, 16, 31] {
+            for len in [0, 1, 15, 16, 63, 64, 100, 1000, 1024, 1025, 131_072, 140_001, 524_288] {
+                // Nothing follows the buffer.
+                let buffer = device.upload(&input[..start + len]).unwrap();
+                let slice = buffer.slice(start as u64..).unwrap();
+                check(&device, &input[start..start + len], &slice);
+                // Chunks that are roots to be kept take another way, and so do those beside them.
+                let mut expected = [0; 32];
+                blake3::Hasher::new()
+                    .update(&input[start..start + len])
+                    .finalize_xof()
+                    .fill(&mut expected);
+                let output = device.xof(&Mode::PLAIN, &slice, 0, 32).wait().unwrap();
+                assert_eq!(output, expected, "{len} bytes from {start}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_parameters_give_the_same() {
+    let Some(_turn) = driver() else { return };
+    let mut cases = 0;
+    for defines in [
+        &["TREEWIDE_IMADS=0"][..],
+        &["TREEWIDE_IMADS=112"],
+        &["TREEWIDE_AHEAD=1"],
+        &["TREEWIDE_STAGED=1"],
+    ] {
+        let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
+        let image = [library.as_os_str().as_bytes(), b"\0"].concat();
+        for index in 0..2 {
+            // SAFETY: They are compiled from the same sources.
+            let device = unsafe { cuda::open_with_kernels(index, &image) }.unwrap();
+            let input = bytes(600_000);
+            let buffer = device.upload(&input).unwrap();
+            for (start, end) in [(0, 1000), (0, 131_072), (1, 140_000), (16, 524_304), (0, 600_000)]
+            {
+                let slice = buffer.slice(start as u64..end as u64).unwrap();
+                check(&device, &input[start..end], &slice);
+                cases += 1;
+            }
+        }
+    }
+    println!("CUDA kernels with other parameters: {cases} cases");
+}
+
+#[test]
+fn all_that_is_made_is_freed_once_and_not_too_early() {
+    let Some(_turn) = driver() else { return };
+    assert_eq!(left_over(), 0);
+    {
+        let device = Device::open(Backend::Cuda, 0).unwrap();
+        let input = bytes(300_000);
+        let buffer = device.upload(&input).unwrap();
+        // Dropped before they are done, and the buffers with them.
+        for i in 0..100 {
+            drop(device.hash(&Mode::PLAIN, buffer.slice(i..).unwrap()));
+            drop(device.list(&Mode::PLAIN, &[Slice::from(&buffer), Slice::from(&buffer)]));
+        }
+        let pending = device.hash(&Mode::PLAIN, &buffer);
+        let timed = device.timed().hash(&Mode::PLAIN, &buffer);
+        drop(buffer);
+        drop(device);
+        assert_eq!(pending.wait().unwrap().as_bytes(), blake3::hash(&input).as_bytes());
+        let (hash, time) = timed.wait_timed().unwrap();
+        assert_eq!(hash.as_bytes(), blake3::hash(&input).as_bytes());
+        assert!(time.is_some());
+    }
+    assert_eq!(left_over(), 0);
+}
+
+#[test]
+fn memory_and_streams_of_the_caller_are_used_and_left() {
+    let Some(_turn) = driver() else { return };
+    {
+        // What PyTorch calls its current stream, here the default one.
+        // SAFETY: The default stream is always there.
+        let device = unsafe { cuda::open_with_stream(0, std::ptr::null_mut()) }.unwrap();
+        let input = bytes(200_001);
+        let address = input[3..].as_ptr() as u64;
+        // SAFETY: The bytes live longer than the buffer, and the device is this CPU.
+        let buffer = unsafe { cuda::borrow(&device, address, 199_998) }.unwrap();
+        check(&device, &input[3..], &Slice::from(&buffer));
+        check(&device, &input[8..1000], &buffer.slice(5..997).unwrap());
+
+        let twin = Device::open(Backend::Twin, 0).unwrap();
+        // SAFETY: As above.
+        let error = unsafe { cuda::borrow(&twin, address, 10) }.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+    assert_eq!(left_over(), 0);
+}
+
+#[test]
+fn what_the_driver_refuses_is_an_error_with_its_words() {
+    let Some(_turn) = driver() else { return };
+    let error = Device::open(Backend::Cuda, 2).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoDevice);
+    assert!(error.to_string().contains("knows of 2"), "{error}");
+    // SAFETY: It is no image at all.
+    let error = unsafe { cuda::open_with_kernels(0, b"/no/such/library\0") }.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unusable);
+    assert!(error.to_string().contains("CUDA_ERROR_NOT_FOUND"), "{error}");
+    assert_eq!(left_over(), 0);
+}
+
+#[test]
+fn measurements() {
+    let Some(_turn) = driver() else { return };
+    let chip = cuda::measure::chip(1).unwrap();
+    assert_eq!((chip.capability, chip.multiprocessors), ((9, 0), 1));
+    assert_eq!(cuda::measure::copies(0, 1 << 20, 3).unwrap().len(), 3);
+    let library = cuda_on_cpu::compile(&["clocks.cpp"], &[]).unwrap();
+    let image = [library.as_os_str().as_bytes(), b"\0"].concat();
+    // SAFETY: They take what those of the measurements take.
+    let rates = unsafe { cuda::measure::rates(1, &image) }.unwrap();
+    // One step a clock, which is two instructions of a pair.
+    assert!(rates.iter().any(|it| it.name == "lop3" && it.per_clock == 1.0), "{rates:?}");
+    assert!(rates.iter().any(|it| it.name == "imad_lop3" && it.per_clock == 2.0), "{rates:?}");
+    assert_eq!(left_over(), 0);
+}
