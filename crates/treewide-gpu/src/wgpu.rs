@@ -1,7 +1,7 @@
-//! Vulkan, Metal and DX12, by the crate [`wgpu`](::wgpu) and one WGSL source.
+//! Vulkan, Metal and DX12, by the crate [`wgpu`](https://docs.rs/wgpu) and one WGSL source.
 //!
 //! A launch binds its regions of buffers, so a binding's limits are the window of a launch. All that
-//! a [`Work`](crate::driver::Work) writes and reads is gathered into one buffer each.
+//! a `Work` writes and reads is gathered into one buffer each.
 
 mod memory;
 mod shaders;

@@ -1,5 +1,5 @@
 //! What only CUDA has, and what a driver is strict about: with a driver for the CPU.
-#![cfg(feature = "cuda")]
+#![cfg(all(feature = "cuda", unix))]
 
 mod common;
 
