@@ -12,7 +12,7 @@ pub(crate) struct DeviceArgs {}
 
 impl DeviceArgs {
     pub(crate) fn open(&self, _: &Mode) -> anyhow::Result<ByDevice> {
-        Ok(ByDevice)
+        Ok(ByDevice {})
     }
 }
 
@@ -33,7 +33,7 @@ impl Mode {
 }
 
 #[derive(Default)]
-pub(crate) struct ByDevice;
+pub(crate) struct ByDevice {}
 
 impl ByDevice {
     /// Nothing is hashed by a device.
