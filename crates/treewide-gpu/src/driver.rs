@@ -102,6 +102,7 @@ pub(crate) struct Info {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
     /// 0 is the lane of resident data, the caller's stream if there is one.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "wgpu has one queue"))]
     pub(crate) lane: usize,
     /// Whether [`Running::device_time`] is wanted.
     pub(crate) timed: bool,
