@@ -256,7 +256,9 @@ emulated() {
     export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
     export TREEWIDE_TEST_SCALE=0.1
-    local what=(--target "$triple" --all-features -p treewide -p treewide-compat)
+    # The second brings the features of the first that concern it, but for files.
+    echo "SKIPPED: files: under $qemu a mapping that shrinks is no signal that can be handled"
+    local what=(--target "$triple" -p treewide -p treewide-compat)
     list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
     for kernel in $list; do
