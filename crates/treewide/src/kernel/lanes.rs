@@ -11,7 +11,7 @@
 //!
 //! One *step* compresses block `s` of every lane. Lanes may differ in length, counter and flags.
 //! A lane that has run out of blocks keeps its chaining value by a mask. Lanes that a group does
-//! not fill repeat its last one, so that partial groups load whole vectors and need no mask; what
+//! not fill repeat its first ones, so that partial groups load whole vectors and need no mask; what
 //! they compute is not stored.
 //!
 //! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`group`],
