@@ -1,9 +1,12 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
 //! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left:
-//! messages are memory operands. Each step of a half-round is issued for the four columns of
-//! state 0, then of state 1; the next step follows. Word `w` of state `s` is at byte
-//! `128 * w + 64 * s` of every array, all aligned to 64 bytes.
+//! messages are memory operands. Word `w` of state `s` is at byte `128 * w + 64 * s` of every array,
+//! all aligned to 64 bytes.
+//!
+//! Columns are issued two by two, step by step, and diagonals in the order in which their `b` comes
+//! out of the columns: rotations have two ports of four, and eight columns in step would wait for
+//! each other there (113 ns against 120 for all lanes; one column after the other takes 120 too).
 //!
 //! The functions are naked, with the System V calling convention on every platform: there all
 //! vector registers belong to the callee, and where callers expect otherwise the compiler saves.
@@ -11,9 +14,7 @@
 use core::arch::naked_asm;
 
 use super::avx512::X32;
-use crate::spec::IV as WORDS;
-
-static IV: [u32; 8] = WORDS;
+use crate::spec::IV;
 
 /// One message addition and what follows it in G, up to the second rotation, for eight columns:
 /// registers a, b, c, d, then the byte offset of the state, then the message word.
@@ -33,17 +34,23 @@ macro_rules! half_g {
 
 macro_rules! columns {
     ($r1:literal $r2:literal $p:literal $q:literal $r:literal $s:literal) => {
-        half_g!($r1 $r2
-            0 4 8 12 0 $p, 1 5 9 13 0 $q, 2 6 10 14 0 $r, 3 7 11 15 0 $s,
-            16 20 24 28 64 $p, 17 21 25 29 64 $q, 18 22 26 30 64 $r, 19 23 27 31 64 $s,)
+        concat!(
+            half_g!($r1 $r2 0 4 8 12 0 $p, 1 5 9 13 0 $q,),
+            half_g!($r1 $r2 2 6 10 14 0 $r, 3 7 11 15 0 $s,),
+            half_g!($r1 $r2 16 20 24 28 64 $p, 17 21 25 29 64 $q,),
+            half_g!($r1 $r2 18 22 26 30 64 $r, 19 23 27 31 64 $s,),
+        )
     };
 }
 
 macro_rules! diagonals {
     ($r1:literal $r2:literal $p:literal $q:literal $r:literal $s:literal) => {
-        half_g!($r1 $r2
-            0 5 10 15 0 $p, 1 6 11 12 0 $q, 2 7 8 13 0 $r, 3 4 9 14 0 $s,
-            16 21 26 31 64 $p, 17 22 27 28 64 $q, 18 23 24 29 64 $r, 19 20 25 30 64 $s,)
+        concat!(
+            half_g!($r1 $r2 3 4 9 14 0 $s, 0 5 10 15 0 $p,),
+            half_g!($r1 $r2 1 6 11 12 0 $q, 2 7 8 13 0 $r,),
+            half_g!($r1 $r2 19 20 25 30 64 $s, 16 21 26 31 64 $p,),
+            half_g!($r1 $r2 17 22 27 28 64 $q, 18 23 24 29 64 $r,),
+        )
     };
 }
 
@@ -96,10 +103,12 @@ macro_rules! load_cv {
     };
 }
 
+/// The first words of the initialisation vector. Not loaded, as a load may wait for one of the message
+/// words that were just stored: one whose address has the same last twelve bits.
 macro_rules! load_iv {
-    ($($w:literal $r0:literal $r1:literal,)*) => {
+    ($($iv:literal $r0:literal $r1:literal,)*) => {
         concat!($(
-            "vpbroadcastd zmm", $r0, ",dword ptr [rip+{iv}+4*", $w, "]\n",
+            "mov eax,{iv", $iv, "}\n vpbroadcastd zmm", $r0, ",eax\n",
             "vmovdqa64 zmm", $r1, ",zmm", $r0, "\n",
         )*)
     };
@@ -189,7 +198,10 @@ macro_rules! body {
             $($store,)+
             "vzeroupper",
             "ret",
-            iv = sym IV,
+            iv0 = const IV[0],
+            iv1 = const IV[1],
+            iv2 = const IV[2],
+            iv3 = const IV[3],
         )
     };
 }
@@ -227,39 +239,50 @@ pub(super) unsafe extern "sysv64" fn compress_xof(
     body!(each!(store_low), each!(store_high))
 }
 
+/// Rows of 64 bytes, four apart, two by two: their first halves in one register, their second
+/// halves in another.
 macro_rules! load_rows {
-    ($first:literal: $($row:literal $register:literal)*) => {
+    ($first:literal: $($row:literal $other:literal $low:literal $high:literal,)*) => {
         concat!($(
-            "mov rax,[rdi+8*", $first, "+8*", $row, "]\n vmovdqu64 zmm", $register, ",[rax+rsi]\n prefetcht0 [rax+rsi+64]\n",
+            "mov rax,[rdi+8*", $first, "+8*", $row, "]\n mov r10,[rdi+8*", $first, "+8*", $other, "]\n",
+            "vmovdqu ymm", $low, ",[rax+rsi]\n",
+            "vinserti64x4 zmm", $low, ",zmm", $low, ",[r10+rsi],1\n",
+            "vmovdqu ymm", $high, ",[rax+rsi+32]\n",
+            "vinserti64x4 zmm", $high, ",zmm", $high, ",[r10+rsi+32],1\n",
+            "prefetcht0 [rax+rsi+192]\n prefetcht0 [r10+rsi+192]\n",
         )*)
+    };
+    ($first:literal) => {
+        load_rows!($first: 0 4 0 8, 1 5 1 9, 2 6 2 10, 3 7 3 11, 8 12 4 12, 9 13 5 13, 10 14 6 14, 11 15 7 15,)
     };
 }
 
-/// Operations on two registers: those with the first, then those with the second name.
+/// Two registers from two others: `op_low` gives the first, `op_high` the second.
 macro_rules! shuffle {
-    ($($low:literal $high:literal $op_low:literal $op_high:literal $a:literal $b:literal $imm:literal $imm2:literal,)*) => {
+    ($op_low:literal $op_high:literal $imm_low:literal $imm_high:literal:
+     $($low:literal $high:literal $a:literal $b:literal,)*) => {
         concat!($(
-            $op_low, " zmm", $low, ",zmm", $a, ",zmm", $b, $imm, "\n",
-            $op_high, " zmm", $high, ",zmm", $a, ",zmm", $b, $imm2, "\n",
+            $op_low, " zmm", $low, ",zmm", $a, ",zmm", $b, $imm_low, "\n",
+            $op_high, " zmm", $high, ",zmm", $a, ",zmm", $b, $imm_high, "\n",
         )*)
     };
 }
 
-macro_rules! words {
-    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
-        shuffle!($($low $high "vpunpckldq" "vpunpckhdq" $a $b "" "",)*)
-    };
-}
-
-macro_rules! pairs {
-    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
-        shuffle!($($low $high "vpunpcklqdq" "vpunpckhqdq" $a $b "" "",)*)
-    };
-}
-
-macro_rules! quads {
-    ($($low:literal $high:literal $a:literal $b:literal,)*) => {
-        shuffle!($($low $high "vshufi32x4" "vshufi32x4" $a $b ",0x88" ",0xdd",)*)
+/// The rows in registers 0 to 15 become the words in registers 16 to 31.
+macro_rules! transpose {
+    () => {
+        concat!(
+            // 128-bit parts of a register, before: words 0 to 3 of row i, words 4 to 7 of it, the
+            // same of row i + 4; or words 8 to 15. Here: word w of rows i to i + 3, word w + 4 of
+            // them, the same of the next four.
+            shuffle!("vpunpckldq" "vpunpckhdq" "" "": 16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7,
+                24 25 8 9, 26 27 10 11, 28 29 12 13, 30 31 14 15,),
+            shuffle!("vpunpcklqdq" "vpunpckhqdq" "" "": 0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23,
+                8 9 24 26, 10 11 25 27, 12 13 28 30, 14 15 29 31,),
+            // The even parts of eight rows and of the other eight are a word; so are the odd ones.
+            shuffle!("vshufi32x4" "vshufi32x4" ",0x88" ",0xdd": 16 20 0 4, 17 21 1 5, 18 22 2 6,
+                19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14, 27 31 11 15,),
+        )
     };
 }
 
@@ -267,11 +290,18 @@ macro_rules! store_words {
     ($state:literal: $($word:literal $register:literal)*) => {
         concat!($("vmovdqa64 [rdx+128*", $word, "+64*", $state, "],zmm", $register, "\n",)*)
     };
+    ($state:literal) => {
+        store_words!($state: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
+            14 30 15 31)
+    };
 }
 
 /// Transposes the 64 bytes at `inputs[lane] + offset` of 32 lanes into message words. In assembly
 /// as the compiler holds the stores back until both states are transposed, and runs out of
 /// registers.
+///
+/// Rows are read by halves, as registers are put together from halves by any port, where shuffles
+/// have only two; and half as many reads cross a cache line, if the input is not aligned.
 ///
 /// The rows of state 1 are read before the words of state 0 are stored: a load waits for earlier
 /// stores whose addresses have the same last twelve bits, and chunks are 1024 bytes apart.
@@ -285,33 +315,12 @@ pub(super) unsafe extern "sysv64" fn load(
     message: *mut [X32; 16],
 ) {
     naked_asm!(
-        load_rows!(0: 0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14 15 15),
-        // Words of two neighbouring rows, then of four: 128-bit part p of register 4 * i + w has
-        // word 4 * p + w of rows 4 * i to 4 * i + 3.
-        words!(16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7, 24 25 8 9, 26 27 10 11, 28 29 12 13,
-            30 31 14 15,),
-        pairs!(0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23, 8 9 24 26, 10 11 25 27, 12 13 28 30,
-            14 15 29 31,),
-        // Parts of eight rows, even and odd ones, then of sixteen.
-        quads!(16 20 0 4, 17 21 1 5, 18 22 2 6, 19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14,
-            27 31 11 15,),
-        quads!(0 8 16 24, 1 9 17 25, 2 10 18 26, 3 11 19 27, 4 12 20 28, 5 13 21 29, 6 14 22 30,
-            7 15 23 31,),
-        // The same with the other registers.
-        load_rows!(16: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
-            14 30 15 31),
-        store_words!(0: 0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14
-            15 15),
-        words!(0 1 16 17, 2 3 18 19, 4 5 20 21, 6 7 22 23, 8 9 24 25, 10 11 26 27, 12 13 28 29,
-            14 15 30 31,),
-        pairs!(16 17 0 2, 18 19 1 3, 20 21 4 6, 22 23 5 7, 24 25 8 10, 26 27 9 11, 28 29 12 14,
-            30 31 13 15,),
-        quads!(0 4 16 20, 1 5 17 21, 2 6 18 22, 3 7 19 23, 8 12 24 28, 9 13 25 29, 10 14 26 30,
-            11 15 27 31,),
-        quads!(16 24 0 8, 17 25 1 9, 18 26 2 10, 19 27 3 11, 20 28 4 12, 21 29 5 13, 22 30 6 14,
-            23 31 7 15,),
-        store_words!(1: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
-            14 30 15 31),
+        load_rows!(0),
+        transpose!(),
+        load_rows!(16),
+        store_words!(0),
+        transpose!(),
+        store_words!(1),
         "ret",
     )
 }
