@@ -5,6 +5,8 @@
 //! form that compilers vectorise. Written as operations on all lanes, as for real vectors, it
 //! would be seven rounds of straight-line code, and they give up on finding the vectors again.
 
+use core::mem::MaybeUninit;
+
 use super::lanes::Vector;
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
@@ -88,14 +90,20 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
         out
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; N], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; N],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
+        let mut words = [Self([0; N]); 16];
         for (lane, input) in inputs.iter().enumerate() {
             // SAFETY: the caller has 64 bytes there.
             let block: [[u8; 4]; 16] = unsafe { input.add(offset).cast::<[[u8; 4]; 16]>().read() };
-            for (word, bytes) in message.iter_mut().zip(block) {
+            for (word, bytes) in words.iter_mut().zip(block) {
                 word.0[lane] = u32::from_le_bytes(bytes);
             }
         }
+        *message = words.map(MaybeUninit::new);
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {

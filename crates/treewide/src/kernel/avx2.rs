@@ -1,6 +1,7 @@
 //! Eight lanes in AVX2 registers.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::lanes::{Vector, rounds};
 use super::rounds16;
@@ -119,14 +120,18 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 8], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 8],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             for half in 0..2 {
                 let rows =
                     inputs.map(|input| _mm256_loadu_si256(input.add(offset + 32 * half).cast()));
                 for (word, row) in message[8 * half..].iter_mut().zip(transpose(rows)) {
-                    word.0 = row;
+                    word.write(Self(row));
                 }
             }
         }
@@ -173,7 +178,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
                 }
                 v
             } else {
-                let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
+                let mut out = MaybeUninit::<[Self; 16]>::uninit();
                 rounds16::compress_xof_8(
                     cv.as_ptr().cast(),
                     message.as_ptr().cast(),

@@ -52,9 +52,9 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn store(columns: &[__m512i; 16], message: &mut [X16; 16]) {
+fn store(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16>; 16]) {
     for (word, column) in message.iter_mut().zip(columns) {
-        word.0 = *column;
+        word.write(X16(*column));
     }
 }
 
@@ -98,7 +98,11 @@ unsafe impl Vector<16> for X16 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 16], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 16],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             let mut rows = [_mm512_setzero_si512(); 16];
@@ -113,7 +117,7 @@ unsafe impl Vector<16> for X16 {
         inputs: &[*const u8; 16],
         offset: usize,
         lens: &[u32; 16],
-        message: &mut [Self; 16],
+        message: &mut [MaybeUninit<Self>; 16],
     ) {
         // SAFETY: bytes outside the mask are not read.
         unsafe {
@@ -207,13 +211,6 @@ fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
     (low.try_into().expect("16 of 32"), high.try_into().expect("16 of 32"))
 }
 
-#[inline(always)]
-fn set_half(message: &mut [X32; 16], state: usize, words: &[X16; 16]) {
-    for (pair, word) in message.iter_mut().zip(words) {
-        pair.0[state] = *word;
-    }
-}
-
 // SAFETY: as for `X16`, twice.
 unsafe impl Vector<32> for X32 {
     #[inline(always)]
@@ -248,34 +245,44 @@ unsafe impl Vector<32> for X32 {
         unsafe { Self([self.0[0].rotate::<R>(), self.0[1].rotate::<R>()]) }
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 32], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 32],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: AVX-512F; the caller has 64 bytes at each.
-        unsafe { rounds32::load(inputs, offset, message) }
+        unsafe { rounds32::load(inputs, offset, message.as_mut_ptr().cast()) }
     }
     #[inline(always)]
     unsafe fn load_ragged(
         inputs: &[*const u8; 32],
         offset: usize,
         lens: &[u32; 32],
-        message: &mut [Self; 16],
+        message: &mut [MaybeUninit<Self>; 16],
     ) {
         let ((low, high), (low_lens, high_lens)) = (halves(inputs), halves(lens));
         // SAFETY: bytes past `lens` are not read.
         unsafe {
-            let mut words = [X16::splat(0); 16];
-            X16::load_ragged(low, offset, low_lens, &mut words);
-            set_half(message, 0, &words);
-            X16::load_ragged(high, offset, high_lens, &mut words);
-            set_half(message, 1, &words);
+            let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
+            X16::load_ragged(low, offset, low_lens, &mut first);
+            X16::load_ragged(high, offset, high_lens, &mut second);
+            for (pair, (low, high)) in message.iter_mut().zip(first.iter().zip(&second)) {
+                pair.write(Self([low.assume_init(), high.assume_init()]));
+            }
         }
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            X16::store_cvs(&half(cv, 0), out, count.min(16));
-            if count > 16 {
-                X16::store_cvs(&half(cv, 1), out.add(16), count - 16);
+            let [low, high] = [half(cv, 0), half(cv, 1)];
+            if count == 32 {
+                // Of known number: the compiler stores two lanes at once.
+                X16::store_cvs(&low, out, 16);
+                X16::store_cvs(&high, out.add(16), 16);
+            } else {
+                X16::store_cvs(&low, out, count.min(16));
+                X16::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
             }
         }
     }
@@ -341,6 +348,6 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 }
 
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 136 },
+    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130 },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

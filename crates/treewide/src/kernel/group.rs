@@ -216,8 +216,8 @@ pub(super) struct Group<const N: usize> {
     pub(super) low: [u32; N],
     pub(super) high: [u32; N],
     /// Flags of the first block, of the others, and what the last block adds.
-    pub(super) first: [u32; N],
-    pub(super) each: [u32; N],
+    pub(super) first: u32,
+    pub(super) each: u32,
     pub(super) last: [u32; N],
     pub(super) shortest: u32,
     pub(super) longest: u32,
@@ -231,8 +231,8 @@ impl<const N: usize> Group<N> {
         lens: [0; N],
         low: [0; N],
         high: [0; N],
-        first: [0; N],
-        each: [0; N],
+        first: 0,
+        each: 0,
         last: [0; N],
         shortest: CHUNK_LEN as u32,
         longest: 0,
@@ -245,8 +245,8 @@ impl<const N: usize> Group<N> {
     fn row(node: &Node, stride: usize, rise: u64, count: usize) -> Self {
         let mut group = Self {
             lens: [node.len; N],
-            each: [u32::from(node.each); N],
-            first: [u32::from(node.each | node.first); N],
+            each: u32::from(node.each),
+            first: u32::from(node.each | node.first),
             last: [u32::from(node.last); N],
             shortest: node.len,
             longest: node.len,
@@ -309,11 +309,11 @@ impl<const N: usize> Group<N> {
 
     /// Block `step` of every lane.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "the index is a lane, of seven arrays")]
+    #[allow(clippy::needless_range_loop, reason = "the index is a lane, of six arrays")]
     pub(super) fn block(&self, step: usize) -> Block<N> {
         const BLOCK: u32 = BLOCK_LEN as u32;
         let done = step as u32 * BLOCK;
-        let each = if step == 0 { &self.first } else { &self.each };
+        let each = if step == 0 { self.first } else { self.each };
         let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N] };
         for lane in 0..N {
             let left = self.lens[lane].saturating_sub(done);
@@ -321,7 +321,7 @@ impl<const N: usize> Group<N> {
             block.lens[lane] = left.min(BLOCK);
             block.runs[lane] = if runs { u32::MAX } else { 0 };
             let ends = runs && left <= BLOCK;
-            block.flags[lane] = each[lane] | if ends { self.last[lane] } else { 0 };
+            block.flags[lane] = each | if ends { self.last[lane] } else { 0 };
         }
         block
     }

@@ -17,6 +17,8 @@
 //! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`group`],
 //! [`nodes`] and [`xof`] are the rest.
 
+use core::hint::black_box;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::Flags;
@@ -39,7 +41,11 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn rotate<const R: u32>(self) -> Self;
 
     /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.
-    unsafe fn load_blocks(inputs: &[*const u8; N], offset: usize, message: &mut [Self; 16]);
+    unsafe fn load_blocks(
+        inputs: &[*const u8; N],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    );
 
     /// Like [`load_blocks`](Self::load_blocks), but reads `lens[lane]` (0 to 64) bytes and no byte
     /// more, as the input may end there; zeros follow.
@@ -48,7 +54,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         inputs: &[*const u8; N],
         offset: usize,
         lens: &[u32; N],
-        message: &mut [Self; 16],
+        message: &mut [MaybeUninit<Self>; 16],
     ) {
         let mut padded = [[0; BLOCK_LEN]; N];
         let mut blocks = [ptr::null(); N];
@@ -305,13 +311,18 @@ unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     }
 }
 
+/// How far ahead in its own node a lane fetches: for inputs that are in no cache, and too short for
+/// anything to have been fetched by the group before. Not with 32 lanes, which do it as they load.
+const LANE_AHEAD: usize = 256;
+
 /// What a compression reads, in one piece of less than 4 KiB at 32 lanes: loads wait for earlier
 /// stores whose addresses have the same last twelve bits, so the parts must not lie where the
 /// stack happens to have room.
 #[repr(C)]
-struct Operands<V> {
+struct Operands<V, const N: usize> {
+    inputs: [*const u8; N],
     cv: [V; 8],
-    message: [V; 16],
+    message: [MaybeUninit<V>; 16],
     tail: [V; 4],
 }
 
@@ -329,20 +340,22 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     const BLOCK: u32 = BLOCK_LEN as u32;
     let steps = group.steps();
     // As many lines a step as the group itself reads, in the order of the addresses.
-    let mut ahead = group.ahead[..group.fetch].chunks(group.fetch.div_ceil(steps).max(1));
+    let share = if group.fetch == 0 { 1 } else { group.fetch.div_ceil(steps) };
+    let mut ahead = group.ahead[..group.fetch].chunks(share);
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
         let zero = V::splat(0);
         let mut operands = Operands {
+            inputs: group.inputs,
             cv: splat(key),
-            message: [zero; 16],
+            message: [MaybeUninit::uninit(); 16],
             tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
         };
-        let Operands { cv, message, tail } = &mut operands;
+        let Operands { inputs, cv, message, tail } = &mut operands;
         for step in 0..steps {
             let done = step as u32 * BLOCK;
-            let each = if step == 0 { &group.first } else { &group.each };
+            let flags = if step == 0 { group.first } else { group.each };
             let nodes = ahead.next().unwrap_or_default();
             let chunks = <[_; 2]>::try_from(nodes).ok().filter(|_| steps == CHUNK_LEN / BLOCK_LEN);
             if chunks.is_none() {
@@ -352,7 +365,12 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                     }
                 }
             }
-            tail[3] = V::load(each);
+            if N < 32 && steps > 1 {
+                for input in *inputs {
+                    V::prefetch(input.wrapping_add(done as usize + LANE_AHEAD));
+                }
+            }
+            tail[3] = V::splat(flags);
             let mut active = None;
             if done + BLOCK == group.shortest && group.shortest == group.longest {
                 // All lanes end here, with a whole block. (The flags of a last block are others.)
@@ -366,10 +384,12 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             }
             match &active {
                 Some((_, lens, _)) if done + BLOCK > group.shortest => {
-                    V::load_ragged(&group.inputs, done as usize, lens, message);
+                    // Hidden, lest the compiler should read all inputs for it before the first step.
+                    V::load_ragged(black_box(inputs), done as usize, lens, message);
                 }
-                _ => V::load_blocks(&group.inputs, done as usize, message),
+                _ => V::load_blocks(inputs, done as usize, message),
             }
+            let message = words(message);
             match chunks {
                 Some(chunks) => V::compress_fetching(cv, message, tail, chunks),
                 None => V::compress(cv, message, tail),
@@ -382,6 +402,16 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
         }
         V::store_cvs(cv, out, count);
     }
+}
+
+/// A message that [`Vector::load_blocks`] has written.
+///
+/// # Safety
+/// It has.
+#[inline(always)]
+pub(super) unsafe fn words<V>(message: &[MaybeUninit<V>; 16]) -> &[V; 16] {
+    // SAFETY: the caller says that every word is written.
+    unsafe { &*message.as_ptr().cast() }
 }
 
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].

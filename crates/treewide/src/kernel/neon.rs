@@ -1,6 +1,7 @@
 //! Four lanes in NEON registers.
 
 use core::arch::aarch64::*;
+use core::mem::MaybeUninit;
 
 use super::lanes::Vector;
 use super::portable::compress;
@@ -93,7 +94,11 @@ unsafe impl Vector<4> for N4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 4],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             for quad in 0..4 {
@@ -102,7 +107,7 @@ unsafe impl Vector<4> for N4 {
                     *row = vreinterpretq_u32_u8(vld1q_u8(input.add(offset + 16 * quad)));
                 }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.0 = row;
+                    word.write(Self(row));
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! One lane in plain registers: the kernel that every target has, and the one-lane routine of
 //! those where scalar registers have the lower latency.
 
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::Flags;
-use super::lanes::{Root, Vector, xof};
+use super::lanes::{Root, Vector, words, xof};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words, bytes};
 
 // SAFETY: plain arithmetic, on every CPU.
@@ -34,10 +35,14 @@ unsafe impl Vector<1> for u32 {
         self.rotate_right(R)
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 1], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 1],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes there.
         let block: [[u8; 4]; 16] = unsafe { inputs[0].add(offset).cast::<[[u8; 4]; 16]>().read() };
-        *message = block.map(u32::from_le_bytes);
+        *message = block.map(|bytes| MaybeUninit::new(u32::from_le_bytes(bytes)));
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, _count: usize) {
@@ -77,11 +82,11 @@ pub(super) unsafe fn compress(
             if left <= BLOCK_LEN {
                 now |= flags.last;
             }
-            let mut message = [0; 16];
+            let mut message = [MaybeUninit::uninit(); 16];
             <u32 as Vector<1>>::load_blocks(&[block], 0, &mut message);
             let block_len = left.min(BLOCK_LEN) as u32;
             let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(now)];
-            <u32 as Vector<1>>::compress(cv, &message, &tail);
+            <u32 as Vector<1>>::compress(cv, words(&message), &tail);
         }
         if left <= BLOCK_LEN {
             return;

@@ -25,6 +25,9 @@ use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 /// Four lanes.
 pub(super) struct Rows;
 
+/// Blocks that are fetched ahead of each lane, should they be in no cache.
+const AHEAD: usize = 4;
+
 /// Word indices for a permutation of two vectors that is the same in every 128-bit part: 0 to 3
 /// are the part's words of the first vector, 4 to 7 those of the second.
 #[inline(always)]
@@ -146,11 +149,25 @@ unsafe fn broadcast(words: &[u32]) -> __m512i {
     unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(words.as_ptr().cast())) }
 }
 
-/// Row 3 of four lanes.
 #[inline(always)]
-unsafe fn tail(words: [[u32; 4]; 4]) -> __m512i {
-    // SAFETY: 64 readable bytes.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+unsafe fn load(words: &[u32; 4]) -> __m128i {
+    // SAFETY: sixteen readable bytes.
+    unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
+}
+
+/// Row 3 of four lanes. By shuffles, as a load of what was stored word by word would wait.
+#[inline(always)]
+unsafe fn tail(low: __m128i, high: __m128i, lens: __m128i, flags: __m128i) -> __m512i {
+    // SAFETY: AVX-512F.
+    unsafe {
+        let two = |counters, rest| {
+            let first = _mm256_castsi128_si256(_mm_unpacklo_epi64(counters, rest));
+            _mm256_inserti128_si256::<1>(first, _mm_unpackhi_epi64(counters, rest))
+        };
+        let first = two(_mm_unpacklo_epi32(low, high), _mm_unpacklo_epi32(lens, flags));
+        let second = two(_mm_unpackhi_epi32(low, high), _mm_unpackhi_epi32(lens, flags));
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+    }
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
@@ -161,39 +178,41 @@ unsafe impl Pass<4> for Rows {
         // masks are not read.
         unsafe {
             let mut cv = [broadcast(&key[..4]), broadcast(&key[4..])];
-            let row = |flags: &[u32; 4]| {
-                let mut words = [[0; 4]; 4];
-                for lane in 0..4 {
-                    let (low, high) = (group.low[lane], group.high[lane]);
-                    words[lane] = [low, high, BLOCK_LEN as u32, flags[lane]];
+            let row = |lens, flags| tail(load(&group.low), load(&group.high), lens, flags);
+            let all = |word: u32| _mm_set1_epi32(word as i32);
+            let whole = BLOCK_LEN as u32;
+            let (mut now, each) =
+                (row(all(whole), all(group.first)), row(all(whole), all(group.each)));
+            let fetch = |line: usize| {
+                for input in group.inputs {
+                    _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
                 }
-                tail(words)
             };
-            let (mut whole, each) = (row(&group.first), row(&group.each));
+            if group.steps() > 1 {
+                (1..AHEAD).for_each(fetch);
+            }
             for step in 0..group.steps() {
-                let mut v = [cv[0], cv[1], broadcast(&IV[..4]), whole];
+                let mut v = [cv[0], cv[1], broadcast(&IV[..4]), now];
                 let mut blocks = [_mm512_setzero_si512(); 4];
                 let mut active = u16::MAX;
                 if (step + 1) * BLOCK_LEN < group.shortest as usize {
+                    fetch(step + AHEAD);
                     for (block, input) in blocks.iter_mut().zip(group.inputs) {
                         *block = _mm512_loadu_si512(input.add(step * BLOCK_LEN).cast());
                     }
                 } else {
                     // Some lane ends here or has ended.
                     let block = group.block(step);
-                    let mut words = [[0; 4]; 4];
                     active = 0;
-                    for lane in 0..4 {
+                    for (lane, words) in blocks.iter_mut().enumerate() {
                         let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN).cast();
-                        let len = block.lens[lane];
-                        let mask = _bzhi_u64(u64::MAX, len);
-                        blocks[lane] = _mm512_maskz_loadu_epi8(mask, input);
-                        words[lane] = [group.low[lane], group.high[lane], len, block.flags[lane]];
+                        let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
+                        *words = _mm512_maskz_loadu_epi8(mask, input);
                         active |= (block.runs[lane] as u16 & 0b1111) << (4 * lane);
                     }
-                    v[3] = tail(words);
+                    v[3] = row(load(&block.lens), load(&block.flags));
                 }
-                whole = each;
+                now = each;
                 rounds(&mut v, arrange(blocks));
                 for row in 0..2 {
                     cv[row] = _mm512_mask_xor_epi32(cv[row], active, v[row], v[row + 2]);
@@ -212,13 +231,15 @@ unsafe impl Pass<4> for Rows {
         // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
         unsafe {
             let cv = [broadcast(&root.cv[..4]), broadcast(&root.cv[4..])];
-            let mut words = [[0; 4]; 4];
-            for (lane, words) in words.iter_mut().enumerate() {
+            let (mut low, mut high) = ([0; 4], [0; 4]);
+            for lane in 0..4 {
                 let counter = counter.wrapping_add(lane as u64);
-                let flags = u32::from(root.flags);
-                *words = [counter as u32, (counter >> 32) as u32, root.block_len, flags];
+                low[lane] = counter as u32;
+                high[lane] = (counter >> 32) as u32;
             }
-            let mut v = [cv[0], cv[1], broadcast(&IV[..4]), tail(words)];
+            let (len, flags) = ([root.block_len; 4], [u32::from(root.flags); 4]);
+            let row = tail(load(&low), load(&high), load(&len), load(&flags));
+            let mut v = [cv[0], cv[1], broadcast(&IV[..4]), row];
             rounds(&mut v, arrange([_mm512_loadu_si512(root.block.as_ptr().cast()); 4]));
             let blocks = transpose_parts([
                 _mm512_xor_si512(v[0], v[2]),

@@ -305,12 +305,12 @@ unsafe impl Pass<4> for Rows {
         unsafe {
             let mut operands = Operands::new(key);
             for (step, run, flags) in
-                [(0, whole.min(1), &group.first), (1, whole.saturating_sub(1), &group.each)]
+                [(0, whole.min(1), group.first), (1, whole.saturating_sub(1), group.each)]
             {
                 if run > 0 {
-                    for (lane, flags) in flags.iter().enumerate() {
+                    for lane in 0..4 {
                         let counter = [group.low[lane], group.high[lane]];
-                        operands.set_tail(lane, counter, BLOCK, *flags);
+                        operands.set_tail(lane, counter, BLOCK, flags);
                     }
                     operands.compress(&group.inputs, step * BLOCK_LEN, run);
                 }

@@ -1,6 +1,7 @@
 //! Four lanes in SSE registers.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::lanes::Vector;
 use super::rounds16;
@@ -88,7 +89,11 @@ unsafe impl Vector<4> for X4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 4],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             for quad in 0..4 {
@@ -97,7 +102,7 @@ unsafe impl Vector<4> for X4 {
                     *row = _mm_loadu_si128(input.add(offset + 16 * quad).cast());
                 }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.0 = row;
+                    word.write(Self(row));
                 }
             }
         }
@@ -121,7 +126,7 @@ unsafe impl Vector<4> for X4 {
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
         // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.
         unsafe {
-            let mut out = core::mem::MaybeUninit::uninit();
+            let mut out = MaybeUninit::uninit();
             rounds16::compress_xof_4(cv, message, tail, out.as_mut_ptr());
             out.assume_init()
         }

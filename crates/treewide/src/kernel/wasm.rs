@@ -4,6 +4,7 @@
 //! kernel is there if the build has the feature `simd128`.
 
 use core::arch::wasm32::*;
+use core::mem::MaybeUninit;
 
 use super::lanes::Vector;
 use super::portable::compress;
@@ -74,7 +75,11 @@ unsafe impl Vector<4> for W4 {
         })
     }
     #[inline(always)]
-    unsafe fn load_blocks(inputs: &[*const u8; 4], offset: usize, message: &mut [Self; 16]) {
+    unsafe fn load_blocks(
+        inputs: &[*const u8; 4],
+        offset: usize,
+        message: &mut [MaybeUninit<Self>; 16],
+    ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             for quad in 0..4 {
@@ -83,7 +88,7 @@ unsafe impl Vector<4> for W4 {
                     *row = v128_load(input.add(offset + 16 * quad).cast());
                 }
                 for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.0 = row;
+                    word.write(Self(row));
                 }
             }
         }
