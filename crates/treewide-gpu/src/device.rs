@@ -228,6 +228,9 @@ impl Device {
             let cause = format_args!("{len} bytes, no multiple of 4, to the middle of a buffer");
             return Err(Error::invalid(cause));
         }
+        if bytes.is_empty() {
+            return Ok(());
+        }
         if bytes.len() <= FEW {
             let mut work = self.work()?;
             to.len = bytes.len() as u64;
