@@ -25,6 +25,10 @@ fn main() {
     for (name, from) in [("TARGET", "TARGET"), ("PROFILE", "PROFILE"), ("OPT", "OPT_LEVEL")] {
         set(name, &std::env::var(from).unwrap_or_default());
     }
+    // As an optimisation that others do not have is none of ours.
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\x1f', " ");
+    let flags = if flags.is_empty() { flags } else { format!(", {flags}") };
+    set("FLAGS", &flags);
     let lock = std::fs::read_to_string(CODE[2]).unwrap_or_default();
     for name in ["blake3", "rscrypto", "sha2", "ring"] {
         // The highest, if there are several: they are in order, and only one can be the direct one.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::size;
-use crate::work::{Cache, Feed, Fill, Mode};
+use crate::work::{Cache, Feed, Fill, Mode, Place};
 
 /// Measures treewide against other hashing libraries, in turns, with confidence intervals.
 ///
@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Threads(Threads),
     /// Files: every strategy in a process of its own, and programs against each other.
     Files(Files),
+    /// Devices, by where the bytes are when the clock starts; in builds with `--features gpu`.
+    ///
+    /// Exit code 1: there is no device that can be used; what was found is told.
+    Gpu(Gpu),
     /// One size for a long time: does it stay as fast?
     Sustained(Sustained),
     /// Finds the sizes where another choice becomes faster, and writes a profile of them.
@@ -58,9 +62,10 @@ pub(crate) enum Command {
 /// What every measuring command takes.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// Time for each row, in milliseconds. At least 15 samples are taken, whatever they need.
-    #[arg(long, default_value_t = 300, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
-    pub(crate) budget: u64,
+    /// Time for each row, in milliseconds [default: 300]. At least 15 samples are taken, whatever they
+    /// need.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    pub(crate) budget: Option<u64>,
     /// Seed of inputs and of the order of turns.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -85,7 +90,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 /// Sizes and ranges of sizes, as one value that may be repeated or separated by commas.
 #[derive(Args, Clone)]
 pub(crate) struct Sizes {
-    /// Sizes: 1000, 64KiB, or a range FROM..TO/STEP such as 0..64KiB/61.
+    /// Sizes: 1000, 64KiB, or a range such as 0..64KiB/61 or 1KiB..1GiB*2.
     #[arg(long, value_delimiter = ',', value_parser = size_list, value_name = "SIZE,…")]
     sizes: Vec<List>,
 }
@@ -199,6 +204,9 @@ pub(crate) struct Threads {
     /// Keep every CPU busy with other processes meanwhile.
     #[arg(long)]
     pub(crate) busy: bool,
+    /// Rest for a millisecond before each call, so that every other thread sleeps by then.
+    #[arg(long)]
+    pub(crate) rest: bool,
     /// The engine that treewide's threads stand beside.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,
@@ -224,6 +232,40 @@ pub(crate) struct Files {
     /// PATH, or by TREEWIDE and B3SUM in the environment.
     #[arg(long, value_delimiter = ',')]
     pub(crate) programs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// By which interface.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DeviceName {
+    /// NVIDIA's driver.
+    Cuda,
+    /// Vulkan, Metal or DX12.
+    Wgpu,
+    /// The twins of the kernels on the CPU, for tests: slow.
+    Twin,
+}
+
+#[derive(Args)]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+pub(crate) struct Gpu {
+    /// Only devices of this interface; without it, all but the twin.
+    #[arg(long, value_enum)]
+    pub(crate) device: Option<DeviceName>,
+    /// Only the device of that number, of each interface.
+    #[arg(long)]
+    pub(crate) index: Option<usize>,
+    #[command(flatten)]
+    pub(crate) sizes: Sizes,
+    /// Timing classes.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_values = ["resident", "private", "device", "shared", "staged", "wrapped", "end-to-end"]
+    )]
+    pub(crate) class: Vec<Place>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -286,6 +328,9 @@ pub(crate) struct ReportArgs {
     /// Print the tables of the files in Markdown, and write no page.
     #[arg(long, requires = "files", conflicts_with = "output")]
     pub(crate) markdown: bool,
+    /// Write anew the tables of this document from the records that it names, and no page.
+    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "output", "json", "markdown"])]
+    pub(crate) into: Option<PathBuf>,
 }
 
 #[derive(Args)]

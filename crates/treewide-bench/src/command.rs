@@ -4,7 +4,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+
+use tempfile::NamedTempFile;
 
 use crate::busy;
 use crate::cli::{Command, Common};
@@ -18,6 +20,8 @@ mod batch;
 mod compare;
 mod files;
 mod gate;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod kernels;
 mod report;
 mod sustained;
@@ -35,6 +39,12 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Xof(args) => xof::run(&args),
         Command::Threads(args) => threads::run(&args),
         Command::Files(args) => files::run(&args),
+        #[cfg(feature = "gpu")]
+        Command::Gpu(args) => gpu::run(&args),
+        #[cfg(not(feature = "gpu"))]
+        Command::Gpu(_) => {
+            bail!("this build measures no devices: build treewide-bench with --features gpu")
+        }
         Command::Sustained(args) => sustained::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Gate(args) => gate::run(&args),
@@ -48,27 +58,35 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
     }
 }
 
-fn session(common: &Common) -> Session {
+/// Time for a row, in milliseconds, if it is not given.
+const BUDGET_MS: u64 = 300;
+
+/// Begins a run, if what it measures can be written where it was asked for.
+fn session(common: &Common) -> Result<Session> {
+    for path in [&common.json, &common.html].into_iter().flatten() {
+        temporary(path)?;
+    }
     let Common { seed, confidence, budget, .. } = *common;
-    Session::new(Settings { seed, confidence, budget_ms: budget })
+    Ok(Session::new(Settings { seed, confidence, budget_ms: budget.unwrap_or(BUDGET_MS) }))
 }
 
-/// Prints the report's tables and writes what was asked for. A run that measured nothing has failed.
+/// Writes what was asked for and prints the report's tables.
 fn finish(session: Session, common: &Common) -> Result<ExitCode> {
     let report = session.finish();
-    print(&table::of(&report))?;
-    write_all(&report, common)?;
-    Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    finish_with(&report, common, &table::of(&report))
 }
 
-fn write_all(report: &Report, common: &Common) -> Result<()> {
+/// Writes what was asked for and prints this. Files first: what was measured is not lost over a
+/// standard output that is full. A run that measured nothing has failed.
+fn finish_with(report: &Report, common: &Common, text: &str) -> Result<ExitCode> {
     if let Some(path) = &common.json {
         write(path, &report.to_json())?;
     }
     if let Some(path) = &common.html {
         write(path, &html::page(std::slice::from_ref(report))?)?;
     }
-    Ok(())
+    print(text)?;
+    Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// To standard output; a reader that has seen enough is no error.
@@ -79,14 +97,22 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A whole file or none.
-fn write(path: &Path, text: &str) -> Result<()> {
+/// A file that becomes the one with this name, once it is whole.
+fn temporary(path: &Path) -> Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = || format!("cannot write {}", path.display());
+    if path.is_dir() {
+        bail!("cannot write {}: it is a folder", path.display());
+    }
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = builder.tempfile_in(dir).with_context(name)?;
+    builder.tempfile_in(dir).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A whole file or none.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let name = || format!("cannot write {}", path.display());
+    let mut file = temporary(path)?;
     file.write_all(text.as_bytes()).with_context(name)?;
     file.persist(path).with_context(name)?;
     eprintln!("wrote {}", path.display());

@@ -14,6 +14,8 @@ use crate::report::Family;
 use crate::work::{Work, stride};
 
 mod blake3;
+#[cfg(feature = "gpu")]
+pub(crate) mod device;
 pub(crate) mod file;
 #[cfg(feature = "ring")]
 mod ring;
@@ -86,13 +88,19 @@ pub(crate) fn oracle(family: Family) -> Option<&'static Engine> {
 /// A side's part of a row.
 pub(crate) trait Task: Send {
     /// Does it that many times; the time from before the first call to after the last.
-    fn time(&mut self, calls: u64) -> Duration;
+    ///
+    /// # Errors
+    /// If a process or a device failed, without which there is nothing to compare.
+    fn time(&mut self, calls: u64) -> Result<Duration>;
 
     /// The next call takes input number `at`, of as many as there are.
     fn begin(&mut self, _at: u64) {}
 
     /// What it gives, once for every input: BLAKE3 of all the digests or output.
-    fn outcome(&mut self) -> ::blake3::Hash;
+    ///
+    /// # Errors
+    /// As of [`time`](Self::time).
+    fn outcome(&mut self) -> Result<::blake3::Hash>;
 }
 
 /// What a call gives, as bytes that can be compared.
@@ -167,7 +175,7 @@ struct OverInputs<F> {
 
 impl<R: Outcome, F: FnMut(&[u8]) -> R + Send> Task for OverInputs<F> {
     #[inline(never)]
-    fn time(&mut self, calls: u64) -> Duration {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
         let start = Instant::now();
         for _ in 0..calls {
             // By reference, as a hasher that is returned need not be copied.
@@ -177,15 +185,15 @@ impl<R: Outcome, F: FnMut(&[u8]) -> R + Send> Task for OverInputs<F> {
                 self.at = 0;
             }
         }
-        start.elapsed()
+        Ok(start.elapsed())
     }
 
-    fn outcome(&mut self) -> ::blake3::Hash {
+    fn outcome(&mut self) -> Result<::blake3::Hash> {
         let mut all = vec![];
         for index in 0..self.inputs.count {
             (self.f)(self.inputs.get(index)).put(&mut all);
         }
-        ::blake3::hash(&all)
+        Ok(::blake3::hash(&all))
     }
 
     fn begin(&mut self, at: u64) {
@@ -198,18 +206,18 @@ struct Repeated<F>(F);
 
 impl<R: Outcome, F: FnMut() -> R + Send> Task for Repeated<F> {
     #[inline(never)]
-    fn time(&mut self, calls: u64) -> Duration {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
         let start = Instant::now();
         for _ in 0..calls {
             black_box(&(self.0)());
         }
-        start.elapsed()
+        Ok(start.elapsed())
     }
 
-    fn outcome(&mut self) -> ::blake3::Hash {
+    fn outcome(&mut self) -> Result<::blake3::Hash> {
         let mut all = vec![];
         (self.0)().put(&mut all);
-        ::blake3::hash(&all)
+        Ok(::blake3::hash(&all))
     }
 }
 
@@ -311,7 +319,7 @@ macro_rules! shared_tasks {
                     }
                 }
                 Work::Output { bytes } if !threads => {
-                    let reader = $lib::Hasher::new().update(b"treewide-bench").finalize_xof();
+                    let reader = $lib::Hasher::new().update($crate::work::WRITTEN).finalize_xof();
                     let mut output = vec![0; bytes as usize];
                     Some(Box::new($crate::engine::Output(move |give: bool| {
                         reader.clone().fill(&mut output);
@@ -330,15 +338,15 @@ struct Output<F>(F);
 
 impl<F: FnMut(bool) -> Vec<u8> + Send> Task for Output<F> {
     #[inline(never)]
-    fn time(&mut self, calls: u64) -> Duration {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
         let start = Instant::now();
         for _ in 0..calls {
             black_box(&(self.0)(black_box(false)));
         }
-        start.elapsed()
+        Ok(start.elapsed())
     }
 
-    fn outcome(&mut self) -> ::blake3::Hash {
-        ::blake3::hash(&(self.0)(true))
+    fn outcome(&mut self) -> Result<::blake3::Hash> {
+        Ok(::blake3::hash(&(self.0)(true)))
     }
 }

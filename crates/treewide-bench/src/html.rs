@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use crate::report::{Report, Row, Varies, Verdict};
+use crate::report::{Report, Row, Varies};
 use crate::table;
 use crate::work::Work;
 
@@ -60,7 +60,7 @@ fn heading(report: &Report) -> String {
     let governor = machine.governor.as_deref().unwrap_or("not readable");
     let load = machine.load.map_or(String::new(), |it| format!("; load {it:.2} when it began"));
     let engines: Vec<String> = (build.engines.iter())
-        .filter(|(name, _)| !name.starts_with("treewide-"))
+        .filter(|(name, _)| *name == "treewide-gpu" || !name.starts_with("treewide-"))
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
     let facts = [
@@ -100,16 +100,11 @@ fn heading(report: &Report) -> String {
 
 /// The verdicts of a gate.
 fn bars(report: &Report) -> String {
-    let count = |verdict| report.bars.iter().filter(|bar| bar.verdict == verdict).count();
-    let (short, inconclusive) = (count(Verdict::Short), count(Verdict::Inconclusive));
-    let mut html = format!(
-        "<section>\n<h2>Bars</h2>\n<p>{} met, {short} short, {inconclusive} inconclusive.</p>\n",
-        count(Verdict::Met)
-    );
-    if short + inconclusive > 0 {
-        html.push_str("<pre>");
-        html.push_str(&escape(&table::verdicts(report)));
-        html.push_str("</pre>\n");
+    let verdicts = escape(&table::verdicts(report));
+    let (counts, rows) = verdicts.split_once('\n').unwrap_or_default();
+    let mut html = format!("<section>\n<h2>Bars</h2>\n<p>{counts}</p>\n");
+    if !rows.is_empty() {
+        let _ = writeln!(html, "<pre>{rows}</pre>");
     }
     html.push_str("</section>\n");
     html
@@ -136,7 +131,8 @@ fn axis(row: &Row) -> Option<f64> {
         Work::Input { bytes, .. }
         | Work::Output { bytes }
         | Work::File { bytes, .. }
-        | Work::Program { bytes, .. } => Some(bytes as f64),
+        | Work::Program { bytes, .. }
+        | Work::Device { bytes, .. } => Some(bytes as f64),
         _ => None,
     }
 }
@@ -175,20 +171,20 @@ fn lines(rows: &[Row], which: &str, scale: Scale) -> Result<String> {
         })
         .collect();
     let mut html = String::new();
-    html.push_str(&legend(&throughput, 0));
     let caption = format!("Throughput over size, GB/s{which}");
-    html.push_str(&figure(&caption, &|wide| plot::lines(&throughput, scale, None, 0, wide))?);
+    let names = legend(&throughput, 0);
+    let draw = |wide| plot::lines(&throughput, scale, None, 0, wide);
+    html.push_str(&figure(&caption, &names, &draw)?);
     if let Some(one) = rows[0].ratios.first() {
         let whom = match rows[0].varies {
             Varies::Threads if ratio.len() == 1 => "one thread".to_owned(),
             _ if ratio.len() == 1 => one.of.clone(),
             _ => "the others".to_owned(),
         };
-        if ratio.len() > 1 {
-            html.push_str(&legend(&ratio, 1));
-        }
+        let names = if ratio.len() > 1 { legend(&ratio, 1) } else { String::new() };
         let caption = format!("{first}, times as fast as {whom}{which}");
-        html.push_str(&figure(&caption, &|wide| plot::lines(&ratio, scale, Some(1.0), 1, wide))?);
+        let draw = |wide| plot::lines(&ratio, scale, Some(1.0), 1, wide);
+        html.push_str(&figure(&caption, &names, &draw)?);
     }
     Ok(html)
 }
@@ -217,7 +213,7 @@ fn ratios(rows: &[Row]) -> Result<String> {
             Some(Bar { name, value: ratio.median, low: ratio.low, high: ratio.high })
         })
         .collect();
-    figure(&format!("{first}, times as fast as {of}"), &|wide| plot::bars(&bars, wide))
+    figure(&format!("{first}, times as fast as {of}"), "", &|wide| plot::bars(&bars, wide))
 }
 
 /// Names with the colours of their lines, from series `from` on.
@@ -235,10 +231,10 @@ fn legend(lines: &[Line], from: usize) -> String {
     html
 }
 
-/// A plot in both widths.
-fn figure(caption: &str, draw: &dyn Fn(bool) -> Result<String>) -> Result<String> {
+/// A plot in both widths, with the names of its lines.
+fn figure(caption: &str, names: &str, draw: &dyn Fn(bool) -> Result<String>) -> Result<String> {
     let caption = escape(caption);
-    let mut html = format!("<figure>\n<figcaption>{caption}</figcaption>\n");
+    let mut html = format!("<figure>\n<figcaption>{caption}</figcaption>\n{names}");
     for (wide, class) in [(true, "wide"), (false, "narrow")] {
         let svg = draw(wide)?;
         let label = format!("<svg class=\"{class}\" role=\"img\" aria-label=\"{caption}\" ");

@@ -43,7 +43,10 @@ fn rfc3339(seconds: u64) -> String {
 
 pub(crate) fn build() -> Build {
     let features = env!("TREEWIDE_BENCH_FEATURES");
-    let engines = engine::all().iter().map(|it| (it.name.to_owned(), it.version.to_owned()));
+    let engines = engine::all().iter().map(|it| (it.name, it.version));
+    // All crates of the workspace have one version.
+    let gpu = cfg!(feature = "gpu").then_some(("treewide-gpu", env!("CARGO_PKG_VERSION")));
+    let engines = engines.chain(gpu).map(|(name, version)| (name.to_owned(), version.to_owned()));
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("TREEWIDE_BENCH_COMMIT").to_owned(),
@@ -51,9 +54,10 @@ pub(crate) fn build() -> Build {
         rustc: env!("TREEWIDE_BENCH_RUSTC").to_owned(),
         target: env!("TREEWIDE_BENCH_TARGET").to_owned(),
         profile: format!(
-            "{}, opt-level {}",
+            "{}, opt-level {}{}",
             env!("TREEWIDE_BENCH_PROFILE"),
-            env!("TREEWIDE_BENCH_OPT")
+            env!("TREEWIDE_BENCH_OPT"),
+            env!("TREEWIDE_BENCH_FLAGS")
         ),
         features: features.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         engines: engines.collect::<BTreeMap<_, _>>(),

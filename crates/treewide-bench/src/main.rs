@@ -14,6 +14,7 @@ mod cli;
 mod command;
 mod engine;
 mod html;
+mod interrupt;
 mod machine;
 mod measure;
 mod plan;
@@ -27,8 +28,16 @@ mod work;
 
 fn main() -> ExitCode {
     let command = cli::Cli::parse().command;
-    // The library would panic over a wrong profile at the first hash.
-    if let Err(error) = treewide::profile::load() {
+    // The library would panic over a wrong profile or kernel at the first hash.
+    let kernel = std::env::var("TREEWIDE_KERNEL").unwrap_or_default();
+    let chosen = match kernel.as_str() {
+        "" => Ok(()),
+        name => treewide::kernel::force(name).map(|_| ()).map_err(|it| it.to_string()),
+    };
+    if let Err(error) = chosen
+        .map_err(|error| format!("TREEWIDE_KERNEL: {error}"))
+        .and_then(|()| treewide::profile::load().map_err(|error| error.to_string()))
+    {
         eprintln!("treewide-bench: {error}");
         return ExitCode::from(2);
     }

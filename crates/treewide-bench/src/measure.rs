@@ -15,10 +15,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use rayon::ThreadPool;
 
 use crate::busy::Busy;
+#[cfg(feature = "gpu")]
+use crate::engine::device;
 use crate::engine::file::{self, FileOnDisk};
 use crate::engine::{self, Engine, Task};
 use crate::machine;
@@ -32,6 +34,10 @@ use crate::work::{Cache, Work};
 
 /// What a sample should take, if a call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
+
+/// The same where other programs keep every CPU busy: a few of a scheduler's slices, as in a shorter one
+/// a side either ran or did not.
+const BUSY_SAMPLE: Duration = Duration::from_millis(20);
 
 /// Samples of a row are never more than this, unless a run is sustained.
 const MAX_SAMPLES: usize = 301;
@@ -58,6 +64,9 @@ pub(crate) struct Session {
     pub(crate) max_samples: usize,
     /// The file that is hashed, while files are.
     file: Option<FileOnDisk>,
+    /// The device that is measured, while devices are.
+    #[cfg(feature = "gpu")]
+    pub(crate) device: Option<treewide_gpu::Device>,
 }
 
 /// Why a row was not measured: an answer, not a failure.
@@ -103,6 +112,8 @@ impl Session {
             sample: SAMPLE,
             max_samples: MAX_SAMPLES,
             file: None,
+            #[cfg(feature = "gpu")]
+            device: None,
         }
     }
 
@@ -171,7 +182,9 @@ impl Session {
     }
 
     fn reserve(&mut self, plans: &[Plan]) {
-        let longest = plans.iter().map(|plan| plan.work.stream_len()).max().unwrap_or(0);
+        let works = plans.iter().map(|plan| &plan.work);
+        let possible = works.filter(|work| work.fits(self.machine.memory_bytes / 2));
+        let longest = possible.map(Work::stream_len).max().unwrap_or(0);
         self.stream(longest);
     }
 
@@ -190,25 +203,33 @@ impl Session {
     }
 
     fn measure(&mut self, plan: &Plan, budget: Duration) -> Result<Row, Refusal> {
-        if let Some(reason) = plan.refusal() {
+        if let Some(reason) = plan.refusal(&self.machine) {
             return Err(Refusal::Reason(reason));
         }
         let names = plan::names(&plan.sides);
         let mut sides = vec![];
         for (spec, name) in plan.sides.iter().zip(names) {
-            sides.push(self.contender(plan, spec, name)?);
+            let mut side = self.contender(plan, spec, name)?;
+            if plan.rest {
+                side.task = Box::new(Rested(side.task));
+            }
+            sides.push(side);
         }
         let expected = expected(plan, &sides, self.stream)?;
         for side in &mut sides {
-            side.before = side.outcome().to_string();
+            side.before = side.outcome()?.to_string();
             check(plan, side, &side.before, &expected)?;
-            side.calibrate(self.sample);
+            side.calibrate(match plan {
+                Plan { rest: true, .. } => Duration::ZERO,
+                Plan { busy: true, .. } => self.sample.max(BUSY_SAMPLE),
+                _ => self.sample,
+            })?;
         }
         // As many for all, as the first call of a sample finds caches that another side has left.
         let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
         sides.iter_mut().for_each(|side| side.calls = calls);
         let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
-        let turns = self.turns(&mut sides, budget);
+        let turns = self.turns(&mut sides, budget)?;
         let mut order: Vec<usize> = (0..sides.len()).collect();
         // Each sample goes on where the last one ended, whosever it was: no side finds in a cache what
         // another has just read, and what it does find does not depend on which side it is.
@@ -218,7 +239,7 @@ impl Session {
             for &side in &order {
                 let side = &mut sides[side];
                 side.task.begin(at);
-                let time = side.time();
+                let time = side.time()?;
                 side.samples.push(time);
                 at += side.calls;
             }
@@ -231,12 +252,13 @@ impl Session {
             varies: plan.varies,
             bytes: plan.work.bytes(),
             busy: plan.busy,
+            rest: plan.rest,
             digests: expected.iter().cloned().collect(),
             sides: vec![],
             ratios: vec![],
         };
         for mut side in sides {
-            let after = side.outcome().to_string();
+            let after = side.outcome()?.to_string();
             check(plan, &side, &after, &expected)?;
             row.sides.push(side.finish(row.bytes, after));
         }
@@ -249,6 +271,15 @@ impl Session {
     fn contender(&mut self, plan: &Plan, spec: &Spec, name: String) -> Result<Contender, Refusal> {
         if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
             return self.contender_for_file(plan, spec, name, bytes, cache);
+        }
+        #[cfg(feature = "gpu")]
+        if let (Work::Device { bytes, place }, Some(device)) = (&plan.work, &self.device)
+            && spec.engine == device.backend().to_string()
+        {
+            let task = device::task(device, *place, &self.stream[..*bytes as usize]);
+            let task = task.map_err(|error| Refusal::Reason(format!("{error:#}")))?;
+            let (engine, variant) = (spec.engine.clone(), device.name().to_owned());
+            return Ok(Contender::new(engine, Family::Blake3, spec, name, variant, task));
         }
         let engine = spec.engine()?;
         let kernel = match &spec.kernel {
@@ -292,8 +323,7 @@ impl Session {
         }
         let path = self.file.as_ref().expect("just created").path();
         let program = matches!(plan.work, Work::Program { .. });
-        let task = file::task(spec, program, cache, path).map_err(Refusal::Reason)?;
-        let variant = spec.kernel.clone().unwrap_or_default();
+        let (task, variant) = file::task(spec, program, cache, path).map_err(Refusal::Reason)?;
         Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
     }
 
@@ -306,7 +336,8 @@ impl Session {
             let reason = format!("{threads} threads on a machine of {cpus} CPUs");
             return Err(Refusal::Reason(reason));
         }
-        if threads == 1 || threads == cpus {
+        // RAYON_NUM_THREADS may have given the global pool another number.
+        if threads == 1 || threads == cpus && threads == rayon::current_num_threads() {
             return Ok(None);
         }
         if let Some((_, pool)) = self.pools.iter().find(|(count, _)| *count == threads) {
@@ -319,10 +350,10 @@ impl Session {
     }
 
     /// As many as the budget has time for.
-    fn turns(&self, sides: &mut [Contender], budget: Duration) -> usize {
-        let turn: u64 = sides.iter_mut().map(Contender::time).sum();
+    fn turns(&self, sides: &mut [Contender], budget: Duration) -> Result<usize> {
+        let turn: u64 = sides.iter_mut().map(Contender::time).sum::<Result<u64>>()?;
         let turns = budget.as_nanos() as u64 / turn.max(1);
-        (turns as usize).clamp(MIN_SAMPLES, self.max_samples) | 1
+        Ok((turns as usize).clamp(MIN_SAMPLES, self.max_samples) | 1)
     }
 
     /// The report of all rows.
@@ -365,22 +396,23 @@ impl Contender {
         Self { engine, family, spec, name, variant, task, calls: 1, samples, before }
     }
 
-    fn time(&mut self) -> u64 {
-        self.task.time(self.calls).as_nanos() as u64
+    fn time(&mut self) -> Result<u64> {
+        let time = self.task.time(self.calls).with_context(|| self.name.clone())?;
+        Ok(time.as_nanos() as u64)
     }
 
-    fn outcome(&mut self) -> blake3::Hash {
-        self.task.outcome()
+    fn outcome(&mut self) -> Result<blake3::Hash> {
+        self.task.outcome().with_context(|| self.name.clone())
     }
 
     /// Finds how many calls a sample takes, and warms up.
-    fn calibrate(&mut self, sample: Duration) {
+    fn calibrate(&mut self, sample: Duration) -> Result<()> {
         loop {
-            let time = self.task.time(self.calls);
+            let time = Duration::from_nanos(self.time()?);
             if time >= sample / 2 {
                 let calls = sample.as_nanos() as u64 * self.calls / time.as_nanos().max(1) as u64;
                 self.calls = calls.max(1);
-                return;
+                return Ok(());
             }
             self.calls *= 2;
         }
@@ -427,7 +459,7 @@ fn expected(
         let mut task = task.ok_or_else(|| {
             Refusal::Reason(format!("{} cannot tell the right digest of this", oracle.name))
         })?;
-        Ok((family, task.outcome().to_string()))
+        Ok((family, task.outcome()?.to_string()))
     };
     families.into_iter().map(digest).collect()
 }
@@ -451,16 +483,37 @@ struct InPool {
 }
 
 impl Task for InPool {
-    fn time(&mut self, calls: u64) -> Duration {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
         self.pool.install(|| self.task.time(calls))
     }
 
-    fn outcome(&mut self) -> blake3::Hash {
+    fn outcome(&mut self) -> Result<blake3::Hash> {
         self.pool.install(|| self.task.outcome())
     }
 
     fn begin(&mut self, at: u64) {
         self.task.begin(at);
+    }
+}
+
+/// Each call after a millisecond of rest, by when every other thread sleeps.
+struct Rested(Box<dyn Task>);
+
+impl Task for Rested {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
+        let once = |_| {
+            std::thread::sleep(Duration::from_millis(1));
+            self.0.time(1)
+        };
+        (0..calls).map(once).sum()
+    }
+
+    fn outcome(&mut self) -> Result<blake3::Hash> {
+        self.0.outcome()
+    }
+
+    fn begin(&mut self, at: u64) {
+        self.0.begin(at);
     }
 }
 
@@ -472,12 +525,12 @@ struct Forced {
 }
 
 impl Task for Forced {
-    fn time(&mut self, calls: u64) -> Duration {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
         (self.engine.force)(&self.kernel).expect("it was chosen before");
         self.task.time(calls)
     }
 
-    fn outcome(&mut self) -> blake3::Hash {
+    fn outcome(&mut self) -> Result<blake3::Hash> {
         (self.engine.force)(&self.kernel).expect("it was chosen before");
         self.task.outcome()
     }

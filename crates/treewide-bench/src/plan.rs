@@ -6,7 +6,8 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail};
 
 use crate::engine::{self, Engine};
-use crate::report::{Caches, Varies};
+use crate::report::{Caches, Machine, Varies};
+use crate::size;
 use crate::work::{Feed, Fill, Mode, Work, stride};
 
 /// A side as people write it: `ENGINE[:KERNEL][@THREADS]`, with `all` for as many threads as there
@@ -78,6 +79,8 @@ pub(crate) struct Plan {
     pub(crate) sides: Vec<Spec>,
     pub(crate) varies: Varies,
     pub(crate) busy: bool,
+    /// A millisecond of rest before each call.
+    pub(crate) rest: bool,
 }
 
 impl Plan {
@@ -88,12 +91,24 @@ impl Plan {
             sides: sides.to_vec(),
             varies: Varies::Engine,
             busy: false,
+            rest: false,
         }
     }
 
-    /// Why its sides cannot be compared, if they cannot: they may differ in one thing only, and
-    /// differ in threads only where threads are what is compared.
-    pub(crate) fn refusal(&self) -> Option<String> {
+    /// Why it cannot be measured, if it cannot. Inputs must fit the machine, and the cache that they
+    /// are to fill; sides may differ in one thing only, and in threads only where threads are what is
+    /// compared.
+    pub(crate) fn refusal(&self, machine: &Machine) -> Option<String> {
+        if !self.work.fits(machine.memory_bytes / 2) {
+            let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
+            return Some(format!("more than half of the {gib:.0} GiB of memory of this machine"));
+        }
+        if let Work::Input { bytes, buffers, fill, .. } = self.work {
+            let cache = size_of_cache(fill, &machine.caches);
+            if cache.is_some_and(|cache| stride(bytes) * buffers > cache) {
+                return Some(format!("inputs of {} fill more than {fill:?}", size::show(bytes)));
+            }
+        }
         let sides = || self.sides.iter();
         let names = || sides().map(Spec::to_string).collect::<Vec<_>>().join(", ");
         let same = |what: fn(&Spec) -> (Option<&str>, usize)| {
@@ -138,13 +153,16 @@ pub(crate) fn inputs(
 
 /// Bytes of inputs that stay in a cache: three quarters of it, as other data needs room too.
 fn capacity(fill: Fill, caches: &Caches) -> u64 {
-    let size = match fill {
-        Fill::Hot | Fill::Memory => 0,
-        Fill::L1 => caches.l1,
-        Fill::L2 => caches.l2,
-        Fill::L3 => caches.l3,
-    };
-    size / 4 * 3
+    size_of_cache(fill, caches).unwrap_or(0) / 4 * 3
+}
+
+fn size_of_cache(fill: Fill, caches: &Caches) -> Option<u64> {
+    match fill {
+        Fill::Hot | Fill::Memory => None,
+        Fill::L1 => Some(caches.l1),
+        Fill::L2 => Some(caches.l2),
+        Fill::L3 => Some(caches.l3),
+    }
 }
 
 /// The smallest cache that holds two inputs.

@@ -1,5 +1,6 @@
 //! Numbers that look random and are the same for the same seed (SplitMix64): inputs, so that a
-//! validator can make them again, and the order of turns.
+//! validator can make them again, and the order of turns. Reports depend on every number of it, so
+//! it is not the generator of the library's tests, which may change.
 
 pub(crate) struct Random(u64);
 

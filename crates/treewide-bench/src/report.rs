@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
-use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::stats;
@@ -144,6 +142,9 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// Programs that kept every core busy meanwhile.
     pub(crate) busy: bool,
+    /// A millisecond of rest before each call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) rest: bool,
     /// The digest of what every call of an algorithm gave, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,
@@ -311,13 +312,6 @@ impl Report {
             text.replace(",\"rows\":[{", ",\n\"rows\":[\n{").replace("},{\"id\":", "},\n{\"id\":");
         text.push('\n');
         text
-    }
-
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{} is no report of {SCHEMA}", path.display()))
     }
 }
 

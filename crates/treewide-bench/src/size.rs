@@ -1,5 +1,5 @@
 //! Sizes in bytes, as people write them: `1000`, `64KiB`, `3MiB`, and ranges with a step,
-//! `0..64KiB/61`.
+//! `0..64KiB/61`, or a factor, `1KiB..1GiB*2`.
 
 /// Of `text`, a number with an optional unit.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
@@ -18,17 +18,37 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     number.checked_shl(shift).filter(|n| n >> shift == number).ok_or(format!("{text} is too large"))
 }
 
-/// Of `text`, one size or a range `FROM..TO/STEP`, both ends included.
+/// A table of more rows would be read by nobody, and its inputs fill the memory.
+const MOST_SIZES: u64 = 100_000;
+
+/// Of `text`, one size or a range `FROM..TO/STEP` or `FROM..TO*FACTOR`, both ends included.
 pub(crate) fn parse_list(text: &str) -> Result<Vec<u64>, String> {
     let Some((from, rest)) = text.split_once("..") else {
         return Ok(vec![parse(text)?]);
     };
-    let (to, step) = rest.split_once('/').ok_or(format!("{text} lacks a step: FROM..TO/STEP"))?;
+    let empty = || format!("the range {text} is empty");
+    if let Some((to, factor)) = rest.split_once('*') {
+        let (from, to, factor) = (parse(from)?, parse(to)?, parse(factor)?);
+        if factor < 2 || from == 0 || from > to {
+            return Err(empty());
+        }
+        let next = |size: &u64| size.checked_mul(factor).filter(|size| *size <= to);
+        return Ok(std::iter::successors(Some(from), next).collect());
+    }
+    let (to, step) = rest
+        .split_once('/')
+        .ok_or(format!("{text} lacks a step: FROM..TO/STEP, FROM..TO*FACTOR"))?;
     let (from, to, step) = (parse(from)?, parse(to)?, parse(step)?);
     if step == 0 || from > to {
-        return Err(format!("the range {text} is empty"));
+        return Err(empty());
     }
-    Ok((from..=to).step_by(step as usize).collect())
+    let count = (to - from) / step + 1;
+    if count > MOST_SIZES {
+        return Err(format!(
+            "the range {text} has {count} sizes; at most {MOST_SIZES} are measured"
+        ));
+    }
+    Ok((0..count).map(|n| from + n * step).collect())
 }
 
 /// The shortest exact form: `64 KiB`, `1025`.
@@ -55,8 +75,11 @@ mod tests {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(parse_list("0..200/61"), Ok(vec![0, 61, 122, 183]));
+        assert_eq!(parse_list("3..1KiB*4"), Ok(vec![3, 12, 48, 192, 768]));
+        assert_eq!(parse_list("1..8GiB*2").unwrap().len(), 34);
+        assert!(parse_list("0..9*2").is_err() && parse_list("1..9*1").is_err());
         assert!(parse_list("0..9").is_err() && parse_list("9..0/1").is_err());
-        assert!(parse_list("0..9/0").is_err());
+        assert!(parse_list("0..9/0").is_err() && parse_list("0..9GiB/1").is_err());
         assert_eq!(show(65536), "64 KiB");
         assert_eq!(show(1025), "1025 B");
     }

@@ -38,8 +38,15 @@ pub(crate) fn estimate(samples: &[f64], confidence: f64) -> Estimate {
     let n = sorted.len();
     assert!(n % 2 == 1, "an odd number of samples has a median");
     let tail = (1.0 - confidence) / 2.0;
-    let rank =
-        |probability: f64| (1..=n).find(|&k| median_at_most(n, k) >= probability).unwrap_or(n);
+    // The least k with at least that probability, which grows with k.
+    let rank = |probability: f64| {
+        let (mut below, mut enough) = (0, n);
+        while below + 1 < enough {
+            let k = (below + enough) / 2;
+            if median_at_most(n, k) >= probability { enough = k } else { below = k }
+        }
+        enough
+    };
     Estimate {
         median: sorted[n / 2],
         low: sorted[rank(tail) - 1],

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::report::{Family, Ratio, Report, Row, Side, Varies, Verdict};
 use crate::size;
+use crate::work::Work;
 
 /// Everything a report says, on one page.
 pub(crate) fn of(report: &Report) -> String {
@@ -51,7 +52,8 @@ pub(crate) fn source(report: &Report) -> String {
 pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| {
         let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
-        a.class == b.class && a.varies == b.varies && a.busy == b.busy && names(a) == names(b)
+        let how = |row: &Row| (row.class.clone(), row.varies, row.busy, row.rest, names(row));
+        how(a) == how(b)
     })
     .collect()
 }
@@ -71,16 +73,25 @@ pub(crate) fn caption(rows: &[Row]) -> String {
         "file-cold" => "Files that are not in the page cache, a process for each hashing",
         "program-warm" => "Programs from start to end, on a file in the page cache",
         "program-cold" => "Programs from start to end, on a file that is not in the page cache",
+        "resident" => "Bytes in a device's memory",
+        "private" => "Bytes that the device has written itself",
+        "device" => "Bytes in a device's memory, by the device's clock",
+        "shared" => "Bytes in memory that the host and the device share",
+        "staged" => "Bytes of the host, through buffers that are there",
+        "wrapped" => "Bytes of the host, which the device reads where they are",
+        "end-to-end" => "Bytes of the host, to new memory of the device",
         class => class,
     };
     let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();
     let threads = match first.varies {
-        Varies::Threads => "different numbers of threads".to_owned(),
-        _ if threads.iter().all(|&n| n == 1) => "one thread".to_owned(),
-        _ => format!("{} threads each", threads[0]),
+        Varies::Threads => ", different numbers of threads".to_owned(),
+        Varies::Nothing if matches!(first.work, Work::Device { .. }) => String::new(),
+        _ if threads.iter().all(|&n| n == 1) => ", one thread".to_owned(),
+        _ => format!(", {} threads each", threads[0]),
     };
     let busy = if first.busy { ", every CPU kept busy by other processes" } else { "" };
-    format!("{what}, {threads}{busy}")
+    let rest = if first.rest { ", a millisecond of rest before each call" } else { "" };
+    format!("{what}{threads}{busy}{rest}")
 }
 
 /// A side's name, with the algorithm if it is another one.
@@ -158,7 +169,7 @@ fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
 }
 
-/// The verdicts of a gate: what fell short first, then what cannot be told; a count of the rest.
+/// The verdicts of a gate: how many of each; then what fell short, and what cannot be told.
 pub(crate) fn verdicts(report: &Report) -> String {
     let mut lines =
         vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
@@ -178,7 +189,7 @@ pub(crate) fn verdicts(report: &Report) -> String {
     }
     let table = if lines.len() > 1 { align(&lines) } else { String::new() };
     format!(
-        "{table}{} met, {} short, {} inconclusive, {} not measured\n",
+        "{} met, {} short, {} inconclusive, {} not measured\n{table}",
         of(Verdict::Met).count(),
         of(Verdict::Short).count(),
         of(Verdict::Inconclusive).count(),

@@ -12,39 +12,55 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use crate::engine;
-use crate::report::{Report, Row, SCHEMA, Stats, Varies, Verdict, seal};
+use crate::machine;
+use crate::report::{Report, Row, SCHEMA, Side, Stats, Varies, Verdict, seal};
 use crate::stats::MIN_SAMPLES;
+use crate::work::Work;
 
-/// The faults of the report in a file, none if it is valid.
+/// What is asked of a report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Asked {
+    /// That its figures follow from its samples: enough to draw them.
+    Figures,
+    /// That nothing was edited, and it tells what it comes from.
+    Whole,
+    /// That it comes, too, from an optimised build of a commit without changes.
+    Record,
+}
+
+/// The report in a file, or its faults.
 ///
 /// # Errors
 /// If it cannot be read.
-pub(crate) fn file(path: &Path, record: bool) -> Result<Vec<String>> {
+pub(crate) fn file(path: &Path, asked: Asked) -> Result<Result<Report, Vec<String>>> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(faults(&text, record))
+    Ok(report(&text, asked))
 }
 
-/// The faults of a report. Of a `record` it is asked, too, that it comes from an optimised build of
-/// a commit without changes.
-pub(crate) fn faults(text: &str, record: bool) -> Vec<String> {
-    let value: serde_json::Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => return vec![format!("not JSON: {error}")],
-    };
+fn report(text: &str, asked: Asked) -> Result<Report, Vec<String>> {
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| vec![format!("not JSON: {error}")])?;
     if value.get("schema").and_then(|it| it.as_str()) != Some(SCHEMA) {
-        return vec![format!("schema: not {SCHEMA}, the one that this program knows")];
+        return Err(vec![format!("schema: not {SCHEMA}, the one that this program knows")]);
     }
-    let report: Report = match serde_json::from_str(text) {
-        Ok(report) => report,
-        Err(error) => return vec![format!("schema: {error}")],
-    };
+    let report: Report =
+        serde_json::from_str(text).map_err(|error| vec![format!("schema: {error}")])?;
     let mut faults = Faults(vec![]);
-    faults.check(seal(&value) == report.seal, || "seal: the report was edited".into());
-    faults.provenance(&report, record);
-    faults.rows(&report);
+    if asked >= Asked::Whole {
+        faults.check(seal(&value) == report.seal, || "seal: the report was edited".into());
+        faults.provenance(&report);
+    }
+    if asked == Asked::Record {
+        let build = &report.build;
+        faults.check(!build.dirty, || "record: built from changes that are in no commit".into());
+        faults.check(build.profile == "release, opt-level 3", || {
+            format!("record: not an optimised build without further flags but '{}'", build.profile)
+        });
+    }
+    faults.rows(&report, asked >= Asked::Whole);
     faults.bars(&report);
-    faults.0
+    if faults.0.is_empty() { Ok(report) } else { Err(faults.0) }
 }
 
 struct Faults(Vec<String>);
@@ -56,14 +72,16 @@ impl Faults {
         }
     }
 
-    fn provenance(&mut self, report: &Report, record: bool) {
+    fn provenance(&mut self, report: &Report) {
         let Report { build, machine, memory, settings, .. } = report;
+        let sides = || report.rows.iter().flat_map(|row| &row.sides);
+        let sampled: f64 = sides().flat_map(|side| &side.samples_ns).map(|&ns| ns as f64).sum();
         let hex =
             |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_hexdigit());
         for (name, there) in [
             ("command", !report.command.is_empty()),
             ("started", is_time(&report.started)),
-            ("seconds", report.seconds > 0.0),
+            ("seconds", report.seconds > 0.0 && sampled <= report.seconds * 1e9 + 1e6),
             ("build.commit", hex(&build.commit, 40)),
             ("build.rustc", build.rustc.starts_with("rustc ")),
             ("build.target", !build.target.is_empty()),
@@ -78,28 +96,37 @@ impl Faults {
         ] {
             self.check(there, || format!("provenance: {name} is missing or impossible"));
         }
-        if record {
-            self.check(!build.dirty, || "record: built from changes that are in no commit".into());
-            self.check(build.profile == "release, opt-level 3", || {
-                format!("record: not an optimised build but '{}'", build.profile)
-            });
+        let known = |row: &Row, side: &Side| {
+            matches!(row.work, Work::Program { .. } | Work::Device { .. })
+                || build.engines.contains_key(&side.engine)
+        };
+        for row in &report.rows {
+            for side in row.sides.iter().filter(|side| !known(row, side)) {
+                self.0.push(format!("provenance: build.engines has no {}", side.engine));
+            }
         }
     }
 
-    fn rows(&mut self, report: &Report) {
+    fn rows(&mut self, report: &Report, digests: bool) {
         let mut ids = BTreeSet::new();
         let confidence = report.confidence_of_each();
-        let longest = report.rows.iter().map(|row| row.work.stream_len()).max().unwrap_or(0);
-        // Of a report that asks for more than this machine has, digests are not computed.
-        let affordable = longest < (16 << 30);
-        let stream = if affordable { engine::stream(report.settings.seed, longest) } else { &[] };
-        self.check(affordable, || "rows: inputs of more than 16 GiB".into());
+        let room = machine::machine().memory_bytes / 2;
+        let works = report.rows.iter().map(|row| &row.work);
+        let longest = works.filter(|it| it.fits(room)).map(Work::stream_len).max().unwrap_or(0);
+        let stream = if digests { engine::stream(report.settings.seed, longest) } else { &[] };
         for row in &report.rows {
             let mut faults = Self(vec![]);
             faults.check(ids.insert(&row.id), || "another row has the same id".into());
-            faults.counts(row);
-            faults.comparable(row);
-            faults.digests(row, affordable.then_some(stream));
+            // Nothing more can be computed of work that no memory holds.
+            let fits = row.work.fits(room);
+            faults.check(fits, || "more than half of the memory of this machine".into());
+            if fits {
+                faults.counts(row);
+                faults.comparable(row);
+            }
+            if digests && faults.0.is_empty() {
+                faults.digests(row, stream);
+            }
             if faults.0.is_empty() {
                 faults.statistics(row, confidence);
             }
@@ -114,6 +141,7 @@ impl Faults {
         self.check(turns % 2 == 1 && turns >= MIN_SAMPLES, || {
             format!("{turns} samples, where an odd number from {MIN_SAMPLES} on is needed")
         });
+        self.check(!matches!(row.work, Work::Input { buffers: 0, .. }), || "no inputs".into());
         self.check(row.bytes == row.work.bytes(), || "bytes do not follow from the work".into());
         self.check(row.class == row.work.class(), || {
             "the class does not follow from the work".into()
@@ -155,7 +183,7 @@ impl Faults {
     }
 
     /// The digest of each algorithm from the oracle, if there is one in this build.
-    fn digests(&mut self, row: &Row, stream: Option<&'static [u8]>) {
+    fn digests(&mut self, row: &Row, stream: &'static [u8]) {
         for side in &row.sides {
             let expected = row.digests.get(&side.family);
             for (when, digest) in [("before", &side.digest_before), ("after", &side.digest_after)] {
@@ -165,11 +193,9 @@ impl Faults {
             }
         }
         for (family, digest) in &row.digests {
-            let right = match (engine::oracle(*family), stream) {
-                (Some(oracle), Some(stream)) => (oracle.task)(&row.work, stream, false)
-                    .map(|mut task| task.outcome().to_string()),
-                _ => continue,
-            };
+            let Some(oracle) = engine::oracle(*family) else { continue };
+            let task = (oracle.task)(&row.work, stream, false);
+            let right = task.and_then(|mut task| Some(task.outcome().ok()?.to_string()));
             self.check(right.as_ref() == Some(digest), || {
                 format!("the {family} digest is not that of the inputs")
             });

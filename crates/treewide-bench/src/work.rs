@@ -42,6 +42,8 @@ pub(crate) enum Work {
     File { bytes: u64, cache: Cache },
     /// A file, hashed by a program, from its start to its end.
     Program { bytes: u64, cache: Cache },
+    /// By a device, or beside it by the CPU where the bytes are the host's.
+    Device { bytes: u64, place: Place },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -69,6 +71,54 @@ pub(crate) enum Feed {
     /// all of it: making one, one `update`, `finalize`.
     Finalize,
 }
+
+/// Where the bytes are when the clock starts: the timing classes of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Place {
+    /// In the device's memory, where the host has put them.
+    Resident,
+    /// In the device's memory, where it has written them itself.
+    Private,
+    /// As private, by the device's own clock.
+    Device,
+    /// In memory that the host and the device share.
+    Shared,
+    /// In the host's memory, and go through buffers that are there already.
+    Staged,
+    /// In the host's memory, which the device reads where it is.
+    Wrapped,
+    /// In the host's memory, and go to new memory of the device.
+    EndToEnd,
+}
+
+impl Place {
+    /// Whether the CPU could hash them as well.
+    pub(crate) fn is_of_host(self) -> bool {
+        matches!(self, Self::Staged | Self::Wrapped | Self::EndToEnd)
+    }
+
+    /// Whether they are no part of the stream, but extended output of [`WRITTEN`].
+    pub(crate) fn is_written(self) -> bool {
+        matches!(self, Self::Private | Self::Device)
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Self::Resident => "resident",
+            Self::Private => "private",
+            Self::Device => "device",
+            Self::Shared => "shared",
+            Self::Staged => "staged",
+            Self::Wrapped => "wrapped",
+            Self::EndToEnd => "end-to-end",
+        }
+    }
+}
+
+/// The input whose extended output is hashed, where output is what a row is about, or where a device
+/// writes its own input.
+pub(crate) const WRITTEN: &[u8] = b"treewide-bench";
 
 /// Bytes of a piece of [`Feed::Streaming`].
 pub(crate) const PIECE: usize = 16 * 1024;
@@ -115,13 +165,22 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
+    fn count(&self) -> u64 {
+        match *self {
+            Self::Equal { count, .. } | Self::Uniform { count, .. } | Self::Files { count, .. } => {
+                count
+            }
+            Self::Huge { count, .. } => count.saturating_add(1),
+        }
+    }
+
     pub(crate) fn lengths(&self) -> Vec<usize> {
         let mut random = Random::new(4);
         match *self {
             Self::Equal { count, bytes } => vec![bytes as usize; count as usize],
             Self::Uniform { count, max } => {
                 let mut lengths: Vec<usize> =
-                    (0..count).map(|i| (i % (max + 1)) as usize).collect();
+                    (0..count).map(|i| (i % max.saturating_add(1)) as usize).collect();
                 random.shuffle(&mut lengths);
                 lengths
             }
@@ -174,6 +233,7 @@ impl Work {
             Self::File { cache: Cache::Cold, .. } => "file-cold",
             Self::Program { cache: Cache::Warm, .. } => "program-warm",
             Self::Program { cache: Cache::Cold, .. } => "program-cold",
+            Self::Device { place, .. } => place.class(),
         }
     }
 
@@ -183,10 +243,31 @@ impl Work {
             Self::Input { bytes, .. }
             | Self::Output { bytes }
             | Self::File { bytes, .. }
-            | Self::Program { bytes, .. } => *bytes,
-            Self::Batch { shape } => shape.lengths().iter().map(|&len| len as u64).sum(),
+            | Self::Program { bytes, .. }
+            | Self::Device { bytes, .. } => *bytes,
+            Self::Batch { shape } => {
+                shape.lengths().iter().fold(0, |sum, &len| sum.saturating_add(len as u64))
+            }
             Self::Merkle { leaves } => leaves * 32,
         }
+    }
+
+    /// Whether all that it needs fits so much memory. To be asked first of what somebody else wrote: a
+    /// report may say anything.
+    pub(crate) fn fits(&self, memory: u64) -> bool {
+        let needs = match self {
+            Self::Input { bytes, buffers, .. } => bytes
+                .checked_next_multiple_of(LINE)
+                .and_then(|stride| stride.max(LINE).checked_mul(*buffers)),
+            // A slice and a digest for each; how long they are is asked below.
+            Self::Batch { shape } => shape.count().checked_mul(64),
+            Self::Merkle { leaves } => leaves.checked_mul(96),
+            Self::Output { bytes }
+            | Self::File { bytes, .. }
+            | Self::Program { bytes, .. }
+            | Self::Device { bytes, .. } => Some(*bytes),
+        };
+        needs.is_some_and(|needs| needs <= memory) && self.bytes() <= memory
     }
 
     /// Bytes of the stream that it takes.
@@ -229,6 +310,7 @@ impl fmt::Display for Work {
             Self::Merkle { leaves } => write!(f, "merkle {leaves} leaves"),
             Self::File { bytes, cache } => write!(f, "file {} {cache}", size::show(*bytes)),
             Self::Program { bytes, cache } => write!(f, "program {} {cache}", size::show(*bytes)),
+            Self::Device { bytes, place } => write!(f, "{} {}", place.class(), size::show(*bytes)),
         }
     }
 }

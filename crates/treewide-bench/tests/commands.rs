@@ -63,6 +63,18 @@ fn unknown_names_are_errors() {
         (&["compare", "--faster"], "unexpected argument '--faster'"),
         (&["compare", "--budget", "0"], "invalid value '0'"),
         (&["compare", "--confidence", "1"], "a confidence is a number"),
+        (&["compare", "--sizes", "0..9GiB/1"], "at most 100000"),
+        (&["compare", "--sizes", "99999TiB"], "'TiB' is no unit"),
+        (&["compare", "--sizes", "999999GiB"], "of memory of this machine"),
+        (&["compare", "--sizes", "1GiB", "--fill", "l1"], "fill more than L1"),
+        (&["compare", "treewide:mmx", "blake3", "--sizes", "64"], "no such kernel"),
+        (&["attribution", "--against", "md5"], "there is no engine 'md5'"),
+        (&["sustained", "1", "--budget", "9"], "--budget says nothing more"),
+        (&["files", "--programs", "b3sum"], "compares at least two"),
+        (&["files", "--programs", "md5sum,b3sum"], "md5sum is no program"),
+        (&["gpu", "--class", "quick"], "invalid value 'quick'"),
+        (&["report", "--into", "none"], "cannot read none"),
+        (&["report", "--into", "none", "--markdown"], "cannot be used with"),
         (&["race"], "unrecognized subcommand 'race'"),
         (&["validate"], "required"),
     ] {
@@ -70,6 +82,111 @@ fn unknown_names_are_errors() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
         assert!(said(&output).contains(expected), "{args:?}: {}", said(&output));
     }
+}
+
+/// Before anything is measured, which may take minutes.
+#[test]
+fn what_cannot_be_written_is_told_first() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    for args in [
+        &["compare", "--json", "gone/report.json"][..],
+        &["compare", "--html", "folder"],
+        &["sustained", "600", "--json", "gone/report.json"],
+        &["report", "--output", "gone/page.html"],
+        &["report", "--json", "folder"],
+        &["tune", "--output", "gone/profile"],
+    ] {
+        let output = bench(dir.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+        assert!(said(&output).contains("cannot write"), "{args:?}: {}", said(&output));
+        assert!(output.stdout.is_empty(), "{args:?} measured");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "something was left");
+}
+
+/// A table that nobody can read does not cost the report.
+#[cfg(target_os = "linux")]
+#[test]
+fn reports_are_written_though_standard_output_is_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
+        .current_dir(dir.path())
+        .env_remove("TREEWIDE_PROFILE")
+        .args(["compare", "--sizes", "64", "--budget", "1", "--json", "report.json"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("cannot write to standard output"), "{}", said(&output));
+    let report = std::fs::read_to_string(dir.path().join("report.json")).unwrap();
+    assert!(report.ends_with("}\n"));
+}
+
+/// A run that a signal ends leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn interrupted_runs_leave_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = || std::fs::read_dir(dir.path()).unwrap().count();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
+        .current_dir(dir.path())
+        .env_remove("TREEWIDE_PROFILE")
+        .args(["files", "--sizes", "70000", "--budget", "600000", "--json", "report.json"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // It is written after its name is known to be removed.
+    let written = || {
+        let mut files = std::fs::read_dir(dir.path()).unwrap();
+        files.any(|it| it.unwrap().metadata().is_ok_and(|it| it.len() == 70_000))
+    };
+    while !written() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
+    assert_eq!(left(), 0);
+}
+
+/// The twin of the kernels is always there; devices may be.
+#[test]
+fn devices_are_measured_or_what_was_found_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let gpu = |args: &[&str]| {
+        let common = ["gpu", "--sizes", "0,70000", "--budget", "1", "--json", "report.json"];
+        bench(dir.path(), &[&common, args].concat())
+    };
+    if cfg!(not(feature = "gpu")) {
+        let output = gpu(&[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains("--features gpu"), "{}", said(&output));
+        return;
+    }
+    let output = gpu(&["--device", "twin"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("staged 70000 B on twin: the CPU hashes"), "{}", said(&output));
+    for class in ["resident", "private", "end-to-end"] {
+        let row = format!("{class} 70000 B on twin");
+        assert!(said(&output).contains(&row), "{row}: {}", said(&output));
+    }
+    let output = bench(dir.path(), &["validate", "report.json"]);
+    let said_of_it = said(&output);
+    assert!(output.status.success() || said_of_it.contains("build.commit"), "{said_of_it}");
+    // There may be one; it is found or not, but never a panic.
+    let output = gpu(&["--device", "wgpu", "--class", "resident,staged"]);
+    match output.status.code() {
+        Some(0) => assert!(said(&output).contains("resident 70000 B on wgpu")),
+        Some(1) => assert!(said(&output).contains("no device to measure")),
+        code => panic!("{code:?}: {}", said(&output)),
+    }
+    let output = gpu(&["--index", "999"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("no device to measure"), "{}", said(&output));
 }
 
 #[test]
@@ -140,6 +257,20 @@ fn gates_tell_met_short_and_wrong() {
             "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"treewide\"\nat_least = 2.0",
             "against itself",
         ),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"xof\"\nsizes = [\"64\"]\nfill = \"l1\"\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
+            "fill is of hash, keyed and derive alone",
+        ),
+        (
+            "1.0",
+            "[[bars]]\nwhat = \"batch\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
+            "counts or a shape",
+        ),
+        ("1.0", "[[bars]]\nwhat = \"hush\"", "unknown variant"),
+        ("1.0", "[[bars]]\nsizes = 3", "invalid type"),
+        ("\"1\"", "", "invalid type"),
+        ("nan", "", "no ratio"),
     ] {
         let wrong = gate(at_least, rest);
         assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
@@ -166,7 +297,35 @@ fn a_profile_is_loaded_or_refused() {
         "{}",
         said(&output)
     );
+    for (garbage, expected) in [
+        ("\u{1}\u{2}", "profile: line 1"),
+        ("parallel-from = -1\n", "profile: line 1"),
+        ("\nkernel = \"mmx\"\n", "profile: line 2"),
+    ] {
+        let output = with(garbage);
+        assert_eq!(output.status.code(), Some(2), "{garbage:?}: {}", said(&output));
+        assert!(said(&output).contains(expected), "{garbage:?}: {}", said(&output));
+    }
     let output = with("kernels = \"portable\"\n");
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("TREEWIDE_PROFILE: profile: line 1"), "{}", said(&output));
+}
+
+/// Not a panic, which is what the library has for it.
+#[test]
+fn a_kernel_that_is_not_there_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
+        .current_dir(dir.path())
+        .env_remove("TREEWIDE_PROFILE")
+        .env("TREEWIDE_KERNEL", "mmx")
+        .args(["compare", "--sizes", "64", "--budget", "1"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(
+        said(&output).contains("TREEWIDE_KERNEL: there is no such kernel"),
+        "{}",
+        said(&output)
+    );
 }

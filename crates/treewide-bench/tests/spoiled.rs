@@ -212,6 +212,40 @@ fn each_kind_of_spoiling_is_told() {
             false,
         ),
         (
+            "more inputs than there is memory",
+            |r| r["rows"][0]["work"]["buffers"] = json!(u64::MAX),
+            "more than half of the memory",
+            false,
+        ),
+        ("no inputs", |r| r["rows"][0]["work"]["buffers"] = json!(0), "no inputs", true),
+        (
+            "a batch of more blobs than there is memory",
+            |r| {
+                r["rows"][0]["work"] = json!({ "kind": "batch", "shape": {
+                    "lengths": "uniform", "count": u64::MAX, "max": u64::MAX } });
+            },
+            "more than half of the memory",
+            false,
+        ),
+        (
+            "a tree of no leaves",
+            |r| r["rows"][0]["work"] = json!({ "kind": "merkle", "leaves": 0 }),
+            "bytes do not follow",
+            false,
+        ),
+        (
+            "an engine that the build has not",
+            |r| r["rows"][0]["sides"][1]["engine"] = json!("md5"),
+            "build.engines has no md5",
+            false,
+        ),
+        (
+            "more time sampled than there was",
+            |r| r["seconds"] = json!(0.001),
+            "seconds is missing or impossible",
+            false,
+        ),
+        (
             "another class",
             |r| r["rows"][0]["class"] = json!("streaming"),
             "class does not follow",
@@ -260,6 +294,43 @@ fn each_kind_of_spoiling_is_told() {
     println!("{} cases", cases.len());
 }
 
+/// One of each kind of work, of what sides may differ in, and with bars.
+#[test]
+fn reports_of_every_kind_follow_the_schema() {
+    let dir = tempfile::tempdir().unwrap();
+    let bars = "title = \"T\"\n[[bars]]\nwhat = \"batch\"\ncounts = [2]\nsizes = [\"9\"]\n\
+                engine = \"treewide\"\nagainst = \"blake3\"\nat_least = 0.001\naim = 2.0\n\
+                [[bars]]\nwhat = \"merkle\"\nsizes = [\"8\"]\nengine = \"treewide\"\n\
+                against = \"blake3\"\nat_least = 0.001\n";
+    std::fs::write(dir.path().join("gate.toml"), bars).unwrap();
+    let mut commands = vec![
+        vec!["kernels", "--sizes", "64"],
+        vec!["attribution", "--sizes", "64"],
+        vec!["xof", "--sizes", "64"],
+        vec!["threads", "--threads", "2", "--sizes", "64KiB", "--rest"],
+        vec!["threads", "--threads", "2", "--sizes", "64KiB", "--busy"],
+        vec!["files", "--sizes", "4096"],
+        vec!["gate", "gate.toml"],
+    ];
+    if cfg!(feature = "gpu") {
+        commands.push(vec!["gpu", "--device", "twin", "--sizes", "4096"]);
+    }
+    for command in commands {
+        let output = Command::new(PROGRAM)
+            .current_dir(dir.path())
+            .args(&command)
+            .args(["--budget", "1", "--json", "report.json"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        let text = std::fs::read_to_string(dir.path().join("report.json")).unwrap();
+        let mut report: Value = serde_json::from_str(&text).unwrap();
+        // Built outside a repository, a report has none.
+        report["build"]["commit"] = json!("0".repeat(40));
+        assert!(schema_accepts(&report), "{command:?}: {text}");
+    }
+}
+
 #[test]
 fn an_edit_that_nothing_else_contradicts_breaks_the_seal() {
     let dir = tempfile::tempdir().unwrap();
@@ -279,6 +350,40 @@ fn a_record_comes_from_a_commit_and_an_optimised_build() {
     let (code, said) = validate(dir.path(), &edited, &["--record"]);
     assert_eq!(code, 1);
     assert!(said.contains("in no commit") && said.contains("not an optimised build"), "{said}");
+}
+
+/// Nor is a page or a table made of it.
+#[test]
+fn figures_that_do_not_follow_are_not_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spoiled = report(dir.path());
+    spoiled["rows"][0]["ratios"] = json!([]);
+    seal(&mut spoiled);
+    std::fs::write(dir.path().join("spoiled.json"), spoiled.to_string()).unwrap();
+    for args in [&["report", "spoiled.json"][..], &["report", "--markdown", "spoiled.json"]] {
+        let output = Command::new(PROGRAM).current_dir(dir.path()).args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("no report that can be shown"), "{said}");
+        assert!(output.stdout.is_empty() && !dir.path().join("treewide-bench.html").exists());
+    }
+}
+
+/// Names come from whoever wrote the report.
+#[test]
+fn names_are_text_on_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut strange = report(dir.path());
+    strange["rows"][0]["id"] = json!("<script>alert(1)</script>");
+    strange["machine"]["cpu"] = json!("<b>\"&");
+    std::fs::write(dir.path().join("strange.json"), strange.to_string()).unwrap();
+    let status = Command::new(PROGRAM)
+        .current_dir(dir.path())
+        .args(["report", "strange.json", "-o", "page.html"])
+        .status();
+    assert!(status.unwrap().success());
+    let page = std::fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(!page.contains("<script") && !page.contains("<b>") && page.contains("&lt;script&gt;"));
 }
 
 #[test]

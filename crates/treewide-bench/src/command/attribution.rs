@@ -18,7 +18,7 @@ use crate::work::{Feed, Mode, Work};
 const STEPS: [Feed; 4] = [Feed::Init, Feed::Update, Feed::Finalize, Feed::OneShot];
 
 pub(super) fn run(args: &cli::Attribution) -> Result<ExitCode> {
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let caches = session.machine.caches;
     let sides = [Spec { threads: Some(1), .."treewide".parse()? }, args.against.parse()?];
     let sizes = args.sizes.or(|| vec![0, 1, 64, 128, 256, 512, 1024, 1025, 2048]);
@@ -41,10 +41,11 @@ pub(super) fn run(args: &cli::Attribution) -> Result<ExitCode> {
     }
     session.run(&plans)?;
     let report = session.finish();
-    super::print(&crate::table::of(&report))?;
-    super::print(&steps(&report, &sizes))?;
-    super::write_all(&report, &args.common)?;
-    Ok(ExitCode::SUCCESS)
+    super::finish_with(
+        &report,
+        &args.common,
+        &(crate::table::of(&report) + &steps(&report, &sizes)),
+    )
 }
 
 fn row(report: &Report, bytes: u64, step: Feed) -> Option<&Row> {

@@ -10,7 +10,7 @@ use crate::work::{Shape, Work};
 
 pub(super) fn run(args: &cli::Batch) -> Result<ExitCode> {
     let sides = specs(&args.engines, args.threads)?;
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let mut plans = plans(&sides);
     if args.threads == 1 && sides[0].engine == "treewide" {
         let apart = "treewide-apart".parse::<Spec>()?;

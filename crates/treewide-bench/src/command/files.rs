@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use treewide::file::Strategy;
 
 use crate::cli;
@@ -12,7 +12,7 @@ use crate::report::Varies;
 use crate::work::Work;
 
 pub(super) fn run(args: &cli::Files) -> Result<ExitCode> {
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     session.dir = Some(args.dir.clone());
     let threads = args.threads.unwrap_or(session.machine.cpus as usize);
     let strategies = Strategy::ALL.map(|strategy| Spec {
@@ -22,6 +22,12 @@ pub(super) fn run(args: &cli::Files) -> Result<ExitCode> {
     });
     let programs = args.programs.iter().map(|it| Ok(it.parse::<Spec>()?.on(threads)));
     let programs = programs.collect::<Result<Vec<_>>>()?;
+    if let Some(it) = programs.iter().find(|it| !file::PROGRAMS.contains(&it.engine.as_str())) {
+        bail!("{} is no program; there are {}", it.engine, file::PROGRAMS.join(" and "));
+    }
+    if programs.len() == 1 {
+        bail!("--programs compares at least two, such as treewide-cli,b3sum");
+    }
     let mut plans = vec![];
     for bytes in args.sizes.or(|| vec![4096, 128 << 10, 1 << 20, 16 << 20, 256 << 20]) {
         let plan = Plan::new(Work::File { bytes, cache: args.cache }, &strategies);

@@ -10,6 +10,11 @@
 //! against = "blake3"
 //! at_least = 1.2
 //! aim = 1.5
+//!
+//! [[bars]]
+//! what = "batch"
+//! counts = [2, 17]                 # of blobs of each of these sizes; or else a shape, as in reports
+//! sizes = ["100", "1KiB"]
 //! ```
 
 use std::collections::BTreeSet;
@@ -50,6 +55,9 @@ struct Ask {
     /// Of batches.
     #[serde(default)]
     shape: Option<Shape>,
+    /// Of batches of equal blobs, of each of the sizes.
+    #[serde(default)]
+    counts: Vec<u64>,
     /// The cache that inputs fill; if not given, the smallest that holds two.
     #[serde(default)]
     fill: Option<Fill>,
@@ -81,8 +89,9 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
     let text =
         std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", name()))?;
     let gate: Gate = toml::from_str(&text).with_context(name)?;
-    let budget = gate.budget_ms.unwrap_or(u64::MAX).min(args.common.budget);
-    let mut session = super::session(&cli::Common { budget, ..args.common.clone() });
+    let budget = args.common.budget.unwrap_or(super::BUDGET_MS);
+    let budget = Some(gate.budget_ms.unwrap_or(u64::MAX).min(budget).max(1));
+    let mut session = super::session(&cli::Common { budget, ..args.common.clone() })?;
     let caches = session.machine.caches;
     let mut asked: Vec<(Plan, Bar)> = vec![];
     for (index, ask) in gate.bars.iter().enumerate() {
@@ -121,11 +130,11 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
     let measured: BTreeSet<String> = session.rows().iter().map(|row| row.id.clone()).collect();
     let bars = asked.into_iter().map(|(_, bar)| bar).filter(|bar| measured.contains(&bar.row));
     let report = session.finish_with(bars.collect());
-    super::print(&format!("{}: {}", gate.title, table::verdicts(&report)))?;
+    let mut text = format!("{}: {}", gate.title, table::verdicts(&report));
     for refused in &report.refused {
-        super::print(&format!("  not measured: {}: {}\n", refused.id, refused.reason))?;
+        text += &format!("  not measured: {}: {}\n", refused.id, refused.reason);
     }
-    super::write_all(&report, &args.common)?;
+    super::finish_with(&report, &args.common, &text)?;
     let any = |verdict| report.bars.iter().any(|bar| bar.verdict == verdict);
     Ok(match () {
         () if any(Verdict::Short) => ExitCode::from(1),
@@ -163,20 +172,34 @@ impl Ask {
             if self.busy {
                 id += ", busy";
             }
-            Plan { id, work, sides: sides.to_vec(), varies, busy: self.busy }
+            Plan { id, work, sides: sides.to_vec(), varies, busy: self.busy, rest: false }
         });
         Ok(plans.collect())
     }
 
     fn works(&self, caches: &Caches) -> Result<Vec<Work>> {
-        if self.what == What::Batch {
-            let shape = self.shape.clone().context("a batch needs a shape")?;
+        if self.fill.is_some() && !matches!(self.what, What::Hash | What::Keyed | What::Derive) {
+            bail!("fill is of hash, keyed and derive alone");
+        }
+        if let Some(shape) = self.shape.clone() {
+            if self.what != What::Batch || !self.sizes.is_empty() || !self.counts.is_empty() {
+                bail!("a shape is of batches, and needs no sizes or counts");
+            }
             return Ok(vec![Work::Batch { shape }]);
+        }
+        if self.counts.is_empty() == (self.what == What::Batch) {
+            bail!("counts or a shape are what a batch needs, and nothing else");
         }
         let sizes = self.sizes.iter().map(|text| size::parse_list(text));
         let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::msg)?.concat();
-        if sizes.is_empty() || self.shape.is_some() {
-            bail!("sizes are what this needs, and no shape");
+        if sizes.is_empty() {
+            bail!("sizes are what this needs");
+        }
+        if self.what == What::Batch {
+            let equal = |&count: &u64| {
+                sizes.iter().map(move |&bytes| Work::Batch { shape: Shape::Equal { count, bytes } })
+            };
+            return Ok(self.counts.iter().flat_map(equal).collect());
         }
         let input = |mode, bytes| inputs(mode, Feed::OneShot, bytes, self.fill, caches);
         let work = |bytes: u64| match self.what {

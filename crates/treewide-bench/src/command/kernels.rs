@@ -12,7 +12,7 @@ use crate::report::Varies;
 use crate::work::{Feed, Mode};
 
 pub(super) fn run(args: &cli::Kernels) -> Result<ExitCode> {
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let mut sides = vec!["treewide".parse::<Spec>()?];
     for kernel in kernel::all() {
         if kernel.is_supported() {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli;
 use crate::plan::{Plan, Spec, inputs};
@@ -23,8 +23,11 @@ pub(super) fn run(args: &cli::Sustained) -> Result<ExitCode> {
         spec.engine().map(|_| spec)
     };
     let sides = args.engines.iter().map(parse).collect::<Result<Vec<Spec>>>()?;
-    let budget = args.seconds * 1000;
-    let mut session = super::session(&cli::Common { budget, ..args.common.clone() });
+    if args.common.budget.is_some() {
+        bail!("SECONDS is how long this takes; --budget says nothing more");
+    }
+    let budget = Some(args.seconds * 1000);
+    let mut session = super::session(&cli::Common { budget, ..args.common.clone() })?;
     session.max_samples = SAMPLES;
     let share = Duration::from_secs(args.seconds) / (SAMPLES * sides.len()) as u32;
     session.sample = session.sample.max(share);
@@ -32,10 +35,8 @@ pub(super) fn run(args: &cli::Sustained) -> Result<ExitCode> {
     let varies = if sides.len() == 1 { Varies::Nothing } else { Varies::Engine };
     session.run(&[Plan { varies, ..Plan::new(work, &sides) }])?;
     let report = session.finish();
-    super::print(&table::of(&report))?;
-    report.rows.iter().try_for_each(|row| super::print(&drift(row)))?;
-    super::write_all(&report, &args.common)?;
-    Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    let drift: String = report.rows.iter().map(drift).collect();
+    super::finish_with(&report, &args.common, &(table::of(&report) + &drift))
 }
 
 /// The spread of a call's time, and its medians in the first and the last quarter.

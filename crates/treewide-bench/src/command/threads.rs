@@ -11,7 +11,7 @@ use crate::report::{Caches, Varies};
 use crate::work::{Feed, Mode, Work};
 
 pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let cpus = session.machine.cpus as usize;
     let threads = args.threads.unwrap_or(cpus);
     if threads < 2 {
@@ -21,11 +21,11 @@ pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
     let caches = session.machine.caches;
     let against: Spec = args.against.parse::<Spec>()?.on(threads);
     let mut plans: Vec<Plan> =
-        sizes.iter().map(|&bytes| never_lose(bytes, threads, args.busy, &caches)).collect();
+        sizes.iter().map(|&bytes| never_lose(bytes, threads, &caches)).collect();
     plans.extend(sizes.iter().filter(|&&bytes| bytes >= 64 << 10).map(|&bytes| {
         let sides = [treewide(threads), against.clone()];
         let plan = Plan::new(work(bytes, &caches), &sides);
-        Plan { id: format!("{} on {threads} threads", plan.id), busy: args.busy, ..plan }
+        Plan { id: format!("{} on {threads} threads", plan.id), ..plan }
     }));
     if threads > 2 {
         // One more thread at a time, then twice as many.
@@ -34,9 +34,10 @@ pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
         for bytes in [1 << 20, 16 << 20, 256 << 20] {
             let plan = Plan::new(work(bytes, &caches), &sides);
             let id = format!("{}, scaling", plan.id);
-            plans.push(Plan { id, varies: Varies::Threads, busy: args.busy, ..plan });
+            plans.push(Plan { id, varies: Varies::Threads, ..plan });
         }
     }
+    plans.iter_mut().for_each(|plan| (plan.busy, plan.rest) = (args.busy, args.rest));
     session.run(&plans)?;
     super::finish(session, &args.common)
 }
@@ -50,10 +51,10 @@ fn work(bytes: u64, caches: &Caches) -> Work {
 }
 
 /// Treewide on all threads, as it chooses, against one of them.
-pub(super) fn never_lose(bytes: u64, threads: usize, busy: bool, caches: &Caches) -> Plan {
+pub(super) fn never_lose(bytes: u64, threads: usize, caches: &Caches) -> Plan {
     let plan = Plan::new(work(bytes, caches), &[treewide(threads), treewide(1)]);
     let id = format!("{}, {threads} threads against 1", plan.id);
-    Plan { id, varies: Varies::Threads, busy, ..plan }
+    Plan { id, varies: Varies::Threads, ..plan }
 }
 
 /// Powers of two and three times those, from 1 B to 1 GiB.

@@ -1,8 +1,8 @@
 //! Finds where another choice becomes faster on this machine, and writes a profile of it.
 //!
 //! A choice is a crossover: below a size one thread wins, from it on all of them do. It is found by
-//! bisection over sizes: the crossover is the smallest size from which on threads are faster beyond
-//! their interval, as a choice that may lose is worse than none. The library must not choose
+//! bisection over sizes: the crossover is the smallest size from which on threads are faster by a few
+//! hundredths, beyond their interval, as a choice that may lose is worse than none. The library must not choose
 //! meanwhile, so the measuring is done by a second process, whose profile splits every input.
 
 use std::fmt::Write as _;
@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use treewide::kernel;
 
 use crate::cli;
+use crate::interrupt;
 use crate::measure::Session;
 use crate::plan::{Plan, Spec, inputs};
 use crate::report::{Ratio, Varies};
@@ -23,14 +24,21 @@ use crate::work::{Cache, Feed, Mode, Shape, Work};
 /// Of a size that cannot be told apart, how many times longer it is measured once more.
 const LONGER: u32 = 8;
 
-/// Kernels that gain less than this are not worth leaving the one that comes with the library.
+/// What gains less than this is not worth another choice: narrow intervals tell of differences that the
+/// next run of the same program does not have.
 const GAIN: f64 = 1.03;
+
+/// Whether the first side of a ratio wins, beyond its interval.
+fn wins(ratio: &Ratio) -> bool {
+    ratio.low > 1.0 && ratio.median >= GAIN
+}
 
 pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     if !args.split {
+        super::temporary(&args.output)?;
         return in_second_process();
     }
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let mut profile = format!(
         "# Written by treewide-bench {}.\n# {}, {} CPUs\n",
         env!("CARGO_PKG_VERSION"),
@@ -62,21 +70,22 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
         for crossover in [inputs, batches] {
             crossover.find(&mut session, &mut profile, cpus)?;
         }
+        session.dir =
+            args.output.parent().filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned);
         files(&mut session, &mut profile, cpus)?;
     } else {
         profile.push_str("# One CPU: nothing to split.\n");
     }
     let report = session.finish();
-    super::print(&table::of(&report))?;
-    super::print(&format!("\n{profile}"))?;
     super::write(&args.output, &profile)?;
-    super::write_all(&report, &args.common)?;
+    super::finish_with(&report, &args.common, &format!("{}\n{profile}", table::of(&report)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// This command again, with a profile by which the library splits every input.
 fn in_second_process() -> Result<ExitCode> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
+    interrupt::remove(dir.path());
     let path = dir.path().join("split.profile");
     std::fs::write(&path, "parallel-from = 1\n")
         .with_context(|| format!("cannot write {}", path.display()))?;
@@ -163,9 +172,9 @@ impl Crossover<'_> {
             let _ = writeln!(profile, "# {}: not measured", self.name);
             return Ok(());
         };
-        let (mut loses, mut wins) = (None, last);
+        let (mut loses, mut least) = (None, last);
         let mut ratio = best;
-        if ratio.low <= 1.0 {
+        if !wins(&ratio) {
             let _ = writeln!(
                 profile,
                 "# {cpus} threads win at no size of {} up to {}",
@@ -175,10 +184,10 @@ impl Crossover<'_> {
             let _ = writeln!(profile, "{} = \"never\"", self.name);
             return Ok(());
         }
-        while loses.map_or(0, |step| step + 1) < wins {
-            let middle = (loses.map_or(0, |step| step + 1) + wins) / 2;
+        while loses.map_or(0, |step| step + 1) < least {
+            let middle = (loses.map_or(0, |step| step + 1) + least) / 2;
             match self.measure(session, size(middle), cpus)? {
-                Some(it) if it.low > 1.0 => (wins, ratio) = (middle, it),
+                Some(it) if wins(&it) => (least, ratio) = (middle, it),
                 _ => loses = Some(middle),
             }
         }
@@ -187,7 +196,7 @@ impl Crossover<'_> {
             "# {cpus} threads win for {} from here on: {:.2} [{:.2}, {:.2}] times as fast as one",
             self.what, ratio.median, ratio.low, ratio.high
         );
-        let _ = writeln!(profile, "{} = {}", self.name, size(wins));
+        let _ = writeln!(profile, "{} = {}", self.name, size(least));
         Ok(())
     }
 
@@ -215,7 +224,6 @@ impl Crossover<'_> {
 
 /// The largest file for which one read on one thread is as fast as the parallel strategy.
 fn files(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
-    session.dir = Some(Path::new(".").to_owned());
     let side = |strategy: &str| Spec {
         engine: "treewide".into(),
         kernel: Some(strategy.into()),
@@ -231,7 +239,7 @@ fn files(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()>
             let _ = writeln!(profile, "# file-from: files cannot be measured in this folder");
             return Ok(());
         };
-        if row.ratios.first().is_some_and(|ratio| ratio.low > 1.0) {
+        if row.ratios.first().is_some_and(wins) {
             let ratio = &row.ratios[0];
             let _ = writeln!(
                 profile,

@@ -5,20 +5,27 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli;
-use crate::validate;
+use crate::validate::{self, Asked};
 
-/// Exit code 1 if a report is not what it says.
+/// Exit code 1 if a report is not what it says, 2 if one could not be read.
 pub(super) fn run(args: &cli::Validate) -> Result<ExitCode> {
-    let mut wrong = false;
+    let asked = if args.record { Asked::Record } else { Asked::Whole };
+    let mut code = 0;
     for path in &args.files {
-        let faults = validate::file(path, args.record)?;
-        wrong |= !faults.is_empty();
-        if faults.is_empty() {
-            super::print(&format!("{}: valid\n", path.display()))?;
-        }
-        for fault in faults {
-            super::print(&format!("{}: {fault}\n", path.display()))?;
+        let name = path.display();
+        match validate::file(path, asked) {
+            Ok(Ok(_)) => super::print(&format!("{name}: valid\n"))?,
+            Ok(Err(faults)) => {
+                code = code.max(1);
+                for fault in faults {
+                    super::print(&format!("{name}: {fault}\n"))?;
+                }
+            }
+            Err(error) => {
+                code = 2;
+                eprintln!("treewide-bench: {error:#}");
+            }
         }
     }
-    Ok(ExitCode::from(u8::from(wrong)))
+    Ok(ExitCode::from(code))
 }

@@ -10,7 +10,7 @@ use crate::work::Work;
 
 pub(super) fn run(args: &cli::Xof) -> Result<ExitCode> {
     let sides = specs(&args.engines, 1)?;
-    let mut session = super::session(&args.common);
+    let mut session = super::session(&args.common)?;
     let plans: Vec<Plan> =
         args.sizes.or(sizes).into_iter().map(|bytes| plan(bytes, &sides)).collect();
     session.run(&plans)?;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{Engine, Task, blobs, leaves, repeated, shared_tasks};
 use crate::report::Family;
-use crate::work::Work;
+use crate::work::{WRITTEN, Work};
 
 pub(super) static ENGINE: Engine = Engine {
     name: "blake3",
@@ -58,8 +58,13 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
                 nodes[nodes.len() - 1]
             })
         }
-        // As the oracle: what a file holds is the beginning of the stream.
-        Work::File { bytes, .. } | Work::Program { bytes, .. } => {
+        Work::Device { bytes, place } if place.is_written() => {
+            let mut written = vec![0; *bytes as usize];
+            blake3::Hasher::new().update(WRITTEN).finalize_xof().fill(&mut written);
+            repeated(move || blake3::hash(&written))
+        }
+        // As the oracle: what a file or a device holds is the beginning of the stream.
+        Work::File { bytes, .. } | Work::Program { bytes, .. } | Work::Device { bytes, .. } => {
             let content = &stream[..*bytes as usize];
             repeated(move || blake3::hash(content))
         }

@@ -5,6 +5,7 @@
 //! process's start and end are not timed. A program such as `b3sum` is timed from its start to its
 //! end. The two are never sides of one row.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +16,7 @@ use tempfile::NamedTempFile;
 use treewide::file::{Options, Strategy};
 
 use super::Task;
+use crate::interrupt;
 use crate::plan::Spec;
 use crate::work::Cache;
 
@@ -36,6 +38,7 @@ impl FileOnDisk {
         let name =
             || format!("cannot write a file of {} bytes in {}", content.len(), dir.display());
         let mut file = NamedTempFile::with_prefix_in(".treewide-bench-", dir).with_context(name)?;
+        interrupt::remove(file.path());
         file.write_all(content).with_context(name)?;
         // Pages that are yet to be written cannot be dropped from the cache.
         file.as_file().sync_all().with_context(name)?;
@@ -51,13 +54,16 @@ impl FileOnDisk {
     }
 }
 
-/// The task of a side, or why there is none.
+/// Programs that can be sides.
+pub(crate) const PROGRAMS: [&str; 2] = ["treewide-cli", "b3sum"];
+
+/// The task of a side and what it runs, or why there is none.
 pub(crate) fn task(
     spec: &Spec,
     program: bool,
     cache: Cache,
     path: &Path,
-) -> Result<Box<dyn Task>, String> {
+) -> Result<(Box<dyn Task>, String), String> {
     let threads = spec.threads().to_string();
     let way = spec.kernel.as_deref();
     let mut command;
@@ -83,13 +89,28 @@ pub(crate) fn task(
                 Some(way) => return Err(format!("b3sum has no way '{way}', only no-mmap")),
             }
         }
-        (true, name) => return Err(format!("{name} is no program; use treewide-cli or b3sum")),
+        (true, name) => {
+            return Err(format!("{name} is no program; use {}", PROGRAMS.join(" or ")));
+        }
         (false, name) => return Err(format!("{name} has no strategies for files")),
+    }
+    let mut variant = way.unwrap_or_default().to_owned();
+    if program {
+        variant = [version(command.get_program())?, variant].join(" ").trim().to_owned();
     }
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut task = Process { command, program, cache, path: path.to_owned() };
     task.run().map_err(|error| format!("{error:#}"))?;
-    Ok(Box::new(task))
+    Ok((Box::new(task), variant))
+}
+
+/// What a program says of itself, as a report that does not tell which one it timed is worth nothing.
+fn version(program: &OsStr) -> Result<String, String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let output =
+        output.map_err(|error| format!("cannot run {}: {error}", program.to_string_lossy()))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    Ok(said.lines().next().unwrap_or_default().trim().to_owned())
 }
 
 /// The program that a variable names, or that PATH has.
@@ -137,14 +158,12 @@ impl Process {
 }
 
 impl Task for Process {
-    fn time(&mut self, calls: u64) -> Duration {
-        // It has run before: to go on without it would compare nothing.
-        let mut once = || self.run().expect("a process that has run before").0;
-        Duration::from_nanos((0..calls).map(|_| once()).sum())
+    fn time(&mut self, calls: u64) -> Result<Duration> {
+        (0..calls).map(|_| Ok(Duration::from_nanos(self.run()?.0))).sum()
     }
 
-    fn outcome(&mut self) -> blake3::Hash {
-        blake3::hash(&self.run().expect("a process that has run before").1)
+    fn outcome(&mut self) -> Result<blake3::Hash> {
+        Ok(blake3::hash(&self.run()?.1))
     }
 }
 
@@ -152,7 +171,20 @@ impl Task for Process {
 fn drop_from_cache(path: &Path) -> Result<()> {
     let file = std::fs::File::open(path)?;
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-        .context("cannot drop a file from the page cache")
+        .context("cannot drop a file from the page cache")?;
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6]; // tmpfs, ramfs
+    let kind = rustix::fs::fstatfs(&file).map_or(0, |it| it.f_type as u64);
+    // A read that must not wait for a device gets nothing now; or the file system cannot tell.
+    let mut byte = [0];
+    let slices = &mut [std::io::IoSliceMut::new(&mut byte)];
+    let at_once = rustix::io::preadv2(&file, slices, 0, rustix::io::ReadWriteFlags::NOWAIT);
+    if at_once == Ok(1) || IN_MEMORY.contains(&kind) {
+        bail!(
+            "a file in {} is never cold: its file system has no device, or something else reads it",
+            path.parent().unwrap_or(path).display()
+        );
+    }
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -4,7 +4,7 @@ use rscrypto::{Blake3, Digest as _, Xof as _};
 
 use super::{Engine, Inputs, Output, Task, blobs, no_choice, repeated};
 use crate::report::Family;
-use crate::work::{CONTEXT, Feed, KEY, Mode, PIECE, Work};
+use crate::work::{CONTEXT, Feed, KEY, Mode, PIECE, WRITTEN, Work};
 
 pub(super) static ENGINE: Engine = Engine {
     name: "rscrypto",
@@ -51,7 +51,7 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
         Work::Output { bytes } => {
             let mut output = vec![0; bytes as usize];
             let mut hasher = Blake3::new();
-            hasher.update(b"treewide-bench");
+            hasher.update(WRITTEN);
             let reader = hasher.finalize_xof();
             Some(Box::new(Output(move |give: bool| {
                 reader.clone().squeeze(&mut output);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use treewide::{Batch, kernel, merkle};
 
-use super::{Engine, Task, blobs, leaves, no_choice, repeated, shared_tasks};
+use super::{Engine, Inputs, Task, blobs, leaves, no_choice, repeated, shared_tasks};
 use crate::report::Family;
 use crate::work::{Shape, Work};
 
@@ -64,6 +64,11 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
                     nodes[nodes.len() - 1]
                 })
             }
+        }
+        // The CPU beside a device, of bytes that are the host's.
+        Work::Device { bytes, place } if place.is_of_host() => {
+            let hash = if threads { treewide::hash_parallel } else { treewide::hash };
+            Inputs::new(stream, *bytes, 1).task(hash)
         }
         _ => shared(work, stream, threads),
     }
