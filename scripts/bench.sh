@@ -1,24 +1,31 @@
 #!/usr/bin/env bash
-# Every gate, on one page, in under ten minutes: run before each release and whenever a kernel
-# changes. Not part of scripts/test.sh, as machines are noisy.
+# Every bar, on one page, in under ten minutes of measuring: run before each release and whenever a
+# kernel changes. Not part of scripts/test.sh, as machines are noisy.
 #
-#   scripts/bench.sh            every file in gates/
-#   scripts/bench.sh WORD...    only those that have one of these words in their names
+#   scripts/bench.sh                       everything
+#   scripts/bench.sh WORD...               only what has one of these words in its name
+#   scripts/bench.sh threads files trees   threads, files and trees, against b3sum
 #
-# A gate is a file of bars: a row, an engine, the ratio that it must reach at least. Reports with all
-# samples go to target/bench/. The exit code is 1 if something fell short, else 3 if of something it
-# cannot be told, else 0. Nothing else should run meanwhile.
+# A gate, a file in gates/, has bars: a row, an engine, the ratio that it must reach at least. Its
+# report with all samples goes to target/bench/. What treewide-bench cannot time has a script:
+#
+#   files-rest    pipes, cold files, memory       scripts/files-bench.sh
+#   trees         many files, and their memory    scripts/trees-bench.sh
+#   peers         the portable kernel, and wasm under Node, by builds of their own   scripts/peers.sh
+#
+# The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
+# something it cannot be told, else 0. Nothing else should run meanwhile.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-target=${CARGO_TARGET_DIR:-$PWD/target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 reports=$target/bench
 mkdir -p "$reports"
-b3sum_root=$target/tools
+export TREEWIDE=$target/release/treewide
+log=$reports/log
 
 # The blake3 crate is one crate in a build: to leave instruction sets out needs a build of its own.
-# shellcheck disable=SC2329
 features() {
     case $1 in
     avx2) echo blake3/no_avx512 ;;
@@ -27,51 +34,73 @@ features() {
     esac
 }
 
+# The programs that are compared.
 programs() {
-    cargo build -q --release --locked -p treewide-cli || return
-    export TREEWIDE=$target/release/treewide
-    if [[ -z ${B3SUM:-} ]]; then
-        command -v b3sum >/dev/null || [[ -x $b3sum_root/bin/b3sum ]] ||
-            cargo install -q b3sum --locked --root "$b3sum_root" || return
-        [[ ! -x $b3sum_root/bin/b3sum ]] || export B3SUM=$b3sum_root/bin/b3sum
-    fi
+    cargo build -q --release --locked -p treewide-cli --example make-tree --bin treewide || return
+    B3SUM=${B3SUM:-$(command -v b3sum || echo "$target/tools/bin/b3sum")}
+    export B3SUM
+    [[ -x $B3SUM ]] || cargo install -q b3sum --locked --root "$target/tools"
 }
 
-wanted() {
-    local word
-    [[ $# -gt 1 ]] || return 0
-    for word in "${@:2}"; do [[ $1 != *"$word"* ]] || return 0; done
-    return 1
+# Rows of both peers below 1.00; the peers and a count of the rest.
+# shellcheck disable=SC2317,SC2329
+peers() {
+    local name=portable
+    [[ $(command -v node) && -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]] &&
+        name="portable wasm" || echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
+    # shellcheck disable=SC2086 # several words
+    scripts/peers.sh $name | awk '
+        /^kernel|^every/ { print }
+        NF == 4 && $4 ~ /^[0-9.]+$/ { if ($4 < 1) { short++; print "  SHORT " $0 } else met++ }
+        END { print met " met, " short + 0 " short"; exit short > 0 }'
 }
 
-gates=()
-for file in gates/*.toml; do
-    name=$(basename "$file" .toml)
-    if wanted "$name" "$@"; then gates+=("$name"); fi
+run() {
+    case $1 in
+    peers) peers ;;
+    files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
+    trees) RUNS=5 scripts/trees-bench.sh ;;
+    *)
+        "$target/release/treewide-bench" gate "gates/$1.toml" --budget 100 \
+            --json "$reports/$1.json" --html "$reports/$1.html"
+        ;;
+    esac
+}
+
+names=()
+for name in $(basename -s .toml gates/*.toml) files-rest trees peers; do
+    [[ $# -gt 0 ]] || names+=("$name")
+    for word in "$@"; do
+        if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
+    done
 done
-if [[ ${#gates[@]} == 0 ]]; then
-    echo "no gate is called so; there are: $(basename -s .toml gates/*.toml | xargs)" >&2
+if [[ ${#names[@]} == 0 ]]; then
+    echo "nothing is called so; there are: $(basename -s .toml gates/*.toml | xargs) files-rest trees peers" >&2
     exit 2
 fi
 
 echo "$(git describe --always --dirty 2>/dev/null), $(rustc --version), $(uname -sm), $(nproc) CPUs, $(date -u +%FT%TZ)"
-worst=0 measuring=0
-for name in "${gates[@]}"; do
+codes=() measuring=0
+for name in "${names[@]}"; do
     echo
-    [[ $name != files ]] || programs || exit 2
-    cargo build -q --release --locked -p treewide-bench --features "$(features "$name")" || exit 2
+    echo "== $name"
+    {
+        case $name in
+        files | files-rest | trees) programs ;;
+        esac && case $name in
+        files-rest | trees | peers) ;;
+        *) cargo build -q --release --locked -p treewide-bench --features "$(features "$name")" ;;
+        esac
+    } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }
     started=$SECONDS
-    "$target/release/treewide-bench" gate "gates/$name.toml" --budget 100 \
-        --json "$reports/$name.json" --html "$reports/$name.html" 2>"$reports/$name.log"
+    run "$name" 2>"$log"
     code=$?
     ((measuring += SECONDS - started))
-    case $code in
-    0) ;;
-    1) worst=1 ;;
-    3) ((worst == 1)) || worst=3 ;;
-    *) cat "$reports/$name.log" >&2 && exit 2 ;;
-    esac
+    ((code == 0 || code == 1 || code == 3)) || { tail -n 20 "$log" && code=2; }
+    codes+=("$code")
 done
 echo
 echo "measured for $measuring s; reports in $reports"
-exit "$worst"
+for code in 2 1 3; do
+    [[ " ${codes[*]} " != *" $code "* ]] || exit "$code"
+done

@@ -8,7 +8,7 @@
 # Both programs hash the same files of a warm cache as whole processes, in turn, and medians are
 # shown. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
 # and TMPDIR to another place for the files.
-# What is made is removed in the end.
+# What is made is removed in the end. Exits with 1 if a bar is missed.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +24,7 @@ cargo build -q --locked --release -p treewide-cli --example make-tree
 treewide=$(realpath "${TREEWIDE:-$target/treewide}") make_tree=$(realpath "$target/examples/make-tree")
 
 place=$(mktemp -d "${TMPDIR:-/tmp}/treewide-trees.XXXXXX")
-million=""
+million="" missed=0
 trap 'rm -rf "$place" ${million:+"$million"}' EXIT
 
 # The arguments of one process: the names in the file `names`.
@@ -59,7 +59,8 @@ row() {
         ratio = theirs / ours
         verdict = bar == "" ? "" : ratio >= bar ? sprintf("bar %s: met", bar) : sprintf("bar %s: MISSED", bar)
         printf "%-50s %8.1f ms %8.1f ms  %5.2f x  %s\n", what, ours / 1000, theirs / 1000, ratio, verdict
-    }'
+        exit verdict ~ /MISSED/
+    }' || missed=1
 }
 
 echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, $(uname -sr)"
@@ -101,7 +102,8 @@ memory() {
         awk -v what="1,000,000 files of 0 to 1024 bytes, ${it%% *}" '{
             verdict = $2 <= 300 * 1024 ? "met" : "MISSED"
             printf "%-50s %8.2f s  %9.1f MiB at most  bar 300 MiB: %s\n", what, $1, $2 / 1024, verdict
-        }' "$place/usage"
+            exit verdict != "met"
+        }' "$place/usage" || missed=1
     done
     [[ $(wc -l <"$place/million") == 1000000 ]]
 }
@@ -114,3 +116,4 @@ case ${1:-} in
 speed | memory) "$1" ;;
 *) echo "there is no part called $1" >&2 && exit 2 ;;
 esac
+((missed == 0))

@@ -418,7 +418,7 @@ pub(super) unsafe fn words<V>(message: &[MaybeUninit<V>; 16]) -> &[V; 16] {
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
-/// nanoseconds on a Zen 5 core, from `lengths.txt` and `peers.txt` in `results/zen5-2vcpu/`.
+/// nanoseconds on a Zen 5 core, from `lengths.json` and `peers.txt` in `results/zen5-2vcpu/`.
 pub(super) type Width = (usize, usize);
 
 /// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
