@@ -35,10 +35,6 @@ use crate::work::{Cache, Work};
 /// What a sample should take, if a call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
 
-/// The same where other programs keep every CPU busy: a few of a scheduler's slices, as in a shorter one
-/// a side either ran or did not.
-const BUSY_SAMPLE: Duration = Duration::from_millis(20);
-
 /// Samples of a row are never more than this, unless a run is sustained.
 const MAX_SAMPLES: usize = 301;
 
@@ -219,11 +215,7 @@ impl Session {
         for side in &mut sides {
             side.before = side.outcome()?.to_string();
             check(plan, side, &side.before, &expected)?;
-            side.calibrate(match plan {
-                Plan { rest: true, .. } => Duration::ZERO,
-                Plan { busy: true, .. } => self.sample.max(BUSY_SAMPLE),
-                _ => self.sample,
-            })?;
+            side.calibrate(if plan.rest { Duration::ZERO } else { self.sample })?;
         }
         // As many for all, as the first call of a sample finds caches that another side has left.
         let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
