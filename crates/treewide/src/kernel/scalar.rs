@@ -77,6 +77,9 @@ macro_rules! rounds {
     };
 }
 
+/// The block of the empty input.
+static ZEROS: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
+
 /// What the assembly reads, and counts in.
 #[repr(C)]
 struct Job {
@@ -86,10 +89,11 @@ struct Job {
     /// The last block, all 64 bytes of it, and how many of them are input.
     last: *const u8,
     last_len: u32,
-    last_flags: u32,
-    /// Flags of the next block, and of those after it.
-    flags: u32,
-    each: u32,
+    /// Flags of the next block, and of those after it; what the last block adds. (Bytes, or the
+    /// compiler would widen them side by side in a vector, which everything then waits for.)
+    now: u8,
+    each: u8,
+    added: u8,
     counter: [u32; 2],
 }
 
@@ -130,15 +134,19 @@ pub(super) unsafe fn padded_by(
     let blocks = len.div_ceil(BLOCK_LEN).max(1);
     let last_len = len - (blocks - 1) * BLOCK_LEN;
     let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
-    let last = if last_len == BLOCK_LEN { last } else { pad(last, last_len) };
+    let last = match last_len {
+        BLOCK_LEN => last,
+        0 => ZEROS.as_ptr(),
+        _ => pad(last, last_len),
+    };
     let mut job = Job {
         input,
         blocks,
         last,
         last_len: last_len as u32,
-        last_flags: u32::from(flags.last),
-        flags: u32::from(flags.each | flags.first),
-        each: u32::from(flags.each),
+        now: flags.each | flags.first,
+        each: flags.each,
+        added: flags.last,
         counter: [counter as u32, (counter >> 32) as u32],
     };
     // SAFETY: reads the blocks, reads and writes `job` and `cv`, pushes what it pops; rbx and rbp,
@@ -164,14 +172,15 @@ pub(super) unsafe fn padded_by(
             "2:",
             "mov rsi, [rbx]",
             "mov r14d, 64",
-            "mov r15d, [rbx+32]",
-            "mov r12d, [rbx+36]",
-            "mov [rbx+32], r12d",
+            "movzx r15d, byte ptr [rbx+28]",
+            "movzx r12d, byte ptr [rbx+29]",
+            "mov [rbx+28], r12b",
             "dec qword ptr [rbx+8]",
             "jnz 3f",
             "mov rsi, [rbx+16]",
             "mov r14d, [rbx+24]",
-            "or r15d, [rbx+28]",
+            "movzx r12d, byte ptr [rbx+30]",
+            "or r15d, r12d",
             "3:",
             "movups xmm0, [rsi]",
             "movups xmm1, [rsi+16]",
@@ -183,8 +192,8 @@ pub(super) unsafe fn padded_by(
             "movups [rsp+48], xmm3",
             "add rsi, 64",
             "mov [rbx], rsi",
-            "mov r12d, [rbx+40]",
-            "mov r13d, [rbx+44]",
+            "mov r12d, [rbx+32]",
+            "mov r13d, [rbx+36]",
             "mov r11d, 0x6a09e667",
             "mov ebx, 0xbb67ae85",
             "mov ebp, 0x3c6ef372",
