@@ -38,7 +38,7 @@ words=("$@")
 target=${CARGO_TARGET_DIR:-$PWD/target}
 logs=$target/slow-logs
 unset RUSTFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
-export CARGO_TERM_COLOR=never
+export CARGO_TERM_COLOR=never PATH="$PATH:/usr/lib/wine" # where Debian has wine64
 
 cannot_run() {
     echo "SKIPPED: $*"
@@ -71,7 +71,8 @@ step() {
 }
 
 tests() {
-    step cargo "$@" -- --show-output
+    # Models of CPUs are for programs as they are: not for those that a sanitizer has changed.
+    step cargo "$@" -- --show-output --skip models_of_cpus
 }
 
 emulated() {
@@ -94,9 +95,7 @@ model() {
     need_target stable $HOST
     export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=qemu-x86_64 QEMU_CPU=$1
     export TREEWIDE_TEST_SCALE=0.1
-    # Models inside of models say nothing new.
-    step cargo test --locked -p treewide --target $HOST --lib --test kernels -- --show-output \
-        --skip models_of_cpus
+    tests test --locked -p treewide --target $HOST --lib --test kernels
 }
 
 miri() {
@@ -110,7 +109,8 @@ address_sanitizer() {
     need_nightly
     need_target nightly $HOST
     RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$target/asan \
-        tests +nightly test --locked -p treewide --target $HOST --all-features --lib --tests
+        tests +nightly test --locked --no-fail-fast -p treewide --target $HOST --all-features --lib \
+        --tests
 }
 
 thread_sanitizer() {
@@ -118,7 +118,7 @@ thread_sanitizer() {
     need_target nightly $HOST
     # The standard library too, or its synchronisation would not be seen.
     RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=$target/tsan \
-        tests +nightly test -Zbuild-std --locked -p treewide --target $HOST --all-features \
+        tests +nightly test -Zbuild-std --locked --no-fail-fast -p treewide --target $HOST --all-features \
         --test kernels --test batch --test differential
 }
 
