@@ -44,8 +44,14 @@ const AWAKE: Duration = Duration::from_micros(50);
 /// Bytes of the smallest and of the largest leaf in memory.
 const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
 
-/// Leaves that each thread should find, so that none waits long for another at the end.
-const LEAVES_PER_THREAD: usize = 8;
+/// Leaves that each thread should find at least, and less than twice as many: so that none waits
+/// long for another at the end, and few nodes are left for the calling thread. Chosen by
+/// `results/zen5-2vcpu/threads.txt`, where eight took a tenth more for 768 KiB to 2 MiB.
+const LEAVES_PER_THREAD: usize = 3;
+
+/// Bytes from which on a sleeping pool is woken whatever came of it before: there is time enough for
+/// the system to give its threads a CPU, and little to lose.
+const SURE: usize = 16 << 20;
 
 /// On the current rayon pool: the one that the caller is in, else the global one.
 pub(crate) enum Pool {}
@@ -87,6 +93,85 @@ pub(crate) fn threads() -> usize {
 /// The threads that take part in hashing so many bytes, where the caller allows several.
 pub(crate) fn team(bytes: u64) -> usize {
     if bytes < CROSSOVER as u64 { 1 } else { threads().min((bytes / LEAVES[0] as u64) as usize) }
+}
+
+/// Whether waking a pool that sleeps has paid lately.
+///
+/// There are systems that put a thread that wakes up on the CPU of the one that woke it, while the
+/// next CPU idles (`results/zen5-2vcpu/threads.txt`); [`crew`] does about that what it can, which
+/// takes some time, and more of it where other processes want the CPU. So each time that waking did
+/// not pay, it is tried half as often, down to once in 256 calls.
+struct Waking;
+
+impl Waking {
+    /// How often in a row it has not paid, and how many calls have passed since it was tried.
+    fn record() -> &'static [AtomicUsize; 2] {
+        static RECORD: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+        &RECORD
+    }
+
+    fn is_worth_a_try() -> bool {
+        let [failed, passed] = Self::record();
+        let pause = 1 << failed.load(Ordering::Relaxed).min(8);
+        passed.fetch_add(1, Ordering::Relaxed) + 1 >= pause
+    }
+
+    fn was_tried(has_paid: bool) {
+        let [failed, passed] = Self::record();
+        let count = if has_paid { 0 } else { failed.load(Ordering::Relaxed).saturating_add(1) };
+        failed.store(count, Ordering::Relaxed);
+        passed.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether several threads were faster than one would have been: as many leaves, each in the time
+/// that the fastest of them took.
+struct Trial {
+    begun: Instant,
+    leaves: AtomicU64,
+    fastest: AtomicU64,
+}
+
+impl Trial {
+    fn begin() -> Self {
+        Self { begun: Instant::now(), leaves: AtomicU64::new(0), fastest: AtomicU64::new(u64::MAX) }
+    }
+
+    /// One leaf is done, by one thread.
+    fn note(&self, leaf_begun: Instant) {
+        self.leaves.fetch_add(1, Ordering::Relaxed);
+        self.fastest.fetch_min(leaf_begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// `None` if nothing was shared out.
+    fn has_paid(&self) -> Option<bool> {
+        let leaves = self.leaves.load(Ordering::Relaxed);
+        let one = u128::from(leaves) * u128::from(self.fastest.load(Ordering::Relaxed));
+        (leaves > 0).then(|| 10 * one > 11 * self.begun.elapsed().as_nanos())
+    }
+}
+
+/// Has `work` done with the threads that are worth it for so many bytes in memory. If it is given a
+/// trial, it notes its leaves there.
+fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
+    let (threads, trial) = match bytes {
+        _ if LastCall::was_just_now() => (threads(), None),
+        CROSSOVER_ASLEEP.. if Waking::is_worth_a_try() => (threads(), Some(Trial::begin())),
+        SURE.. => (threads(), None),
+        _ => (1, None),
+    };
+    let done = work(threads, trial.as_ref());
+    if let Some(has_paid) = trial.and_then(|trial| trial.has_paid()) {
+        Waking::was_tried(has_paid);
+    }
+    LastCall::is_now();
+    done
+}
+
+/// Bytes of the leaves into which so many are cut for so many threads: a power of two.
+fn leaf(bytes: usize, threads: usize) -> usize {
+    let [least, most] = LEAVES;
+    1 << (bytes / (threads * LEAVES_PER_THREAD)).clamp(least, most).ilog2()
 }
 
 /// As rayon would build it, but not with a thread for each unit of a `RAYON_NUM_THREADS` beyond
@@ -141,7 +226,8 @@ pub(crate) trait Source: Sync {
 }
 
 /// Appends up to `most` leaves of `size` bytes each, as many as `source` has, on up to `threads`
-/// threads. The hasher must be at a multiple of `size`, a power of two of at least [`WIDE`] chunks.
+/// threads, which are asleep if `wake`. The hasher must be at a multiple of `size`, a power of two of
+/// at least [`WIDE`] chunks.
 ///
 /// # Errors
 /// The first one of `source`; then nothing is appended.
@@ -151,6 +237,7 @@ pub(crate) fn append<S: Source>(
     size: usize,
     most: usize,
     threads: usize,
+    wake: bool,
 ) -> Result<(), S::Error> {
     let kernel = detected();
     let first = hasher.first_chunk + hasher.count() / CHUNK_LEN as u64;
@@ -166,7 +253,7 @@ pub(crate) fn append<S: Source>(
     let nodes = vec![[0; 32]; 1 + most * WIDE];
     let done = Mutex::new(Done { nodes, leaves: 0, error: None });
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
-    crew::together(threads.min(most), &|| {
+    crew::together(threads.min(most), wake, &|| {
         let mut scratch = source.scratch();
         loop {
             match source.next(&mut scratch) {
@@ -200,15 +287,28 @@ struct Memory<'a> {
     input: &'a [u8],
     size: usize,
     taken: AtomicUsize,
+    trial: Option<&'a Trial>,
 }
 
 impl Source for Memory<'_> {
-    type Scratch = ();
+    /// When the leaf at hand was begun, if that is of interest.
+    type Scratch = Option<Instant>;
     type Error = Infallible;
 
-    fn scratch(&self) {}
+    fn scratch(&self) -> Option<Instant> {
+        None
+    }
 
-    fn next<'a>(&'a self, (): &'a mut ()) -> Result<Option<(usize, &'a [u8])>, Infallible> {
+    fn next<'a>(
+        &'a self,
+        begun: &'a mut Option<Instant>,
+    ) -> Result<Option<(usize, &'a [u8])>, Infallible> {
+        if let Some(trial) = self.trial {
+            if let Some(begun) = begun.take() {
+                trial.note(begun);
+            }
+            *begun = Some(Instant::now());
+        }
         let index = self.taken.fetch_add(1, Ordering::Relaxed);
         let leaf = self.input.get(index * self.size..(index + 1) * self.size);
         Ok(leaf.map(|leaf| (index, leaf)))
@@ -218,8 +318,9 @@ impl Source for Memory<'_> {
 /// [`hash`](crate::hash()) with the threads of the current rayon pool, where that is faster.
 ///
 /// Short inputs are hashed by the calling thread alone, and no pool is started for them; nor is one
-/// woken for inputs below 2 MiB that come now and then. The calling thread always takes part, and
-/// never waits for one that has not woken up.
+/// woken for inputs below 2 MiB that come now and then, nor for those below 16 MiB where waking it
+/// was of no use the last times. The calling thread always takes part, and never waits for one that
+/// has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
     if input.len() < crossover() {
         return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
@@ -240,23 +341,15 @@ impl Hasher {
 
     #[inline(never)]
     fn update_long(&mut self, input: &[u8]) -> &mut Self {
-        let threads = match input.len() {
-            0..CROSSOVER_ASLEEP if !LastCall::was_just_now() => 1,
-            _ => threads(),
-        };
-        match threads {
+        by_team(input.len(), |threads, trial| match threads {
             1 => self.update(input),
-            _ => self.update_leaves(input, threads),
-        };
-        LastCall::is_now();
-        self
+            _ => self.update_leaves(input, threads, trial),
+        })
     }
 
-    fn update_leaves(&mut self, input: &[u8], threads: usize) -> &mut Self {
+    fn update_leaves(&mut self, input: &[u8], threads: usize, trial: Option<&Trial>) -> &mut Self {
         self.check_room(input.len() as u64);
-        let [least, most] = LEAVES;
-        let size = (input.len() / (threads * LEAVES_PER_THREAD)).clamp(least, most);
-        let size = 1 << size.ilog2();
+        let size = leaf(input.len(), threads);
         // Up to where a leaf may begin.
         let before = (size - (self.count() % size as u64) as usize) % size;
         let (begun, input) = input.split_at(before.min(input.len()));
@@ -265,8 +358,8 @@ impl Hasher {
             return self.update(input);
         }
         let (whole, rest) = input.split_at(input.len() - input.len() % size);
-        let source = Memory { input: whole, size, taken: AtomicUsize::new(0) };
-        let Ok(()) = append(self, &source, size, whole.len() / size, threads);
+        let source = Memory { input: whole, size, taken: AtomicUsize::new(0), trial };
+        let Ok(()) = append(self, &source, size, whole.len() / size, threads, trial.is_some());
         self.update(rest)
     }
 }

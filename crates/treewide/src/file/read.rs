@@ -155,7 +155,7 @@ pub(super) fn overlapped(
     loop {
         let most = if hooks.drop_cache.is_some() { DROP_WINDOW } else { WINDOW };
         let source = InOrder { stream: Mutex::new(stream), most, hooks };
-        parallel::append(hasher, &source, TILE, most, threads)?;
+        parallel::append(hasher, &source, TILE, most, threads, false)?;
         stream = source.stream.into_inner().unwrap_or_else(PoisonError::into_inner);
         stream.tiles = 0;
         if let Some(rest) = &stream.rest {
@@ -221,7 +221,7 @@ pub(super) fn positional(
         let end = start + (tiles * TILE) as u64;
         let next = AtomicU64::new(start);
         let source = Anywhere { file, start, next, end, shrank_to: AtomicU64::new(len), hooks };
-        parallel::append(hasher, &source, TILE, tiles, threads)?;
+        parallel::append(hasher, &source, TILE, tiles, threads, false)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
             return Err(ErrorKind::Shrank { read: shrank_to, len });

@@ -5,11 +5,25 @@
 //! meanwhile. Here the caller works from the first moment to the last, and a helper that comes too
 //! late finds the door closed: the caller waits only for those who are at work.
 //!
+//! A helper that wakes up on the caller's CPU, as on some systems most do (see [`super::Waking`]),
+//! goes to another one first: there it would only take the caller's time.
+//!
 //! ```text
 //! caller   ask for help | work ........................ | close | wait for those inside
 //! helper        wake up ......... | enter | work ...... | leave
 //! helper        wake up ................................................ | closed, go
 //! ```
+
+#[cfg(target_os = "linux")]
+mod cpu;
+#[cfg(not(target_os = "linux"))]
+mod cpu {
+    pub(super) fn current() -> Option<usize> {
+        None
+    }
+
+    pub(super) fn leave() {}
+}
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -33,6 +47,8 @@ struct Crew {
     state: AtomicUsize,
     /// The threads in all, the caller included.
     threads: usize,
+    /// Where the caller is, if the system tells.
+    cpu: Option<usize>,
     caller: Thread,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -48,9 +64,12 @@ unsafe impl Sync for Crew {}
 /// So `work` must take its share from something that all of them take from, and return when nothing
 /// is left to take.
 ///
+/// If the helpers sleep (`wake`), they are let have the CPU for a moment. One that was put on the
+/// caller's can go to another one then, in place of waiting until the caller is done.
+///
 /// # Panics
 /// If `work` does, on any thread.
-pub(crate) fn together(threads: usize, work: &Work<'_>) {
+pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
     if threads < 2 {
         return work();
     }
@@ -60,11 +79,15 @@ pub(crate) fn together(threads: usize, work: &Work<'_>) {
         work: unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work_ptr) },
         state: AtomicUsize::new(0),
         threads,
+        cpu: cpu::current(),
         caller: std::thread::current(),
         panic: Mutex::new(None),
     });
     let closing = Closing(&crew);
     call_helpers(&crew, 0);
+    if wake {
+        std::thread::yield_now();
+    }
     work();
     drop(closing);
     let panic = crew.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -85,6 +108,10 @@ fn call_helpers(crew: &Arc<Crew>, rank: usize) {
 }
 
 fn help(crew: &Arc<Crew>, rank: usize) {
+    let is_open = crew.state.load(Ordering::Relaxed) & CLOSED == 0;
+    if is_open && crew.cpu.is_some() && crew.cpu == cpu::current() {
+        cpu::leave();
+    }
     let enter = |state| (state & CLOSED == 0).then_some(state + 1);
     if crew.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
         return;
@@ -139,10 +166,10 @@ mod tests {
                         done.fetch_add(1, Ordering::Relaxed);
                     }
                 };
-                together(threads, &work);
+                together(threads, false, &work);
                 assert_eq!(done.load(Ordering::Relaxed), count);
                 next.store(0, Ordering::Relaxed);
-                pool.install(|| together(threads, &work));
+                pool.install(|| together(threads, false, &work));
                 assert_eq!(done.load(Ordering::Relaxed), 2 * count);
             }
         }
@@ -155,7 +182,7 @@ mod tests {
         let runs = AtomicUsize::new(0);
         // The only thread of the pool is this one.
         pool.install(|| {
-            together(4, &|| {
+            together(4, true, &|| {
                 runs.fetch_add(1, Ordering::Relaxed);
             });
         });
@@ -170,7 +197,7 @@ mod tests {
             let result = pool.install(|| {
                 let caller = std::thread::current().id();
                 catch_unwind(AssertUnwindSafe(|| {
-                    together(2, &|| {
+                    together(2, true, &|| {
                         let is_caller = std::thread::current().id() == caller;
                         inside.fetch_or(!is_caller, Ordering::AcqRel);
                         // Until the helper is there, so that both cases happen.
