@@ -37,7 +37,7 @@
 //! | feature | |
 //! |---|---|
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`, [profiles](profile); without it the crate is `no_std` |
-//! | `rayon` | `update_rayon`, `hash_parallel`: the threads of the current rayon pool |
+//! | `rayon` | `update_rayon`, `hash_parallel`, `fill_rayon`: the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
 //! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
 //! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |

@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use crate::kernel::detected;
 use crate::profile;
-use crate::spec::{CHUNK_LEN, ChainingValue};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Join, Mode, Serial, WIDE};
-use crate::{Hash, Hasher};
+use crate::{Hash, Hasher, OutputReader};
 
 /// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are
 /// the next two.
@@ -361,5 +361,42 @@ impl Hasher {
         let source = Memory { input: whole, size, taken: AtomicUsize::new(0), trial };
         let Ok(()) = append(self, &source, size, whole.len() / size, threads, trial.is_some());
         self.update(rest)
+    }
+}
+
+impl OutputReader {
+    /// [`fill`](Self::fill) with the threads of the current rayon pool, where that is faster: for
+    /// long outputs, by the same rule as [`Hasher::update_rayon`].
+    ///
+    /// ```
+    /// let mut output = vec![0; 1 << 20];
+    /// treewide::Hasher::new().update(b"seed").finalize_xof().fill_rayon(&mut output);
+    /// ```
+    pub fn fill_rayon(&mut self, buf: &mut [u8]) {
+        if buf.len() < crossover() {
+            return self.fill(buf);
+        }
+        let len = buf.len();
+        by_team(len, |threads, trial| match threads {
+            1 => self.write(0, buf),
+            _ => self.write_leaves(buf, threads, trial),
+        });
+        self.advance(len);
+    }
+
+    fn write_leaves(&self, buf: &mut [u8], threads: usize, trial: Option<&Trial>) {
+        let size = leaf(buf.len(), threads);
+        let leaves = Mutex::new((0..).zip(buf.chunks_mut(size)));
+        crew::together(threads, trial.is_some(), &|| {
+            loop {
+                let next = leaves.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((index, leaf)) = next else { return };
+                let begun = trial.map(|_| Instant::now());
+                self.write(index * (size / BLOCK_LEN) as u64, leaf);
+                if let (Some(trial), Some(begun)) = (trial, begun) {
+                    trial.note(begun);
+                }
+            }
+        });
     }
 }

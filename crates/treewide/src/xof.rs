@@ -38,8 +38,17 @@ impl OutputReader {
     /// The specification defines 2^64 - 1 bytes of output; a position that would pass that stays
     /// there.
     pub fn fill(&mut self, buf: &mut [u8]) {
-        let len = buf.len() as u64;
-        let mut counter = self.position / BLOCK_LEN as u64;
+        self.write(0, buf);
+        self.advance(buf.len());
+    }
+
+    pub(crate) fn advance(&mut self, len: usize) {
+        self.position = self.position.saturating_add(len as u64);
+    }
+
+    /// Writes the output from so many blocks behind the position on.
+    pub(crate) fn write(&self, blocks: u64, buf: &mut [u8]) {
+        let mut counter = self.position / BLOCK_LEN as u64 + blocks;
         let within = (self.position % BLOCK_LEN as u64) as usize;
         let mut rest = buf;
         if within > 0 && !rest.is_empty() {
@@ -58,7 +67,6 @@ impl OutputReader {
             self.blocks(counter + whole.len() as u64, &mut block);
             tail.copy_from_slice(&block[0][..tail.len()]);
         }
-        self.position = self.position.saturating_add(len);
     }
 
     /// Where the next byte comes from, counted from the start of the output.

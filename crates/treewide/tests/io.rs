@@ -184,6 +184,44 @@ fn threads() {
     }
 }
 
+/// Long output by threads is that of one, anywhere, also where the position ends and the blocks do
+/// not.
+#[cfg(feature = "rayon")]
+#[test]
+fn output_by_threads() {
+    let mut tally = Tally::new("io/output by threads");
+    let mut random = Random::new(24);
+    let mut buffers = [vec![0; 5 << 20], vec![0; 5 << 20]];
+    for threads in [1, 2, 3, 7] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        for round in 0..rounds(24) {
+            // From just below the crossover, and beyond where a sleeping pool is woken.
+            let len = match round % 3 {
+                0 => random.length(1 << 20),
+                1 => (256 << 10) - 70 + random.below(140),
+                _ => (2 << 20) + random.length(3 << 20),
+            };
+            let position = match round % 4 {
+                0 => 0,
+                1 => random.below(1 << 30) as u64,
+                2 => u64::MAX - random.below(1 << 23) as u64,
+                _ => u64::MAX - random.below(130) as u64,
+            };
+            let mode = common::Mode::any(&mut random);
+            let mut one = mode.hasher().update(&random.bytes(100)).finalize_xof();
+            one.set_position(position);
+            let mut several = one.clone();
+            let [expected, found] = buffers.each_mut().map(|buffer| &mut buffer[..len]);
+            one.fill(expected);
+            found.fill(0);
+            pool.install(|| several.fill_rayon(found));
+            assert!(found == expected, "{threads} threads, {len} bytes from {position}");
+            assert_eq!(several.position(), one.position());
+            tally.case();
+        }
+    }
+}
+
 #[cfg(feature = "mmap")]
 mod files {
     use super::*;
