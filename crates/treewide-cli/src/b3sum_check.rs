@@ -149,6 +149,10 @@ impl Job for B3sumCheck<'_> {
         result: Result<Hashed, InputError>,
         _: &mut Input,
     ) -> anyhow::Result<()> {
+        if let Some(growth) = result.as_ref().ok().and_then(Hashed::growth) {
+            self.output.flush()?;
+            self.console.about(&file.path, growth);
+        }
         let Expected { listed, digest } = file.about;
         let (holds, verdict) = match result {
             Err(error) => (false, format!("FAILED ({error})")),

@@ -198,8 +198,8 @@ impl Tally {
 
 /// What was found out about one listed file.
 enum Verdict {
-    Ok { bytes: u64 },
-    Failed { bytes: u64, found: Vec<u8> },
+    Ok { bytes: u64, grown_to: Option<u64> },
+    Failed { bytes: u64, grown_to: Option<u64>, found: Vec<u8> },
     Unreadable(String),
     Missing,
 }
@@ -330,7 +330,7 @@ impl Run<'_> {
             return Ok(());
         }
         if self.args.json {
-            let line = json(path, verdict, expected);
+            let line = json(path, verdict, expected, self.args.read.tells_growth());
             return self.output.record(|to| to.write_all(line.as_bytes()));
         }
         let text = match verdict {
@@ -344,12 +344,12 @@ impl Run<'_> {
 
     fn verdict(&self, result: Result<Hashed, InputError>, expected: &[u8]) -> Verdict {
         match result {
-            Ok(Hashed { digest, bytes }) => {
+            Ok(Hashed { digest, bytes, grown_to }) => {
                 let found = digest.bytes();
                 if digest::equal(&found, expected) {
-                    Verdict::Ok { bytes }
+                    Verdict::Ok { bytes, grown_to }
                 } else {
-                    Verdict::Failed { bytes, found }
+                    Verdict::Failed { bytes, grown_to, found }
                 }
             }
             Err(error) => {
@@ -406,6 +406,12 @@ impl Job for Run<'_> {
             // A second reading would find nothing, and blame the list.
             let _ = input.claim_stdin("an earlier `-`");
         }
+        if let Some(growth) = result.as_ref().ok().and_then(Hashed::growth)
+            && !self.args.status
+        {
+            self.output.flush()?;
+            self.console.about(&file.path, growth);
+        }
         let verdict = self.verdict(result, &file.about);
         self.report(&file.path, &verdict, &file.about)
     }
@@ -440,17 +446,17 @@ fn find(entry: &Entry) -> Result<PathBuf, &'static str> {
     Ok(path)
 }
 
-fn json(path: &Path, verdict: &Verdict, expected: &[u8]) -> String {
+fn json(path: &Path, verdict: &Verdict, expected: &[u8], tells_growth: bool) -> String {
     let expected = digest::hex(expected);
     let mut object = Object::about(path);
     match verdict {
-        Verdict::Ok { bytes } => object
+        Verdict::Ok { bytes, .. } => object
             .string("status", "ok")
             .string("digest", &expected)
             .string("expected", &expected)
             .number("bytes", *bytes)
             .null("error"),
-        Verdict::Failed { bytes, found } => object
+        Verdict::Failed { bytes, found, .. } => object
             .string("status", "failed")
             .string("digest", &digest::hex(found))
             .string("expected", &expected)
@@ -468,8 +474,14 @@ fn json(path: &Path, verdict: &Verdict, expected: &[u8]) -> String {
             .string("expected", &expected)
             .null("bytes")
             .null("error"),
+    };
+    if tells_growth {
+        object.growth(match verdict {
+            Verdict::Ok { grown_to, .. } | Verdict::Failed { grown_to, .. } => *grown_to,
+            Verdict::Unreadable(_) | Verdict::Missing => None,
+        });
     }
-    .finish()
+    object.finish()
 }
 
 /// How many bytes there are to hash, as far as file lengths tell.

@@ -1,13 +1,12 @@
 //! Hashing on GPUs: which one is to be used, and which ones there are.
 
 use crate::Outcome;
-use crate::input::{Input, InputError, is_stdin};
+use crate::input::{Absorbed, Input, InputError, is_stdin};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use treewide::OutputReader;
 use treewide::file::ErrorKind;
 pub(crate) use treewide_gpu::Mode;
 use treewide_gpu::{Choice, Device, Error, Ring, Staged, TAIL, devices};
@@ -64,7 +63,7 @@ impl ByDevice {
         path: &Path,
         input: &Input<'_>,
         progress: &Progress,
-    ) -> Option<Result<(u64, OutputReader), InputError>> {
+    ) -> Option<Result<Absorbed, InputError>> {
         let staged = |len| match &self.device {
             Some(device) => Ok(Staged::new(device, &self.mode)),
             None => self.choice.stage(&self.mode, len),
@@ -100,7 +99,7 @@ fn whole(
     staged: Result<Staged, Error>,
     progress: &Progress,
     path: &Path,
-) -> Result<(u64, OutputReader), InputError> {
+) -> Result<Absorbed, InputError> {
     progress.begin(path);
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
@@ -122,7 +121,8 @@ fn whole(
     }
     let output = staged.finalize_xof()?;
     progress.end();
-    Ok((len, output))
+    let grown_to = file.metadata().map(|now| now.len()).ok().filter(|now| *now > len);
+    Ok(Absorbed { bytes: len, grown_to, output })
 }
 
 /// A stream.
@@ -131,7 +131,7 @@ fn absorb(
     staged: Result<Staged, Error>,
     progress: &Progress,
     path: &Path,
-) -> Result<(u64, OutputReader), InputError> {
+) -> Result<Absorbed, InputError> {
     progress.begin(path);
     let mut staged = staged?;
     let mut bytes = 0;
@@ -145,7 +145,7 @@ fn absorb(
     }
     let output = staged.finalize_xof()?;
     progress.end();
-    Ok((bytes, output))
+    Ok(Absorbed { bytes, grown_to: None, output })
 }
 
 impl From<Error> for InputError {

@@ -54,6 +54,14 @@ pub(crate) struct ReadArgs {
     /// Files that were in the cache before stay there. Only on Linux.
     #[arg(long)]
     drop_cache: bool,
+
+    /// Tell of files that grow while they are hashed
+    ///
+    /// A file is hashed up to the length that it has when it is opened, so that a log that is written
+    /// to comes to an end. If it is longer afterwards, a message says so; the exit status is as ever.
+    /// With --json, `grown_to` is its length then, or null.
+    #[arg(long)]
+    tell_growth: bool,
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
@@ -81,6 +89,11 @@ impl ReadArgs {
         self.strategy == Strategy::Auto && !self.drop_cache
     }
 
+    /// Whether to tell of files that grow.
+    pub(crate) fn tells_growth(&self) -> bool {
+        self.tell_growth
+    }
+
     fn options(&self) -> Options<'static> {
         let options = Options::new()
             .strategy(self.strategy)
@@ -98,6 +111,7 @@ pub(crate) struct Input<'a> {
     options: Options<'static>,
     threads: usize,
     may_batch: bool,
+    tells_growth: bool,
     progress: &'a Progress,
     device: ByDevice,
     /// What standard input was used for already, if it was.
@@ -110,6 +124,7 @@ impl<'a> Input<'a> {
             options: args.options(),
             threads: args.most_threads(),
             may_batch: args.may_batch(),
+            tells_growth: args.tells_growth(),
             progress,
             device: ByDevice::default(),
             stdin_claim: None,
@@ -124,6 +139,11 @@ impl<'a> Input<'a> {
     /// Whether small files may be read in another way than by [`Self::hash`].
     pub(crate) fn may_batch(&self) -> bool {
         self.may_batch
+    }
+
+    /// Whether anyone wants to know of files that grow.
+    pub(crate) fn tells_growth(&self) -> bool {
+        self.tells_growth
     }
 
     /// Note that standard input is used for `what`, and cannot be used for anything else any more.
@@ -144,10 +164,7 @@ impl<'a> Input<'a> {
 
     /// What the device makes of the file at `path`, or of standard input for `-`: its length in bytes
     /// and its extended output. `None` if it is for [`Self::hash`].
-    pub(crate) fn hash_by_device(
-        &self,
-        path: &Path,
-    ) -> Option<Result<(u64, OutputReader), InputError>> {
+    pub(crate) fn hash_by_device(&self, path: &Path) -> Option<Result<Absorbed, InputError>> {
         self.device.hash(path, self, self.progress)
     }
 
@@ -159,10 +176,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Absorb the file at `path`, or standard input for `-`, and return its length in bytes.
-    ///
-    /// On an error the hasher has absorbed some unknown part, and is of no use.
-    pub(crate) fn hash(&mut self, path: &Path, hasher: &mut Hasher) -> Result<u64, InputError> {
+    /// Hash the file at `path`, or standard input for `-`, with a hasher that has absorbed nothing.
+    pub(crate) fn hash(&self, path: &Path, mut hasher: Hasher) -> Result<Absorbed, InputError> {
         self.progress.begin(path);
         let advance = |bytes| {
             self.progress.advance(bytes);
@@ -170,13 +185,22 @@ impl<'a> Input<'a> {
         };
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
-            options.update_file(hasher, &deep::open(path)?, path)?
+            options.update_file(&mut hasher, &deep::open(path)?, path)?
         } else {
-            hash_stdin(options, hasher, self.stdin()?)?
+            hash_stdin(options, &mut hasher, self.stdin()?)?
         };
         self.progress.end();
-        Ok(report.bytes())
+        let (bytes, grown_to) = (report.bytes(), report.grown_to());
+        Ok(Absorbed { bytes, grown_to, output: hasher.finalize_xof() })
     }
+}
+
+/// What was read and hashed.
+pub(crate) struct Absorbed {
+    pub(crate) bytes: u64,
+    /// The length of a file that grew meanwhile.
+    pub(crate) grown_to: Option<u64>,
+    pub(crate) output: OutputReader,
 }
 
 /// Standard input from where it is: also a file is fast then.

@@ -35,6 +35,14 @@ impl Object {
         self.raw(key, "null")
     }
 
+    /// What a file has grown to, for those who asked.
+    pub(crate) fn growth(&mut self, grown_to: Option<u64>) -> &mut Self {
+        match grown_to {
+            Some(len) => self.number("grown_to", len),
+            None => self.null("grown_to"),
+        }
+    }
+
     /// The text up to the inside of a string value, for one that is too long to hold in memory.
     pub(crate) fn open_string(&mut self, key: &str) -> String {
         self.raw(key, "\"");

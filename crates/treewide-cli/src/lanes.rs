@@ -32,9 +32,10 @@ const ROOM: usize = 128 << 10;
 pub(crate) struct Lanes {
     mode: Mode,
     counters: Arc<Counters>,
+    tells_growth: bool,
     buffer: Vec<u8>,
-    /// Which entries of the group are in the buffer.
-    waiting: Vec<usize>,
+    /// Which entries of the group are in the buffer, and what they have grown to.
+    waiting: Vec<(usize, Option<u64>)>,
     /// Where they end, after a 0.
     ends: Vec<usize>,
     hashes: Vec<Hash>,
@@ -42,17 +43,25 @@ pub(crate) struct Lanes {
 
 /// What became of reading the beginning of a file.
 enum Begun {
-    /// That is all there is; it ends there in the buffer.
-    Whole(usize),
+    /// That is all there is.
+    Whole(Small),
     /// There may be more.
     Long(File),
 }
 
+/// A file that was read.
+struct Small {
+    /// Where it ends in the buffer.
+    end: usize,
+    grown_to: Option<u64>,
+}
+
 impl Lanes {
-    pub(crate) fn new(mode: &Mode, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(mode: &Mode, counters: Arc<Counters>, tells_growth: bool) -> Self {
         Self {
             mode: mode.clone(),
             counters,
+            tells_growth,
             buffer: Vec::new(),
             waiting: Vec::new(),
             ends: vec![0],
@@ -73,14 +82,14 @@ impl Lanes {
                 Ok(None)
             } else {
                 self.begin(&task.path).and_then(|begun| match begun {
-                    Begun::Whole(end) => Ok(Some(end)),
+                    Begun::Whole(small) => Ok(Some(small)),
                     Begun::Long(file) => self.go_on(file, group),
                 })
             };
             let Entry::File(_, progressed) = &mut group[index] else { continue };
             match found {
-                Ok(Some(end)) => {
-                    self.waiting.push(index);
+                Ok(Some(Small { end, grown_to })) => {
+                    self.waiting.push((index, grown_to));
                     self.ends.push(end);
                 }
                 Ok(None) => *progressed = Progressed::Alone,
@@ -96,9 +105,18 @@ impl Lanes {
 
     fn begin(&mut self, path: &Path) -> Result<Begun, InputError> {
         let mut file = deep::open(path)?;
+        // It costs more than it is worth to those who do not ask.
+        let opened = if self.tells_growth { Some(file.metadata()?) } else { None };
         let start = self.filled();
         let read = fill(&mut self.buffer[start..start + ROOM], &mut file)?;
-        Ok(if read < ROOM { Begun::Whole(start + read) } else { Begun::Long(file) })
+        if read == ROOM {
+            return Ok(Begun::Long(file));
+        }
+        let grown_to = match opened {
+            Some(opened) => grown_to(&opened, &file.metadata()?, read),
+            None => None,
+        };
+        Ok(Begun::Whole(Small { end: start + read, grown_to }))
     }
 
     /// Read the rest of a file behind what [`Self::begin`] has read, and return where it ends;
@@ -107,7 +125,7 @@ impl Lanes {
         &mut self,
         mut file: File,
         group: &mut [Entry<A, N>],
-    ) -> Result<Option<usize>, InputError> {
+    ) -> Result<Option<Small>, InputError> {
         let opened = file.metadata()?;
         let len = usize::try_from(opened.len()).unwrap_or(usize::MAX);
         if !(ROOM..BUFFER).contains(&len) {
@@ -120,11 +138,16 @@ impl Lanes {
             start = 0;
         }
         let read = ROOM + fill(&mut self.buffer[start + ROOM..start + len], &mut file)?;
-        if read < len && was_changed(&opened, &file.metadata()?) {
-            let (read, len) = (read as u64, len as u64);
-            return Err(file::ErrorKind::Shrank { read, len }.into());
+        let mut grown = None;
+        if read < len || self.tells_growth {
+            let now = file.metadata()?;
+            if read < len && was_changed(&opened, &now) {
+                let (read, len) = (read as u64, len as u64);
+                return Err(file::ErrorKind::Shrank { read, len }.into());
+            }
+            grown = grown_to(&opened, &now, read);
         }
-        Ok(Some(start + read))
+        Ok(Some(Small { end: start + read, grown_to: grown }))
     }
 
     /// Hash what is in the buffer.
@@ -133,14 +156,15 @@ impl Lanes {
             .expect("ends of files that were read one behind the other");
         self.hashes.resize(self.waiting.len(), Hash::from_bytes([0; OUT_LEN]));
         self.mode.batch.hash_into(&blobs, &mut self.hashes);
-        for (place, (&index, hash)) in self.waiting.iter().zip(&self.hashes).enumerate() {
+        for (place, (&(index, grown_to), hash)) in self.waiting.iter().zip(&self.hashes).enumerate()
+        {
             let Entry::File(task, progressed) = &mut group[index] else { continue };
             let bytes = &self.buffer[self.ends[place]..self.ends[place + 1]];
             let digest = Digest::of_hash(hash, task.extent).unwrap_or_else(|| {
                 Digest::new(self.mode.hasher.clone().update(bytes), task.extent)
             });
             let bytes = bytes.len() as u64;
-            *progressed = Progressed::Done(Ok(Hashed { digest, bytes }));
+            *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to }));
         }
         self.counters.add(self.waiting.len() as u64, self.filled() as u64);
         self.waiting.clear();
@@ -167,9 +191,35 @@ fn may_wait(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
+/// The length of a file that was longer after reading than before, if that is more than was read.
+fn grown_to(before: &Metadata, after: &Metadata, read: usize) -> Option<u64> {
+    Some(after.len()).filter(|now| *now > before.len().max(read as u64))
+}
+
 /// Whether a file that ended early did so because someone cut it.
 ///
 /// There are files (/sys) whose length is only ever a guess: they end early and stay as they were.
 fn was_changed(before: &Metadata, after: &Metadata) -> bool {
     before.len() != after.len() || before.modified().ok() != after.modified().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_counts_as_growing() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut grow = |by: usize| {
+            file.write_all(&vec![0; by]).unwrap();
+            file.metadata().unwrap()
+        };
+        let [before, after] = [grow(100), grow(20)];
+        assert_eq!(grown_to(&before, &after, 100), Some(120));
+        // All of it was read.
+        assert_eq!(grown_to(&before, &after, 120), None);
+        // A file of /sys, say, which is never as long as it claims.
+        assert_eq!(grown_to(&before, &before, 7), None);
+    }
 }

@@ -1,11 +1,11 @@
 //! What is left of `device.rs` in a program that was built without the feature `gpu`: nothing.
 
 use crate::Outcome;
-use crate::input::{Input, InputError};
+use crate::input::{Absorbed, Input, InputError};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use std::path::Path;
-use treewide::{KEY_LEN, OutputReader};
+use treewide::KEY_LEN;
 
 #[derive(Args)]
 pub(crate) struct DeviceArgs {}
@@ -42,7 +42,7 @@ impl ByDevice {
         _: &Path,
         _: &Input<'_>,
         _: &Progress,
-    ) -> Option<Result<(u64, OutputReader), InputError>> {
+    ) -> Option<Result<Absorbed, InputError>> {
         None
     }
 }

@@ -18,7 +18,7 @@
 //! calling thread hashes it by [`Input::hash`], with every thread there is.
 
 use crate::digest::{Digest, Extent};
-use crate::input::{Input, InputError};
+use crate::input::{Absorbed, Input, InputError};
 use crate::lanes::Lanes;
 use crate::mode::Mode;
 use crate::progress::Progress;
@@ -83,6 +83,16 @@ pub(crate) struct Task<A> {
 pub(crate) struct Hashed {
     pub(crate) digest: Digest,
     pub(crate) bytes: u64,
+    /// The length of a file that grew meanwhile, if that was asked for.
+    pub(crate) grown_to: Option<u64>,
+}
+
+impl Hashed {
+    /// What there is to tell of a file that grew.
+    pub(crate) fn growth(&self) -> Option<String> {
+        let now = self.grown_to?;
+        Some(format!("file grew while being hashed: {} of {now} bytes", self.bytes))
+    }
 }
 
 /// Do all of `job`.
@@ -98,8 +108,9 @@ pub(crate) fn run<J: Job>(
         done: Condvar::new(),
         mode: mode.clone(),
         counters: progress.counters(),
+        tells_growth: input.tells_growth(),
     };
-    let lanes = Lanes::new(mode, progress.counters());
+    let lanes = Lanes::new(mode, progress.counters(), input.tells_growth());
     let helpers = input.threads() - 1;
     let mut run = Run { job, input, progress, shared: Arc::new(shared), lanes, helpers };
     run.all()
@@ -169,6 +180,7 @@ struct Shared<A, N> {
     done: Condvar,
     mode: Mode,
     counters: Arc<crate::progress::Counters>,
+    tells_growth: bool,
 }
 
 impl<A, N> Shared<A, N> {
@@ -188,7 +200,7 @@ impl<A, N> Shared<A, N> {
     /// Hash one group after the other until the process ends.
     fn help(&self) {
         let _guard = Guard(self);
-        let mut lanes = Lanes::new(&self.mode, Arc::clone(&self.counters));
+        let mut lanes = Lanes::new(&self.mode, Arc::clone(&self.counters), self.tells_growth);
         let mut state = self.state();
         loop {
             if let Some((number, mut group)) = state.take_to_do() {
@@ -314,17 +326,13 @@ impl<J: Job> Run<'_, '_, J> {
                 }
                 Entry::File(task, Progressed::Alone | Progressed::ToDo) => {
                     self.job.flush()?;
-                    let result = match self.input.hash_by_device(&task.path) {
-                        Some(result) => result,
-                        None => {
-                            let mut hasher = self.shared.mode.hasher.clone();
-                            let result = self.input.hash(&task.path, &mut hasher);
-                            result.map(|bytes| (bytes, hasher.finalize_xof()))
-                        }
-                    };
-                    let result = result.map(|(bytes, output)| Hashed {
+                    let result = self.input.hash_by_device(&task.path).unwrap_or_else(|| {
+                        self.input.hash(&task.path, self.shared.mode.hasher.clone())
+                    });
+                    let result = result.map(|Absorbed { bytes, grown_to, output }| Hashed {
                         digest: Digest::of_output(output, task.extent),
                         bytes,
+                        grown_to: grown_to.filter(|_| self.shared.tells_growth),
                     });
                     self.job.file(task, result, self.input)?;
                 }

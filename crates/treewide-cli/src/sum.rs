@@ -236,7 +236,11 @@ impl Run<'_> {
     }
 
     /// Write the line of a file that was hashed.
-    fn line(&mut self, path: &Path, Hashed { digest, bytes }: Hashed) -> anyhow::Result<()> {
+    fn line(&mut self, path: &Path, hashed: Hashed) -> anyhow::Result<()> {
+        if let Some(growth) = hashed.growth() {
+            self.say(path, growth)?;
+        }
+        let Hashed { digest, bytes, grown_to } = hashed;
         let args = self.args;
         if args.raw {
             return self.output.record(|to| digest.write_raw(to));
@@ -245,8 +249,12 @@ impl Run<'_> {
             return self.output.record(|to| {
                 to.write_all(Object::about(path).open_string("digest").as_bytes())?;
                 digest.write_hex(to)?;
-                let end = Object::close_string().number("bytes", bytes).null("error").finish();
-                to.write_all(end.as_bytes())
+                let mut end = Object::close_string();
+                end.number("bytes", bytes).null("error");
+                if args.read.tells_growth() {
+                    end.growth(grown_to);
+                }
+                to.write_all(end.finish().as_bytes())
             });
         }
         if args.no_names {
@@ -276,8 +284,11 @@ impl Run<'_> {
         self.say(path, cause)?;
         if self.args.json {
             let mut object = Object::about(path);
-            let line = object.null("digest").null("bytes").string("error", cause).finish();
-            self.output.record(|to| to.write_all(line.as_bytes()))?;
+            object.null("digest").null("bytes").string("error", cause);
+            if self.args.read.tells_growth() {
+                object.growth(None);
+            }
+            self.output.record(|to| to.write_all(object.finish().as_bytes()))?;
         }
         Ok(())
     }

@@ -40,8 +40,8 @@
 //!   and the hash is thrown away. Faults elsewhere go to the handler that was there before. Where
 //!   there is no such handler (Windows, and if the program has installed its own one later), mapping
 //!   strategies read instead.
-//! - A file that **grows** is hashed up to the length that it had at the beginning;
-//!   [`Report::grown_to`] tells.
+//! - A file that **grows** is hashed up to the length that it had at the beginning; if it was empty
+//!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] tells.
 //! - At most a buffer of 512 KiB for each thread and 1 MiB of chaining values are allocated, for files
 //!   of any length; at most 256 MiB are mapped at a time.
 //! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
@@ -370,7 +370,10 @@ impl<'a> Options<'a> {
                 Strategy::Auto if opened.is_file() => Strategy::Read,
                 strategy => strategy,
             };
-            return Self { strategy, ..*self }.update_reader(hasher, stream);
+            let report = Self { strategy, ..*self }.update_reader(hasher, stream)?;
+            let now =
+                if opened.is_file() { file.metadata().map_err(ErrorKind::Read)?.len() } else { 0 };
+            return Ok(Report { grown_to: (now > report.bytes).then_some(now), ..report });
         }
         self.absorb_regular(hasher, file, &opened)
     }

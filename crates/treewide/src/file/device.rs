@@ -36,20 +36,44 @@ pub(super) fn open_at_once(path: &std::path::Path) -> io::Result<File> {
 
 /// A file without a length. While it has nothing to read, the watcher is asked from time to time
 /// whether to go on waiting.
+///
+/// A file that was empty may be a log: it ends where it ends when its first bytes are there, or it
+/// might never. One of /proc has no length even then.
 pub(super) struct Stream<'a> {
     file: &'a File,
     watch: Option<&'a Watch<'a>>,
+    /// Bytes up to the end, once that is known.
+    left: Option<u64>,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(file: &'a File, opened: &Metadata, watch: Option<&'a Watch<'a>>) -> Self {
         widen(file, opened);
-        Self { file, watch: watch.filter(|_| !opened.is_file()) }
+        Self { file, watch: watch.filter(|_| !opened.is_file()), left: None }
     }
 }
 
 impl Read for Stream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+        let most = most.min(buffer.len());
+        let read = self.wait_and_read(&mut buffer[..most])?;
+        self.left = match self.left {
+            Some(left) => Some(left - read as u64),
+            None if read == 0 => None,
+            None => match self.file.metadata()? {
+                now if now.is_file() && now.len() > 0 => {
+                    Some(now.len().saturating_sub(read as u64))
+                }
+                _ => None,
+            },
+        };
+        Ok(read)
+    }
+}
+
+impl Stream<'_> {
+    fn wait_and_read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             #[cfg(unix)]
             if let Some(watch) = self.watch {
@@ -83,5 +107,29 @@ fn wait(file: &File, watch: &Watch<'_>) -> io::Result<()> {
             // Then reading has to do.
             Err(_) => return Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_log_that_was_empty_ends() {
+        let path = std::env::temp_dir().join(format!("treewide-log-{}", std::process::id()));
+        let mut log = File::create_new(&path).expect("a file can be made");
+        let file = File::open(&path).expect("it is there");
+        let opened = file.metadata().expect("it is open");
+        let mut stream = Stream::new(&file, &opened, None);
+        let mut buffer = [0; 4];
+        assert_eq!(stream.read(&mut buffer).expect("it can be read"), 0);
+        log.write_all(b"123456").expect("it can be written");
+        assert_eq!(stream.read(&mut buffer).expect("it can be read"), 4);
+        log.write_all(b"789").expect("it can be written");
+        assert_eq!(stream.read(&mut buffer).expect("it can be read"), 2);
+        assert_eq!(stream.read(&mut buffer).expect("it can be read"), 0);
+        drop((log, file));
+        let _ = std::fs::remove_file(&path); // it does no harm if it stays
     }
 }
