@@ -74,9 +74,14 @@ pub(in crate::file) fn prefers_order(file: &File) -> bool {
 /// `None` if the file is on no block device that the system tells of.
 fn is_rotating(file: &File) -> Option<bool> {
     let device = file.metadata().ok()?.dev();
-    let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+    let link = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+    let folder = std::fs::canonicalize(link).ok()?;
+    // The disks of virtual machines call themselves rotating whatever they are.
+    if folder.components().any(|it| it.as_os_str().as_encoded_bytes().starts_with(b"virtio")) {
+        return None;
+    }
     // A partition has no queue of its own; its disk is the folder above.
-    let read = |queue: &str| std::fs::read(format!("{folder}/{queue}/rotational")).ok();
+    let read = |queue: &str| std::fs::read(folder.join(queue).join("rotational")).ok();
     let answer = read("queue").or_else(|| read("../queue"))?;
     Some(answer.starts_with(b"1"))
 }
