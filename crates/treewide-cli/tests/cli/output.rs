@@ -1,7 +1,8 @@
 //! Where results go, and what is left when they cannot.
 
 use crate::support::{
-    Folder, Running, TREEWIDE, find_program, hex, in_time, is_root, skip, sums, wait_for,
+    Folder, Running, TREEWIDE, find_program, hex, in_time, is_ignored, is_root, skip, sums,
+    wait_for,
 };
 use std::fs;
 use std::io::Write;
@@ -208,14 +209,6 @@ fn a_full_disk_leaves_nothing() {
     }
     assert_eq!(fs::read_dir(folder.join("tiny")).unwrap().count(), 1);
     assert_eq!(folder.read("tiny/list"), kept);
-}
-
-/// As under nohup, or in a shell's background.
-fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = u64::from_str_radix(mask.unwrap_or("0").trim(), 16).unwrap();
-    mask >> (signal - 1) & 1 == 1
 }
 
 #[test]

@@ -270,3 +270,11 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
 }
+
+/// As under nohup, or in a shell's background.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = u64::from_str_radix(mask.unwrap_or("0").trim(), 16).unwrap();
+    mask >> (signal - 1) & 1 == 1
+}
