@@ -1,0 +1,207 @@
+//! Batches of inputs that do not behave: iterators and `AsRef`s that panic, and those that say another
+//! thing each time. Nothing is lost or freed twice, no memory but theirs is read, and the next batch is
+//! right.
+#![cfg(feature = "std")]
+
+mod common;
+mod reference;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Random, Tally, rounds};
+use treewide::{Batch, CHUNK_LEN, Hash, hash_many};
+
+/// Whether `f` panics; the message is not printed.
+fn panics(f: impl FnOnce()) -> bool {
+    thread_local!(static QUIET: Cell<bool> = const { Cell::new(false) });
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                print(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    QUIET.set(false);
+    result.is_err()
+}
+
+/// The same batches as before are hashed right, on one thread and on several.
+fn still_works(random: &mut Random) {
+    let blobs: Vec<Vec<u8>> = (0..200)
+        .map(|_| {
+            let len = random.length(4 * CHUNK_LEN);
+            random.bytes(len)
+        })
+        .collect();
+    let expected: Vec<Hash> =
+        blobs.iter().map(|blob| Hash::from_bytes(*blake3::hash(blob).as_bytes())).collect();
+    assert_eq!(hash_many(&blobs), expected);
+    #[cfg(feature = "rayon")]
+    assert_eq!(Batch::new().threads(true).hash(&blobs), expected);
+}
+
+/// A blob that counts itself.
+struct Counted<'a>(Vec<u8>, &'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(bytes: Vec<u8>, alive: &'a AtomicUsize) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(bytes, alive)
+    }
+}
+
+impl AsRef<[u8]> for Counted<'_> {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn iterators_that_panic() {
+    let mut tally = Tally::new("iterators that panic");
+    let mut random = Random::new(20);
+    for at in [0, 1, 2, 31, 511, 512, 513, 700, 1024, 1500] {
+        let alive = AtomicUsize::new(0);
+        let source = || {
+            (0_usize..).map(|i| {
+                assert!(i != at, "as asked");
+                Counted::new(vec![i as u8; i % 3000], &alive)
+            })
+        };
+        for batch in batches() {
+            let mut given = 0;
+            assert!(panics(|| batch.iter(source()).for_each(|hash| {
+                assert_eq!(hash, treewide::hash(&vec![given as u8; given % 3000]));
+                given += 1;
+            })));
+            assert_eq!(alive.load(Ordering::Relaxed), 0, "all were dropped");
+            assert!(given <= at);
+            // The rest of an iterator that goes on after its panic can still be had.
+            let mut hashes = batch.iter(source());
+            while !panics(|| assert!(hashes.next().is_some())) {}
+            assert!(hashes.next().is_some());
+            drop(hashes);
+            assert!(panics(|| batch.for_each(source(), |_, _| ())));
+            assert_eq!(alive.load(Ordering::Relaxed), 0, "all were dropped");
+            // So can the closure panic that takes the results.
+            assert!(
+                panics(|| batch.for_each(source().take(at), |_, _| panic!("as asked"))) == (at > 0)
+            );
+            assert_eq!(alive.load(Ordering::Relaxed), 0, "all were dropped");
+            tally.case();
+        }
+        still_works(&mut random);
+    }
+}
+
+/// A blob whose bytes are asked for so many times before it panics.
+struct Panics<'a>(&'a [u8], &'a AtomicUsize);
+
+impl AsRef<[u8]> for Panics<'_> {
+    fn as_ref(&self) -> &[u8] {
+        let left =
+            self.1.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        assert!(left.is_ok(), "as asked");
+        self.0
+    }
+}
+
+#[test]
+fn blobs_that_panic() {
+    let mut tally = Tally::new("blobs that panic");
+    let mut random = Random::new(21);
+    for _ in 0..rounds(40) {
+        let (count, most) = [(3, 5000), (40, 70), (300, 1024), (700, 4000)][random.below(4)];
+        let bytes = random.bytes(most);
+        // Equal ones in a row, and unequal ones.
+        let equal = random.below(2) == 0;
+        let lens: Vec<usize> =
+            (0..count).map(|_| if equal { most / 2 } else { random.length(most) }).collect();
+        let left = AtomicUsize::new(usize::MAX);
+        let blobs: Vec<Panics> = lens.iter().map(|&len| Panics(&bytes[..len], &left)).collect();
+        for batch in batches() {
+            // How often a whole batch asks, so that it panics somewhere on the way.
+            left.store(usize::MAX, Ordering::Relaxed);
+            let digests = batch.hash(&blobs);
+            let asked = usize::MAX - left.load(Ordering::Relaxed);
+            let allowed = random.below(asked);
+            left.store(allowed, Ordering::Relaxed);
+            assert!(panics(|| drop(batch.hash(&blobs))), "{allowed} of {asked}");
+            left.store(allowed, Ordering::Relaxed);
+            let mut out = vec![Hash::from_bytes([7; 32]); count];
+            assert!(panics(|| batch.hash_into(&blobs, &mut out)));
+            left.store(allowed / 2, Ordering::Relaxed);
+            panics(|| drop(batch.iter(&blobs).collect::<Vec<_>>()));
+            left.store(usize::MAX, Ordering::Relaxed);
+            assert_eq!(batch.hash(&blobs), digests);
+            tally.case();
+        }
+        still_works(&mut random);
+    }
+}
+
+/// A blob that has another length each time it is asked.
+struct Changes<'a>(&'a [u8], &'a AtomicUsize, usize);
+
+impl AsRef<[u8]> for Changes<'_> {
+    fn as_ref(&self) -> &[u8] {
+        // A step that visits all lengths, mostly far from the last.
+        let now = self.1.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9) >> 7;
+        &self.0[..match self.2 {
+            // Mostly the same, so that blobs look like those of a row.
+            0 => {
+                if now.is_multiple_of(50) {
+                    now % (self.0.len() + 1)
+                } else {
+                    64.min(self.0.len())
+                }
+            }
+            1 => now % 1100.min(self.0.len() + 1),
+            _ => now % (self.0.len() + 1),
+        }]
+    }
+}
+
+/// Their digests may be any, or there may be a panic; but what is not theirs is not touched (Miri and
+/// the sanitizers look).
+#[test]
+fn blobs_that_change() {
+    let mut tally = Tally::new("blobs that change");
+    let mut random = Random::new(22);
+    for turn in 0..rounds(200) {
+        let len = [70, 1024, 5000, 40 * CHUNK_LEN][random.below(4)];
+        let bytes = random.bytes(len);
+        let asked = AtomicUsize::new(random.below(1 << 20));
+        let count = 1 + random.below(400);
+        let blobs: Vec<Changes> = (0..count).map(|_| Changes(&bytes, &asked, turn % 3)).collect();
+        for batch in batches() {
+            panics(|| assert_eq!(batch.hash(&blobs).len(), count));
+            panics(|| assert_eq!(batch.clone().output_len(70).bytes(&blobs).len(), 70 * count));
+            panics(|| assert_eq!(batch.iter(&blobs).count(), count));
+            panics(|| assert!(batch.occupancy(&blobs) >= 0.0));
+            tally.case();
+        }
+    }
+    still_works(&mut random);
+}
+
+/// On one thread and on several.
+fn batches() -> Vec<Batch> {
+    #[allow(unused_mut, reason = "without threads there is one")]
+    let mut batches = vec![Batch::new()];
+    #[cfg(feature = "rayon")]
+    batches.push(Batch::new().threads(true));
+    batches
+}
