@@ -16,7 +16,8 @@
 //! Digests are in the order of the inputs and the same as of one input at a time. Empty inputs are
 //! inputs like others, and an empty batch has no digests. A huge input among tiny ones is hashed as
 //! wide as it would be alone. Beyond inputs and outputs a batch needs about 45 KB of stack on each
-//! thread, however many blobs there are.
+//! thread, however many blobs there are. Where megabytes of digests are returned again and again, most
+//! of the time may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
 
 #[cfg(feature = "std")]
 mod iter;
@@ -32,13 +33,18 @@ pub use packed::{Offset, OffsetError, OffsetProblem, Packed};
 use core::fmt;
 use core::ops::Range;
 
+use crate::kernel::as_chaining_values;
 #[cfg(feature = "rayon")]
 use crate::parallel::Pool;
-use crate::spec::{KEY_LEN, OUT_LEN};
+use crate::spec::{ChainingValue, KEY_LEN, OUT_LEN};
 use crate::tree::{Mode, Serial};
 use crate::{Hash, OutputReader};
+use window::Places;
 
 /// Blobs that are all there: slices, arrays and vectors of what is `AsRef<[u8]>`, and [`Packed`].
+///
+/// Of an `AsRef` that gives other bytes each time it is asked, a digest may be of any of them, or there
+/// is a panic.
 pub trait Blobs: sealed::Sealed {
     /// How many there are.
     fn count(&self) -> usize;
@@ -115,10 +121,37 @@ pub fn hash_many<T: AsRef<[u8]>>(inputs: &[T]) -> Vec<Hash> {
 #[cfg(feature = "std")]
 fn collect<B: Blobs + ?Sized>(mode: &Mode, blobs: &B) -> Vec<Hash> {
     let mut hashes = Vec::with_capacity(blobs.count());
-    window::digests::<Serial, _>(mode, blobs, 0..blobs.count(), |digests| {
-        hashes.extend(digests.iter().map(|digest| Hash::from_bytes(*digest)));
-    });
+    window::digests::<Serial, _>(mode, blobs, 0..blobs.count(), &mut hashes);
     hashes
+}
+
+/// Cleared piece by piece: all at once would take a second way through memory.
+#[cfg(feature = "std")]
+impl Places for &mut Vec<Hash> {
+    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
+        let from = self.len();
+        self.resize(from + count, Hash::from_bytes([0; OUT_LEN]));
+        write(as_chaining_values(&mut self[from..]));
+    }
+}
+
+impl Places for &mut [ChainingValue] {
+    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
+        write(self.split_off_mut(..count).expect("a place for each blob"));
+    }
+}
+
+/// Places of fewer bytes than a digest has.
+struct Short<'a>(core::slice::ChunksExactMut<'a, u8>);
+
+impl Places for Short<'_> {
+    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
+        let mut digests = [[0; OUT_LEN]; window::MOST];
+        write(&mut digests[..count]);
+        for (digest, out) in digests[..count].iter().zip(self.0.by_ref()) {
+            out.copy_from_slice(&digest[..out.len()]);
+        }
+    }
 }
 
 /// How to hash many inputs: the mode, the length of outputs, and whether on threads. The methods
@@ -228,7 +261,7 @@ impl Batch {
         assert_eq!(out.len(), count, "a place for each digest");
         #[cfg(feature = "rayon")]
         if self.threads {
-            threads::split(blobs, 0..count, out, 1, &|range, out| {
+            threads::split(blobs, out, 1, &|range, out| {
                 hash_part::<Pool, _>(&self.mode, blobs, range, out);
             });
             return;
@@ -265,7 +298,7 @@ impl Batch {
         }
         #[cfg(feature = "rayon")]
         if self.threads {
-            threads::split(blobs, 0..count, out, per, &|range, out| {
+            threads::split(blobs, out, per, &|range, out| {
                 fill_part::<Pool, _>(&self.mode, blobs, range, out, per);
             });
             return;
@@ -290,12 +323,7 @@ fn hash_part<J: crate::tree::Join, B: Blobs + ?Sized>(
     range: Range<usize>,
     out: &mut [Hash],
 ) {
-    let mut out = out.iter_mut();
-    window::digests::<J, _>(mode, blobs, range, |digests| {
-        for (digest, out) in digests.iter().zip(out.by_ref()) {
-            *out = Hash::from_bytes(*digest);
-        }
-    });
+    window::digests::<J, _>(mode, blobs, range, as_chaining_values(out));
 }
 
 fn fill_part<J: crate::tree::Join, B: Blobs + ?Sized>(
@@ -305,14 +333,12 @@ fn fill_part<J: crate::tree::Join, B: Blobs + ?Sized>(
     out: &mut [u8],
     per: usize,
 ) {
-    let mut out = out.chunks_exact_mut(per);
-    if per <= OUT_LEN {
-        window::digests::<J, _>(mode, blobs, range, |digests| {
-            for (digest, out) in digests.iter().zip(out.by_ref()) {
-                out.copy_from_slice(&digest[..per]);
-            }
-        });
+    if per < OUT_LEN {
+        window::digests::<J, _>(mode, blobs, range, Short(out.chunks_exact_mut(per)));
+    } else if per == OUT_LEN {
+        window::digests::<J, _>(mode, blobs, range, out.as_chunks_mut().0);
     } else {
+        let mut out = out.chunks_exact_mut(per);
         window::roots::<J, _>(mode, blobs, range, |root| {
             OutputReader::new(root).fill(out.next().expect("one for each blob"));
         });

@@ -23,6 +23,7 @@ use crate::OUT_LEN;
 /// # Ok::<(), treewide::HexError>(())
 /// ```
 #[derive(Clone, Copy, Hash, Eq)]
+#[repr(transparent)]
 #[allow(clippy::derived_hash_with_manual_eq, reason = "equality differs in its timing only")]
 pub struct Hash([u8; OUT_LEN]);
 

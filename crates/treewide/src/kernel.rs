@@ -102,11 +102,19 @@ pub(crate) struct Flags {
 /// array, as a pass reads whole vectors of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Marks<'a> {
-    pub(crate) counters: &'a [u64],
-    /// Flags of every block, and those added to the first and, node by node, to the last.
+    /// Flags of every block, and those added to the first.
     pub(crate) each: u8,
     pub(crate) first: u8,
-    pub(crate) last: &'a [u8],
+    pub(crate) own: Own<'a>,
+}
+
+/// What nodes do not share.
+#[derive(Clone, Copy)]
+pub(crate) enum Own<'a> {
+    /// Nothing: all have the counter 0 and add these flags to the last block.
+    Nothing { last: u8 },
+    /// Node by node the counter, and the flags added to the last block.
+    Each { counters: &'a [u64], last: &'a [u8] },
 }
 
 impl Kernel {
@@ -204,7 +212,10 @@ impl Kernel {
         out: &mut [ChainingValue],
     ) {
         let count = out.len();
-        let nodes = inputs.len().min(marks.counters.len()).min(marks.last.len());
+        let nodes = match marks.own {
+            Own::Nothing { .. } => inputs.len(),
+            Own::Each { counters, last } => inputs.len().min(counters.len()).min(last.len()),
+        };
         assert!(count <= nodes, "a node for every chaining value");
         debug_assert!(inputs[..count].iter().all(|input| input.len() <= CHUNK_LEN));
         // SAFETY: just checked, and no node is read beyond its length; the CPU runs every kernel
@@ -226,6 +237,12 @@ impl Kernel {
         // SAFETY: room for all of `out`; the CPU runs every kernel that is handed out.
         unsafe { (self.xof)(root, counter, out.as_mut_ptr(), out.len()) }
     }
+}
+
+/// Digests as the chaining values that kernels write.
+pub(crate) fn as_chaining_values(hashes: &mut [crate::Hash]) -> &mut [ChainingValue] {
+    // SAFETY: a `Hash` is a chaining value in memory, and any bytes are one.
+    unsafe { core::slice::from_raw_parts_mut(hashes.as_mut_ptr().cast(), hashes.len()) }
 }
 
 impl fmt::Debug for Kernel {
@@ -285,7 +302,7 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                let group = source.group(at, count);
+                let group = source.group(at, count, out);
                 pass::<V, N>(&group, key, out, count);
             }
         }

@@ -21,14 +21,14 @@
 use core::ops::{Range, RangeInclusive};
 
 use super::Blobs;
-use crate::kernel::{Kernel, Marks, detected};
+use crate::kernel::{Kernel, Marks, Own, detected};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
 use crate::tree::{self, Join, Mode, Node};
 
 /// Chunks in a window, and blobs at most; those of small batches, where clearing the arrays would
 /// count.
-const WINDOWS: [usize; 3] = [32, 128, 512];
+const WINDOWS: [usize; 3] = [32, 128 + AHEAD, 480 + AHEAD];
 
 /// Inputs that are named to the kernel beyond those of a call, so that it fetches them early.
 const AHEAD: usize = 32;
@@ -48,6 +48,9 @@ const CALL: usize = 128;
 /// Pairs of chaining values that are gathered for one call.
 const PAIRS: usize = 64;
 
+/// Pairs in a row that are worth a call of their own.
+const ROW: usize = 16;
+
 /// Blocks of the longest chunk.
 const BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
 
@@ -57,13 +60,30 @@ fn blocks(len: usize) -> usize {
     len.div_ceil(BLOCK_LEN).max(1)
 }
 
-/// A blob of two chunks or more in a window.
+/// A blob in a window: where its nodes stand on the level that is reached.
 #[derive(Clone, Copy)]
-struct Tree {
-    /// Its first chunk.
-    slot: u16,
-    /// Its nodes on the level that is reached.
+struct Blob {
+    /// The first of them. Those that follow it stand behind it, but for the last.
+    first: u16,
+    last: u16,
+    /// How many there are; none if it is hashed by itself.
     nodes: u16,
+}
+
+impl Blob {
+    /// Whether its nodes are pairs and nothing stands between them.
+    fn is_row(&self) -> bool {
+        self.nodes.is_multiple_of(2) && self.last == self.first + self.nodes - 1
+    }
+
+    /// One level up, where its parents stand from `first` on. An odd last node stays where it is.
+    fn rise(&mut self, first: u16) {
+        if self.nodes.is_multiple_of(2) {
+            self.last = first + self.nodes / 2 - 1;
+        }
+        self.first = first;
+        self.nodes = self.nodes.div_ceil(2);
+    }
 }
 
 /// What a window holds.
@@ -72,8 +92,16 @@ struct Plan {
     chunks: usize,
     /// Inputs, with those that come next.
     named: usize,
-    trees: usize,
 }
+
+/// Where digests go, in the order of the blobs.
+pub(super) trait Places {
+    /// Has the next `count` digests written, [`MOST`] at most.
+    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue]));
+}
+
+/// Digests that are written at once: those of a window or of a run.
+pub(super) const MOST: usize = WINDOWS[2];
 
 /// The lengths that have as many blocks as `len`, if it is of one chunk.
 #[inline(always)]
@@ -89,51 +117,27 @@ fn is_run<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
         .is_some_and(|lens| range.clone().take(RUN).all(|i| lens.contains(&blobs.get(i).len())))
 }
 
-/// What a call hashes of blobs of one length in a row.
-struct Run<'a> {
-    inputs: [&'a [u8]; CALL + AHEAD],
-    digests: [ChainingValue; CALL],
-}
+/// Blobs of one length in a row that a call hashes, and those that come next.
+struct Run<'a>([&'a [u8]; CALL + AHEAD]);
 
 impl<'a> Run<'a> {
-    fn new() -> Self {
-        Self { inputs: [&[]; CALL + AHEAD], digests: [[0; 32]; CALL] }
-    }
-
-    /// Hashes blobs in a row from the start of `range` if they have equally many blocks and one
-    /// chunk. Returns their digests, none if they are few.
+    /// The blobs in a row from the start of `range` that have equally many blocks and one chunk: how
+    /// many to hash, none if they are few, and how many with those that come next.
     #[inline(always)]
-    fn hash<B: Blobs + ?Sized>(
-        &mut self,
-        kernel: &Kernel,
-        mode: &Mode,
-        blobs: &'a B,
-        range: &Range<usize>,
-    ) -> &[ChainingValue] {
-        let Some(lens) = equal_to(blobs.get(range.start).len()) else { return &[] };
+    fn find<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>) -> (usize, usize) {
+        let Some(lens) = equal_to(blobs.get(range.start).len()) else { return (0, 0) };
         let named = range.len().min(CALL + AHEAD);
-        blobs.slices(range.start, &mut self.inputs[..named]);
-        let inputs = &self.inputs[..named];
-        let mut count = named.min(CALL);
+        blobs.slices(range.start, &mut self.0[..named]);
+        let inputs = &self.0[..named];
+        let count = named.min(CALL);
         // All at once first, as a search for the first that differs is no vector operation.
-        if !inputs[..count].iter().fold(true, |all, input| all & lens.contains(&input.len())) {
-            let equal = inputs.iter().take_while(|input| lens.contains(&input.len()));
-            count = equal.count();
-            if count < RUN {
-                return &[];
-            }
-            // Whole groups: the others may find neighbours of their length.
-            count -= count % 32;
+        let differs = |bits, input: &&[u8]| bits | input.len() ^ inputs[0].len();
+        if inputs[..count].iter().fold(0, differs) == 0 && lens.contains(&inputs[0].len()) {
+            return (count, named);
         }
-        let marks = Marks {
-            counters: &[0; CALL],
-            each: mode.flags,
-            first: CHUNK_START,
-            last: &[CHUNK_END | ROOT; CALL],
-        };
-        let digests = &mut self.digests[..count];
-        kernel.lanes(inputs, marks, &mode.key, digests);
-        digests
+        let equal = inputs.iter().take_while(|input| lens.contains(&input.len())).count();
+        // Whole groups: the others may find neighbours of their length.
+        (if equal < RUN { 0 } else { equal.min(CALL) / 32 * 32 }, named)
     }
 }
 
@@ -143,11 +147,8 @@ struct Window<'a, const N: usize> {
     counters: [u64; N],
     last: [u8; N],
     cvs: [ChainingValue; N],
-    /// Where chunk `i`, in the order of the blobs, stands in `inputs` and `cvs`.
-    place: [u16; N],
-    /// The first chunk of each blob.
-    first: [u16; N],
-    trees: [Tree; N],
+    blobs: [Blob; N],
+    pairs: Pairs,
 }
 
 impl<'a, const N: usize> Window<'a, N> {
@@ -160,9 +161,8 @@ impl<'a, const N: usize> Window<'a, N> {
             counters: [0; N],
             last: [0; N],
             cvs: [[0; 32]; N],
-            place: [0; N],
-            first: [0; N],
-            trees: [Tree { slot: 0, nodes: 0 }; N],
+            blobs: [Blob { first: 0, last: 0, nodes: 0 }; N],
+            pairs: Pairs { cvs: [[0; 32]; 2 * PAIRS], to: [0; PAIRS], count: 0 },
         }
     }
 
@@ -172,10 +172,9 @@ impl<'a, const N: usize> Window<'a, N> {
         // What of a blob of one chunk is hashed as a lane.
         let lane_len = |len: usize| if open { (blocks(len) - 1) * BLOCK_LEN } else { len };
         let mut counts = [0_usize; BLOCKS + 1];
-        let mut plan = Plan { blobs: 0, chunks: 0, named: 0, trees: 0 };
+        let mut plan = Plan { blobs: 0, chunks: 0, named: 0 };
         for index in range.clone().take(Self::CHUNKS) {
             let len = blobs.get(index).len();
-            self.first[plan.blobs] = plan.chunks as u16;
             if len <= LONG * CHUNK_LEN {
                 let whole = len.saturating_sub(1) / CHUNK_LEN;
                 if plan.chunks + whole + 1 > Self::CHUNKS {
@@ -194,28 +193,31 @@ impl<'a, const N: usize> Window<'a, N> {
             at += *count;
             *count = at - *count;
         }
-        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
+        let mut place = |input: &'a [u8], counter: usize, last: u8| {
+            let at = &mut counts[blocks(input.len())];
+            let place = *at;
+            self.inputs[place] = input;
+            self.counters[place] = counter as u64;
+            self.last[place] = last;
+            *at += 1;
+            place as u16
+        };
+        for (blob, index) in self.blobs.iter_mut().zip(range.clone().take(plan.blobs)) {
             let input = blobs.get(index);
-            let slot = usize::from(self.first[blob]);
-            let mut place = |slot: usize, input: &'a [u8], counter: usize, last: u8| {
-                let at = &mut counts[blocks(input.len())];
-                self.place[slot] = *at as u16;
-                self.inputs[*at] = input;
-                self.counters[*at] = counter as u64;
-                self.last[*at] = last;
-                *at += 1;
-            };
             if input.len() <= CHUNK_LEN {
                 let last = if open { 0 } else { CHUNK_END | ROOT };
-                place(slot, &input[..lane_len(input.len())], 0, last);
+                let first = place(&input[..lane_len(input.len())], 0, last);
+                *blob = Blob { first, last: first, nodes: 1 };
             } else if input.len() <= LONG * CHUNK_LEN {
-                let mut nodes = 0;
-                for input in input.chunks(CHUNK_LEN) {
-                    place(slot + nodes, input, nodes, CHUNK_END);
-                    nodes += 1;
+                let (chunk, rest) = input.split_at(CHUNK_LEN);
+                let first = place(chunk, 0, CHUNK_END);
+                *blob = Blob { first, last: first, nodes: 1 };
+                for chunk in rest.chunks(CHUNK_LEN) {
+                    blob.last = place(chunk, usize::from(blob.nodes), CHUNK_END);
+                    blob.nodes += 1;
                 }
-                self.trees[plan.trees] = Tree { slot: slot as u16, nodes: nodes as u16 };
-                plan.trees += 1;
+            } else {
+                blob.nodes = 0;
             }
         }
         // What comes next will be sorted too, but it is these bytes.
@@ -231,67 +233,63 @@ impl<'a, const N: usize> Window<'a, N> {
 
     /// Hashes the chunks of the plan and reduces its trees to two nodes each.
     fn hash(&mut self, kernel: &Kernel, mode: &Mode, plan: &Plan) {
-        let marks = Marks {
-            counters: &self.counters,
-            each: mode.flags,
-            first: CHUNK_START,
-            last: &self.last,
-        };
+        let own = Own::Each { counters: &self.counters, last: &self.last };
+        let marks = Marks { each: mode.flags, first: CHUNK_START, own };
         let inputs = &self.inputs[..plan.named];
         kernel.lanes(inputs, marks, &mode.key, &mut self.cvs[..plan.chunks]);
-        self.merge(kernel, mode, plan.trees);
+        while self.blobs[..plan.blobs].iter().any(|blob| blob.nodes > 2) {
+            self.level(kernel, mode, plan, 0, |nodes| nodes > 2);
+        }
     }
 
-    /// The chaining value of node `index` of the level that blob number `blob` is reduced to.
-    fn node(&self, blob: usize, index: usize) -> &ChainingValue {
-        let slot = usize::from(self.first[blob]) + index;
-        &self.cvs[usize::from(self.place[slot])]
-    }
-
-    /// Reduces the trees to two nodes each, level by level.
-    fn merge(&mut self, kernel: &Kernel, mode: &Mode, trees: usize) {
-        let mut gathered = Pairs::new();
-        let mut more = true;
-        while more {
-            more = false;
-            for tree in &mut self.trees[..trees] {
-                let nodes = usize::from(tree.nodes);
-                if nodes <= 2 {
+    /// The next level of the blobs with so many nodes as `picks` says.
+    fn level(
+        &mut self,
+        kernel: &Kernel,
+        mode: &Mode,
+        plan: &Plan,
+        flags: u8,
+        picks: impl Fn(u16) -> bool,
+    ) {
+        let flags = mode.flags | flags;
+        let mut blobs = &mut self.blobs[..plan.blobs];
+        while let Some(blob) = blobs.first() {
+            // Nodes of blobs in a row that stand in pairs are read and replaced where they are.
+            let (from, mut end, mut row) = (blob.first, blob.first, 0);
+            for blob in &*blobs {
+                if !(picks(blob.nodes) && blob.is_row() && blob.first == end) {
+                    break;
+                }
+                end += blob.nodes;
+                row += 1;
+            }
+            let pairs = usize::from((end - from) / 2);
+            if pairs >= ROW {
+                let at = usize::from(from);
+                kernel.parents(&mut self.cvs, at, pairs, at, &mode.key, flags);
+            } else {
+                row = 1;
+            }
+            let done = blobs.split_off_mut(..row).expect("these were found");
+            for blob in done.iter_mut().filter(|blob| picks(blob.nodes)) {
+                if pairs >= ROW {
+                    blob.rise(from + (blob.first - from) / 2);
                     continue;
                 }
-                let slot = usize::from(tree.slot);
-                for pair in 0..nodes / 2 {
-                    // A pair's parent goes where a node was that is gathered already.
-                    let left = usize::from(self.place[slot + 2 * pair]);
-                    let right = usize::from(self.place[slot + 2 * pair + 1]);
-                    let to = self.place[slot + pair];
-                    gathered.push(self.cvs[left], self.cvs[right], to);
-                    if gathered.count == PAIRS {
-                        gathered.hash(kernel, mode, 0, &mut self.cvs);
+                for pair in 0..blob.nodes / 2 {
+                    let left = blob.first + 2 * pair;
+                    let right = if 2 * pair + 2 == blob.nodes { blob.last } else { left + 1 };
+                    // The parent goes where a node was that is gathered already.
+                    let (left, right) = (usize::from(left), usize::from(right));
+                    self.pairs.push(&self.cvs[left], &self.cvs[right], blob.first + pair);
+                    if self.pairs.count == PAIRS {
+                        self.pairs.hash(kernel, mode, flags, &mut self.cvs);
                     }
                 }
-                if nodes % 2 == 1 {
-                    self.place[slot + nodes / 2] = self.place[slot + nodes - 1];
-                }
-                tree.nodes = nodes.div_ceil(2) as u16;
-                more |= tree.nodes > 2;
+                blob.rise(blob.first);
             }
-            gathered.hash(kernel, mode, 0, &mut self.cvs);
         }
-    }
-
-    /// Reduces the trees from two nodes each to their digests.
-    fn merge_roots(&mut self, kernel: &Kernel, mode: &Mode, trees: usize) {
-        let mut gathered = Pairs::new();
-        for trees in self.trees[..trees].chunks(PAIRS) {
-            for tree in trees {
-                let slot = usize::from(tree.slot);
-                let (left, right) = (self.place[slot], self.place[slot + 1]);
-                let (left, right) = (usize::from(left), usize::from(right));
-                gathered.push(self.cvs[left], self.cvs[right], self.place[slot]);
-            }
-            gathered.hash(kernel, mode, ROOT, &mut self.cvs);
-        }
+        self.pairs.hash(kernel, mode, flags, &mut self.cvs);
     }
 }
 
@@ -303,20 +301,16 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new() -> Self {
-        Self { cvs: [[0; 32]; 2 * PAIRS], to: [0; PAIRS], count: 0 }
-    }
-
     #[inline(always)]
-    fn push(&mut self, left: ChainingValue, right: ChainingValue, to: u16) {
-        self.cvs[2 * self.count] = left;
-        self.cvs[2 * self.count + 1] = right;
+    fn push(&mut self, left: &ChainingValue, right: &ChainingValue, to: u16) {
+        self.cvs[2 * self.count] = *left;
+        self.cvs[2 * self.count + 1] = *right;
         self.to[self.count] = to;
         self.count += 1;
     }
 
     fn hash(&mut self, kernel: &Kernel, mode: &Mode, flags: u8, out: &mut [ChainingValue]) {
-        kernel.parents(&mut self.cvs, 0, self.count, 0, &mode.key, mode.flags | flags);
+        kernel.parents(&mut self.cvs, 0, self.count, 0, &mode.key, flags);
         for (to, cv) in self.to[..self.count].iter().zip(&self.cvs) {
             out[usize::from(*to)] = *cv;
         }
@@ -324,17 +318,17 @@ impl Pairs {
     }
 }
 
-/// Digests of the blobs in `range`, handed to `emit` in their order, one or more at a time.
+/// Digests of the blobs in `range`, to their places.
 pub(super) fn digests<J: Join, B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
     range: Range<usize>,
-    emit: impl FnMut(&[ChainingValue]),
+    places: impl Places,
 ) {
     match window_of(blobs, &range) {
-        0 => digests_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, emit),
-        1 => digests_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, emit),
-        _ => digests_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, emit),
+        0 => digests_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, places),
+        1 => digests_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, places),
+        _ => digests_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, places),
     }
 }
 
@@ -369,24 +363,26 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
-    mut emit: impl FnMut(&[ChainingValue]),
+    mut places: impl Places,
 ) {
     let kernel = detected();
     if range.len() <= ALONE {
         for index in range {
-            emit(&[tree::hash::<J>(kernel, blobs.get(index), mode)]);
+            places.next(1, |out| out[0] = tree::hash::<J>(kernel, blobs.get(index), mode));
         }
         return;
     }
-    let mut run = Run::new();
+    let mut run = Run([&[]; CALL + AHEAD]);
     while !range.is_empty() {
-        let digests = run.hash(kernel, mode, blobs, &range);
-        if digests.is_empty() {
-            range.start = unequal::<J, B, N>(kernel, mode, blobs, range.clone(), &mut emit);
-        } else {
-            emit(digests);
-            range.start += digests.len();
+        let (count, named) = run.find(blobs, &range);
+        if count == 0 {
+            range.start = unequal::<J, B, N>(kernel, mode, blobs, range.clone(), &mut places);
+            continue;
         }
+        let own = Own::Nothing { last: CHUNK_END | ROOT };
+        let marks = Marks { each: mode.flags, first: CHUNK_START, own };
+        places.next(count, |out| kernel.lanes(&run.0[..named], marks, &mode.key, out));
+        range.start += count;
     }
 }
 
@@ -397,21 +393,21 @@ fn unequal<J: Join, B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
-    emit: &mut impl FnMut(&[ChainingValue]),
+    places: &mut impl Places,
 ) -> usize {
     let mut window = Window::<N>::new();
     loop {
         let plan = window.plan(blobs, &range, false);
         window.hash(kernel, mode, &plan);
-        window.merge_roots(kernel, mode, plan.trees);
-        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
-            let input = blobs.get(index);
-            if input.len() <= LONG * CHUNK_LEN {
-                emit(&[*window.node(blob, 0)]);
-            } else {
-                emit(&[tree::hash::<J>(kernel, input, mode)]);
+        window.level(kernel, mode, &plan, ROOT, |nodes| nodes == 2);
+        places.next(plan.blobs, |out| {
+            for ((blob, index), out) in window.blobs.iter().zip(range.clone()).zip(out) {
+                *out = match blob.nodes {
+                    0 => tree::hash::<J>(kernel, blobs.get(index), mode),
+                    _ => window.cvs[usize::from(blob.first)],
+                };
             }
-        }
+        });
         range.start += plan.blobs;
         if range.is_empty() || is_run(blobs, &range) {
             return range.start;
@@ -439,16 +435,18 @@ fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
         for (blob, index) in range.clone().take(plan.blobs).enumerate() {
             let input = blobs.get(index);
             let len = input.len();
+            let Blob { first, last, .. } = window.blobs[blob];
+            let (first, last) = (&window.cvs[usize::from(first)], &window.cvs[usize::from(last)]);
             emit(if len <= BLOCK_LEN {
                 Node::chunk(kernel, input, 0, mode)
             } else if len <= CHUNK_LEN {
-                let last = &input[(blocks(len) - 1) * BLOCK_LEN..];
+                let end = &input[(blocks(len) - 1) * BLOCK_LEN..];
                 let mut block = [0; BLOCK_LEN];
-                block[..last.len()].copy_from_slice(last);
-                let (cv, flags) = (words(window.node(blob, 0)), mode.flags | CHUNK_END);
-                Node { cv, block, block_len: last.len() as u8, counter: 0, flags }
+                block[..end.len()].copy_from_slice(end);
+                let (cv, flags) = (words(first), mode.flags | CHUNK_END);
+                Node { cv, block, block_len: end.len() as u8, counter: 0, flags }
             } else if len <= LONG * CHUNK_LEN {
-                Node::parent(window.node(blob, 0), window.node(blob, 1), mode)
+                Node::parent(first, last, mode)
             } else {
                 tree::root::<J>(kernel, input, 0, mode)
             });
@@ -469,23 +467,18 @@ pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -
             used += group.iter().map(|input| blocks(input.len())).sum::<usize>();
             held += degree * blocks(group[0].len());
         }
-        let mut level = |pairs: usize| {
-            used += pairs;
-            held += pairs.next_multiple_of(degree);
-        };
-        level(plan.trees);
-        let trees = &mut window.trees[..plan.trees];
-        while trees.iter().any(|tree| tree.nodes > 2) {
-            let above = trees.iter_mut().filter(|tree| tree.nodes > 2);
-            level(
-                above
-                    .map(|tree| {
-                        let pairs = tree.nodes / 2;
-                        tree.nodes -= pairs;
-                        usize::from(pairs)
-                    })
-                    .sum(),
-            );
+        let blobs = &mut window.blobs[..plan.blobs];
+        // Levels as `Window::hash` has them, and then the roots.
+        for least in [3, 2] {
+            while blobs.iter().any(|blob| blob.nodes >= least) {
+                let mut pairs = 0;
+                for blob in blobs.iter_mut().filter(|blob| blob.nodes >= least) {
+                    pairs += usize::from(blob.nodes / 2);
+                    blob.nodes = blob.nodes.div_ceil(2);
+                }
+                used += pairs;
+                held += pairs.next_multiple_of(degree);
+            }
         }
         range.start += plan.blobs;
     }

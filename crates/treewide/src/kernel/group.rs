@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use super::Marks;
+use super::{Marks, Own};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
 
 /// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
@@ -35,11 +35,16 @@ pub(super) trait Source {
     unsafe fn node(&self, index: usize) -> Node;
 
     /// Nodes `at .. at + count` in the lanes of a group, `1 <= count <= N`, the others as
-    /// [`filled`] says.
+    /// [`filled`] says. Their chaining values go to `out`.
     ///
     /// # Safety
     /// The nodes exist.
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N>;
+    unsafe fn group<const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        out: *const ChainingValue,
+    ) -> Group<N>;
 }
 
 /// The chunks of one input; the last may be short.
@@ -71,7 +76,12 @@ impl Source for Chunks {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+    unsafe fn group<const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        _out: *const ChainingValue,
+    ) -> Group<N> {
         // SAFETY: within the source.
         let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
         let mut group = Group::row(&first, CHUNK_LEN, 1, count);
@@ -119,13 +129,19 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+    unsafe fn group<const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        out: *const ChainingValue,
+    ) -> Group<N> {
         // SAFETY: within the source.
         let first = unsafe { self.node(at) };
         let mut group = Group::row(&first, BLOCK_LEN, 0, count);
-        // The children of a long level are in no cache any more.
-        if self.count >= AHEAD / BLOCK_LEN {
+        // The children of a long level are in no cache any more, nor is what they are replaced by.
+        if self.count >= PARENTS_AHEAD {
             group.fetch = N;
+            group.out_ahead = out.wrapping_add(PARENTS_AHEAD).cast();
             for lane in 0..N {
                 group.ahead[lane] = first.input.wrapping_add((PARENTS_AHEAD + lane) * BLOCK_LEN);
             }
@@ -149,38 +165,44 @@ impl Source for Lanes<'_> {
 
     #[inline(always)]
     unsafe fn node(&self, index: usize) -> Node {
-        let Marks { counters, each, first, last } = self.marks;
+        let Marks { each, first, own } = self.marks;
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
         unsafe {
             let input = self.inputs.get_unchecked(index);
-            Node {
-                input: input.as_ptr(),
-                len: input.len() as u32,
-                counter: *counters.get_unchecked(index),
-                each,
-                first,
-                last: *last.get_unchecked(index),
-            }
+            let (counter, last) = match own {
+                Own::Nothing { last } => (0, last),
+                Own::Each { counters, last } => {
+                    (*counters.get_unchecked(index), *last.get_unchecked(index))
+                }
+            };
+            Node { input: input.as_ptr(), len: input.len() as u32, counter, each, first, last }
         }
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+    unsafe fn group<const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        _out: *const ChainingValue,
+    ) -> Group<N> {
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
-        let (node, inputs, counters, lasts) = unsafe {
-            (
-                self.node(at),
-                self.inputs.get_unchecked(at..at + count),
-                self.marks.counters.get_unchecked(at..at + count),
-                self.marks.last.get_unchecked(at..at + count),
-            )
-        };
+        let (node, inputs) = unsafe { (self.node(at), self.inputs.get_unchecked(at..at + count)) };
         let mut group = Group::row(&node, 0, 0, N);
-        if count == N {
-            // In order and of known length: whole vectors are copied.
-            group.set(&inputs[..N], &counters[..N], &lasts[..N], |lane| lane);
-        } else {
-            group.set(inputs, counters, lasts, |lane| filled(lane, count));
+        // All in order and of known number: whole vectors are copied.
+        match <&[_; N]>::try_from(inputs) {
+            Ok(inputs) => group.set_inputs(inputs, |lane| lane),
+            Err(_) => group.set_inputs(inputs, |lane| filled(lane, count)),
+        }
+        if let Own::Each { counters, last } = self.marks.own {
+            // SAFETY: as above.
+            let (counters, last) = unsafe {
+                (counters.get_unchecked(at..at + count), last.get_unchecked(at..at + count))
+            };
+            match (<&[_; N]>::try_from(counters), <&[_; N]>::try_from(last)) {
+                (Ok(counters), Ok(last)) => group.set_own(counters, last, |lane| lane),
+                _ => group.set_own(counters, last, |lane| filled(lane, count)),
+            }
         }
         let next = self.inputs.get(at + N..).unwrap_or_default();
         group.fetch = next.len().min(N);
@@ -222,6 +244,8 @@ pub(super) struct Group<const N: usize> {
     pub(super) shortest: u32,
     pub(super) longest: u32,
     pub(super) fetch: usize,
+    /// Where chaining values will be written, if that is worth fetching, else null.
+    pub(super) out_ahead: *const u8,
 }
 
 impl<const N: usize> Group<N> {
@@ -237,6 +261,7 @@ impl<const N: usize> Group<N> {
         shortest: CHUNK_LEN as u32,
         longest: 0,
         fetch: 0,
+        out_ahead: ptr::null(),
     };
 
     /// `count` nodes like the first but for their places, `stride` bytes apart, and their counters,
@@ -263,20 +288,29 @@ impl<const N: usize> Group<N> {
         group
     }
 
-    /// Other nodes, lane by lane the one that `pick` says.
+    /// Other inputs, lane by lane the one that `pick` says.
     #[inline(always)]
-    fn set(
-        &mut self,
-        inputs: &[&[u8]],
-        counters: &[u64],
-        last: &[u8],
-        pick: impl Fn(usize) -> usize,
-    ) {
+    fn set_inputs(&mut self, inputs: &[&[u8]], pick: impl Fn(usize) -> usize) {
         for lane in 0..N {
             let input = inputs[pick(lane)];
             self.inputs[lane] = input.as_ptr();
             self.lens[lane] = input.len() as u32;
         }
+        // By halves: compilers make vectors of that, and no chain.
+        let (mut low, mut high, mut half) = (self.lens, self.lens, N / 2);
+        while half > 0 {
+            for lane in 0..half {
+                low[lane] = low[lane].min(low[lane + half]);
+                high[lane] = high[lane].max(high[lane + half]);
+            }
+            half /= 2;
+        }
+        (self.shortest, self.longest) = (low[0], high[0]);
+    }
+
+    /// Other counters and flags, likewise.
+    #[inline(always)]
+    fn set_own(&mut self, counters: &[u64], last: &[u8], pick: impl Fn(usize) -> usize) {
         for lane in 0..N {
             let counter = counters[pick(lane)];
             self.low[lane] = counter as u32;
@@ -284,10 +318,6 @@ impl<const N: usize> Group<N> {
         }
         for lane in 0..N {
             self.last[lane] = u32::from(last[pick(lane)]);
-        }
-        for len in self.lens {
-            self.shortest = self.shortest.min(len);
-            self.longest = self.longest.max(len);
         }
     }
 }

@@ -339,12 +339,25 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
 ) {
     const BLOCK: u32 = BLOCK_LEN as u32;
     let steps = group.steps();
-    // As many lines a step as the group itself reads, in the order of the addresses.
-    let share = if group.fetch == 0 { 1 } else { group.fetch.div_ceil(steps) };
-    let mut ahead = group.ahead[..group.fetch].chunks(share);
+    // As many lines a step as the group itself reads, in the order of the addresses; for nodes of
+    // one block at once, as the bookkeeping would take longer.
+    let single = steps == 1 && group.fetch == N;
+    let fetch = if single { 0 } else { group.fetch };
+    let share = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
+    let mut ahead = group.ahead[..fetch].chunks(share);
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
+        if single {
+            for node in group.ahead {
+                V::prefetch(node);
+            }
+            if !group.out_ahead.is_null() {
+                for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
+                    V::prefetch(group.out_ahead.wrapping_add(line * BLOCK_LEN));
+                }
+            }
+        }
         let zero = V::splat(0);
         let mut operands = Operands {
             inputs: group.inputs,

@@ -22,7 +22,7 @@ mod reference;
 use amount::{Tally, rounds, sample};
 use random::Random;
 
-use super::{ALL, Flags, Kernel, Marks};
+use super::{ALL, Flags, Kernel, Marks, Own};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.
@@ -79,7 +79,7 @@ impl<'a> Lanes<'a> {
 
     fn marks(&self) -> Marks<'_> {
         let Self { counters, last, each, first, .. } = self;
-        Marks { counters, last, each: *each, first: *first }
+        Marks { each: *each, first: *first, own: Own::Each { counters, last } }
     }
 }
 
