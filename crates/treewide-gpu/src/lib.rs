@@ -21,7 +21,7 @@
 //! | the bytes are | use |
 //! |---|---|
 //! | on the device | [`Device::hash`], [`list`](Device::list), [`batch`](Device::batch), [`xof`](Device::xof), [`subtree`](Device::subtree), [`merkle_root`](Device::merkle_root) |
-//! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::hash_wrapped`] |
+//! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | those of many requests | [`Pipeline`] |
 //! | wherever the CPU or a device is quicker | [`Choice`] |
@@ -34,12 +34,14 @@
 
 mod adaptive;
 mod batch;
+mod cancel;
 mod device;
 mod driver;
 mod error;
 mod gate;
 mod merkle;
 mod mode;
+mod parts;
 mod pending;
 mod pipeline;
 mod plan;
@@ -48,6 +50,7 @@ mod resident;
 mod slot;
 mod staged;
 mod twin;
+mod wrapped;
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -55,11 +58,13 @@ pub mod cuda;
 pub mod wgpu;
 
 pub use batch::Offsets;
+pub use cancel::Cancel;
 pub use device::{Backend, Buffer, Device, Found, SharedBuffer, Slice, devices};
 pub use error::{Error, ErrorKind};
 pub use gate::{Choice, VARIABLE};
 pub use mode::Mode;
 pub use pending::Pending;
 pub use pipeline::Pipeline;
-pub use staged::{Cancel, Ring, Staged, TAIL};
+pub use staged::{Ring, Staged, TAIL};
 pub use twin::TwinLimits;
+pub use wrapped::Wrapped;

@@ -2,8 +2,7 @@
 
 use crate::driver::Kind;
 use crate::slot::{Slot, Source, Tree};
-use crate::staged::Cancel;
-use crate::{Device, Error, Mode};
+use crate::{Cancel, Device, Error, Mode};
 use std::collections::VecDeque;
 use treewide::Hash;
 

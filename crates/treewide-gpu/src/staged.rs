@@ -5,20 +5,16 @@
 //! length, the CPU can take parts too (the short tail, or all of them), and all of it is one tree.
 
 use crate::adaptive::Adaptive;
-use crate::driver::{Kind, Pinned};
+use crate::driver::Kind;
+use crate::parts::{CHUNK, Parts, Root, Value, halves, subtree};
 use crate::slot::{Slot, Source, Tree};
-use crate::{Device, Error, ErrorKind, Mode};
+use crate::{Cancel, Device, Error, ErrorKind, Mode};
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use treewide::hazmat::{self, HasherExt};
-use treewide::{CHUNK_LEN, Hash, OutputReader};
-
-const CHUNK: u64 = CHUNK_LEN as u64;
+use treewide::{Hash, OutputReader};
 
 /// Bytes that one thread copies, or reads, at a time.
 const PIECE: usize = 1 << 20;
@@ -43,28 +39,8 @@ impl Default for Ring {
     }
 }
 
-/// Stops what it was given to, from any thread. Clones stop the same.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel {
-    is_cancelled: Arc<AtomicBool>,
-}
-
-impl Cancel {
-    /// Stops it: with its next part, it fails with [`ErrorKind::Cancelled`].
-    pub fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.is_cancelled.load(Ordering::Relaxed) {
-            true => Err(Error::new(ErrorKind::Cancelled, "cancelled")),
-            false => Ok(()),
-        }
-    }
-}
-
 /// The value of a part, and its memory.
-type Hashed = ([u8; 32], Vec<u8>);
+type Hashed = (Value, Vec<u8>);
 
 /// Who hashes a part.
 #[derive(Debug)]
@@ -102,12 +78,9 @@ pub struct Staged {
     /// The slot to be filled, and how far the part is.
     next: usize,
     filled: usize,
-    /// Whole parts that were given away, and those whose values are merged.
+    /// Whole parts that were given away, and the values of those that are done.
     given: u64,
-    merged: u64,
-    /// Values of subtrees, larger ones first, and of the last part, which may be the root's child.
-    stack: Vec<[u8; 32]>,
-    last: Option<[u8; 32]>,
+    parts: Parts,
     failed: Option<Error>,
 }
 
@@ -130,9 +103,7 @@ impl Staged {
             next: 0,
             filled: 0,
             given: 0,
-            merged: 0,
-            stack: Vec::new(),
-            last: None,
+            parts: Parts::new(mode),
             failed: None,
         }
     }
@@ -331,7 +302,7 @@ impl Staged {
     /// Takes the value of what a slot did.
     fn collect(&mut self, slot: usize) -> Result<(), Error> {
         for value in self.slots[slot].wait()? {
-            self.merge(value);
+            self.parts.add(value);
         }
         Ok(())
     }
@@ -341,7 +312,7 @@ impl Staged {
         let Some(hashed) = self.on_cpu.pop_front() else { return Ok(()) };
         let lost = |_| Error::new(ErrorKind::Lost, "a thread of the CPU ended before its part");
         let (value, memory) = hashed.recv().map_err(lost)?;
-        self.merge(value);
+        self.parts.add(value);
         self.memory = memory;
         Ok(())
     }
@@ -354,19 +325,6 @@ impl Staged {
         let slots = self.slots.len();
         // The oldest is the one to be filled next.
         (0..slots).try_for_each(|i| self.collect((self.next + i) % slots))
-    }
-
-    /// The value of the next part.
-    fn merge(&mut self, value: [u8; 32]) {
-        if let Some(mut node) = self.last.replace(value) {
-            // It was not the last part, so its parents that are complete are no roots either.
-            self.merged += 1;
-            for _ in 0..self.merged.trailing_zeros() {
-                let left = self.stack.pop().expect("one for each bit");
-                node = hazmat::merge_subtrees_non_root(&left, &node, self.mode.hazmat());
-            }
-            self.stack.push(node);
-        }
     }
 
     fn finish(mut self) -> Result<Root, Error> {
@@ -399,17 +357,9 @@ impl Staged {
         }
         self.collect_all()?;
         if let Some(tail) = tail {
-            self.merge(tail);
+            self.parts.add(tail);
         }
-        let mut right = self.last.take().expect("at least one part");
-        let mode = self.mode;
-        while let Some(left) = self.stack.pop() {
-            if self.stack.is_empty() {
-                return Ok(Root::Parent(left, right, mode));
-            }
-            right = hazmat::merge_subtrees_non_root(&left, &right, mode.hazmat());
-        }
-        unreachable!("one whole part is the only one, and was not given away")
+        Ok(self.parts.root())
     }
 
     /// All of the input is in the part that is filled.
@@ -419,14 +369,8 @@ impl Staged {
         let bytes = match &self.engine {
             _ if len == 0 => &[][..],
             Engine::Device(device) if len >= TAIL => {
-                // Left and right of the root, which is the host's.
-                let left = hazmat::left_subtree_len(len);
-                let trees = [
-                    Tree { at: 0, len: left, counter: 0 },
-                    Tree { at: left, len: len - left, counter: left / CHUNK },
-                ];
                 let slot = &mut self.slots[self.next];
-                slot.start(device, &mode, Kind::Subtree, Source::Staging, len, &trees)?;
+                slot.start(device, &mode, Kind::Subtree, Source::Staging, len, &halves(len))?;
                 let values = slot.wait()?;
                 return Ok(Root::Parent(values[0], values[1], mode));
             }
@@ -465,39 +409,6 @@ impl Drop for Staged {
     }
 }
 
-/// The last compression, not yet done.
-enum Root {
-    Parent([u8; 32], [u8; 32], Mode),
-    Hasher(Box<treewide::Hasher>),
-}
-
-impl Root {
-    fn hash(&self) -> Hash {
-        match self {
-            Self::Parent(left, right, mode) => {
-                hazmat::merge_subtrees_root(left, right, mode.hazmat())
-            }
-            Self::Hasher(hasher) => hasher.finalize(),
-        }
-    }
-
-    fn output(&self) -> OutputReader {
-        match self {
-            Self::Parent(left, right, mode) => {
-                hazmat::merge_subtrees_root_xof(left, right, mode.hazmat())
-            }
-            Self::Hasher(hasher) => hasher.finalize_xof(),
-        }
-    }
-}
-
-/// The chaining value of a part, by the CPU.
-fn subtree(mode: &Mode, bytes: &[u8], counter: u64) -> [u8; 32] {
-    let mut hasher = mode.hasher();
-    hasher.set_input_offset(counter * CHUNK);
-    hasher.update_rayon(bytes).finalize_non_root()
-}
-
 #[cfg(unix)]
 fn read_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, to, at)
@@ -532,83 +443,5 @@ impl Device {
         let mut staged = Staged::new(self, mode);
         staged.update(bytes)?;
         staged.finalize()
-    }
-
-    /// The digest of bytes of the host that the device copies from where they lie, pinned for the
-    /// time of this call: no copy on the host, but pinning takes time too, so that it pays for large
-    /// inputs, or memory that is pinned already.
-    ///
-    /// # Errors
-    /// If the device fails; [`ErrorKind::Unsupported`] if it cannot pin memory, which wgpu cannot.
-    pub fn hash_wrapped(&self, mode: &Mode, bytes: &[u8]) -> Result<Hash, Error> {
-        let Ring { part, parts } = Ring::default();
-        if (bytes.len() as u64) < TAIL {
-            return Ok(mode.hasher().update(bytes).finalize());
-        }
-        // SAFETY: the bytes are borrowed for all of this function, and each way out of it waits for
-        // the slots, by the end of `Wrapped` if by nothing else, before the memory is unpinned.
-        let pinned = unsafe { self.driver().pin(bytes) }?;
-        let mut wrapped = Wrapped { slots: Vec::new(), pinned };
-        // What the parts are left and right of is decided here, as all of it is known.
-        let mut staged = Staged::new(self, mode);
-        let whole = bytes.len().div_ceil(part);
-        if whole == 1 {
-            let len = bytes.len() as u64;
-            let left = hazmat::left_subtree_len(len);
-            let trees = [
-                Tree { at: 0, len: left, counter: 0 },
-                Tree { at: left, len: len - left, counter: left / CHUNK },
-            ];
-            let values = wrapped.start(self, mode, 0, 0, len, &trees)?.wait()?;
-            return Ok(Root::Parent(values[0], values[1], *mode).hash());
-        }
-        for (i, bytes) in bytes.chunks(part).enumerate() {
-            let (at, slot) = ((i * part) as u64, i % parts);
-            if let Some(slot) = wrapped.slots.get_mut(slot) {
-                slot.wait()?.into_iter().for_each(|value| staged.merge(value));
-            }
-            let len = bytes.len() as u64;
-            let tree = Tree { at: 0, len, counter: at / CHUNK };
-            wrapped.start(self, mode, slot, at, len, &[tree])?;
-        }
-        for i in 0..wrapped.slots.len() {
-            let slots = wrapped.slots.len();
-            let slot = &mut wrapped.slots[(whole + i) % slots];
-            slot.wait()?.into_iter().for_each(|value| staged.merge(value));
-        }
-        staged.given = whole as u64;
-        staged.finalize()
-    }
-}
-
-/// The slots are done before the memory is no longer pinned.
-struct Wrapped {
-    slots: Vec<Slot>,
-    pinned: Box<dyn Pinned>,
-}
-
-impl Wrapped {
-    fn start(
-        &mut self,
-        device: &Device,
-        mode: &Mode,
-        slot: usize,
-        at: u64,
-        len: u64,
-        trees: &[Tree],
-    ) -> Result<&mut Slot, Error> {
-        if slot == self.slots.len() {
-            self.slots.push(Slot::new(device, Ring::default().part as u64, 1 + slot)?);
-        }
-        let slot = &mut self.slots[slot];
-        let source = Source::Pinned { memory: &*self.pinned, at };
-        slot.start(device, mode, Kind::Subtree, source, len, trees)?;
-        Ok(slot)
-    }
-}
-
-impl Drop for Wrapped {
-    fn drop(&mut self) {
-        self.slots.drain(..).for_each(Slot::done);
     }
 }

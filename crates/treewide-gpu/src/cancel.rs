@@ -1,0 +1,25 @@
+//! Stopping what is on its way.
+
+use crate::{Error, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Stops what it was given to, from any thread. Clones stop the same.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel {
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl Cancel {
+    /// Stops it: with its next part, it fails with [`ErrorKind::Cancelled`].
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.is_cancelled.load(Ordering::Relaxed) {
+            true => Err(Error::new(ErrorKind::Cancelled, "cancelled")),
+            false => Ok(()),
+        }
+    }
+}
