@@ -202,7 +202,8 @@ impl Driver for Opened {
     unsafe fn pin(&self, bytes: *const [u8]) -> Result<Box<dyn Pinned>, Error> {
         // SAFETY: That is what our caller promises.
         let memory = unsafe { HostMemory::register(&self.0.context, bytes) };
-        Ok(Box::new(PinnedByCaller(memory.map_err(|error| error.on(&self.0.info.name))?)))
+        let memory = memory.map_err(|error| error.on(&self.0.info.name))?;
+        Ok(Box::new(PinnedByCaller { copied: Mutex::default(), memory }))
     }
 
     fn work(&self, order: Order) -> Result<Box<dyn Work>, Error> {
@@ -232,7 +233,11 @@ struct Reused {
 
 /// Memory of the caller.
 #[derive(Debug)]
-struct PinnedByCaller(HostMemory);
+struct PinnedByCaller {
+    /// The last copy from there in each stream, which is waited for before the memory is unpinned.
+    copied: Mutex<Vec<(Arc<Stream>, Event)>>,
+    memory: HostMemory,
+}
 
 impl Pinned for PinnedByCaller {}
 

@@ -2,7 +2,7 @@
 
 use crate::driver::{Driver, Handle, Info, Order, Region, Work};
 use crate::pending::{Finish, Job, Pending, Waiter};
-use crate::pool::{Pool, Scratch};
+use crate::pool::{Pinnable, Pool, Scratch};
 use crate::twin::{Twin, TwinLimits};
 use crate::{Error, ErrorKind};
 use std::fmt;
@@ -10,7 +10,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of scratch memory that a device keeps unless told otherwise.
+/// Bytes of scratch memory that a device keeps unless told otherwise: enough for a ring.
 const KEPT: u64 = 64 << 20;
 
 /// Bytes up to which an upload needs no pinned memory of its own.
@@ -172,8 +172,8 @@ impl Device {
         Self { inner: self.inner.clone(), timed: true }
     }
 
-    /// Keeps at most so many bytes of scratch memory for later calls (64 MiB if this is not called),
-    /// and frees what is more than that.
+    /// Keeps at most so many bytes of scratch memory for later calls, and of pinned memory of the host
+    /// as many (64 MiB if this is not called), and frees what is more than that.
     pub fn keep_at_most(&self, bytes: u64) {
         self.inner.pool.set_most(bytes);
     }
@@ -211,8 +211,7 @@ impl Device {
     /// Copies bytes of the host to the start of memory of the device, and waits until they are there.
     ///
     /// # Errors
-    /// If the place is shorter than the bytes, starts at no multiple of 4 bytes, or ends at none within
-    /// the buffer, or if the copy fails.
+    /// If the place is shorter than the bytes or starts at no multiple of 4 bytes, or if the copy fails.
     pub fn fill(&self, to: impl Into<Slice>, bytes: &[u8]) -> Result<(), Error> {
         let mut to = to.into().region;
         if (bytes.len() as u64) > to.len {
@@ -220,40 +219,46 @@ impl Device {
             return Err(Error::invalid(format_args!("{len} bytes to a place of {most}")));
         }
         check_words(&to, "the place to copy to")?;
-        // The last copy is of whole words.
-        let end = (to.at + bytes.len() as u64).next_multiple_of(4);
-        let room = to.at + to.len;
-        if end > room && room + 16 <= to.memory.len() {
-            let len = bytes.len();
-            let cause = format_args!("{len} bytes, no multiple of 4, to the middle of a buffer");
-            return Err(Error::invalid(cause));
+        // Where copies are of whole words, what comes after the bytes in the last one stays as it is.
+        let unit = if to.memory.address().is_some() { 1 } else { 4 };
+        let (bytes, tail) = bytes.split_at(bytes.len() / unit * unit);
+        let mut last = None;
+        if !tail.is_empty() {
+            let at = to.at + bytes.len() as u64;
+            let region = Region { at, len: 4, ..to.clone() };
+            let mut word = self.download(Slice { region: region.clone() }).wait()?;
+            word[..tail.len()].copy_from_slice(tail);
+            last = Some((word, region));
+        }
+        let mut work = self.work()?;
+        if let Some((word, region)) = &last {
+            work.write(word, region)?;
         }
         if bytes.is_empty() {
             return Ok(());
         }
         if bytes.len() <= FEW {
-            let mut work = self.work()?;
-            to.len = bytes.len() as u64;
-            work.write(bytes, &to)?;
+            if !bytes.is_empty() {
+                to.len = bytes.len() as u64;
+                work.write(bytes, &to)?;
+            }
             return Pending::of(self.job(work, Vec::new(), |_| Ok(()))).wait();
         }
-        let mut stagings = Vec::new();
-        let mut running = Vec::new();
+        let mut running = vec![work.submit()?];
+        let mut stagings = [self.staging(PART)?, self.staging(PART)?];
         for (i, part) in bytes.chunks(PART as usize).enumerate() {
-            if i < 2 {
-                stagings.push(self.driver().staging(part.len() as u64)?);
-            }
-            let staging = &mut stagings[i % 2];
+            let staging = &mut *stagings[i % 2].staging;
             staging.bytes()?[..part.len()].copy_from_slice(part);
             to.len = part.len() as u64;
             let mut work = self.work()?;
-            work.copy_in(&mut **staging, &to)?;
+            work.copy_in(staging, &to)?;
             running.push(work.submit()?);
             to.at += to.len;
         }
         for mut running in running {
             running.wait()?;
         }
+        stagings.into_iter().for_each(Pinnable::done);
         Ok(())
     }
 
@@ -265,9 +270,9 @@ impl Device {
     pub fn measure_copy(&self, len: u64) -> Result<Duration, Error> {
         let part = len.clamp(4, 16 << 20).next_multiple_of(4);
         let memory = self.scratch(part)?;
-        let mut stagings = [self.driver().staging(part)?, self.driver().staging(part)?];
-        for staging in &mut stagings {
-            staging.bytes()?.fill(0xA5);
+        let mut stagings = [self.staging(part)?, self.staging(part)?];
+        for ours in &mut stagings {
+            ours.staging.bytes()?.fill(0xA5);
         }
         let clock = Instant::now();
         let mut left = len;
@@ -276,16 +281,17 @@ impl Device {
             let to = Region { len: left - rest, ..memory.region.clone() };
             let mut work = self.work()?;
             // Waits for its last copy, as the ring does.
-            stagings[i % 2].bytes()?;
-            work.copy_in(&mut *stagings[i % 2], &to)?;
+            stagings[i % 2].staging.bytes()?;
+            work.copy_in(&mut *stagings[i % 2].staging, &to)?;
             work.submit()?;
             left = rest;
         }
-        for staging in &mut stagings {
-            staging.bytes()?;
+        for ours in &mut stagings {
+            ours.staging.bytes()?;
         }
         let time = clock.elapsed();
         memory.done();
+        stagings.into_iter().for_each(Pinnable::done);
         Ok(time)
     }
 
@@ -293,23 +299,19 @@ impl Device {
     pub fn download(&self, from: impl Into<Slice>) -> Pending<Vec<u8>> {
         let from = from.into().region;
         Pending::of((|| {
-            // Whole words, and then what was asked for.
-            let start = from.at % 4;
-            let region = Region {
-                memory: from.memory.clone(),
-                at: from.at - start,
-                len: (start + from.len).next_multiple_of(4),
-            };
             let mut work = self.work()?;
-            work.read(&region)?;
-            let range = start as usize..(start + from.len) as usize;
-            self.job(work, Vec::new(), move |read| Ok(read[0][range].to_vec()))
+            work.read(&from)?;
+            self.job(work, Vec::new(), |read| Ok(read.into_iter().next().unwrap_or_default()))
         })())
     }
 
     /// An empty list of work on the lane of resident data.
     pub(crate) fn work(&self) -> Result<Box<dyn Work>, Error> {
         self.driver().work(Order { lane: 0, timed: self.timed })
+    }
+
+    pub(crate) fn staging(&self, len: u64) -> Result<Pinnable, Error> {
+        self.inner.pool.take_staging(self.driver(), len)
     }
 
     pub(crate) fn scratch(&self, len: u64) -> Result<Scratch, Error> {

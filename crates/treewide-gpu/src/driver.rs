@@ -148,10 +148,12 @@ pub(crate) trait Shared: Any + Send + Debug {
 /// Copies and stages to be run in order. Nothing needs to happen before [`submit`](Self::submit),
 /// so a backend may look at the whole list first, and run several launches as one.
 pub(crate) trait Work: Send {
-    /// Copies a few bytes (tables, keys, small inputs), which may be changed once this returns.
+    /// Copies a few bytes (tables, keys, small inputs), which may be changed once this returns. Memory
+    /// without an address gets whole words: up to three bytes more, of any value.
     fn write(&mut self, bytes: &[u8], to: &Region) -> Result<(), Error>;
 
-    /// Copies the first `to.len` bytes of `from`, which may be any number.
+    /// Copies the first `to.len` bytes of `from`, which may be any number, as [`write`](Self::write)
+    /// does.
     fn copy_in(&mut self, from: &mut dyn Staging, to: &Region) -> Result<(), Error>;
 
     /// Copies `to.len` bytes from byte `at` of memory that was pinned.
@@ -163,7 +165,7 @@ pub(crate) trait Work: Send {
     /// Runs a stage.
     fn launch(&mut self, launch: &Launch) -> Result<(), Error>;
 
-    /// Copies a region back to the host: one of the results of [`Running::wait`].
+    /// Copies a region, which may start and end anywhere, back to the host: one of the results of [`Running::wait`].
     fn read(&mut self, from: &Region) -> Result<(), Error>;
 
     /// Starts it. `self` keeps all that it uses alive until it is done, also where the result is

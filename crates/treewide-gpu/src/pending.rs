@@ -115,9 +115,13 @@ impl<T: Send + 'static> Future for Pending<T> {
                 let waiter = job.waiter.clone();
                 let sent = waiter.run(Box::new(move || {
                     let result = job.wait().map(|(result, _)| result);
-                    let mut arrival = lock(&there);
-                    arrival.result = Some(result);
-                    arrival.waker.wake_by_ref();
+                    let waker = {
+                        let mut arrival = lock(&there);
+                        arrival.result = Some(result);
+                        arrival.waker.clone()
+                    };
+                    // Who is woken may poll at once, and needs the lock for it.
+                    waker.wake();
                 }));
                 match sent {
                     Ok(()) => {

@@ -1,14 +1,14 @@
-//! Device memory that is used again.
+//! Memory that is used again: of the device, and of the host for copies to it.
 
 use crate::Error;
-use crate::driver::{Driver, Handle, Region};
+use crate::driver::{Driver, Handle, Region, Staging};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The least that is allocated; all sizes are powers of two.
 const LEAST: u64 = 4096;
 
-/// Scratch memory between two uses, bounded.
+/// Memory between two uses; of each kind at most so many bytes.
 #[derive(Debug)]
 pub(crate) struct Pool {
     state: Mutex<State>,
@@ -20,11 +20,15 @@ struct State {
     /// Bytes of all that is free, and how many may be.
     bytes: u64,
     most: u64,
+    /// Pinned memory, the one that was used last at the end, and its bytes.
+    stagings: Vec<(u64, Box<dyn Staging>)>,
+    pinned: u64,
 }
 
 impl Pool {
     pub(crate) fn new(most: u64) -> Self {
-        Self { state: Mutex::new(State { free: BTreeMap::new(), bytes: 0, most }) }
+        let (free, stagings) = (BTreeMap::new(), Vec::new());
+        Self { state: Mutex::new(State { free, bytes: 0, most, stagings, pinned: 0 }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -52,7 +56,25 @@ impl Pool {
         Ok(Scratch { pool: self.clone(), region: Region { memory, at: 0, len } })
     }
 
-    /// Frees all that is kept; whether there was any.
+    /// Pinned memory of the host, of that many bytes.
+    pub(crate) fn take_staging(
+        self: &Arc<Self>,
+        driver: &dyn Driver,
+        len: u64,
+    ) -> Result<Pinnable, Error> {
+        let mut state = self.lock();
+        let kept = state.stagings.iter().rposition(|(size, _)| *size == len);
+        let kept = kept.map(|i| state.stagings.remove(i).1);
+        state.pinned -= if kept.is_some() { len } else { 0 };
+        drop(state);
+        let staging = match kept {
+            Some(staging) => staging,
+            None => driver.staging(len)?,
+        };
+        Ok(Pinnable { pool: self.clone(), staging, len })
+    }
+
+    /// Frees all memory of the device that is kept; whether there was any.
     pub(crate) fn release(&self) -> bool {
         let mut state = self.lock();
         state.bytes = 0;
@@ -66,6 +88,16 @@ impl Pool {
         if state.bytes > most {
             state.bytes = 0;
             state.free.clear();
+        }
+        state.shrink();
+    }
+}
+
+impl State {
+    /// Frees the pinned memory that was used least recently, until there is no more than may be.
+    fn shrink(&mut self) {
+        while self.pinned > self.most {
+            self.pinned -= self.stagings.remove(0).0;
         }
     }
 }
@@ -86,5 +118,22 @@ impl Scratch {
             state.bytes += size;
             state.free.entry(size).or_default().push(self.region.memory);
         }
+    }
+}
+
+/// Pinned memory of a pool; it waits itself for copies from it.
+#[derive(Debug)]
+pub(crate) struct Pinnable {
+    pool: Arc<Pool>,
+    pub(crate) staging: Box<dyn Staging>,
+    len: u64,
+}
+
+impl Pinnable {
+    pub(crate) fn done(self) {
+        let mut state = self.pool.lock();
+        state.pinned += self.len;
+        state.stagings.push((self.len, self.staging));
+        state.shrink();
     }
 }

@@ -123,16 +123,11 @@ impl Device {
         Pending::of((|| {
             if input.len() <= CHUNK_LEN as u64 {
                 let mut work = self.work()?;
-                let start = input.region.at % 4;
-                let mut words = input.region.clone();
-                words.at -= start;
-                words.len = (start + words.len).next_multiple_of(4);
-                let len = input.len() as usize;
-                if len > 0 {
-                    work.read(&words)?;
+                if !input.is_empty() {
+                    work.read(&input.region)?;
                 }
                 return self.job(work, Vec::new(), move |read| {
-                    let bytes = read.first().map_or(&[][..], |read| &read[start as usize..][..len]);
+                    let bytes = read.first().map_or(&[][..], |read| read);
                     Ok(mode.hasher().update(bytes).finalize_xof())
                 });
             }

@@ -1,8 +1,8 @@
 //! A place of a ring: pinned memory, memory of the device for as many bytes, and the work with it.
 
-use crate::driver::{CV, Kind, Order, Pinned, Region, Running, Staging};
+use crate::driver::{CV, Kind, Order, Pinned, Region, Running};
 use crate::plan::{self, Input};
-use crate::pool::Scratch;
+use crate::pool::{Pinnable, Scratch};
 use crate::{Device, Error, Mode};
 
 /// From where a part of the input comes.
@@ -24,7 +24,7 @@ pub(crate) struct Tree {
 #[derive(Debug)]
 pub(crate) struct Slot {
     /// Made with the first part that is staged.
-    staging: Option<Box<dyn Staging>>,
+    staging: Option<Pinnable>,
     input: Scratch,
     values: [Scratch; 2],
     results: Scratch,
@@ -61,9 +61,9 @@ impl Slot {
     pub(crate) fn bytes(&mut self, device: &Device) -> Result<&mut [u8], Error> {
         let staging = match &mut self.staging {
             Some(staging) => staging,
-            none => none.insert(device.driver().staging(self.len.next_multiple_of(16))?),
+            none => none.insert(device.staging(self.len.next_multiple_of(16))?),
         };
-        Ok(&mut staging.bytes()?[..self.len as usize])
+        Ok(&mut staging.staging.bytes()?[..self.len as usize])
     }
 
     /// Starts to hash `len` bytes: one result of that kind for each tree.
@@ -84,7 +84,7 @@ impl Slot {
             match source {
                 Source::Staging => {
                     let staging = self.staging.as_mut().expect("filled before");
-                    work.copy_in(&mut **staging, &to)?;
+                    work.copy_in(&mut *staging.staging, &to)?;
                 }
                 Source::Pinned { memory, at } => work.copy_pinned(memory, at, &to)?,
             }
@@ -125,6 +125,7 @@ impl Slot {
         if self.wait().is_ok() {
             let [one, two] = self.values;
             [self.input, one, two, self.results].into_iter().for_each(Scratch::done);
+            self.staging.into_iter().for_each(Pinnable::done);
         }
     }
 }

@@ -10,11 +10,11 @@ mod work;
 use crate::driver::{Driver, Handle, Info, Order, Shared, Staging, Work};
 use crate::{Backend, Buffer, Device, Error, ErrorKind, Found};
 use ::wgpu::{
-    Adapter, Backends, BufferUsages, DeviceDescriptor, DeviceType, Features, Instance,
+    Adapter, Backends, BufferUsages, DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance,
     InstanceDescriptor, InstanceFlags, Limits, PollType, Trace,
 };
 use shaders::Pipelines;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 /// The devices that the drivers know of, or one entry that says that there are none.
@@ -168,28 +168,28 @@ impl Error {
     fn of(error: &::wgpu::Error) -> Self {
         let kind = match error {
             ::wgpu::Error::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+            ::wgpu::Error::Validation { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Lost,
         };
         Self::new(kind, error)
     }
 }
 
-/// The first thing that went wrong and that no call returned.
+/// The first thing that went wrong and that no call returned: nothing after it is to be trusted, by
+/// whichever thread.
 #[derive(Debug, Default)]
 struct Failure {
-    error: Mutex<Option<Error>>,
+    error: OnceLock<Error>,
 }
 
 impl Failure {
     fn set(&self, error: Error) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        // Later ones follow from the first.
+        let _ = self.error.set(error);
     }
 
-    fn take(&self) -> Result<(), Error> {
-        match self.error.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+    fn check(&self) -> Result<(), Error> {
+        self.error.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
 
@@ -240,31 +240,42 @@ impl Opened {
 }
 
 impl Common {
+    /// What a call that has no error of its own gives, or what went wrong in it: errors of this thread,
+    /// so that those of others are theirs.
+    fn checked<T>(&self, call: impl FnOnce() -> T) -> Result<T, Error> {
+        let filters = [ErrorFilter::OutOfMemory, ErrorFilter::Validation, ErrorFilter::Internal];
+        let mut scopes = filters.map(|filter| Some(self.device.push_error_scope(filter)));
+        let result = call();
+        let errors: Vec<_> =
+            scopes.iter_mut().rev().filter_map(|scope| now(scope.take()?.pop())).collect();
+        self.failure.check().map_err(|error| error.on(&self.name))?;
+        match errors.first() {
+            Some(error) => Err(Error::of(error).on(&self.name)),
+            None => Ok(result),
+        }
+    }
+
     /// A new buffer, or why there is none.
     fn create(&self, len: u64, usage: BufferUsages, mapped: bool) -> Result<::wgpu::Buffer, Error> {
-        let memory = self.device.push_error_scope(::wgpu::ErrorFilter::OutOfMemory);
-        let validation = self.device.push_error_scope(::wgpu::ErrorFilter::Validation);
-        let buffer = self.device.create_buffer(&::wgpu::BufferDescriptor {
-            label: None,
-            size: len,
-            usage,
-            mapped_at_creation: mapped,
-        });
-        let errors = [now(validation.pop()), now(memory.pop())];
-        match errors.into_iter().flatten().next() {
-            Some(error) => {
-                let cause = format_args!("no memory for {len} bytes: {error}");
-                Err(Error::new(ErrorKind::OutOfMemory, cause).on(&self.name))
+        let descriptor =
+            ::wgpu::BufferDescriptor { label: None, size: len, usage, mapped_at_creation: mapped };
+        self.checked(|| self.device.create_buffer(&descriptor)).map_err(|error| {
+            match error.kind() {
+                // Some drivers call it so.
+                ErrorKind::OutOfMemory | ErrorKind::Invalid => {
+                    let cause = format_args!("no memory for {len} bytes: {error}");
+                    Error::new(ErrorKind::OutOfMemory, cause)
+                }
+                _ => error,
             }
-            None => Ok(buffer),
-        }
+        })
     }
 
     /// Waits for a submission, or for all of them.
     fn wait(&self, submission: Option<::wgpu::SubmissionIndex>) -> Result<(), Error> {
         let poll = PollType::Wait { submission_index: submission, timeout: None };
         let polled = self.device.poll(poll);
-        self.failure.take().map_err(|error| error.on(&self.name))?;
+        self.failure.check().map_err(|error| error.on(&self.name))?;
         match polled {
             Ok(_) => Ok(()),
             Err(error) => Err(Error::new(ErrorKind::Lost, error).on(&self.name)),

@@ -304,3 +304,35 @@ fn what_makes_no_sense_is_an_error_that_says_so() {
         }
     });
 }
+
+#[test]
+fn what_is_copied_changes_nothing_beside_it() {
+    let mut cases = 0;
+    each(|device| {
+        for (size, at, len) in [
+            (10, 0, 5),
+            (10, 4, 6),
+            (9, 8, 1),
+            (100, 12, 7),
+            (100, 96, 3),
+            (64, 60, 4),
+            (200_000, 4, 70_001),
+            (200_000, 130_000, 69_999),
+        ] {
+            let (mut all, part) = (bytes(size), bytes(len));
+            let buffer = device.upload(&all).unwrap();
+            let place = buffer.slice(at as u64..(at + len) as u64).unwrap();
+            device.fill(&place, &part).unwrap();
+            all[at..at + len].copy_from_slice(&part);
+            assert!(device.download(&buffer).wait().unwrap() == all, "{len} bytes to {at}");
+            for start in 0..5_usize.min(size) {
+                let slice = buffer.slice(start as u64..).unwrap();
+                assert!(device.download(slice).wait().unwrap() == all[start..], "from {start}");
+            }
+            cases += 1;
+        }
+        let none = device.upload(&[]).unwrap();
+        assert!(device.download(&none).wait().unwrap().is_empty());
+    });
+    println!("copies: {cases} cases");
+}

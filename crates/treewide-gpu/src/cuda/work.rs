@@ -141,6 +141,18 @@ impl InStream {
         Ok(to)
     }
 
+    /// The point after a copy from memory of the host; without one the copy is waited for here.
+    fn copied(&self) -> Result<Event, Error> {
+        Event::after(&self.stream, false).inspect_err(|_| self.synchronize())
+    }
+
+    fn synchronize(&self) {
+        if let Ok(_current) = self.cuda.context.enter() {
+            // SAFETY: The stream lives.
+            let _ = unsafe { sys::cuStreamSynchronize(self.stream.raw).result() };
+        }
+    }
+
     fn keep(&mut self, region: &Region) -> Result<u64, Error> {
         if region.at.checked_add(region.len).is_none_or(|end| end > region.memory.len()) {
             return Err(Error::invalid("a range outside of its buffer"));
@@ -175,7 +187,7 @@ impl Work for InStream {
             return Err(Error::invalid("more bytes than the staging buffer has"));
         }
         self.copy_from_host(from.memory.start, address, to.len as usize)?;
-        from.copied = Some(Event::after(&self.stream, false)?);
+        from.copied = Some(self.copied()?);
         Ok(())
     }
 
@@ -184,13 +196,18 @@ impl Work for InStream {
         let from = from.downcast_ref::<PinnedByCaller>();
         let from = from.ok_or_else(|| Error::invalid("pinned memory of another backend"))?;
         let address = self.keep(to)?;
-        let len = from.0.len as u64;
+        let len = from.memory.len as u64;
         if at.checked_add(to.len).is_none_or(|end| end > len) {
             return Err(Error::invalid("a range outside of the pinned memory"));
         }
         // SAFETY: `at` is inside of it.
-        let start = unsafe { from.0.start.add(at as usize) };
-        self.copy_from_host(start, address, to.len as usize)
+        let start = unsafe { from.memory.start.add(at as usize) };
+        self.copy_from_host(start, address, to.len as usize)?;
+        let event = self.copied()?;
+        let mut copied = from.copied.guard();
+        copied.retain(|(stream, _)| !Arc::ptr_eq(stream, &self.stream));
+        copied.push((self.stream.clone(), event));
+        Ok(())
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
@@ -294,10 +311,7 @@ impl Drop for InStream {
         // What was given to the stream runs, also when something after it failed.
         if self.end().is_err() {
             // Without an event there is only this way to know.
-            if let Ok(_current) = self.cuda.context.enter() {
-                // SAFETY: The stream lives.
-                let _ = unsafe { sys::cuStreamSynchronize(self.stream.raw).result() };
-            }
+            self.synchronize();
         }
         let kept = std::mem::take(&mut self.kept);
         if kept.is_done() {
@@ -311,6 +325,14 @@ impl Drop for InStream {
 impl Drop for Reused {
     fn drop(&mut self) {
         if let Some(copied) = self.copied.take() {
+            let _ = copied.wait();
+        }
+    }
+}
+
+impl Drop for PinnedByCaller {
+    fn drop(&mut self) {
+        for (_, copied) in self.copied.guard().drain(..) {
             let _ = copied.wait();
         }
     }

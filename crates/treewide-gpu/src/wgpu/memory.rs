@@ -3,9 +3,9 @@
 use super::Common;
 use crate::driver::{Handle, Memory, Shared, Staging};
 use crate::{Error, ErrorKind};
-use ::wgpu::{Buffer, BufferUsages, BufferViewMut, MapMode};
+use ::wgpu::{Buffer, BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
 use std::any::Any;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 #[derive(Debug)]
 struct DeviceMemory {
@@ -32,12 +32,28 @@ impl Memory for DeviceMemory {
     }
 }
 
+/// The last submission that copies from a buffer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copied(Arc<Mutex<Option<SubmissionIndex>>>);
+
+impl Copied {
+    pub(super) fn set(&self, submission: &SubmissionIndex) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(submission.clone());
+    }
+
+    fn take(&self) -> Option<SubmissionIndex> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// A buffer that is mapped while the host has it.
 pub(crate) struct Mapped {
     common: Arc<Common>,
     buffer: Buffer,
     view: Option<BufferViewMut>,
     memory: Handle,
+    /// Empty for memory that kernels read where it lies, which may be in any work.
+    pub(super) copied: Copied,
 }
 
 impl std::fmt::Debug for Mapped {
@@ -51,7 +67,8 @@ impl Mapped {
         let len = len.max(16).next_multiple_of(16);
         let buffer = common.create(len, usage, true)?;
         let memory = of_buffer(buffer.clone());
-        let mut mapped = Self { common: common.clone(), buffer, view: None, memory };
+        let (common, copied) = (common.clone(), Copied::default());
+        let mut mapped = Self { common, buffer, view: None, memory, copied };
         mapped.view = Some(mapped.mapped()?);
         Ok(mapped)
     }
@@ -68,7 +85,8 @@ impl Mapped {
             self.buffer.slice(..).map_async(MapMode::Write, move |result| {
                 let _ = done.send(result);
             });
-            self.common.wait(None)?;
+            // Not for more than that, as other parts are on their way.
+            self.common.wait(self.copied.take())?;
             match is_done.try_recv() {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => return Err(Error::new(ErrorKind::Lost, error)),

@@ -1,6 +1,6 @@
 //! A list of work, its recording as commands, and its end.
 
-use super::memory::{self, Mapped};
+use super::memory::{self, Copied, Mapped};
 use super::{Common, shaders::Pipelines};
 use crate::driver::{Launch, Order, Region, Running, Span, Stage, Staging, TILE, Work};
 use crate::{Error, ErrorKind, Mode};
@@ -39,6 +39,8 @@ enum Step {
     },
     CopyIn {
         from: Buffer,
+        /// When it is done.
+        copied: Copied,
         to: Region,
     },
     Launch {
@@ -89,7 +91,8 @@ impl Work for Recorded {
         let any: &mut dyn Any = from;
         let mapped: &mut Mapped = any.downcast_mut().expect("a buffer of this backend");
         let from = mapped.unmapped().clone();
-        self.steps.push(Step::CopyIn { from, to: to.clone() });
+        let copied = mapped.copied.clone();
+        self.steps.push(Step::CopyIn { from, copied, to: to.clone() });
         Ok(())
     }
 
@@ -107,17 +110,26 @@ impl Work for Recorded {
     }
 
     fn read(&mut self, from: &Region) -> Result<(), Error> {
-        let (at, len) = (self.read as usize, from.len as usize);
-        self.reads.push(at..at + len);
-        if len == 0 {
-            return Ok(());
+        // Whole words, of which the bytes that were asked for are taken.
+        let before = from.at % 4;
+        let from = Region { at: from.at - before, len: before + from.len, ..from.clone() };
+        let at = self.read + before;
+        self.reads.push(at as usize..(self.read + from.len) as usize);
+        if from.len > 0 {
+            self.steps.push(Step::Read { from: from.clone(), to: self.read });
+            self.read = (self.read + from.len).next_multiple_of(8);
         }
-        self.steps.push(Step::Read { from: from.clone(), to: self.read });
-        self.read = (self.read + from.len).next_multiple_of(8);
         Ok(())
     }
 
-    fn submit(mut self: Box<Self>) -> Result<Box<dyn Running>, Error> {
+    fn submit(self: Box<Self>) -> Result<Box<dyn Running>, Error> {
+        let common = self.common.clone();
+        common.checked(move || self.start())?
+    }
+}
+
+impl Recorded {
+    fn start(mut self) -> Result<Box<dyn Running>, Error> {
         let common = self.common.clone();
         let given = self.given_buffer()?;
         let readback = match self.read {
@@ -137,7 +149,7 @@ impl Work for Recorded {
                     let given = given.as_ref().expect("something was given");
                     copy(&mut encoder, given, *from, to);
                 }
-                Step::CopyIn { from, to } => copy(&mut encoder, from, 0, to),
+                Step::CopyIn { from, to, .. } => copy(&mut encoder, from, 0, to),
                 Step::Read { from, to } => {
                     let readback = readback.as_ref().expect("something is read");
                     let (memory, len) = (memory::buffer(&from.memory), words_len(from.len));
@@ -157,6 +169,11 @@ impl Work for Recorded {
             clock.finish(&mut encoder);
         }
         let submission = common.queue.submit([encoder.finish()]);
+        for step in &self.steps {
+            if let Step::CopyIn { copied, .. } = step {
+                copied.set(&submission);
+            }
+        }
         let mapped = Arc::new(AtomicBool::new(readback.is_none()));
         if let Some(readback) = &readback {
             let mapped = mapped.clone();
@@ -167,13 +184,10 @@ impl Work for Recorded {
         let done = Arc::new(AtomicBool::new(false));
         let is_done = done.clone();
         common.queue.on_submitted_work_done(move || is_done.store(true, Ordering::Release));
-        common.failure.take().map_err(|error| error.on(&common.name))?;
         let reads = std::mem::take(&mut self.reads);
         Ok(Box::new(Submitted { common, submission, readback, reads, mapped, done, clock }))
     }
-}
 
-impl Recorded {
     fn given_buffer(&self) -> Result<Option<Buffer>, Error> {
         if self.given.is_empty() {
             return Ok(None);
