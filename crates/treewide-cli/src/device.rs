@@ -25,7 +25,8 @@ pub(crate) struct DeviceArgs {
     ///
     /// auto: the CPU; of regular files from 16 GiB on, a GPU gets a part for a trial, and the rest if it
     /// is quicker. cuda and wgpu: the first device that `treewide devices` lists for it, or an error if
-    /// there is none; files that are small are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
+    /// there is none; files that are small are the CPU's. The variable TREEWIDE_BACKEND says the same
+    /// where this is not given.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
     device: Option<Choice>,
 }
@@ -85,7 +86,11 @@ impl ByDevice {
             (_, Some(_)) if len < TAIL => None,
             (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), progress, path)),
             (Choice::Auto, None) if len >= LARGE => {
-                Some(whole(&file, len, staged(Some(len)), progress, path))
+                match whole(&file, len, staged(Some(len)), progress, path) {
+                    // Nobody has asked for a device that fails in the middle: the CPU starts again.
+                    Err(InputError::Device(_)) => None,
+                    hashed => Some(hashed),
+                }
             }
             _ => None,
         }

@@ -2,12 +2,14 @@
 //!
 //! There is no table of who is quicker: that depends on this CPU's cores, this device, what is between
 //! them, and on what else they do. So the CPU starts, and as long as it would be done soon, nothing
-//! else happens. In longer inputs the device is opened by another thread meanwhile, gets some parts as
-//! a trial, and the rest goes to whoever was quicker. All parts are of one tree, so nothing is hashed
-//! twice, and what a lost trial costs is a small part of the seconds before it.
+//! else happens. In longer inputs another thread meanwhile opens a device, and lets it hash a sample,
+//! of which it has to give the right digest. Then it gets some parts of the input as a trial, and the
+//! rest goes to whoever was quicker. All parts are of one tree, so nothing is hashed twice, and what a
+//! lost trial costs is a small part of the seconds before it: one that is lost ends at once, and a
+//! device that took far too long for the sample gets none.
 
 use crate::staged::{Engine, Staged};
-use crate::{Device, Error};
+use crate::{Device, Error, Found, Mode, Ring};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,7 +27,16 @@ pub(crate) struct Adaptive {
     len: Option<u64>,
 }
 
-type Opening = JoinHandle<Option<Device>>;
+/// Bytes of the sample: enough for a ring to turn.
+const SAMPLE: usize = 64 << 20;
+
+/// How much longer than the CPU a device may take for the sample, which the CPU is not idle for.
+const HOPELESS: u32 = 4;
+
+/// A device that works, and how long it took for a part of the sample.
+type Candidate = (Device, Duration);
+
+type Opening = JoinHandle<Option<Candidate>>;
 
 #[derive(Debug)]
 enum State {
@@ -64,7 +75,7 @@ impl Adaptive {
                 } else if self.ends_within(4 * time, time, staged.count()) {
                     State::Decided
                 } else {
-                    match std::thread::Builder::new().spawn(open) {
+                    match std::thread::Builder::new().spawn(candidate) {
                         Ok(opening) => State::Opening { since, parts, opening },
                         Err(_) => State::Decided, // no thread to be had
                     }
@@ -76,8 +87,11 @@ impl Adaptive {
             State::Opening { since, parts, opening } => {
                 let cpu = since.elapsed() / (parts + 1);
                 match opening.join() {
-                    Ok(Some(device)) => {
-                        staged.switch(Engine::Device(device))?;
+                    // It may have no memory for this ring.
+                    Ok(Some((device, part)))
+                        if part <= HOPELESS * cpu
+                            && staged.switch(Engine::Device(device.clone()))? =>
+                    {
                         State::Trial { since: Instant::now(), parts: 0, cpu }
                     }
                     _ => State::Decided,
@@ -85,14 +99,14 @@ impl Adaptive {
             }
             State::Trial { since, parts, cpu } => {
                 let parts = parts + 1;
-                if parts == UNCOUNTED {
+                if since.elapsed() > cpu * (TRIAL - UNCOUNTED) {
+                    staged.switch(Engine::Cpu)?;
+                    State::Decided
+                } else if parts == UNCOUNTED {
                     State::Trial { since: Instant::now(), parts, cpu }
                 } else if parts < TRIAL {
                     State::Trial { since, parts, cpu }
                 } else {
-                    if since.elapsed() / (TRIAL - UNCOUNTED) > cpu {
-                        staged.switch(Engine::Cpu)?;
-                    }
                     State::Decided
                 }
             }
@@ -109,17 +123,42 @@ impl Adaptive {
     }
 }
 
-/// The first device that is none of software.
-fn open() -> Option<Device> {
-    let mut found = crate::devices().into_iter().filter(|found| !found.is_software);
-    found.find_map(|found| found.open().ok())
+/// The best device of this machine.
+fn candidate() -> Option<Candidate> {
+    best(crate::devices(), &vec![0x5A; SAMPLE], Found::open)
+}
+
+/// The first device that is no software and hashes the sample as it should.
+fn best(
+    found: Vec<Found>,
+    sample: &[u8],
+    open: impl Fn(&Found) -> Result<Device, Error>,
+) -> Option<Candidate> {
+    let mut found = found.into_iter().filter(|it| !it.is_software && it.problem.is_none());
+    found.find_map(|found| {
+        let device = open(&found).ok()?;
+        let part = try_out(&device, sample).ok()??;
+        Some((device, part))
+    })
+}
+
+/// How long a device takes for a part; nothing if it hashes wrongly.
+fn try_out(device: &Device, sample: &[u8]) -> Result<Option<Duration>, Error> {
+    let parts = sample.len().div_ceil(Ring::default().part) as u32;
+    // The first time it has yet to get its memory.
+    let first = device.hash_bytes(&Mode::PLAIN, sample)?;
+    let clock = Instant::now();
+    let second = device.hash_bytes(&Mode::PLAIN, sample)?;
+    let time = clock.elapsed();
+    let right = treewide::hash(sample);
+    Ok((first == right && second == right).then_some(time / parts))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::staged::Ring;
-    use crate::{Mode, TwinLimits};
+    use crate::stand_in::{self, Fate};
+    use crate::{Mode, Ring, TwinLimits};
 
     const PART: usize = 1 << 20;
 
@@ -137,8 +176,8 @@ mod tests {
         (0..parts * PART + 5).map(|i| (i % 251) as u8).collect()
     }
 
-    fn opening(device: Option<Device>) -> State {
-        let opening = std::thread::spawn(|| device);
+    fn opening(candidate: Option<Candidate>) -> State {
+        let opening = std::thread::spawn(|| candidate);
         while !opening.is_finished() {
             std::thread::yield_now();
         }
@@ -148,19 +187,62 @@ mod tests {
     #[test]
     fn the_digest_is_the_same_whoever_hashes_its_parts() {
         let twin = Device::twin(TwinLimits::default());
-        // The trial has not ended.
-        let (hash, device) = hashed(Engine::Cpu, opening(Some(twin.clone())), 9);
-        assert_eq!(hash, treewide::hash(&input(9)));
-        assert_eq!(device.as_deref(), Some(twin.name()));
-        // The twin loses its trial, and the CPU goes on.
-        let trial = State::Trial { since: Instant::now(), parts: 5, cpu: Duration::ZERO };
-        let (hash, device) = hashed(Engine::Device(twin), trial, 20);
-        assert_eq!(hash, treewide::hash(&input(20)));
-        assert_eq!(device, None);
-        // No device.
-        let (hash, device) = hashed(Engine::Cpu, opening(None), 5);
-        assert_eq!(hash, treewide::hash(&input(5)));
-        assert_eq!(device, None);
+        let quick = |device| opening(Some((device, Duration::ZERO)));
+        let (five, nine) = (treewide::hash(&input(5)), treewide::hash(&input(9)));
+        // The trial goes on: the CPU seems to be slow.
+        let slow = Duration::from_secs(1000);
+        let trial = |parts, cpu| State::Trial { since: Instant::now(), parts, cpu };
+        let (hash, device) = hashed(Engine::Device(twin.clone()), trial(0, slow), 9);
+        assert_eq!((hash, device.as_deref()), (nine, Some(twin.name())));
+        // The trial is won.
+        let (hash, device) = hashed(Engine::Device(twin.clone()), trial(TRIAL - 2, slow), 9);
+        assert_eq!((hash, device.as_deref()), (nine, Some(twin.name())));
+        // The twin loses it, with the first part.
+        let lost = hashed(Engine::Device(twin.clone()), trial(0, Duration::ZERO), 9);
+        assert_eq!(lost, (nine, None));
+        // Opened meanwhile, as it was quick with the sample; whether it wins is not for a test.
+        assert_eq!(hashed(Engine::Cpu, quick(twin.clone()), 9).0, nine);
+        // It was not quick, there is none, or it has no memory for the ring.
+        let hopeless = opening(Some((twin, slow)));
+        assert_eq!(hashed(Engine::Cpu, hopeless, 5), (five, None));
+        assert_eq!(hashed(Engine::Cpu, opening(None), 5), (five, None));
+        let small = TwinLimits { most_bytes: PART as u64 / 2, ..TwinLimits::default() };
+        assert_eq!(hashed(Engine::Cpu, quick(Device::twin(small)), 5), (five, None));
+    }
+
+    #[test]
+    fn what_cannot_hash_or_is_no_gpu_is_never_chosen() {
+        let found = |name: &str, is_software, problem: bool| Found {
+            backend: crate::Backend::Wgpu,
+            index: 0,
+            name: name.into(),
+            memory: None,
+            is_software,
+            problem: problem.then(|| Error::invalid("broken")),
+        };
+        let open = |found: &Found| {
+            let fate = match &*found.name {
+                "works" => Fate::Works,
+                "lies" => Fate::Lies,
+                "lost" => Fate::LostAfter(1),
+                "full" => Fate::Full,
+                other => panic!("{other} was opened"),
+            };
+            Ok(stand_in::device(fate))
+        };
+        let bad = [
+            found("lavapipe", true, false),
+            found("a problem", false, true),
+            found("lies", false, false),
+            found("lost", false, false),
+            found("full", false, false),
+        ];
+        let sample = input(1);
+        assert!(best(bad.to_vec(), &sample, open).is_none());
+        let all = [&bad[..], &[found("works", false, false)]].concat();
+        let (device, part) = best(all, &sample, open).expect("the last");
+        assert_eq!(device.hash_bytes(&Mode::PLAIN, b"abc").unwrap(), treewide::hash(b"abc"));
+        assert!(part > Duration::ZERO);
     }
 
     #[test]

@@ -244,7 +244,10 @@ impl Device {
             }
             return Pending::of(self.job(work, Vec::new(), |_| Ok(()))).wait();
         }
-        let mut running = vec![work.submit()?];
+        let mut running = Vec::new();
+        if last.is_some() {
+            running.push(work.submit()?);
+        }
         let mut stagings = [self.staging(PART)?, self.staging(PART)?];
         for (i, part) in bytes.chunks(PART as usize).enumerate() {
             let staging = &mut *stagings[i % 2].staging;

@@ -98,6 +98,13 @@ pub(crate) struct Info {
     pub(crate) most_tiles: u32,
 }
 
+impl Info {
+    /// The most bytes of a region that a launch reaches, wherever it starts.
+    pub(crate) fn reach(&self) -> u64 {
+        self.window - (self.alignment - 1)
+    }
+}
+
 /// Works of one lane run in their order; works of different lanes may overlap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {

@@ -49,6 +49,8 @@ mod pool;
 mod resident;
 mod slot;
 mod staged;
+#[cfg(test)]
+mod stand_in;
 mod twin;
 mod wrapped;
 

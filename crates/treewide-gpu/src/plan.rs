@@ -55,6 +55,9 @@ pub(crate) fn reduce(
     out: &Region,
 ) -> Result<Vec<Launch>, Error> {
     debug_assert!(kind != Kind::Cv, "a result");
+    if scratch.iter().any(|values| values.len > info.reach()) {
+        return Err(too_large(info, scratch[0].len / CV * TILE_LEN));
+    }
     let mut tiles = Packer::new(info, scratch[0], out);
     // Trees of more than one tile: where their chaining values are, how many, and the result.
     let mut large: Vec<Large> = Vec::new();
@@ -101,19 +104,20 @@ fn level(
     let (mut spans, mut slots, mut used) = (Vec::new(), 0, 0);
     let mut flush = |spans: &mut Vec<Span>, slots: &mut u64| {
         if !spans.is_empty() {
+            let mut spans = std::mem::take(spans);
             stages.push(Stage::Parents {
                 input: from.clone(),
-                spans: std::mem::take(spans),
+                out: narrowed(out, &mut spans),
+                spans,
                 slots: std::mem::take(slots) as u32,
                 cvs: onto.clone(),
-                out: out.clone(),
             });
         }
     };
     for &(start, len, to) in large {
         let pairs = len.div_ceil(2);
         let tiles = pairs.div_ceil(SLOTS);
-        if aligned(slots, pairs) + pairs > most_slots(info) {
+        if aligned(slots, pairs) + pairs > most_slots(info) || !fits(info, &spans, kind, to) {
             flush(&mut spans, &mut slots);
         }
         // A level of one tree is never cut.
@@ -169,7 +173,7 @@ impl<'a> Packer<'a> {
         let at = input.at + from;
         let address = input.memory.address();
         if let Some(open) = &self.open
-            && !open.takes(self.info, input, at, len)
+            && !(open.takes(self.info, input, at, len) && fits(self.info, &open.spans, kind, to))
         {
             self.close();
         }
@@ -183,7 +187,7 @@ impl<'a> Packer<'a> {
         // What a window of its own would take, which is what an empty launch has to offer.
         let mut most = most_slots(info) * CHUNK;
         if address.is_none() {
-            most = most.min(info.window - (info.alignment - 1));
+            most = most.min(info.reach());
         }
         let take = if len <= most { len } else { most / TILE_LEN * TILE_LEN };
         if take == 0 && len > 0 {
@@ -215,14 +219,14 @@ impl<'a> Packer<'a> {
     }
 
     fn close(&mut self) {
-        if let Some(Open { input, others, spans, slots }) = self.open.take() {
+        if let Some(Open { input, others, mut spans, slots }) = self.open.take() {
             self.stages.push(Stage::Tiles {
                 input,
                 others,
+                out: narrowed(self.out, &mut spans),
                 spans,
                 slots: slots as u32,
                 cvs: self.cvs.clone(),
-                out: self.out.clone(),
             });
         }
     }
@@ -245,8 +249,35 @@ impl Open {
         }
         same(&self.input.memory, &input.memory)
             && at >= self.input.at
-            && at + len - self.input.at <= info.window - (info.alignment - 1)
+            && at + len - self.input.at <= info.reach()
     }
+}
+
+/// Bytes of a result.
+fn size(kind: Kind) -> u64 {
+    if kind == Kind::Node { NODE } else { CV }
+}
+
+/// Whether a launch with these spans has room for one more in its table, and reaches its result.
+fn fits(info: &Info, spans: &[Span], kind: Kind, to: u32) -> bool {
+    let first = spans.iter().find(|span| span.kind != Kind::Cv).map_or(to, |span| span.to);
+    let places = info.reach() / size(kind);
+    (spans.len() as u64) < info.reach() / (4 * Span::WORDS as u64)
+        && (kind == Kind::Cv || to >= first && u64::from(to - first) < places)
+}
+
+/// The part of the results that spans write to, from which their places count then.
+fn narrowed(out: &Region, spans: &mut [Span]) -> Region {
+    let results = || spans.iter().filter(|span| span.kind != Kind::Cv);
+    let (Some(first), Some(last)) = (results().next(), results().next_back()) else {
+        return part_of(out, 0, 0);
+    };
+    let (first, size) = (first.to, size(first.kind));
+    let len = u64::from(last.to - first + 1) * size;
+    for span in spans.iter_mut().filter(|span| span.kind != Kind::Cv) {
+        span.to -= first;
+    }
+    part_of(out, u64::from(first) * size, len)
 }
 
 fn same(one: &Handle, other: &Handle) -> bool {
@@ -277,7 +308,7 @@ fn too_large(info: &Info, len: u64) -> Error {
 /// One level of a Merkle tree, in as many launches as the device needs: `nodes` to `out`.
 pub(crate) fn pairs(info: &Info, mode: &Mode, nodes: &Region, out: &Region) -> Vec<Launch> {
     let count = nodes.len / CV;
-    let window = (info.window - (info.alignment - 1)) / CV;
+    let window = info.reach() / CV;
     let most = window.min(2 * most_slots(info)).min(1 << 31) / 2 * 2;
     let mut launches = Vec::new();
     let mut done = 0;
@@ -305,7 +336,7 @@ pub(crate) fn blobs(
     out: &Region,
     left: &Region,
 ) -> Vec<Launch> {
-    let window = info.window - (info.alignment - 1);
+    let window = info.reach();
     // So many have their digests within a window, and so their offsets too.
     let most = (window / CV).min(most_slots(info));
     // Blobs that start in one window and end in the next are reached from the first.
@@ -347,10 +378,9 @@ pub(crate) fn xof(
 ) -> Vec<Launch> {
     const BLOCK: u64 = treewide::BLOCK_LEN as u64;
     let count = nodes.len / NODE;
-    let window = (info.window - (info.alignment - 1)) / BLOCK;
-    let most = window.min(most_slots(info));
+    let most = (info.reach() / BLOCK).min(most_slots(info));
     // Some nodes at a time, or some blocks of one.
-    let step = (most / blocks.max(1)).clamp(1, count.max(1));
+    let step = (most / blocks.max(1)).min(info.reach() / NODE).clamp(1, count.max(1));
     let mut launches = Vec::new();
     for first in (0..count).step_by(step as usize) {
         let take = step.min(count - first);

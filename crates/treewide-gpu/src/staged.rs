@@ -382,13 +382,31 @@ impl Staged {
         Ok(Root::Hasher(Box::new(hasher)))
     }
 
-    /// From now on another engine hashes; only between two parts.
-    pub(crate) fn switch(&mut self, engine: Engine) -> Result<(), Error> {
+    /// From now on another engine hashes; only between two parts. Not if it is a device that has no
+    /// memory for it.
+    pub(crate) fn switch(&mut self, engine: Engine) -> Result<bool, Error> {
         debug_assert_eq!(self.filled, 0, "between two parts");
+        let slots = match &engine {
+            Engine::Device(device) => match self.slots_on(device) {
+                Ok(slots) => slots,
+                Err(_) => return Ok(false),
+            },
+            Engine::Cpu => Vec::new(),
+        };
         self.collect_all()?;
         self.release();
-        self.engine = engine;
-        Ok(())
+        (self.engine, self.slots) = (engine, slots);
+        Ok(true)
+    }
+
+    /// All that a ring needs.
+    fn slots_on(&self, device: &Device) -> Result<Vec<Slot>, Error> {
+        let slot = |lane| {
+            let mut slot = Slot::new(device, self.ring.part as u64, lane)?;
+            slot.bytes(device)?;
+            Ok(slot)
+        };
+        (1..=self.ring.parts).map(slot).collect()
     }
 
     fn fail(&mut self, error: Error) -> Error {

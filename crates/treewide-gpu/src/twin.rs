@@ -12,8 +12,8 @@ mod tiles;
 mod xof;
 
 use crate::driver::{
-    Driver, Handle, Info, Launch, Memory, Order, Pinned, Region, Running, Shared, Stage, Staging,
-    Work,
+    Driver, Handle, Info, Launch, Memory, Order, Pinned, Region, Running, Shared, Span, Stage,
+    Staging, Work,
 };
 use crate::{Backend, Error, ErrorKind};
 use reduce::Results;
@@ -87,7 +87,8 @@ impl Driver for Twin {
     }
 
     fn work(&self, _: Order) -> Result<Box<dyn Work>, Error> {
-        Ok(Box::new(HostWork { steps: Vec::new() }))
+        let Info { window, alignment, .. } = self.info;
+        Ok(Box::new(HostWork { steps: Vec::new(), window, alignment }))
     }
 }
 
@@ -180,6 +181,32 @@ enum Step {
 
 struct HostWork {
     steps: Vec<Step>,
+    window: u64,
+    alignment: u64,
+}
+
+impl HostWork {
+    /// That a launch reaches no more than a device with these limits would.
+    fn check(&self, launch: &Launch) {
+        let mut reached = Vec::new();
+        match &launch.stage {
+            Stage::Tiles { input, cvs, out, spans, .. }
+            | Stage::Parents { input, cvs, out, spans, .. } => {
+                reached.extend([input, cvs, out]);
+                assert!((4 * Span::WORDS * spans.len()) as u64 <= self.window, "a table");
+            }
+            Stage::Blobs { input, offsets, out, left, .. } => {
+                reached.extend([input, offsets, out, left]);
+            }
+            Stage::Xof { nodes, out, .. } | Stage::Pairs { nodes, out, .. } => {
+                reached.extend([nodes, out]);
+            }
+        }
+        for region in reached {
+            let end = region.at + region.len;
+            assert!(end - region.at / self.alignment * self.alignment <= self.window, "{launch:?}");
+        }
+    }
 }
 
 impl Work for HostWork {
@@ -221,7 +248,10 @@ impl Work for HostWork {
                 Step::Fill(from, to) => {
                     HostMemory::of(&to.memory).lock()[range(to)].copy_from_slice(from);
                 }
-                Step::Launch(launch) => run(launch),
+                Step::Launch(launch) => {
+                    self.check(launch);
+                    run(launch);
+                }
                 Step::Read(from) => {
                     read.push(HostMemory::of(&from.memory).lock()[range(from)].to_vec());
                 }

@@ -64,6 +64,40 @@ fn blobs_with_offsets_on_the_host_and_on_the_device() {
     println!("blobs: {cases} cases");
 }
 
+/// With the small limits of a twin a launch reaches the results of some only.
+#[test]
+fn more_results_than_a_launch_reaches() {
+    each(|device| {
+        let input = bytes(400_000);
+        let buffer = device.upload(&input).unwrap();
+        // Blobs of 20 bytes, and each thousandth of two chunks or more.
+        let mut offsets = vec![0_u64];
+        for i in 1..=12_000 {
+            let len = if i % 1000 == 0 { 5000 } else { 20 };
+            offsets.push(offsets[i - 1] + len);
+        }
+        let digest =
+            |from: u64, to: u64| *blake3::hash(&input[from as usize..to as usize]).as_bytes();
+        let expected: Vec<_> = offsets.windows(2).map(|pair| digest(pair[0], pair[1])).collect();
+        let table = on_device(device, &offsets);
+        for offsets in [Offsets::Host(&offsets), Offsets::Device(&table)] {
+            let hashes = device.batch(&Mode::PLAIN, &buffer, offsets).wait().unwrap();
+            assert!(
+                hashes.iter().zip(&expected).all(|(hash, expected)| hash.as_bytes() == expected)
+            );
+        }
+        let slices: Vec<Slice> =
+            offsets.windows(2).map(|pair| buffer.slice(pair[0]..pair[1]).unwrap()).collect();
+        let hashes = device.list(&Mode::PLAIN, &slices).wait().unwrap();
+        assert!(hashes.iter().zip(&expected).all(|(hash, expected)| hash.as_bytes() == expected));
+        // Nodes are larger than digests, and one block of output smaller than a node.
+        let out = device.allocate(64 * 12_000).unwrap();
+        device.xof_to(&Mode::PLAIN, &slices, 0, 1, &(&out).into()).wait().unwrap();
+        let all = device.download(&out).wait().unwrap();
+        assert!(all.chunks(64).zip(&expected).all(|(output, expected)| output[..32] == *expected));
+    });
+}
+
 #[test]
 fn offsets_that_make_no_sense_name_the_blob() {
     each(|device| {

@@ -285,7 +285,7 @@ fn record(
     };
     if also || Arc::ptr_eq(&input.memory, &out.memory) {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let len = (before + out.len).next_multiple_of(16);
+        let len = (before + out.len).next_multiple_of(16).max(16);
         let buffer = common.create(len, usage, false)?;
         // Not all of it may be written.
         let size = words_len(out.len);
