@@ -191,7 +191,7 @@ no_std() {
 foreign() {
     cargo clippy --version || cannot_run "there is no cargo clippy"
     need_target "$1"
-    step cargo clippy --locked -p treewide-cli --target "$1" -- -D warnings
+    step cargo clippy --locked -p treewide-cli --features gpu --target "$1" -- -D warnings
     step cargo clippy --locked -p treewide --all-features --target "$1" -- -D warnings
 }
 

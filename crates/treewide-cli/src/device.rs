@@ -9,24 +9,24 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::file::ErrorKind;
 pub(crate) use treewide_gpu::Mode;
-use treewide_gpu::{Choice, Device, Error, Ring, Staged, TAIL, devices};
+use treewide_gpu::{Choice, Contest, Device, Error, Ring, Staged, TAIL, devices};
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
 
-/// Files below this are the CPU's, unless a device is forced: a device that has to be opened first
-/// cannot win the second that it takes the CPU, and the CPU's own ways to read are better.
-const LARGE: u64 = 16 << 30;
+/// Files below this are the CPU's, unless a device is forced: none takes the CPU the second after which
+/// a device is looked for.
+const LARGE: u64 = 1 << 30;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
-    /// auto: the CPU; of regular files from 16 GiB on, a GPU gets a part for a trial, and the rest if it
-    /// is quicker. cuda and wgpu: the first device that `treewide devices` lists for it, or an error if
-    /// there is none; files that are small are the CPU's. The variable TREEWIDE_BACKEND says the same
-    /// where this is not given.
+    /// auto: the CPU; if it has been at a regular file for a second and needs four more, a GPU gets a
+    /// part for a trial, and all of it if it would still be done sooner. cuda and wgpu: the first
+    /// device that `treewide devices` lists for it, or an error if there is none; files that are small
+    /// are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
     device: Option<Choice>,
 }
@@ -65,34 +65,57 @@ impl ByDevice {
         input: &Input<'_>,
         progress: &Progress,
     ) -> Option<Result<Absorbed, InputError>> {
-        let staged = |len| match &self.device {
-            Some(device) => Ok(Staged::new(device, &self.mode)),
-            None => self.choice.stage(&self.mode, len),
+        let Some(device) = &self.device else {
+            if self.choice != Choice::Auto || is_stdin(path) {
+                return None;
+            }
+            // A pipe must not be opened twice: who writes to it would be told that nobody reads.
+            let metadata = path.metadata().ok()?;
+            if !metadata.is_file() || metadata.len() < LARGE {
+                return None;
+            }
+            let file = File::open(path).ok()?;
+            return self.contest(path, &file, metadata.len(), input, progress);
         };
+        let staged = Staged::new(device, &self.mode);
         if is_stdin(path) {
-            self.device.as_ref()?;
             return Some(
-                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged(None), progress, path)),
+                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged, progress, path)),
             );
         }
         // The CPU says what is wrong with it in the same words as ever.
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(|metadata| !metadata.is_dir())?;
         // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
-        let len = if metadata.is_file() { metadata.len() } else { 0 };
-        match (self.choice, &self.device) {
-            (_, Some(_)) if len == 0 => Some(absorb(file, staged(None), progress, path)),
+        match if metadata.is_file() { metadata.len() } else { 0 } {
+            0 => Some(absorb(file, staged, progress, path)),
             // All of it would be the tail, which is the CPU's.
-            (_, Some(_)) if len < TAIL => None,
-            (_, Some(_)) => Some(whole(&file, len, staged(Some(len)), progress, path)),
-            (Choice::Auto, None) if len >= LARGE => {
-                match whole(&file, len, staged(Some(len)), progress, path) {
-                    // Nobody has asked for a device that fails in the middle: the CPU starts again.
+            ..TAIL => None,
+            len => Some(whole(&file, len, staged, progress, path)),
+        }
+    }
+
+    /// The CPU hashes a file, unless a device would be done with it sooner. `None` if it stopped for a
+    /// device that then failed.
+    fn contest(
+        &self,
+        path: &Path,
+        file: &File,
+        len: u64,
+        input: &Input<'_>,
+        progress: &Progress,
+    ) -> Option<Result<Absorbed, InputError>> {
+        let contest = Contest::new(file, len).ok()?;
+        match input.hash_until(path, self.mode.hasher(), &|bytes| contest.is_lost_after(bytes)) {
+            Err(InputError::File(ErrorKind::Stopped)) => {
+                let staged = Staged::new(&contest.winner()?, &self.mode);
+                match whole(file, len, staged, progress, path) {
+                    // Nobody has asked for a device: the CPU starts again.
                     Err(InputError::Device(_)) => None,
                     hashed => Some(hashed),
                 }
             }
-            _ => None,
+            hashed => Some(hashed),
         }
     }
 }
@@ -101,14 +124,14 @@ impl ByDevice {
 fn whole(
     file: &File,
     len: u64,
-    staged: Result<Staged, Error>,
+    staged: Staged,
     progress: &Progress,
     path: &Path,
 ) -> Result<Absorbed, InputError> {
     progress.begin(path);
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
-    let mut staged = staged?.ring(Ring { part, ..Ring::default() })?;
+    let mut staged = staged.ring(Ring { part, ..Ring::default() })?;
     let mut at = 0;
     while at < len {
         let step = STEP.min(len - at);
@@ -133,12 +156,11 @@ fn whole(
 /// A stream.
 fn absorb(
     mut from: impl Read,
-    staged: Result<Staged, Error>,
+    mut staged: Staged,
     progress: &Progress,
     path: &Path,
 ) -> Result<Absorbed, InputError> {
     progress.begin(path);
-    let mut staged = staged?;
     let mut bytes = 0;
     loop {
         let read = staged.update_reader((&mut from).take(STEP))?;

@@ -177,11 +177,22 @@ impl<'a> Input<'a> {
     }
 
     /// Hash the file at `path`, or standard input for `-`, with a hasher that has absorbed nothing.
-    pub(crate) fn hash(&self, path: &Path, mut hasher: Hasher) -> Result<Absorbed, InputError> {
+    pub(crate) fn hash(&self, path: &Path, hasher: Hasher) -> Result<Absorbed, InputError> {
+        self.hash_until(path, hasher, &|_| false)
+    }
+
+    /// The same, until `is_over` says so of the bytes that were read: then the error is that it was
+    /// stopped.
+    pub(crate) fn hash_until(
+        &self,
+        path: &Path,
+        mut hasher: Hasher,
+        is_over: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Absorbed, InputError> {
         self.progress.begin(path);
         let advance = |bytes| {
             self.progress.advance(bytes);
-            ControlFlow::Continue(())
+            if is_over(bytes) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The CPU's time alone before the device is opened. Opening takes a few tenths of a second.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Parts of a trial; the first ones, which fill the ring, do not count.
 const TRIAL: u32 = 12;
@@ -36,7 +36,43 @@ const HOPELESS: u32 = 4;
 /// A device that works, and how long it took for a part of the sample.
 type Candidate = (Device, Duration);
 
-type Opening = JoinHandle<Option<Candidate>>;
+type Opening = Thread<Option<Candidate>>;
+
+/// A thread that is waited for, also where nobody needs its result any more: drivers do not like a
+/// program that ends while it is in them.
+#[derive(Debug)]
+pub(crate) struct Thread<T>(Option<JoinHandle<T>>);
+
+impl<T: Send + 'static> Thread<T> {
+    /// Nothing where there is no thread to be had.
+    pub(crate) fn start(run: impl FnOnce() -> T + Send + 'static) -> Option<Self> {
+        let thread = std::thread::Builder::new().name("treewide-gpu".into()).spawn(run);
+        thread.ok().map(|thread| Self(Some(thread)))
+    }
+
+    pub(crate) fn join(mut self) -> Option<T> {
+        self.0.take()?.join().ok()
+    }
+}
+
+impl<T> Thread<T> {
+    pub(crate) fn is_finished(&self) -> bool {
+        self.0.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl<T> Drop for Thread<T> {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether that is so little more than the time so far that it is not worth opening a device.
+pub(crate) fn is_short(rest: Duration, time: Duration) -> bool {
+    rest < 4 * time
+}
 
 #[derive(Debug)]
 enum State {
@@ -72,12 +108,12 @@ impl Adaptive {
                 let (parts, time) = (parts + 1, since.elapsed());
                 if time < PATIENCE {
                     State::Cpu { since, parts }
-                } else if self.ends_within(4 * time, time, staged.count()) {
+                } else if self.ends_soon(time, staged.count()) {
                     State::Decided
                 } else {
-                    match std::thread::Builder::new().spawn(candidate) {
-                        Ok(opening) => State::Opening { since, parts, opening },
-                        Err(_) => State::Decided, // no thread to be had
+                    match Thread::start(candidate) {
+                        Some(opening) => State::Opening { since, parts, opening },
+                        None => State::Decided,
                     }
                 }
             }
@@ -88,7 +124,7 @@ impl Adaptive {
                 let cpu = since.elapsed() / (parts + 1);
                 match opening.join() {
                     // It may have no memory for this ring.
-                    Ok(Some((device, part)))
+                    Some(Some((device, part)))
                         if part <= HOPELESS * cpu
                             && staged.switch(Engine::Device(device.clone()))? =>
                     {
@@ -115,16 +151,16 @@ impl Adaptive {
         Ok(())
     }
 
-    /// Whether the CPU, which took `time` for `count` bytes, has the rest within `limit`.
-    fn ends_within(&self, limit: Duration, time: Duration, count: u64) -> bool {
+    /// Whether the CPU, which took `time` for `count` bytes, has the rest soon.
+    fn ends_soon(&self, time: Duration, count: u64) -> bool {
         let Some(len) = self.len else { return false };
         let rest = len.saturating_sub(count) as f64 / count.max(1) as f64;
-        time.as_secs_f64() * rest < limit.as_secs_f64()
+        is_short(time.mul_f64(rest), time)
     }
 }
 
 /// The best device of this machine.
-fn candidate() -> Option<Candidate> {
+pub(crate) fn candidate() -> Option<Candidate> {
     best(crate::devices(), &vec![0x5A; SAMPLE], Found::open)
 }
 
@@ -177,7 +213,7 @@ mod tests {
     }
 
     fn opening(candidate: Option<Candidate>) -> State {
-        let opening = std::thread::spawn(|| candidate);
+        let opening = Thread::start(|| candidate).unwrap();
         while !opening.is_finished() {
             std::thread::yield_now();
         }
@@ -249,8 +285,8 @@ mod tests {
     fn what_the_cpu_has_done_soon_it_does_alone() {
         let second = Duration::from_secs(1);
         let known = |len| Adaptive { state: State::Decided, len };
-        assert!(known(Some(300)).ends_within(4 * second, second, 100));
-        assert!(!known(Some(600)).ends_within(4 * second, second, 100));
-        assert!(!known(None).ends_within(4 * second, second, 100));
+        assert!(known(Some(300)).ends_soon(second, 100));
+        assert!(!known(Some(600)).ends_soon(second, 100));
+        assert!(!known(None).ends_soon(second, 100));
     }
 }

@@ -24,7 +24,7 @@
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | those of many requests | [`Pipeline`] |
-//! | wherever the CPU or a device is quicker | [`Choice`] |
+//! | wherever the CPU or a device is quicker | [`Choice`], [`Contest`] |
 //!
 //! Lengths are in bytes, of any number; inputs may start at any byte, places for results at multiples
 //! of 4. What is started is done in the order of the calls, and waited for by [`Pending::wait`] or
@@ -35,6 +35,7 @@
 mod adaptive;
 mod batch;
 mod cancel;
+mod contest;
 mod device;
 mod driver;
 mod error;
@@ -61,6 +62,7 @@ pub mod wgpu;
 
 pub use batch::Offsets;
 pub use cancel::Cancel;
+pub use contest::Contest;
 pub use device::{Backend, Buffer, Device, Found, SharedBuffer, Slice, devices};
 pub use error::{Error, ErrorKind};
 pub use gate::{Choice, VARIABLE};

@@ -1,29 +1,8 @@
 //! Which of BLAKE3's three modes to hash in.
 
 use std::fmt;
-use treewide::hazmat;
-use treewide::{KEY_LEN, hazmat::ContextKey};
-
-/// The initialisation vector: the key of the plain mode.
-const IV: [u32; 8] = [
-    0x6a09_e667,
-    0xbb67_ae85,
-    0x3c6e_f372,
-    0xa54f_f53a,
-    0x510e_527f,
-    0x9b05_688c,
-    0x1f83_d9ab,
-    0x5be0_cd19,
-];
-
-pub(crate) mod flags {
-    pub(crate) const CHUNK_START: u32 = 1 << 0;
-    pub(crate) const CHUNK_END: u32 = 1 << 1;
-    pub(crate) const PARENT: u32 = 1 << 2;
-    pub(crate) const ROOT: u32 = 1 << 3;
-    pub(crate) const KEYED_HASH: u32 = 1 << 4;
-    pub(crate) const DERIVE_KEY_MATERIAL: u32 = 1 << 6;
-}
+use treewide::KEY_LEN;
+use treewide::hazmat::{self, ContextKey, IV, flags};
 
 /// Plain, keyed or derive-key: what all nodes of a tree share.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +11,7 @@ pub struct Mode {
     /// The key as the kernels take it.
     pub(crate) words: [u32; 8],
     /// The flag of the mode.
-    pub(crate) flags: u32,
+    pub(crate) flags: u8,
 }
 
 impl Mode {
@@ -60,7 +39,7 @@ impl Mode {
     }
 
     /// A hasher of the library `treewide` in this mode.
-    pub(crate) fn hasher(&self) -> treewide::Hasher {
+    pub fn hasher(&self) -> treewide::Hasher {
         use hazmat::HasherExt;
         match self.flags {
             flags::KEYED_HASH => treewide::Hasher::new_keyed(&self.key),

@@ -137,3 +137,35 @@ impl Pinnable {
         state.shrink();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TwinLimits;
+    use crate::twin::Twin;
+
+    #[test]
+    fn no_more_than_so_much_is_kept() {
+        let twin = Twin::new(TwinLimits::default());
+        let pool = Arc::new(Pool::new(100_000));
+        for _ in 0..3 {
+            let many: Vec<_> = (0..10).map(|_| pool.take(&twin, 30_000).unwrap()).collect();
+            many.into_iter().for_each(Scratch::done);
+            assert_eq!(pool.lock().bytes, 98_304, "three of 32 KiB");
+            let many: Vec<_> =
+                (1..=10).map(|i| pool.take_staging(&twin, 10_000 * i).unwrap()).collect();
+            many.into_iter().for_each(Pinnable::done);
+            let state = pool.lock();
+            assert_eq!((state.pinned, state.stagings.len()), (100_000, 1), "the last one");
+        }
+        let again = pool.take_staging(&twin, 100_000).unwrap();
+        assert_eq!(pool.lock().pinned, 0);
+        pool.set_most(50_000);
+        again.done();
+        assert_eq!(pool.lock().pinned, 0);
+        // Too large to be kept, and lost by whoever dropped it.
+        pool.take(&twin, 1 << 20).unwrap().done();
+        drop(pool.take(&twin, 16).unwrap());
+        assert_eq!(pool.lock().bytes, 0);
+    }
+}

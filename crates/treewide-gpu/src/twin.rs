@@ -298,7 +298,7 @@ fn change(region: &Region, kernel: impl FnOnce(&mut [u32])) {
 }
 
 fn run(launch: &Launch) {
-    let (key, flags) = (&launch.mode.words, launch.mode.flags);
+    let (key, flags) = (&launch.mode.words, u32::from(launch.mode.flags));
     let read = |region: &Region| words(&HostMemory::of(&region.memory).lock()[range(region)]);
     match &launch.stage {
         Stage::Tiles { input, others, spans, slots, cvs, out } => {

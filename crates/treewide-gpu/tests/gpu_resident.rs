@@ -4,7 +4,7 @@ mod common;
 
 use common::{bytes, each, edge_lengths, modes, oracle};
 use treewide::hazmat::{self, HasherExt};
-use treewide_gpu::{Device, ErrorKind, Mode, Pending, Slice};
+use treewide_gpu::{Backend, Device, ErrorKind, Mode, Pending, Slice};
 
 #[test]
 fn digests_of_all_lengths_in_all_modes() {
@@ -335,4 +335,112 @@ fn what_is_copied_changes_nothing_beside_it() {
         assert!(device.download(&none).wait().unwrap().is_empty());
     });
     println!("copies: {cases} cases");
+}
+
+#[test]
+fn an_input_that_no_binding_holds() {
+    each(|device| {
+        // Bindings of programs that pass for a GPU have at most 128 MiB.
+        let len = (136 << 20) + 5;
+        if device.backend() != Backend::Wgpu || device.most_bytes() < len as u64 {
+            return;
+        }
+        let input = bytes(len);
+        let buffer = device.upload(&input).unwrap();
+        let hash = device.hash(&Mode::PLAIN, buffer.slice(3..).unwrap()).wait().unwrap();
+        assert_eq!(hash.as_bytes(), blake3::hash(&input[3..]).as_bytes());
+        println!("{len} bytes on {}", device.name());
+    });
+}
+
+#[test]
+fn several_threads_have_one_device() {
+    let mut cases = 0;
+    each(|device| {
+        let input = bytes(600_000);
+        let buffer = device.upload(&input).unwrap();
+        std::thread::scope(|scope| {
+            let work = |seed: u64| {
+                let (input, buffer) = (&input, &buffer);
+                move || {
+                    let mut random = common::Random(seed);
+                    for _ in 0..12 {
+                        let len = random.below(300_000);
+                        let start = random.below(600_000 - len);
+                        let slice = buffer.slice(start..start + len).unwrap();
+                        let here = &input[start as usize..(start + len) as usize];
+                        let expected = *blake3::hash(here).as_bytes();
+                        let pending = device.hash(&Mode::PLAIN, &slice);
+                        let copy = device.download(&slice);
+                        let list = device.list(&Mode::PLAIN, &[slice.clone(), slice.clone()]);
+                        assert_eq!(*pending.wait().unwrap().as_bytes(), expected);
+                        assert!(copy.wait().unwrap() == here);
+                        for hash in list.wait().unwrap() {
+                            assert_eq!(*hash.as_bytes(), expected);
+                        }
+                        // What makes no sense for one does not touch the others.
+                        let wrong = device.subtree(&Mode::PLAIN, buffer.slice(..0).unwrap(), 0);
+                        assert_eq!(wrong.wait().unwrap_err().kind(), ErrorKind::Invalid);
+                        assert_eq!(
+                            *device.hash_bytes(&Mode::PLAIN, here).unwrap().as_bytes(),
+                            expected
+                        );
+                    }
+                }
+            };
+            let threads: Vec<_> = (0..3).map(|seed| scope.spawn(work(seed))).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        cases += 3 * 12 * 6;
+    });
+    println!("threads: {cases} cases");
+}
+
+#[test]
+fn what_is_awaited_may_be_dropped_at_any_time() {
+    use std::future::Future;
+    use std::task::{Context, Poll, Waker};
+
+    each(|device| {
+        let input = bytes(300_000);
+        let expected = *blake3::hash(&input).as_bytes();
+        let buffer = device.upload(&input).unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..5 {
+            // Polled once, and dropped, with the buffer it hashes.
+            let other = device.upload(&input).unwrap();
+            let mut pending = device.hash(&Mode::PLAIN, &other);
+            drop(other);
+            let _ = std::pin::Pin::new(&mut pending).poll(&mut context);
+            drop(pending);
+        }
+        // One that is polled cannot be waited for as well, and is ready some time.
+        let mut pending = device.clone().hash(&Mode::PLAIN, &buffer);
+        let polled = std::pin::Pin::new(&mut pending).poll(&mut context);
+        if polled.is_pending() {
+            while !pending.is_done() {
+                std::thread::yield_now();
+            }
+            match std::pin::Pin::new(&mut pending).poll(&mut context) {
+                Poll::Ready(hash) => assert_eq!(*hash.unwrap().as_bytes(), expected),
+                Poll::Pending => panic!("done, but not ready"),
+            }
+            assert_eq!(pending.wait().unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    });
+}
+
+#[test]
+fn without_memory_to_spare() {
+    each(|device| {
+        let input = bytes(400_000);
+        let buffer = device.upload(&input).unwrap();
+        for most in [0, 5000, 64 << 20] {
+            device.keep_at_most(most);
+            let hash = device.hash(&Mode::PLAIN, &buffer).wait().unwrap();
+            assert_eq!(hash.as_bytes(), blake3::hash(&input).as_bytes());
+            let hash = device.hash_bytes(&Mode::PLAIN, &input).unwrap();
+            assert_eq!(hash.as_bytes(), blake3::hash(&input).as_bytes());
+        }
+    });
 }

@@ -30,6 +30,10 @@ use crate::spec::{CHUNK_LEN, KEY_LEN, OUT_LEN};
 use crate::tree::{self, Node};
 use crate::{Hash, Hasher, OutputReader};
 
+/// For kernels elsewhere, such as those of `treewide-gpu`.
+#[doc(hidden)]
+pub use crate::spec::{IV, flags};
+
 /// The hash of a subtree that is not the root.
 pub type ChainingValue = [u8; OUT_LEN];
 

@@ -24,7 +24,7 @@ pub(crate) type Words = [u32; 8];
 pub(crate) type ChainingValue = [u8; OUT_LEN];
 
 /// The initialisation vector, table 1: the key of the plain mode.
-pub(crate) const IV: Words = [
+pub const IV: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
     0x3c6e_f372,
@@ -36,14 +36,21 @@ pub(crate) const IV: Words = [
 ];
 
 /// The domain flags, table 3.
-pub(crate) mod flags {
-    pub(crate) const CHUNK_START: u8 = 1 << 0;
-    pub(crate) const CHUNK_END: u8 = 1 << 1;
-    pub(crate) const PARENT: u8 = 1 << 2;
-    pub(crate) const ROOT: u8 = 1 << 3;
-    pub(crate) const KEYED_HASH: u8 = 1 << 4;
-    pub(crate) const DERIVE_KEY_CONTEXT: u8 = 1 << 5;
-    pub(crate) const DERIVE_KEY_MATERIAL: u8 = 1 << 6;
+pub mod flags {
+    /// The first block of a chunk.
+    pub const CHUNK_START: u8 = 1 << 0;
+    /// The last block of a chunk.
+    pub const CHUNK_END: u8 = 1 << 1;
+    /// Two chaining values.
+    pub const PARENT: u8 = 1 << 2;
+    /// The node on top.
+    pub const ROOT: u8 = 1 << 3;
+    /// All nodes, with a key.
+    pub const KEYED_HASH: u8 = 1 << 4;
+    /// All nodes of a context.
+    pub const DERIVE_KEY_CONTEXT: u8 = 1 << 5;
+    /// All nodes of key material.
+    pub const DERIVE_KEY_MATERIAL: u8 = 1 << 6;
 }
 
 /// The permutation of the message words between two rounds, table 2.

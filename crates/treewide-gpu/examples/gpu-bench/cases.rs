@@ -33,6 +33,9 @@ fn device_case<T>(
     (amount, unit): (f64, &str),
     mut start: impl FnMut() -> Pending<T>,
 ) -> Result<()> {
+    if !name.contains(&options.only) {
+        return Ok(());
+    }
     let mut host = Vec::new();
     let device = repeat(options.seconds, || {
         let clock = Instant::now();
@@ -54,6 +57,9 @@ fn host_case(
     bytes: u64,
     mut run: impl FnMut() -> std::result::Result<(), Error>,
 ) -> Result<()> {
+    if !name.contains(&options.only) {
+        return Ok(());
+    }
     let mut unsupported = None;
     let runs = repeat(options.seconds, || {
         let clock = Instant::now();
@@ -75,46 +81,88 @@ pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Re
     let largest = options.largest.min(device.most_bytes() / 16 * 16);
     let host = random(largest.min(1 << 30) as usize);
     let buffer = device.allocate(largest).map_err(text)?;
+    let mut hasher = treewide::Hasher::new();
     let mut at = 0;
     while at < largest {
         let take = (largest - at).min(host.len() as u64);
         let to = buffer.slice(at..at + take).map_err(text)?;
         device.fill(to, &host[..take as usize]).map_err(text)?;
+        hasher.update_rayon(&host[..take as usize]);
         at += take;
     }
+    if device.hash(&Mode::PLAIN, &buffer).wait().map_err(text)? != hasher.finalize() {
+        return Err(format!("WRONG: all {largest} bytes"));
+    }
+    report.checked(1);
     let timed = device.timed();
     let all = Slice::from(&buffer);
-    resident(&timed, &all, options, report, "resident")?;
+    resident(&timed, &all, options, report)?;
     batches(&timed, &all, options, report)?;
     merkle(&timed, &all, options, report)?;
     from_host(device, &host, options, report)?;
+    crossovers(device, &host, options, report)?;
     variants(&all, options, report)
 }
 
-fn resident(
-    device: &Device,
-    all: &Slice,
-    options: &Options,
-    report: &mut Report,
-    class: &str,
-) -> Result<()> {
-    let mut sizes = vec![1 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20, 1 << 30, 8 << 30];
+/// 128 KiB take one launch, 256 KiB two: the difference is what a launch costs.
+const SIZES: [u64; 9] =
+    [1 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20, 1 << 30, 8 << 30];
+
+fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
+    let mut sizes = SIZES.to_vec();
     sizes.retain(|size| *size <= all.len());
     if !sizes.contains(&all.len()) {
         sizes.push(all.len());
     }
-    for size in sizes {
-        let slice = all.slice(..size).map_err(text)?;
-        let amount = (size as f64, "B");
-        let name = format!("{class} {size} B");
-        device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
-    }
+    of_sizes(device, all, &sizes, options, report, "resident")?;
     if all.len() > 64 << 20 {
         let slice = all.slice(3..64 << 20).map_err(text)?;
-        let name = format!("{class} {} B from byte 3", slice.len());
+        let name = format!("resident {} B from byte 3", slice.len());
         let amount = (slice.len() as f64, "B");
         device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
     }
+    Ok(())
+}
+
+fn of_sizes(
+    device: &Device,
+    all: &Slice,
+    sizes: &[u64],
+    options: &Options,
+    report: &mut Report,
+    class: &str,
+) -> Result<()> {
+    for size in sizes.iter().filter(|size| **size <= all.len()) {
+        let slice = all.slice(..*size).map_err(text)?;
+        let (name, amount) = (format!("{class} {size} B"), (*size as f64, "B"));
+        device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
+        if *size <= 64 << 20 {
+            in_a_row(device, &slice, options, report, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// As many as hide what the host takes to start one: the time of each.
+fn in_a_row(
+    device: &Device,
+    slice: &Slice,
+    options: &Options,
+    report: &mut Report,
+    name: &str,
+) -> Result<()> {
+    const ROW: u32 = 32;
+    let name = format!("{name}, one of {ROW} in a row");
+    if !name.contains(&options.only) {
+        return Ok(());
+    }
+    let runs = repeat(options.seconds, || {
+        let clock = Instant::now();
+        let row: Vec<_> = (0..ROW).map(|_| device.hash(&Mode::PLAIN, slice)).collect();
+        row.into_iter().try_for_each(|it| it.wait().map(drop)).map_err(text)?;
+        Ok(clock.elapsed() / ROW)
+    })?;
+    report.case(&name, "host", slice.len() as f64, "B", &runs);
     Ok(())
 }
 
@@ -141,14 +189,22 @@ fn batches(device: &Device, all: &Slice, options: &Options, report: &mut Report)
             device.batch_to(&Mode::PLAIN, all, Offsets::Host(&offsets), &out)
         })?;
     }
-    // 300 tensors from 4 KiB on, as large as fit, in one call and as one buffer.
-    let most = (500 << 20).min(all.len() / 40) as f64;
+    // 300 tensors from 4 KiB to 500 MiB, or smaller ones if these are more than there is, in one call
+    // and as one buffer.
+    let least: f64 = 4096.0;
+    let len = |i: u32, most: f64| {
+        let len = least * (most / least).powf(f64::from(i * 7919 % 300) / 299.0);
+        len as u64 / 512 * 512
+    };
+    let mut most = f64::from(500 << 20);
+    while (0..300).map(|i| len(i, most)).sum::<u64>() > all.len() && most > least {
+        most /= 1.25;
+    }
     let (mut at, mut tensors) = (0, Vec::new());
     for i in 0..300 {
-        let len = 4096.0 * (most / 4096.0).powf(f64::from(i * 7919 % 300) / 299.0);
-        let len = (len as u64 / 512 * 512).min(all.len() - at);
-        tensors.push(all.slice(at..at + len).map_err(text)?);
-        at += len;
+        let end = (at + len(i, most)).min(all.len());
+        tensors.push(all.slice(at..end).map_err(text)?);
+        at = end;
     }
     let amount = (at as f64, "B");
     let out = Slice::from(&device.allocate(32 * 300).map_err(text)?);
@@ -174,25 +230,37 @@ fn from_host(device: &Device, host: &[u8], options: &Options, report: &mut Repor
     let bytes = host.len() as u64;
     let name = |class: &str| format!("{class} {bytes} B");
     let plain = &Mode::PLAIN;
-    // What the copy alone takes is the measure of the others.
+    // What the copy alone takes is the measure of the others: in one piece, and in parts as the ring.
+    #[cfg(feature = "cuda")]
+    if device.backend() == treewide_gpu::Backend::Cuda {
+        let copies = treewide_gpu::cuda::measure::copies(options.index, host.len(), 10);
+        let copies: Vec<f64> = copies.map_err(text)?.iter().map(Duration::as_secs_f64).collect();
+        let name = name("copy of pinned memory in one piece");
+        report.case(&name, "device", bytes as f64, "B", &copies);
+    }
     let pinned = repeat(options.seconds, || device.measure_copy(bytes).map_err(text))?;
     report.case(&name("copy of pinned memory"), "host", bytes as f64, "B", &pinned);
     host_case(report, options, &name("staged"), bytes, || {
         device.hash_bytes(plain, host).map(drop)
     })?;
-    host_case(report, options, &name("wrapped"), bytes, || {
+    let wrapped = device.wrap(host, |wrapped| {
+        host_case(report, options, &name("wrapped"), bytes, || wrapped.hash(plain).map(drop))
+    });
+    match wrapped {
+        Ok(result) => result?,
+        Err(error) => report.skipped(&name("wrapped"), &error.to_string()),
+    }
+    host_case(report, options, &name("wrapped, with pinning,"), bytes, || {
         device.hash_wrapped(plain, host).map(drop)
     })?;
     host_case(report, options, &name("end-to-end"), bytes, || {
         let buffer = device.upload(host)?;
         device.hash(plain, &buffer).wait().map(drop)
     })?;
-    let cpu = repeat(options.seconds, || {
-        let clock = Instant::now();
+    host_case(report, options, &name("CPU"), bytes, || {
         std::hint::black_box(treewide::hash_parallel(host));
-        Ok(clock.elapsed())
+        Ok(())
     })?;
-    report.case(&name("CPU"), "host", bytes as f64, "B", &cpu);
     let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
     std::io::Write::write_all(&mut file, host).map_err(|error| error.to_string())?;
     host_case(report, options, &name("file"), bytes, || {
@@ -217,6 +285,26 @@ fn from_host(device: &Device, host: &[u8], options: &Options, report: &mut Repor
     Ok(())
 }
 
+/// From which length on a device that is open is quicker than the CPU, with bytes of the host.
+fn crossovers(device: &Device, host: &[u8], options: &Options, report: &mut Report) -> Result<()> {
+    let mut size = 64 << 10;
+    while size < host.len() {
+        let (bytes, part) = (size as u64, &host[..size]);
+        host_case(report, options, &format!("staged {bytes} B"), bytes, || {
+            // Not `hash_bytes`, which leaves small inputs to the CPU.
+            let mut staged = treewide_gpu::Pipeline::new(device, &Mode::PLAIN, 1, bytes)?;
+            staged.push(part)?;
+            staged.pop().map(drop)
+        })?;
+        host_case(report, options, &format!("CPU {bytes} B"), bytes, || {
+            std::hint::black_box(treewide::hash_parallel(part));
+            Ok(())
+        })?;
+        size *= 4;
+    }
+    Ok(())
+}
+
 /// Kernels that `scripts/cuda.py variants` built with other parameters.
 #[cfg(feature = "cuda")]
 fn variants(all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
@@ -237,7 +325,9 @@ fn variants(all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
         // One that does not fit is no reason to stop.
         let checked = device.map_err(text).and_then(|device| {
             crate::check::all(&device)?;
-            resident(&device.timed(), all, options, report, &format!("variant {name}: resident"))
+            let sizes = [1 << 20, 64 << 20, 1 << 30, 8 << 30];
+            let class = format!("variant {name}: resident");
+            of_sizes(&device.timed(), all, &sizes, options, report, &class)
         });
         if let Err(error) = checked {
             report.skipped(&format!("variant {name}"), &error);

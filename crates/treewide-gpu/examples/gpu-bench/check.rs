@@ -1,6 +1,7 @@
 //! Are the digests right? Against the library on the CPU, which is tested against everything else.
 
 use treewide::Hasher;
+use treewide::hazmat::HasherExt;
 use treewide_gpu::{Device, Mode, Offsets, Slice};
 
 /// Bytes that look random: splitmix64.
@@ -43,13 +44,41 @@ pub(crate) fn all(device: &Device) -> Result<u64, String> {
             }
         }
     }
-    let offsets: Vec<u64> = (0..=20_000).map(|i| i * 1024 - i * i / 100_000).collect();
-    let hashes = device.batch(&Mode::PLAIN, &buffer, Offsets::Host(&offsets)).wait();
-    for (hash, pair) in hashes.map_err(failed)?.iter().zip(offsets.windows(2)) {
-        if *hash != treewide::hash(&input[pair[0] as usize..pair[1] as usize]) {
-            return Err(format!("WRONG: blob of bytes {} to {}", pair[0], pair[1]));
+    for (len, position) in [(0, 0), (1024, 7), (1025, 1 << 40), (140_000, 63), (33 << 20, 0)] {
+        for (mode, hasher) in &modes {
+            let slice = buffer.slice(..len as u64).map_err(failed)?;
+            let output = device.xof(mode, slice, position, 1000).wait().map_err(failed)?;
+            let mut reader = hasher.clone().update(&input[..len]).finalize_xof();
+            let mut expected = vec![0; 1000];
+            reader.set_position(position);
+            reader.fill(&mut expected);
+            if output != expected {
+                return Err(format!("WRONG: output of {len} bytes from {position}, {mode:?}"));
+            }
+            checked += 1;
+        }
+    }
+    for (chunk, len) in [(1, 1000), (1024, 1 << 20), (1 << 40, 5_000_001), (0, 40 << 20)] {
+        let slice = buffer.slice(..len as u64).map_err(failed)?;
+        let value = device.subtree(&Mode::PLAIN, slice, chunk).wait().map_err(failed)?;
+        let mut hasher = Hasher::new();
+        hasher.set_input_offset(chunk * 1024).update(&input[..len]);
+        if value != hasher.finalize_non_root() {
+            return Err(format!("WRONG: the subtree of {len} bytes from chunk {chunk}"));
         }
         checked += 1;
+    }
+    let offsets: Vec<u64> = (0..=20_000).map(|i| i * 1024 - i * i / 100_000).collect();
+    let table: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+    let table = Slice::from(&device.upload(&table).map_err(failed)?);
+    for place in [Offsets::Host(&offsets), Offsets::Device(&table)] {
+        let hashes = device.batch(&Mode::PLAIN, &buffer, place).wait();
+        for (hash, pair) in hashes.map_err(failed)?.iter().zip(offsets.windows(2)) {
+            if *hash != treewide::hash(&input[pair[0] as usize..pair[1] as usize]) {
+                return Err(format!("WRONG: blob of bytes {} to {}", pair[0], pair[1]));
+            }
+            checked += 1;
+        }
     }
     let leaves = &input.as_chunks::<32>().0[..100_001];
     let slice = buffer.slice(..32 * leaves.len() as u64).map_err(failed)?;

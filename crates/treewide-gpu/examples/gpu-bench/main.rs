@@ -9,12 +9,13 @@
 //! |---|---|
 //! | resident | on the device; the device's own clock, else the host's |
 //! | staged | on the host, pageable; through the ring of pinned buffers |
-//! | wrapped | on the host; pinned where they lie, and unpinned again |
+//! | wrapped | on the host, pinned where they lie |
+//! | wrapped, with pinning | on the host; they are pinned, hashed, and unpinned |
 //! | end-to-end | on the host; fresh device memory, a copy, the hash, the digest |
 //! | file | in the page cache |
 //!
-//! A time is the median of several runs, in turn with what it is compared with. GB/s are 10^9 bytes of
-//! input a second.
+//! A time is the median of several runs. GB/s are 10^9 bytes of input a second. What was measured so far
+//! is in the file after each case.
 
 mod cases;
 mod check;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 use treewide_gpu::{Backend, Device};
 
 const USAGE: &str = "usage: gpu-bench [--backend cuda|wgpu] [--index N] [--largest BYTES[K|M|G]] \
-                     [--seconds N] [--kernels FOLDER] [--commit ID] [--out FILE]";
+                     [--seconds N] [--only TEXT] [--kernels FOLDER] [--commit ID] [--out FILE]";
 
 /// What was asked for.
 struct Options {
@@ -34,6 +35,8 @@ struct Options {
     largest: u64,
     /// For the runs of one case, at most.
     seconds: f64,
+    /// What the names of the cases contain that are to be run.
+    only: String,
     kernels: Option<String>,
     commit: Option<String>,
     out: Option<String>,
@@ -55,6 +58,7 @@ fn options() -> Result<Options, String> {
         index: 0,
         largest: 1 << 30,
         seconds: 1.0,
+        only: String::new(),
         kernels: None,
         commit: None,
         out: None,
@@ -69,6 +73,7 @@ fn options() -> Result<Options, String> {
             "--index" => options.index = value.parse().map_err(|_| bad())?,
             "--largest" => options.largest = bytes(&value).ok_or_else(bad)?,
             "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
+            "--only" => options.only = value,
             "--kernels" => options.kernels = Some(value),
             "--commit" => options.commit = Some(value),
             "--out" => options.out = Some(value),
@@ -90,19 +95,17 @@ fn bytes(text: &str) -> Option<u64> {
 
 fn run(options: &Options) -> Result<(), String> {
     let device = Device::open(options.backend, options.index).map_err(|error| error.to_string())?;
-    let mut report = Report::new(&device, options.commit.as_deref());
-    let checked = check::all(&device)?;
-    report.checked(checked);
-    // What was measured is written even if a later case fails.
+    let (commit, out) = (options.commit.as_deref(), options.out.as_deref());
+    let mut report = Report::new(&device, commit, out);
+    report.checked(check::all(&device)?);
     let result = cases::all(&device, options, &mut report);
-    if let Err(error) = &result {
-        report.failure(error);
+    match &result {
+        Ok(()) => report.complete(),
+        Err(error) => report.failure(error),
     }
-    match &options.out {
-        Some(path) => {
-            std::fs::write(path, report.json()).map_err(|error| format!("{path}: {error}"))?;
-        }
-        None => println!("{}", report.json()),
+    report.write()?;
+    if out.is_none() {
+        println!("{}", report.json());
     }
     result
 }

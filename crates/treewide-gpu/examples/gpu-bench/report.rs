@@ -8,10 +8,12 @@ use treewide_gpu::Device;
 
 pub(crate) struct Report {
     document: Value,
+    /// Where it is written to, after each case: a run that is stopped leaves what it had.
+    path: Option<String>,
 }
 
 impl Report {
-    pub(crate) fn new(device: &Device, commit: Option<&str>) -> Self {
+    pub(crate) fn new(device: &Device, commit: Option<&str>, path: Option<&str>) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
@@ -28,14 +30,21 @@ impl Report {
             "commit": commit,
             "command": std::env::args().collect::<Vec<_>>().join(" "),
             "unix_time": unix,
+            "complete": false,
             "digests_checked": 0,
             "cases": [],
         });
-        Self { document }
+        Self { document, path: path.map(str::to_owned) }
     }
 
     pub(crate) fn checked(&mut self, digests: u64) {
-        self.document["digests_checked"] = digests.into();
+        let before = self.document["digests_checked"].as_u64().unwrap_or(0);
+        self.document["digests_checked"] = (before + digests).into();
+        eprintln!("{} digests are right", before + digests);
+    }
+
+    pub(crate) fn complete(&mut self) {
+        self.document["complete"] = true.into();
     }
 
     pub(crate) fn failure(&mut self, error: &str) {
@@ -61,7 +70,13 @@ impl Report {
             "most_s": sorted[sorted.len() - 1],
             "giga_per_s": giga,
         });
+        self.push(case);
+    }
+
+    fn push(&mut self, case: Value) {
         self.document["cases"].as_array_mut().expect("an array").push(case);
+        // A failure is told at the end.
+        let _ = self.write();
     }
 
     /// What ceilings depend on: instructions of single threads in a clock of a multiprocessor.
@@ -88,8 +103,16 @@ impl Report {
 
     pub(crate) fn skipped(&mut self, name: &str, cause: &str) {
         eprintln!("{name:48} skipped: {cause}");
-        let case = json!({ "name": name, "skipped": cause });
-        self.document["cases"].as_array_mut().expect("an array").push(case);
+        self.push(json!({ "name": name, "skipped": cause }));
+    }
+
+    /// Writes all that there is so far, at once or not at all.
+    pub(crate) fn write(&self) -> Result<(), String> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let unfinished = format!("{path}.unfinished");
+        std::fs::write(&unfinished, self.json())
+            .and_then(|()| std::fs::rename(&unfinished, path))
+            .map_err(|error| format!("{path}: {error}"))
     }
 
     pub(crate) fn json(&self) -> String {

@@ -1,4 +1,4 @@
-//! Digests of CUDA memory for C, C++ and Python: a shared library with the functions of `docs/gpu.md`.
+//! Digests of CUDA memory for C, C++ and Python: a shared library with the functions of `treewide_gpu.h`.
 //!
 //! ```sh
 //! cargo build --release -p treewide-gpu --features cuda --example treewide_gpu_c
@@ -16,14 +16,14 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
 }
 
-fn answer(result: Result<(), Error>) -> c_int {
-    let Err(error) = result else { return 0 };
-    let text = error.to_string().replace('\0', " ");
+fn answer(result: Result<(), String>) -> c_int {
+    let Err(text) = result else { return 0 };
+    let text = text.replace('\0', " ");
     ERROR.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
     1
 }
 
-/// What went wrong last on this thread; valid until the next call on it.
+/// What went wrong last on this thread; valid until something else does.
 #[unsafe(no_mangle)]
 pub extern "C" fn treewide_gpu_error() -> *const c_char {
     ERROR.with_borrow(|last| last.as_ptr())
@@ -40,20 +40,17 @@ pub unsafe extern "C" fn treewide_gpu_open(
     stream: *mut c_void,
     device: *mut *mut Device,
 ) -> c_int {
-    let opened = usize::try_from(index).map_err(|_| index).map(|index| {
+    let open = || {
+        let number =
+            usize::try_from(index).map_err(|_| format!("there is no CUDA device {index}"))?;
         // SAFETY: as our caller promises.
-        unsafe { cuda::open_with_stream(index, stream) }
-    });
-    answer(match opened {
-        Ok(Ok(opened)) => {
-            // SAFETY: as our caller promises.
-            unsafe { *device = Box::into_raw(Box::new(opened)) };
-            Ok(())
-        }
-        Ok(Err(error)) => Err(error),
-        // The same words as for any other device that is not there.
-        Err(_) => Device::open(treewide_gpu::Backend::Cuda, usize::MAX).map(drop),
-    })
+        let opened = unsafe { cuda::open_with_stream(number, stream) };
+        let opened = Box::new(opened.map_err(|error| error.to_string())?);
+        // SAFETY: as our caller promises.
+        unsafe { *device = Box::into_raw(opened) };
+        Ok(())
+    };
+    answer(open())
 }
 
 /// Closes a device; null is none.
@@ -91,7 +88,7 @@ pub unsafe extern "C" fn treewide_gpu_hash(
         let array = |start| std::slice::from_raw_parts(start, count);
         (&*device, array(addresses), array(lengths))
     };
-    let hash = || {
+    let hash = || -> Result<(), Error> {
         let mut slices = Vec::with_capacity(count);
         for (address, len) in addresses.iter().zip(lengths) {
             // SAFETY: as our caller promises; all work is waited for below.
@@ -104,5 +101,5 @@ pub unsafe extern "C" fn treewide_gpu_hash(
         }
         Ok(())
     };
-    answer(hash())
+    answer(hash().map_err(|error| error.to_string()))
 }

@@ -34,6 +34,14 @@ STEP(ImadWideLop3,
      : "+r"(s)
      : "r"(n.z), "r"(n.y))
 
+struct ImadWide {
+    static __device__ __forceinline__ void step(u64 &s, const Numbers &n) {
+        asm volatile("{.reg .u32 low, high; mov.b64 {low, high}, %0; mad.wide.u32 %0, low, %1, %2;}"
+                     : "+l"(s)
+                     : "r"(n.y), "l"((u64)n.z << 32 | n.selector));
+    }
+};
+
 template <class A, class B> struct Pair {
     static __device__ __forceinline__ void step(u32 &s, const Numbers &n) {
         A::step(s, n);
@@ -43,10 +51,10 @@ template <class A, class B> struct Pair {
 
 // Writes the clocks that a block took to `clocks[block]`; threads did `rounds * CHAINS * UNROLLED`
 // steps each.
-template <class Step>
+template <class Step, class State = u32>
 static __device__ __forceinline__ void measure(u64 *clocks, u32 *sink, u32 seed, u32 rounds) {
     const Numbers n = {seed ^ 0x9e3779b9u, seed + threadIdx.x, gridDim.z, seed | 0x2103u};
-    u32 s[CHAINS];
+    State s[CHAINS];
 #pragma unroll
     for (u32 i = 0; i < CHAINS; i++) s[i] = seed * i + threadIdx.x;
     __syncthreads();
@@ -61,10 +69,10 @@ static __device__ __forceinline__ void measure(u64 *clocks, u32 *sink, u32 seed,
     }
     __syncthreads();
     const long long end = clock64();
-    u32 sum = 0;
+    State sum = 0;
 #pragma unroll
     for (u32 i = 0; i < CHAINS; i++) sum ^= s[i];
-    sink[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    sink[blockIdx.x * blockDim.x + threadIdx.x] = (u32)(sum ^ sum >> 16 >> 16);
     if (threadIdx.x == 0) clocks[blockIdx.x] = (u64)(end - start);
 }
 
@@ -79,6 +87,7 @@ MEASURE(lop3, Lop3)
 MEASURE(prmt, Prmt)
 MEASURE(shf, Shf)
 MEASURE(imad, Imad)
+MEASURE(imad_wide, ImadWide, u64)
 MEASURE(imad_lop3, Pair<Imad, Lop3>)
 MEASURE(imad_iadd3, Pair<Imad, Iadd3>)
 MEASURE(imad_prmt, Pair<Imad, Prmt>)

@@ -114,7 +114,7 @@ pub(super) fn address(region: &Region) -> Result<u64, Error> {
 fn mode(mode: &Mode) -> [u32; 9] {
     let mut words = [0; 9];
     words[..8].copy_from_slice(&mode.words);
-    words[8] = mode.flags;
+    words[8] = mode.flags.into();
     words
 }
 

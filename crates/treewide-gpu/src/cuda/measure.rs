@@ -9,12 +9,13 @@ use std::ffi::{CStr, c_void};
 use std::time::Duration;
 
 /// The measurements in `kernels/bench/instructions.cu`, and how many instructions a step is.
-const STEPS: [(&CStr, u32); 12] = [
+const STEPS: [(&CStr, u32); 13] = [
     (c"iadd3", 1),
     (c"lop3", 1),
     (c"prmt", 1),
     (c"shf", 1),
     (c"imad", 1),
+    (c"imad_wide", 1),
     (c"imad_lop3", 2),
     (c"imad_iadd3", 2),
     (c"imad_prmt", 2),

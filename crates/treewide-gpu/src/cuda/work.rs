@@ -100,9 +100,16 @@ impl Cuda {
 impl InStream {
     pub(super) fn new(cuda: &Arc<Cuda>, stream: Arc<Stream>, timed: bool) -> Result<Self, Error> {
         cuda.sweep();
-        let start = if timed { Some(Event::after(&stream, true)?) } else { None };
         let (cuda, kept) = (cuda.clone(), Kept::default());
-        Ok(Self { cuda, stream, start, timed, reads: Vec::new(), kept })
+        Ok(Self { cuda, stream, start: None, timed, reads: Vec::new(), kept })
+    }
+
+    /// The clock starts with the first thing that the device is given, not while the host prepares it.
+    fn begin(&mut self) -> Result<(), Error> {
+        if self.timed && self.start.is_none() {
+            self.start = Some(Event::after(&self.stream, true)?);
+        }
+        Ok(())
     }
 
     /// Room for bytes on both sides.
@@ -124,7 +131,8 @@ impl InStream {
         Ok(Place { host, device: scratch.device.address + at as u64, len })
     }
 
-    fn copy_from_host(&self, from: *const u8, to: u64, len: usize) -> Result<(), Error> {
+    fn copy_from_host(&mut self, from: *const u8, to: u64, len: usize) -> Result<(), Error> {
+        self.begin()?;
         let _current = self.cuda.context.enter()?;
         // SAFETY: Callers have checked both ranges, and keep both until it is done.
         unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), len, self.stream.raw).result() }
@@ -243,6 +251,7 @@ impl Work for InStream {
         let mut arguments: Vec<*mut c_void> =
             call.arguments.iter().map(|it| it.as_ptr().cast_mut().cast()).collect();
         let function = self.cuda.module.function(call.kernel);
+        self.begin()?;
         let _current = self.cuda.context.enter()?;
         // SAFETY: The arguments have the layout that the kernel's parameters have, and what they
         // point to is kept, and as long as `driver` says of the stage.
@@ -270,6 +279,7 @@ impl Work for InStream {
         let len = usize::try_from(from.len).map_err(Error::invalid)?;
         let place = self.room(len)?;
         self.reads.push(place);
+        self.begin()?;
         let _current = self.cuda.context.enter()?;
         // SAFETY: There is room for them, which is kept until it is done.
         unsafe {

@@ -3,8 +3,8 @@
 use super::chunk::chunk;
 use super::compress::Node;
 use crate::Mode;
-use crate::mode::flags::ROOT;
 use std::ops::RangeInclusive;
+use treewide::hazmat::flags::ROOT;
 
 /// Only blobs that start within `handled` count; its start is the offset of byte 0 of `input`.
 pub(super) fn run(
@@ -29,8 +29,9 @@ pub(super) fn run(
             *left += 1;
             continue;
         }
-        let node = chunk(input, at as usize, (end - start) as usize, 0, &mode.words, mode.flags);
-        let root = Node { flags: node.flags | ROOT, ..node };
+        let flags = u32::from(mode.flags);
+        let node = chunk(input, at as usize, (end - start) as usize, 0, &mode.words, flags);
+        let root = Node { flags: node.flags | u32::from(ROOT), ..node };
         out[8 * thread..][..8].copy_from_slice(&root.cv());
     }
 }

@@ -1,7 +1,7 @@
 //! The twin of `kernels/chunk.wgsl`: one chunk, by one thread.
 
 use super::compress::{Block, Cv, Node};
-use crate::mode::flags::{CHUNK_END, CHUNK_START};
+use treewide::hazmat::flags::{CHUNK_END, CHUNK_START};
 
 /// The node of a chunk of `len` bytes (at most 1024) from byte `start` of `input` on: all of its
 /// blocks but the last are compressed here.
@@ -15,7 +15,7 @@ pub(super) fn chunk(
 ) -> Node {
     let mut cv = *key;
     let mut at = 0;
-    let mut start_flag = CHUNK_START;
+    let mut start_flag = u32::from(CHUNK_START);
     // A block that is not the last one is whole.
     while len - at > 64 {
         let block = load(&input[start + at..][..64]);
@@ -24,7 +24,7 @@ pub(super) fn chunk(
         at += 64;
     }
     let block = load(&input[start + at..start + len]);
-    let flags = flags | start_flag | CHUNK_END;
+    let flags = flags | start_flag | u32::from(CHUNK_END);
     Node { cv, block, counter, len: (len - at) as u32, flags }
 }
 

@@ -1,14 +1,14 @@
 //! The twin of `kernels/compress.wgsl` and of its CUDA sibling.
 
-use crate::mode::flags::{CHUNK_END, CHUNK_START, ROOT};
+use treewide::hazmat::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 
-pub(super) const IV: [u32; 8] = crate::Mode::PLAIN.words;
+pub(super) use treewide::hazmat::IV;
 
 /// The permutation of the message words between two rounds.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 /// Flags of a block that is a whole input of 64 bytes.
-pub(super) const WHOLE: u32 = CHUNK_START | CHUNK_END | ROOT;
+pub(super) const WHOLE: u32 = (CHUNK_START | CHUNK_END | ROOT) as u32;
 
 pub(super) type Cv = [u32; 8];
 pub(super) type Block = [u32; 16];
@@ -64,7 +64,7 @@ impl Node {
     /// The parent of two nodes.
     pub(super) fn parent(left: &Cv, right: &Cv, key: &Cv, flags: u32) -> Self {
         let block = std::array::from_fn(|i| if i < 8 { left[i] } else { right[i - 8] });
-        Self { cv: *key, block, counter: 0, len: 64, flags: flags | crate::mode::flags::PARENT }
+        Self { cv: *key, block, counter: 0, len: 64, flags: flags | u32::from(PARENT) }
     }
 
     /// As the stages `tiles` and `parents` write it, and `xof` reads it.

@@ -4,7 +4,7 @@
 
 use super::compress::{Cv, Node};
 use crate::driver::{Kind, Span, TILE};
-use crate::mode::flags::ROOT;
+use treewide::hazmat::flags::ROOT;
 
 const THREADS: usize = TILE as usize;
 
@@ -58,7 +58,7 @@ impl Results<'_> {
             Kind::Cv => self.cv(span.to, &node.cv()),
             Kind::Subtree => self.out[8 * to..][..8].copy_from_slice(&node.cv()),
             Kind::Digest => {
-                let root = Node { flags: node.flags | ROOT, ..*node };
+                let root = Node { flags: node.flags | u32::from(ROOT), ..*node };
                 self.out[8 * to..][..8].copy_from_slice(&root.cv());
             }
             Kind::Node => self.out[32 * to..][..32].copy_from_slice(&node.words()),

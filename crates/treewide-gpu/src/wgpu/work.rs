@@ -254,7 +254,7 @@ fn params(launch: &Launch, alignment: u64) -> Vec<u8> {
     let low_high = |value: u64| [value as u32, (value >> 32) as u32];
     let out = words(results);
     let mut all = key.to_vec();
-    all.extend([flags, count, input_len, input, input / 4, table, cvs, out]);
+    all.extend([u32::from(flags), count, input_len, input, input / 4, table, cvs, out]);
     all.extend(low_high(first).into_iter().chain(low_high(last)));
     all.extend([blocks, 0, 0, 0]);
     all.into_iter().flat_map(u32::to_le_bytes).collect()
