@@ -94,7 +94,8 @@ impl Contest {
         let (file, len, find) = (self.file.try_clone().ok()?, self.len, self.find);
         Thread::start(move || {
             let device = find()?;
-            let sample = (len / 16).clamp(1, 256 << 20);
+            // Less than a tail would be the CPU's.
+            let sample = (len / 16).clamp(1 << 20, 256 << 20).min(len);
             let clock = Instant::now();
             let mut staged = Staged::new(&device, &Mode::PLAIN);
             staged.update_file(&file, len - sample, sample).ok()?;
