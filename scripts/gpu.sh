@@ -8,8 +8,8 @@
 #
 #     scripts/gpu.sh measure OUT [FOLDER]
 #
-# checks digests, and then measures, in less than ten minutes: each step has a limit of its own, writes
-# what it has as it goes, and leaves the others alone if it fails. OUT gets
+# checks digests, and then measures: each step has a limit of its own, 480 seconds in all, writes what it
+# has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     cuda.json, wgpu.json   all timing classes, for results/
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
@@ -98,21 +98,24 @@ measure() {
     chmod +x "$from/gpu-bench" "$from/treewide" # a copy may have lost it
     if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
         for deb in "$from"/debs/*.deb; do dpkg -x "$deb" "$from/loader" || true; done
-        export LD_LIBRARY_PATH=$from/loader/usr/lib/x86_64-linux-gnu:${LD_LIBRARY_PATH:-}
+        export LD_LIBRARY_PATH=$from/loader/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     fi
     local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
     [[ -z ${VK_DRIVER_FILES:-} && -e $icd ]] && export VK_DRIVER_FILES=$icd
-    step 40 machine bash "$self" machine "$from"
-    step 210 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds \
+    step 30 machine bash "$self" machine "$from"
+    step 200 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds \
         --kernels "$from/variants" --commit "$commit" --out "$out/cuda.json"
-    step 60 torch bash "$self" torch "$from" | tee "$out/torch.txt"
-    step 90 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
+    step 60 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
+    cat "$out/torch.txt"
+    step 80 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
         --commit "$commit" --out "$out/wgpu.json"
     profiler=$(command -v ncu || compgen -G '/opt/nvidia/nsight-compute/*/ncu' | tail -1)
     if [[ -n $profiler ]]; then
-        step 120 profile "$profiler" --clock-control none --set full --kernel-name tiles_by_four \
+        step 110 profile "$profiler" --clock-control none --set full --kernel-name tiles_by_four \
             --launch-skip 1 --launch-count 1 --page details --log-file "$out/profile.txt" \
             "$from/gpu-bench" --backend cuda --largest $small --seconds 0.01 --only "resident 1073741824 B"
+    else
+        echo "SKIPPED: profile: there is no Nsight Compute"
     fi
     ls -l "$out"
 }
@@ -123,7 +126,9 @@ measure)
     out=${2:?where results go}
     [[ $out == /* ]] || out=$here/$out
     mkdir -p "$out"
-    measure "$out" "$(realpath "${3:-target/carry}")" 2>&1 | tee "$out/log.txt"
+    # No pipe: a step that not even a signal ends would hold it open.
+    measure "$out" "$(realpath "${3:-target/carry}")" >"$out/log.txt" 2>&1
+    cat "$out/log.txt"
     ;;
 machine | torch) "$1" "$2" ;;
 *)

@@ -90,7 +90,7 @@ impl ByDevice {
         match if metadata.is_file() { metadata.len() } else { 0 } {
             0 => Some(absorb(file, staged, progress, path)),
             // All of it would be the tail, which is the CPU's.
-            ..TAIL => None,
+            1..TAIL => None,
             len => Some(whole(&file, len, staged, progress, path)),
         }
     }

@@ -219,6 +219,9 @@ impl Device {
             return Err(Error::invalid(format_args!("{len} bytes to a place of {most}")));
         }
         check_words(&to, "the place to copy to")?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
         // Where copies are of whole words, what comes after the bytes in the last one stays as it is.
         let unit = if to.memory.address().is_some() { 1 } else { 4 };
         let (bytes, tail) = bytes.split_at(bytes.len() / unit * unit);
@@ -233,9 +236,6 @@ impl Device {
         let mut work = self.work()?;
         if let Some((word, region)) = &last {
             work.write(word, region)?;
-        }
-        if bytes.is_empty() {
-            return Ok(());
         }
         if bytes.len() <= FEW {
             if !bytes.is_empty() {

@@ -172,7 +172,8 @@ pub(crate) trait Work: Send {
     /// Runs a stage.
     fn launch(&mut self, launch: &Launch) -> Result<(), Error>;
 
-    /// Copies a region, which may start and end anywhere, back to the host: one of the results of [`Running::wait`].
+    /// Copies a region, which may start and end anywhere, back to the host: one of the results of
+    /// [`Running::wait`].
     fn read(&mut self, from: &Region) -> Result<(), Error>;
 
     /// Starts it. `self` keeps all that it uses alive until it is done, also where the result is
