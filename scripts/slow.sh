@@ -100,7 +100,7 @@ model() {
 
 miri() {
     need_nightly miri rust-src
-    # A tenth of a percent of all lengths still has every edge once.
+    # Hundreds of times slower than programs are: most tests run one or a few of their cases.
     export MIRIFLAGS=-Zmiri-disable-isolation TREEWIDE_TEST_SCALE=0.001
     TREEWIDE_KERNEL=$2 tests +nightly miri test --locked -p treewide --target "$1" --lib
 }

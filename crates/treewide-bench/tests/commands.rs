@@ -324,7 +324,7 @@ fn a_kernel_that_is_not_there_is_told() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(
-        said(&output).contains("TREEWIDE_KERNEL: there is no such kernel"),
+        said(&output).contains("TREEWIDE_KERNEL=mmx: there is no such kernel"),
         "{}",
         said(&output)
     );

@@ -53,14 +53,18 @@ fn cpu() -> String {
 
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+    let unit = &text[digits.len()..];
+    let shift = match unit.to_ascii_uppercase().as_str() {
         "" => 0,
         "K" | "KIB" => 10,
         "M" | "MIB" => 20,
         "G" | "GIB" => 30,
         "T" | "TIB" => 40,
-        unit => return Err(format!("there is no unit '{unit}': use K, M, G or T")),
+        _ => return Err(format!("there is no unit '{unit}': use K, M, G or T")),
     };
-    let number: u64 = digits.parse().map_err(|error| format!("{error}"))?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 - 1 bytes".to_string())
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("not a whole number of bytes, or of K, M, G or T".to_string());
+    }
+    let number = digits.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+    number.ok_or_else(|| "more than 2^64 - 1 bytes".to_string())
 }

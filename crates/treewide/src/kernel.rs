@@ -437,7 +437,7 @@ fn detect() -> &'static Kernel {
     {
         return match find(&name.to_string_lossy()) {
             Ok(kernel) => set(kernel),
-            Err(error) => panic!("{VARIABLE}: {error}"),
+            Err(error) => panic!("{VARIABLE}={}: {error}", name.display()),
         };
     }
     #[cfg(feature = "std")]

@@ -230,7 +230,7 @@ fn the_variable() {
     for value in ["avx3", "AVX512", "portable "] {
         let text = ask(starter, Some(value)).unwrap_err();
         let expected =
-            format!("TREEWIDE_KERNEL: there is no such kernel; use one of: {}", choices());
+            format!("TREEWIDE_KERNEL={value}: there is no such kernel; use one of: {}", choices());
         assert!(text.contains(&expected), "{value:?}: {text}");
     }
 }
@@ -266,7 +266,7 @@ fn models_of_cpus() {
         assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
     }
     let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap_err();
-    let expected = "TREEWIDE_KERNEL: this CPU cannot run the kernel 'avx2'; \
+    let expected = "TREEWIDE_KERNEL=avx2: this CPU cannot run the kernel 'avx2'; \
                     use one of: sse41 portable array, or auto";
     assert!(text.contains(expected), "{text}");
     println!("{} models", MODELS.len());

@@ -115,5 +115,11 @@ fn explain_tells_kernel_lanes_and_passes() {
     let text = ended.text();
     assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");
     folder.treewide("explain 3Q").run().fails(2, &["3Q", "K, M, G or T"]);
-    folder.treewide("explain 99999999T").run().fails(2, &["more than 2^64 - 1"]);
+    for length in ["99999999T", "18446744073709551616"] {
+        folder.treewide(&format!("explain {length}")).run().fails(2, &["more than 2^64 - 1"]);
+    }
+    for length in ["1.5K", "K", "0x10", "1_000", "+5"] {
+        let ended = folder.treewide(&format!("explain {length}")).run();
+        ended.fails(2, &[length, "not a whole number of bytes"]);
+    }
 }

@@ -59,23 +59,17 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         let mut padded = [[0; BLOCK_LEN]; N];
         let mut blocks = [ptr::null(); N];
         for lane in 0..N {
-            // Past its end a lane's pointer may not even be computed.
-            blocks[lane] = padded[lane].as_ptr();
-            if lens[lane] > 0 {
-                // SAFETY: the caller says that these bytes are there.
-                let input = unsafe { inputs[lane].add(offset) };
-                if lens[lane] == BLOCK_LEN as u32 {
-                    blocks[lane] = input;
-                } else {
-                    // SAFETY: as above; a block has room for them.
-                    unsafe {
-                        ptr::copy_nonoverlapping(
-                            input,
-                            padded[lane].as_mut_ptr(),
-                            lens[lane] as usize,
-                        );
-                    }
+            let len = lens[lane] as usize;
+            let padded = &mut padded[lane];
+            // SAFETY: the caller says that these bytes are there, and a block has room for them. Past
+            // its end a lane's pointer may not even be computed.
+            unsafe {
+                if len > 0 && len < BLOCK_LEN {
+                    ptr::copy_nonoverlapping(inputs[lane].add(offset), padded.as_mut_ptr(), len);
                 }
+                // Taken when all is written: writing by another way would end a pointer's validity.
+                blocks[lane] =
+                    if len == BLOCK_LEN { inputs[lane].add(offset) } else { padded.as_ptr() };
             }
         }
         // SAFETY: every pointer is to 64 bytes now.

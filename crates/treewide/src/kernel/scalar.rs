@@ -15,6 +15,7 @@
 //! A column or diagonal step leaves `c` in the shared register and `a` on the stack, at `SLOT_A`.
 
 use core::arch::asm;
+use core::mem::offset_of;
 use core::ptr;
 
 use super::Flags;
@@ -96,6 +97,17 @@ struct Job {
     added: u8,
     counter: [u32; 2],
 }
+
+/// The offsets by which the assembly knows them, which are others where pointers have 32 bits.
+const _: () = assert!(
+    offset_of!(Job, blocks) == 8
+        && offset_of!(Job, last) == 16
+        && offset_of!(Job, last_len) == 24
+        && offset_of!(Job, now) == 28
+        && offset_of!(Job, each) == 29
+        && offset_of!(Job, added) == 30
+        && offset_of!(Job, counter) == 32
+);
 
 /// Compresses the blocks of a node; see [`super::Kernel`].
 ///

@@ -106,6 +106,24 @@ fn unequal_nodes() {
     }
 }
 
+/// Blocks that are whole, short and missing in one step: few enough for any scale, as Miri's.
+#[test]
+fn lanes_that_end_in_every_way() {
+    let mut random = Random::new(18);
+    let bytes = random.bytes(3 * BLOCK_LEN);
+    let key = any_key(&mut random);
+    let nodes: Vec<_> = [130, 64, 0, 65, 1, 128, 129].map(|len| chunk(&bytes[..len], 9, 0)).into();
+    let expected: Vec<_> = nodes.iter().map(|lane| node(&key, *lane)).collect();
+    let lanes = Lanes::new(&nodes);
+    for kernel in supported() {
+        let mut tally = tally(kernel, "lanes_that_end_in_every_way");
+        let mut out = vec![[0; 32]; nodes.len()];
+        kernel.lanes(&lanes.inputs, lanes.marks(), &key, &mut out);
+        assert_eq!(out, expected, "{}", kernel.name());
+        tally.case();
+    }
+}
+
 /// One node of each length between two others, first, in the middle and last.
 #[test]
 fn every_length_of_a_node() {
