@@ -13,7 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 readonly EMULATED=(i686:i386:i386 aarch64:aarch64:arm64 s390x:s390x:s390x) # rustc, qemu, Debian
-readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi)
+readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi x86_64-unknown-none)
 readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
 readonly B3SUM_VERSION=1.8.7
 readonly STEP_LIMIT=15m

@@ -19,9 +19,10 @@ use crate::spec::flags::PARENT;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 
 mod array;
-#[cfg(target_arch = "x86_64")]
+// Programs without an operating system may be compiled without SSE, and then have no vectors at all.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512;
 mod cpu;
 mod explain;
@@ -30,17 +31,17 @@ mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod portable;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rounds16;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rounds32;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rows;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rows256;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod scalar;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse41;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -51,20 +52,20 @@ pub use explain::{Explanation, Passes, explain};
 
 /// Every kernel of this build, best first; the first that the CPU runs is the one detected.
 static ALL: &[&Kernel] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &avx512::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &avx2::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &sse41::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &neon::KERNEL,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     &array::KERNEL,
     &portable::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &array::KERNEL,
 ];
 

@@ -4,22 +4,22 @@
 /// saves the registers that it uses (XCR0).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cpu {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) sse41: bool,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx2: bool,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx512: bool,
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 impl Cpu {
     pub(super) fn detect() -> Self {
         Self::default()
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 impl Cpu {
     #[allow(unused_unsafe, reason = "CPUID is safe from Rust 1.94 on")]
     pub(super) fn detect() -> Self {

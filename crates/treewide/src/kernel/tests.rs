@@ -4,7 +4,7 @@
 //! and what it does not is named. Each test loops over the kernels and over one dimension of the
 //! contract, and lets the others (alignment, key, counter, flags) vary with it.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod abi;
 mod chunks;
 mod nodes;
