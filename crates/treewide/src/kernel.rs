@@ -219,6 +219,7 @@ impl Kernel {
         };
         assert!(count <= nodes, "a node for every chaining value");
         debug_assert!(inputs[..count].iter().all(|input| input.len() <= CHUNK_LEN));
+        debug_assert_eq!(marks.each & marks.first, 0, "a flag is of all blocks, or is added");
         // SAFETY: just checked, and no node is read beyond its length; the CPU runs every kernel
         // that is handed out.
         unsafe { (self.lanes)(group::Lanes { inputs, count, marks }, key, out.as_mut_ptr()) }
@@ -260,6 +261,7 @@ macro_rules! entry_points {
      { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
      $(, enable = $features:literal)?) => {
         const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+        const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
 
         pub(super) static KERNEL: super::Kernel = super::Kernel {
             name: $name,

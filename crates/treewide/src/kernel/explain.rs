@@ -9,7 +9,7 @@ use crate::spec::{BLOCK_LEN, CHUNK_LEN};
 use crate::tree::{LEAF, WIDE, left_len};
 
 /// No kernel has more passes of different widths.
-const MOST_WIDTHS: usize = 6;
+pub(super) const MOST_WIDTHS: usize = 6;
 
 /// Passes that hash a number of lanes side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -306,6 +306,8 @@ macro_rules! store_words {
 /// The rows of state 1 are read before the words of state 0 are stored: a load waits for earlier
 /// stores whose addresses have the same last twelve bits, and chunks are 1024 bytes apart.
 ///
+/// The upper halves of registers stay in use, as [`compress`] follows and ends that.
+///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
