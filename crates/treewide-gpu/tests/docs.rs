@@ -55,7 +55,7 @@ class Tensor:
         self.data, self.offset = (ctypes.c_ubyte * max(len(data), 1))(*data), offset
         self.len, self.device = len(data) - offset, types.SimpleNamespace(index=0)
     def contiguous(self): return self
-    def data_ptr(self): return ctypes.addressof(self.data) + self.offset
+    def data_ptr(self): return ctypes.addressof(self.data) + self.offset if self.len else 0
     def numel(self): return self.len
     def element_size(self): return 1
     def bytes(self): return bytes(self.data)[self.offset:][:self.len]
