@@ -7,6 +7,7 @@
     scripts/cuda.py census --check   compares, and with the limits in LIMITS below
     scripts/cuda.py variants FOLDER  builds the kernels for sm_90 with other parameters, and the
                                      single instructions of kernels/bench/, to be timed on a device
+    scripts/cuda.py where            prints the folder of NVRTC, for programs that load it
 
 NVRTC and the disassembler are Python packages, of exactly these versions, as others give other code:
 
@@ -229,6 +230,9 @@ def main():
         good = census("--check" in words)
     elif len(words) == 2 and words[0] == "variants":
         good = variants(words[1])
+    elif words == ["where"]:
+        print(os.path.dirname(find(NVRTC)))
+        good = True
     else:
         sys.exit(__doc__)
     sys.exit(0 if good else 1)

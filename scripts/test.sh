@@ -341,6 +341,10 @@ export B3SUM=$target/tools/bin/b3sum
 section install "b3sum" real_b3sum
 section install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
+# Kernels are also compiled at run time, by what programs find of NVRTC.
+if nvrtc=$("$target/tools/cuda/bin/python" scripts/cuda.py where 2>/dev/null); then
+    export LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
 
 section test "formatting" formatting
 section test "scripts" scripts

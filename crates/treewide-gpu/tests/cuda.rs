@@ -27,6 +27,21 @@ fn left_over() -> i32 {
     unsafe { library.get::<unsafe extern "C" fn() -> i32>(b"treewide_left_over").unwrap()() }
 }
 
+/// Lets a device be of another architecture.
+fn pretend(device: i32, (major, minor): (i32, i32)) {
+    let library = cuda_on_cpu::load().unwrap();
+    type Pretend = unsafe extern "C" fn(i32, i32);
+    // SAFETY: `driver.cpp` has it, with this type.
+    unsafe { library.get::<Pretend>(b"treewide_pretend").unwrap()(device, 10 * major + minor) }
+}
+
+/// The architecture of the machine code that was loaded last, or minus that of PTX.
+fn loaded() -> i32 {
+    let library = cuda_on_cpu::load().unwrap();
+    // SAFETY: `driver.cpp` has it, with this type.
+    unsafe { library.get::<unsafe extern "C" fn() -> i32>(b"treewide_loaded").unwrap()() }
+}
+
 fn check(device: &Device, input: &[u8], slice: &Slice) {
     let hash = device.hash(&Mode::PLAIN, slice).wait().unwrap();
     assert_eq!(hash.as_bytes(), blake3::hash(input).as_bytes(), "{} bytes", input.len());
@@ -142,6 +157,40 @@ fn what_the_driver_refuses_is_an_error_with_its_words() {
     let error = unsafe { cuda::open_with_kernels(0, b"/no/such/library\0") }.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unusable);
     assert!(error.to_string().contains("CUDA_ERROR_NOT_FOUND"), "{error}");
+    assert_eq!(left_over(), 0);
+}
+
+#[test]
+fn each_architecture_gets_kernels_that_it_takes() {
+    let Some(_turn) = driver() else { return };
+    // SAFETY: It only looks for the library.
+    let has_compiler = unsafe { cudarc::nvrtc::sys::is_culib_present() };
+    if !has_compiler {
+        println!(
+            "SKIPPED: NVRTC is not installed, so architecture 7.5 gets PTX, as unknown ones do"
+        );
+    }
+    let input = bytes(300_000);
+    // Built ahead; compiled here and now; known to nobody.
+    for (architecture, expected) in [
+        ((9, 0), 90),
+        ((8, 9), 80),
+        ((12, 1), 120),
+        ((7, 5), if has_compiler { 75 } else { -75 }),
+        ((19, 9), -75),
+    ] {
+        pretend(1, architecture);
+        let device = Device::open(Backend::Cuda, 1);
+        pretend(1, (9, 0));
+        assert_eq!(loaded(), expected, "of {architecture:?}");
+        let device = device.unwrap();
+        check(&device, &input, &Slice::from(&device.upload(&input).unwrap()));
+    }
+    pretend(1, (7, 0));
+    let error = Device::open(Backend::Cuda, 1).map(drop).unwrap_err();
+    pretend(1, (9, 0));
+    assert_eq!(error.kind(), ErrorKind::Unusable);
+    assert!(error.to_string().contains("7.0, and 7.5 is needed"), "{error}");
     assert_eq!(left_over(), 0);
 }
 

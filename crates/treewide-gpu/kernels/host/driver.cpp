@@ -1,6 +1,7 @@
 // What is used of NVIDIA's driver, for a device that is the CPU: so that all that talks to the driver
 // is tested where there is none. The kernels are those that are linked with it, whatever image is
-// loaded, but for an image that is the path of a library with others.
+// loaded, but for an image that is the path of a library with others. As of a driver, an image must be
+// one for the device's architecture.
 //
 // It is as late and as strict as a driver may be. Work of a stream is done when someone waits for it
 // or asks twice whether it is done. Memory ends where a page ends, and is gone when it is freed, so
@@ -32,7 +33,9 @@ enum Result {
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
+    NO_BINARY_FOR_GPU = 209,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
@@ -90,6 +93,9 @@ struct Function {
 
 // ---- Devices ---------------------------------------------------------------------------------------
 
+// Compute capability of each, times ten.
+static int capability[2] = {90, 90};
+
 extern "C" Result cuInit(unsigned) { return SUCCESS; }
 
 extern "C" Result cuDriverGetVersion(int *version) {
@@ -122,8 +128,8 @@ extern "C" Result cuDeviceGetAttribute(int *value, int attribute, int device) {
         {13, 1000000},                 // CLOCK_RATE
         {16, device == 0 ? 1000 : 1},  // MULTIPROCESSOR_COUNT
         {18, 0},                       // INTEGRATED
-        {75, 9},                       // COMPUTE_CAPABILITY_MAJOR
-        {76, 0},                       // COMPUTE_CAPABILITY_MINOR
+        {75, capability[device] / 10}, // COMPUTE_CAPABILITY_MAJOR
+        {76, capability[device] % 10}, // COMPUTE_CAPABILITY_MINOR
     };
     const auto it = values.find(attribute);
     if (it == values.end()) return INVALID_VALUE;
@@ -135,7 +141,9 @@ extern "C" Result cuGetErrorName(Result error, const char **text) {
     static const std::map<Result, const char *> names = {
         {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
         {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+        {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE"},
         {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
+        {NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
         {NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
     };
     const auto it = names.find(error);
@@ -343,12 +351,31 @@ extern "C" Result cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes,
 
 // ---- Kernels ---------------------------------------------------------------------------------------
 
+// The architecture that machine code is for, or 0 if it is none of a GPU.
+static int machine_code(const unsigned char *image) {
+    if (memcmp(image, "\x7f" "ELF", 4) != 0 || image[18] != 190) return 0;
+    // Of the flags, where newer compilers have it and where older ones have.
+    return image[8] >= 8 ? image[49] : image[48];
+}
+
+// The last image that was loaded: its architecture if it was machine code, minus that if it was PTX.
+static int loaded = 0;
+
 extern "C" Result cuModuleLoadData(Module **module, const void *image) {
     IN_CONTEXT;
     Module it = {treewide_bind, treewide_run};
-    if (*(const char *)image == '/') {
+    const int has = capability[current.back()->device];
+    const char *target = strstr((const char *)image, "\n.target sm_"); // of PTX
+    if (const int wanted = machine_code((const unsigned char *)image)) {
+        if (wanted / 10 != has / 10 || wanted > has) return NO_BINARY_FOR_GPU;
+        loaded = wanted;
+    } else if (target != nullptr) {
+        const int wanted = atoi(target + strlen("\n.target sm_"));
+        if (wanted > has) return NO_BINARY_FOR_GPU;
+        loaded = -wanted;
+    } else {
         void *library = dlopen((const char *)image, RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) return NOT_FOUND;
+        if (library == nullptr) return *(const char *)image == '/' ? NOT_FOUND : INVALID_IMAGE;
         it.bind = (decltype(it.bind))dlsym(library, "treewide_bind");
         it.run = (decltype(it.run))dlsym(library, "treewide_run");
     }
@@ -388,6 +415,17 @@ extern "C" Result cuLaunchKernel(
 }
 
 // ---- For tests -------------------------------------------------------------------------------------
+
+// Lets a device be of another architecture.
+extern "C" void treewide_pretend(int device, int architecture) {
+    IN_TURN;
+    capability[device] = architecture;
+}
+
+extern "C" int treewide_loaded() {
+    IN_TURN;
+    return loaded;
+}
 
 // What is left of all that was made, and of contexts that this thread made current.
 extern "C" int treewide_left_over() {
