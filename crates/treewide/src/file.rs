@@ -42,8 +42,9 @@
 //!   strategies read instead.
 //! - A file that **grows** is hashed up to the length that it had at the beginning; if it was empty
 //!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] tells.
-//! - At most a buffer of 512 KiB for each thread and 1 MiB of chaining values are allocated, for files
-//!   of any length; at most 256 MiB are mapped at a time.
+//! - At most a buffer of 512 KiB for each thread, 32 MiB for all of them together, and 1 MiB of chaining
+//!   values are allocated, for files of any length; at most 256 MiB are mapped at a time. With another
+//!   [tile](Options::tile) it is a buffer of that size, and at most 4 MiB of chaining values.
 //! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
 //!   any program that reads it.
 
@@ -80,9 +81,14 @@ fn small() -> u64 {
 /// Bytes from which on files are mapped.
 const WORTH_MAPPING: u64 = 16 << 20;
 
-/// Bytes that are read or mapped and then hashed at a time by a thread: a buffer of them stays in the
-/// second-level cache from being copied to being hashed. Chosen by `results/zen5-2vcpu/files.txt`.
+/// Bytes that are read or mapped and then hashed at a time by a thread, if no profile says otherwise: a
+/// buffer of them stays in the second-level cache from being copied to being hashed. Chosen by
+/// `results/zen5-2vcpu/files.txt`.
 const TILE: usize = 512 * 1024;
+
+/// Bytes of the tiles of all threads together, where more threads would need more: so memory is bounded
+/// on machines of any size.
+const TILES_TOGETHER: usize = 32 << 20;
 
 /// How a file is read. See [the table](self#which-strategy-is-used-when).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -163,6 +169,7 @@ pub struct Options<'a> {
     strategy: Strategy,
     threads: Option<usize>,
     mapping: bool,
+    tile: Option<usize>,
     drop_cache: bool,
     watch: Option<&'a Watch<'a>>,
 }
@@ -259,6 +266,7 @@ impl<'a> Options<'a> {
             strategy: Strategy::Auto,
             threads: None,
             mapping: true,
+            tile: None,
             drop_cache: false,
             watch: None,
         }
@@ -288,6 +296,14 @@ impl<'a> Options<'a> {
     /// Whether [`Strategy::Auto`] may map files; it may without this.
     pub fn mapping(self, mapping: bool) -> Self {
         Self { mapping, ..self }
+    }
+
+    /// Bytes that a thread reads or maps, and then hashes, at a time: the largest power of two up to
+    /// `bytes`, but no less than 64 KiB and no more than 4 MiB; less where the tiles of all threads
+    /// would be more than 32 MiB. Without this it is what the [profile] says, or 512 KiB.
+    pub fn tile(self, bytes: usize) -> Self {
+        let (least, most) = profile::TILES.into_inner();
+        Self { tile: Some(1 << bytes.clamp(least, most).ilog2()), ..self }
     }
 
     /// Whether what a file brought into the page cache is dropped from it again, so that hashing
@@ -350,13 +366,16 @@ impl<'a> Options<'a> {
         hasher: &mut Hasher,
         reader: impl Read + Send,
     ) -> Result<Report, ErrorKind> {
-        let bytes = match self.strategy {
-            Strategy::Read => read::simply(hasher, reader, None, &self.hooks(None))?,
-            _ => read::overlapped(hasher, reader, None, self.most_threads(), &self.hooks(None))?,
-        };
-        let strategy = match self.strategy {
-            Strategy::Read => Strategy::Read,
-            _ => Strategy::ReadOverlapped,
+        let (bytes, strategy) = match self.strategy {
+            Strategy::Read => {
+                (read::simply(hasher, reader, None, &self.hooks(1, None))?, Strategy::Read)
+            }
+            _ => {
+                let threads = self.most_threads();
+                let hooks = self.hooks(threads, None);
+                let bytes = read::overlapped(hasher, reader, None, threads, &hooks)?;
+                (bytes, Strategy::ReadOverlapped)
+            }
         };
         Ok(Report { bytes, grown_to: None, strategy })
     }
@@ -388,22 +407,24 @@ impl<'a> Options<'a> {
         let len = opened.len().max(at);
         let strategy = self.choose(hasher, file, len - at);
         let drop_cache = self.drop_cache && !device::is_cached(file, len);
-        let hooks = self.hooks(drop_cache.then_some(file));
+        let threads = match strategy {
+            Strategy::Read | Strategy::Mmap => 1,
+            _ => self.most_threads(),
+        };
+        let hooks = self.hooks(threads, drop_cache.then_some(file));
         let in_order = || read::At { file, at };
         let may_copy = self.strategy == Strategy::Auto;
         let bytes = match strategy {
             Strategy::Read => read::simply(hasher, in_order(), Some(len - at), &hooks)?,
             Strategy::ReadOverlapped => {
                 device::will_read_in_order(file);
-                let threads = self.most_threads();
                 read::overlapped(hasher, in_order(), Some(len - at), threads, &hooks)?
             }
-            Strategy::Mmap => map::mapped(hasher, file, at, len, 1, may_copy, &hooks)?,
-            Strategy::MmapParallel => {
-                map::mapped(hasher, file, at, len, self.most_threads(), may_copy, &hooks)?
+            Strategy::Mmap | Strategy::MmapParallel => {
+                map::mapped(hasher, file, at, len, threads, may_copy, &hooks)?
             }
             Strategy::Pread | Strategy::Auto => {
-                read::positional(hasher, file, at, len, self.most_threads(), &hooks)?
+                read::positional(hasher, file, at, len, threads, &hooks)?
             }
         };
         { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
@@ -421,7 +442,7 @@ impl<'a> Options<'a> {
     /// The strategy for a regular file that is not empty.
     fn choose(&self, hasher: &Hasher, file: &File, len: u64) -> Strategy {
         // Tiles must be subtrees, as they are where nothing was hashed before.
-        let is_aligned = hasher.count().is_multiple_of(TILE as u64);
+        let is_aligned = hasher.count().is_multiple_of(self.tile_of(1) as u64);
         let strategy = match self.strategy {
             Strategy::Auto if len <= small() => Strategy::Read,
             Strategy::Auto if !device::is_cached(file, len) => {
@@ -455,13 +476,20 @@ impl<'a> Options<'a> {
         }
     }
 
-    fn hooks(&self, drop_cache: Option<&'a File>) -> Hooks<'_> {
-        Hooks { watch: self.watch, drop_cache }
+    /// The tile of each of so many threads: a power of two, as all that it is made of are.
+    fn tile_of(&self, threads: usize) -> usize {
+        let tile = self.tile.or(profile::current().file_tile).unwrap_or(TILE);
+        tile.min(TILES_TOGETHER / threads.next_power_of_two()).max(*profile::TILES.start())
+    }
+
+    fn hooks(&self, threads: usize, drop_cache: Option<&'a File>) -> Hooks<'_> {
+        Hooks { tile: self.tile_of(threads), watch: self.watch, drop_cache }
     }
 }
 
-/// What happens beside reading and hashing.
+/// How much is read and hashed at a time, and what happens beside that.
 struct Hooks<'a> {
+    tile: usize,
     watch: Option<&'a Watch<'a>>,
     /// The file whose pages are to leave the cache.
     drop_cache: Option<&'a File>,
@@ -481,5 +509,31 @@ impl Hooks<'_> {
         if let Some(file) = self.drop_cache {
             device::drop_from_cache(file, at, len);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_bounded_and_so_are_all_of_them_together() {
+        for (asked, tile) in [
+            (0, 64 << 10),
+            (100_000, 64 << 10),
+            (128 << 10, 128 << 10),
+            ((1 << 20) - 1, 512 << 10),
+            (4 << 20, 4 << 20),
+            (usize::MAX, 4 << 20),
+        ] {
+            let options = Options::new().tile(asked);
+            assert_eq!(options.tile_of(1), tile);
+            for threads in 1..=512 {
+                let tile = options.tile_of(threads);
+                assert!(tile.is_power_of_two() && profile::TILES.contains(&tile));
+                assert!(tile * threads <= TILES_TOGETHER, "{threads} threads: {tile}");
+            }
+        }
+        assert_eq!(Options::new().tile_of(64), TILE);
     }
 }

@@ -11,17 +11,24 @@
 //! parallel-from = 262144     # bytes of an input below which one thread does all; or "never"
 //! batch-task = 131072        # bytes of a batch below which it is not split among threads; or "never"
 //! file-from = 1048576        # bytes of a file up to which one thread reads and hashes it; or "never"
+//! file-tile = 524288         # bytes of a file that a thread reads and hashes at a time: a power of two
+//!                            # from 65536 to 4194304
 //! ```
 //!
 //! A line is a name and a value; what follows `#` is a comment. Names that are left out keep their
-//! choice.
+//! choice. One profile is for all programs of a machine: what a program has no use for, it ignores.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The environment variable that names the file.
 const VARIABLE: &str = "TREEWIDE_PROFILE";
+
+/// Bytes of the tiles that a file may be cut into. Shorter ones would each cost more than they bring,
+/// and of longer ones each thread has a buffer.
+pub(crate) const TILES: RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// What a file chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +38,7 @@ pub(crate) struct Profile {
     pub(crate) parallel_from: Option<usize>,
     pub(crate) batch_task: Option<usize>,
     pub(crate) file_from: Option<usize>,
+    pub(crate) file_tile: Option<usize>,
 }
 
 /// Why the file that `TREEWIDE_PROFILE` names cannot be used. Its text names the file, and the line.
@@ -101,11 +109,24 @@ fn parse(text: &str) -> Result<Profile, String> {
             "parallel-from" => &mut profile.parallel_from,
             "batch-task" => &mut profile.batch_task,
             "file-from" => &mut profile.file_from,
+            "file-tile" => {
+                let tile = value
+                    .parse()
+                    .ok()
+                    .filter(|tile: &usize| tile.is_power_of_two() && TILES.contains(tile));
+                let (least, most) = (TILES.start(), TILES.end());
+                let fault =
+                    || fault(&format!("file-tile is a power of two from {least} to {most}"));
+                profile.file_tile = Some(tile.ok_or_else(fault)?);
+                continue;
+            }
             _ => return Err(fault(&format!("nothing here is called '{name}'"))),
         };
-        let bytes = if text == Some("never") { Some(usize::MAX) } else { value.parse().ok() };
-        *place =
-            Some(bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?);
+        let bytes = if text == Some("never") { Some(u64::MAX) } else { value.parse().ok() };
+        let bytes =
+            bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?;
+        // What is more than fits into memory is never reached there.
+        *place = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
     Ok(profile)
 }
@@ -116,13 +137,14 @@ mod tests {
 
     #[test]
     fn what_a_profile_says() {
-        let text =
-            "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n";
+        let text = "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n\
+             file-tile = 65536\n";
         let expected = Profile {
             kernel: Some("portable".into()),
             parallel_from: Some(5),
             batch_task: None,
             file_from: Some(usize::MAX),
+            file_tile: Some(64 << 10),
         };
         assert_eq!(parse(text), Ok(expected));
         assert_eq!(parse(""), Ok(Profile::default()));
@@ -135,6 +157,10 @@ mod tests {
             ("turbo = 1", "line 1: nothing here is called 'turbo'"),
             ("batch-task = -1", "line 1: batch-task is a number of bytes or \"never\""),
             ("batch-task = \"128\"", "line 1: batch-task is a number of bytes or \"never\""),
+            ("file-tile = 65535", "line 1: file-tile is a power of two from 65536 to 4194304"),
+            ("file-tile = 32768", "line 1: file-tile is a power of two from 65536 to 4194304"),
+            ("file-tile = 8388608", "line 1: file-tile is a power of two from 65536 to 4194304"),
+            ("file-tile = \"never\"", "line 1: file-tile is a power of two from 65536 to 4194304"),
             ("kernel = portable", "line 1: a kernel is a name in quotes"),
         ] {
             assert_eq!(parse(text), Err(fault.into()));

@@ -23,7 +23,7 @@ impl Options<'static> {
     /// `blocking` crate, which keeps some for such work, with the help of the global rayon pool.
     ///
     /// Nothing happens before the future is polled. Dropping it stops the hashing: within one tile
-    /// (512 KiB) of each thread, or 20 ms if a pipe has nothing to read.
+    /// of each thread, or 20 ms if a pipe has nothing to read.
     ///
     /// ```
     /// # use treewide::file::Options;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::{ErrorKind, Hooks, TILE, read};
+use super::{ErrorKind, Hooks, read};
 use crate::Hasher;
 use crate::parallel::{self, Source};
 
@@ -43,7 +43,7 @@ pub(super) fn mapped(
     may_copy: bool,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    let start = at;
+    let (start, tile) = (at, hooks.tile);
     while at < len {
         let here = WINDOW.min(len - at) as usize;
         let Ok(map) = Guarded::new(file, at, here) else {
@@ -52,8 +52,8 @@ pub(super) fn mapped(
         };
         let both = may_copy.then(|| BothWays { file, at, best: Default::default() });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
-        parallel::append(hasher, &tiles, TILE, here / TILE, threads, false)?;
-        let rest = here % TILE;
+        parallel::append(hasher, &tiles, tile, here / tile, threads, false)?;
+        let rest = here % tile;
         if rest > 0 {
             hooks.read(rest)?;
             let _guard = map.guard();
@@ -135,29 +135,30 @@ impl<'m> Source for Tiles<'m> {
         if let (Some((begun, way)), Some(both)) = (scratch.begun.take(), &self.both) {
             both.note(way, begun.elapsed());
         }
+        let len = self.hooks.tile;
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        if (index + 1) * TILE > self.map.map.len() || self.map.is_hit.load(Ordering::Relaxed) {
+        if (index + 1) * len > self.map.map.len() || self.map.is_hit.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        self.hooks.read(TILE)?;
+        self.hooks.read(len)?;
         let way = self.both.as_ref().map_or(MAPPED, |both| both.choose(index));
         if self.both.is_some() && index < TRIAL {
             // Its pages are to be there before the clock runs.
-            scratch.buffer.resize(TILE, 0);
+            scratch.buffer.resize(len, 0);
             scratch.begun = Some((Instant::now(), way));
         }
         let tile = match &self.both {
             Some(both) if way == COPIED => {
-                scratch.buffer.resize(TILE, 0);
-                let at = both.at + (index * TILE) as u64;
+                scratch.buffer.resize(len, 0);
+                let at = both.at + (index * len) as u64;
                 let read = read::fill(&mut read::At { file: both.file, at }, &mut scratch.buffer)?;
-                if read < TILE {
+                if read < len {
                     self.map.is_hit.store(true, Ordering::Relaxed);
                     return Ok(None);
                 }
                 &scratch.buffer[..]
             }
-            _ => self.map.populated(index * TILE, TILE),
+            _ => self.map.populated(index * len, len),
         };
         Ok(Some((index, tile)))
     }

@@ -5,15 +5,15 @@ use std::io::{self, ErrorKind::Interrupted, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{ErrorKind, Hooks, TILE};
+use super::{ErrorKind, Hooks};
 use crate::Hasher;
 use crate::parallel::{self, Source};
 
-/// Tiles whose nodes are kept before they go into the tree: 512 MiB of input, 1 MiB of nodes.
+/// Tiles whose nodes are kept before they go into the tree: 1 MiB of nodes.
 const WINDOW: usize = 1024;
 
-/// Tiles after which pages are dropped from the cache, if they are to be.
-const DROP_WINDOW: usize = 128;
+/// Bytes after which pages are dropped from the cache, if they are to be.
+const DROP_WINDOW: u64 = 64 << 20;
 
 /// A file from a place of its own, so that threads do not share a position.
 pub(super) struct At<'a> {
@@ -57,7 +57,7 @@ pub(super) fn simply(
     let most = len.unwrap_or(u64::MAX);
     // A quarter stays in the cache beside everything else, and short files need no more than they
     // have.
-    let mut buffer = vec![0; most.min(TILE as u64 / 2) as usize];
+    let mut buffer = vec![0; most.min(hooks.tile as u64 / 2) as usize];
     let (mut done, mut dropped) = (0, 0);
     loop {
         let wanted = (most - done).min(buffer.len() as u64) as usize;
@@ -66,7 +66,7 @@ pub(super) fn simply(
         hasher.update(&buffer[..read]);
         done += read as u64;
         let is_last = read < wanted || done == most;
-        if is_last || done - dropped >= (DROP_WINDOW * TILE) as u64 {
+        if is_last || done - dropped >= DROP_WINDOW {
             hooks.done(dropped, done - dropped);
             dropped = done;
         }
@@ -74,6 +74,12 @@ pub(super) fn simply(
             return Ok(done);
         }
     }
+}
+
+/// The most tiles whose nodes go into the tree at a time.
+fn window(hooks: &Hooks<'_>) -> usize {
+    let drop = (DROP_WINDOW / hooks.tile as u64) as usize;
+    if hooks.drop_cache.is_some() { drop.min(WINDOW) } else { WINDOW }
 }
 
 /// Tiles of a stream: who comes first reads the next one, and hashes it while another one reads.
@@ -105,8 +111,9 @@ impl<R: Read + Send> Source for InOrder<'_, R> {
         if stream.rest.is_some() || stream.tiles == self.most {
             return Ok(None);
         }
-        buffer.resize(TILE, 0);
-        let wanted = stream.left.min(TILE as u64) as usize;
+        let tile = self.hooks.tile;
+        buffer.resize(tile, 0);
+        let wanted = stream.left.min(tile as u64) as usize;
         let read = fill(&mut stream.reader, &mut buffer[..wanted]).and_then(|read| {
             self.hooks.read(read)?;
             Ok(read)
@@ -120,7 +127,7 @@ impl<R: Read + Send> Source for InOrder<'_, R> {
             }
         };
         stream.left -= read as u64;
-        if read < TILE {
+        if read < tile {
             buffer.truncate(read);
             stream.rest = Some(std::mem::take(buffer));
             return Ok(None);
@@ -144,7 +151,8 @@ pub(super) fn overlapped(
     let mut left = len.unwrap_or(u64::MAX);
     let start = hasher.count();
     // Up to where a tile may begin; and a short input wakes nobody.
-    let before = TILE as u64 - start % TILE as u64;
+    let tile = hooks.tile;
+    let before = tile as u64 - start % tile as u64;
     let read = simply(hasher, &mut reader, Some(before.min(left)), hooks)?;
     left -= read;
     if read < before || left == 0 {
@@ -153,9 +161,9 @@ pub(super) fn overlapped(
     let mut dropped = 0;
     let mut stream = Stream { reader, left, tiles: 0, rest: None };
     loop {
-        let most = if hooks.drop_cache.is_some() { DROP_WINDOW } else { WINDOW };
+        let most = window(hooks);
         let source = InOrder { stream: Mutex::new(stream), most, hooks };
-        parallel::append(hasher, &source, TILE, most, threads, false)?;
+        parallel::append(hasher, &source, tile, most, threads, false)?;
         stream = source.stream.into_inner().unwrap_or_else(PoisonError::into_inner);
         stream.tiles = 0;
         if let Some(rest) = &stream.rest {
@@ -190,17 +198,18 @@ impl Source for Anywhere<'_> {
     }
 
     fn next<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
-        let at = self.next.fetch_add(TILE as u64, Ordering::Relaxed);
+        let tile = self.hooks.tile;
+        let at = self.next.fetch_add(tile as u64, Ordering::Relaxed);
         if at >= self.end.min(self.shrank_to.load(Ordering::Relaxed)) {
             return Ok(None);
         }
-        buffer.resize(TILE, 0);
+        buffer.resize(tile, 0);
         let read = fill(&mut At { file: self.file, at }, buffer)?;
-        if read < TILE {
+        if read < tile {
             self.shrank_to.fetch_min(at + read as u64, Ordering::Relaxed);
         }
         self.hooks.read(read)?;
-        Ok(Some((((at - self.start) / TILE as u64) as usize, buffer)))
+        Ok(Some((((at - self.start) / tile as u64) as usize, buffer)))
     }
 }
 
@@ -214,14 +223,14 @@ pub(super) fn positional(
     threads: usize,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    let window = TILE * if hooks.drop_cache.is_some() { DROP_WINDOW } else { WINDOW };
+    let tile = hooks.tile as u64;
     let mut start = at;
-    while len - start >= TILE as u64 {
-        let tiles = (len - start).min(window as u64) as usize / TILE;
-        let end = start + (tiles * TILE) as u64;
+    while len - start >= tile {
+        let tiles = ((len - start) / tile).min(window(hooks) as u64);
+        let end = start + tiles * tile;
         let next = AtomicU64::new(start);
         let source = Anywhere { file, start, next, end, shrank_to: AtomicU64::new(len), hooks };
-        parallel::append(hasher, &source, TILE, tiles, threads, false)?;
+        parallel::append(hasher, &source, hooks.tile, tiles as usize, threads, false)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
             return Err(ErrorKind::Shrank { read: shrank_to, len });
