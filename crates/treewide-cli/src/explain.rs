@@ -37,7 +37,11 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    format!("{}: {} {lanes}{note}", kernel.name(), kernel.degree())
+    let record = match kernel.one_lane_record() {
+        Some(record) if kernel.is_supported() => format!("; its one lane suits this CPU: {record}"),
+        _ => String::new(),
+    };
+    format!("{}: {} {lanes}{note}{record}", kernel.name(), kernel.degree())
 }
 
 /// The name of the CPU where the system tells it, and its architecture.

@@ -30,11 +30,14 @@ mod group;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+mod one_lane;
 mod portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rounds16;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rounds32;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod row;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rows;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -50,14 +53,21 @@ mod wasm;
 
 pub use explain::{Explanation, Passes, explain};
 
-/// Every kernel of this build, best first; the first that the CPU runs is the one detected.
+/// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
+/// detected.
 static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &avx512::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &avx512::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &avx2::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &avx2::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &sse41::KERNEL,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &sse41::ROW,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &neon::KERNEL,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
@@ -78,6 +88,7 @@ pub struct Kernel {
     degree: usize,
     widths: &'static [lanes::Width],
     supported: fn(&cpu::Cpu) -> bool,
+    one_lane: one_lane::OneLane,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: lanes::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
@@ -122,6 +133,14 @@ impl Kernel {
     /// The name by which [`force`] and `TREEWIDE_KERNEL` know it.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Where another kernel differs from this one only in how it compresses one lane, and this one
+    /// suits this CPU better: the record, in the repository of this crate, that says so.
+    pub fn one_lane_record(&self) -> Option<&'static str> {
+        let cpu = cpu::Cpu::detect();
+        (self.one_lane != one_lane::OneLane::Plain && self.one_lane.suits(&cpu))
+            .then(|| one_lane::record(&cpu))
     }
 
     /// Nodes that its widest pass hashes side by side.
@@ -252,27 +271,66 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// Defines the entries of a kernel and its `KERNEL`: name, degree, what the CPU must have, the
-/// one-lane compression, and its passes by width in increasing order, each with its lanes and
-/// `@` what a step costs (see `lanes::Width`).
+/// Defines the entries of an instruction set and its kernels, which differ in how they compress one
+/// lane: for each its name, how it does (see `one_lane.rs`) and by what; the degree, what the CPU must have, and the passes by
+/// width in increasing order, each with its lanes and `@` what a step costs (see `lanes::Width`).
 macro_rules! entry_points {
-    ($name:literal, $degree:literal, $supported:expr, $compress:path,
+    ({ $($kernel:ident: $name:literal, $one_lane:ident $compress:path;)+ }, $degree:literal, $supported:expr,
      { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
      $(, enable = $features:literal)?) => {
         const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
         const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
 
-        pub(super) static KERNEL: super::Kernel = super::Kernel {
-            name: $name,
-            degree: $degree,
-            widths: WIDTHS,
-            supported: $supported,
-            compress: $compress,
-            chunks,
-            parents,
-            lanes,
-            xof: blocks_of_output,
-        };
+        $(
+            pub(super) static $kernel: super::Kernel = {
+                unsafe fn chunks(
+                    input: *const u8,
+                    len: usize,
+                    key: &crate::spec::Words,
+                    counter: u64,
+                    flags: u8,
+                    out: *mut crate::spec::ChainingValue,
+                ) {
+                    let source = super::group::Chunks { input, len, counter, flags };
+                    // SAFETY: the caller upholds the contract.
+                    unsafe { run(source, key, out, $compress) }
+                }
+
+                unsafe fn parents(
+                    children: *const crate::spec::ChainingValue,
+                    count: usize,
+                    key: &crate::spec::Words,
+                    flags: u8,
+                    out: *mut crate::spec::ChainingValue,
+                ) {
+                    let source = super::group::Parents { children, count, flags };
+                    // SAFETY: the caller upholds the contract.
+                    unsafe { run(source, key, out, $compress) }
+                }
+
+                unsafe fn lanes(
+                    lanes: super::group::Lanes<'_>,
+                    key: &crate::spec::Words,
+                    out: *mut crate::spec::ChainingValue,
+                ) {
+                    // SAFETY: the caller upholds the contract.
+                    unsafe { run(lanes, key, out, $compress) }
+                }
+
+                super::Kernel {
+                    name: $name,
+                    degree: $degree,
+                    widths: WIDTHS,
+                    supported: $supported,
+                    one_lane: super::one_lane::OneLane::$one_lane,
+                    compress: $compress,
+                    chunks,
+                    parents,
+                    lanes,
+                    xof: blocks_of_output,
+                }
+            };
+        )+
 
         /// One pass, once in the program for each width, and compiled for this instruction set; everything else is as fast without.
         ///
@@ -333,6 +391,7 @@ macro_rules! entry_points {
             source: impl super::group::Source,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
+            compress: super::lanes::Compress,
         ) {
             let pass = |at, count, out| {
                 $(if count <= $lanes {
@@ -341,39 +400,7 @@ macro_rules! entry_points {
                 })+
             };
             // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::nodes(&source, key, out, $compress, WIDTHS, pass) }
-        }
-
-        unsafe fn chunks(
-            input: *const u8,
-            len: usize,
-            key: &crate::spec::Words,
-            counter: u64,
-            flags: u8,
-            out: *mut crate::spec::ChainingValue,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { run(super::group::Chunks { input, len, counter, flags }, key, out) }
-        }
-
-        unsafe fn parents(
-            children: *const crate::spec::ChainingValue,
-            count: usize,
-            key: &crate::spec::Words,
-            flags: u8,
-            out: *mut crate::spec::ChainingValue,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { run(super::group::Parents { children, count, flags }, key, out) }
-        }
-
-        unsafe fn lanes(
-            lanes: super::group::Lanes<'_>,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { run(lanes, key, out) }
+            unsafe { super::lanes::nodes(&source, key, out, compress, WIDTHS, pass) }
         }
 
         unsafe fn blocks_of_output(
@@ -457,7 +484,8 @@ const VARIABLE: &str = "TREEWIDE_KERNEL";
 
 fn best() -> &'static Kernel {
     let cpu = cpu::Cpu::detect();
-    ALL.iter().find(|kernel| (kernel.supported)(&cpu)).expect("portable runs everywhere")
+    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.one_lane.suits(&cpu);
+    ALL.iter().find(fits).expect("portable runs everywhere")
 }
 
 fn set(kernel: &'static Kernel) -> &'static Kernel {

@@ -7,7 +7,8 @@ use super::lanes::{Vector, rounds};
 use super::rounds16;
 use super::rows256::Rows;
 use super::scalar::compress;
-use crate::spec::{BLOCK_LEN, ChainingValue};
+use super::{Flags, row};
+use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
 /// has 32 registers and so needs no assembly.
@@ -196,4 +197,16 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
     }
 }
 
-super::entry_points!("avx2", 8, |cpu| cpu.avx2, compress, { 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127 }, enable = "avx2");
+/// One lane as rows; see `row.rs`.
+///
+/// # Safety
+/// `input` points to `len` readable bytes; the CPU has the instructions.
+#[target_feature(enable = "avx2")]
+unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+    // SAFETY: the same contract.
+    unsafe { row::compress(cv, input, len, counter, flags) }
+}
+
+super::entry_points!(
+    { KERNEL: "avx2", General compress; ROW: "avx2-row", Rows compress_row; }, 8, |cpu| cpu.avx2, { 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127 }, enable = "avx2"
+);

@@ -12,7 +12,7 @@ use super::avx2::X8;
 use super::lanes::Vector;
 use super::rounds32;
 use super::rows::Rows;
-use super::{Flags, scalar};
+use super::{Flags, row, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 #[derive(Clone, Copy)]
@@ -347,7 +347,22 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
     }
 }
 
+/// The same as rows.
+///
+/// # Safety
+/// As for [`compress`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+    let mut padded = MaybeUninit::<__m512i>::uninit();
+    // SAFETY: as above.
+    unsafe {
+        row::padded_by::<true>(cv, input, len, counter, flags, |from, len| {
+            let mask = _bzhi_u64(u64::MAX, len as u32);
+            padded.write(_mm512_maskz_loadu_epi8(mask, from.cast())) as *const __m512i as *const u8
+        });
+    }
+}
+
 super::entry_points!(
-    "avx512", 32, |cpu| cpu.avx512, compress, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130 },
-    enable = "avx512f,avx512bw,avx512vl,bmi2"
+    { KERNEL: "avx512", General compress; ROW: "avx512-row", Rows compress_row; }, 32, |cpu| cpu.avx512, { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130 }, enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

@@ -4,6 +4,9 @@
 /// saves the registers that it uses (XCR0).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cpu {
+    /// Who made it, in the twelve letters of leaf 0, and the family as manuals number it.
+    pub(super) vendor: [u8; 12],
+    pub(super) family: u32,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) sse41: bool,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -33,10 +36,10 @@ impl Cpu {
         let bit = |word: u32, n: u32| word >> n & 1 == 1;
 
         // SAFETY: every x86-64 CPU has CPUID with leaves 0 and 1.
-        let (highest, one) = unsafe { (__cpuid(0).eax, __cpuid(1)) };
+        let (zero, one) = unsafe { (__cpuid(0), __cpuid(1)) };
         // SAFETY: OSXSAVE says that XGETBV may be used.
         let saved = if bit(one.ecx, 27) { unsafe { xcr0() } } else { 0 };
-        let seven = if highest >= 7 {
+        let seven = if zero.eax >= 7 {
             // SAFETY: the leaf exists.
             unsafe { __cpuid_count(7, 0) }
         } else {
@@ -46,7 +49,17 @@ impl Cpu {
         let ymm = saved & 0b110 == 0b110;
         let zmm = saved & 0b1110_0110 == 0b1110_0110;
         let avx2 = ymm && bit(one.ecx, 28) && bit(seven.ebx, 5);
+        let mut vendor = [0; 12];
+        for (to, word) in vendor.chunks_exact_mut(4).zip([zero.ebx, zero.edx, zero.ecx]) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        let family = match one.eax >> 8 & 0xf {
+            0xf => 0xf + (one.eax >> 20 & 0xff),
+            family => family,
+        };
         Self {
+            vendor,
+            family,
             // SSSE3 and SSE4.1.
             sse41: bit(one.ecx, 9) && bit(one.ecx, 19),
             avx2,

@@ -124,4 +124,6 @@ unsafe impl Vector<4> for N4 {
     }
 }
 
-super::entry_points!("neon", 4, |_| true, compress, { 1 @ 60, N4: 4 @ 100 });
+super::entry_points!(
+    { KERNEL: "neon", Plain compress; }, 4, |_| true, { 1 @ 60, N4: 4 @ 100 }
+);

@@ -107,4 +107,6 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
     unsafe { xof::<u32, 1>(root, counter, out, 1) }
 }
 
-super::entry_points!("portable", 1, |_| true, compress, { 1 @ 60, u32: 1 @ 60 });
+super::entry_points!(
+    { KERNEL: "portable", Plain compress; }, 1, |_| true, { 1 @ 60, u32: 1 @ 60 }
+);

@@ -6,7 +6,8 @@ use core::mem::MaybeUninit;
 use super::lanes::Vector;
 use super::rounds16;
 use super::scalar::compress;
-use crate::spec::{BLOCK_LEN, ChainingValue};
+use super::{Flags, row};
+use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 #[derive(Clone, Copy)]
 pub(super) struct X4(__m128i);
@@ -138,4 +139,16 @@ unsafe impl Vector<4> for X4 {
     }
 }
 
-super::entry_points!("sse41", 4, |cpu| cpu.sse41, compress, { 1 @ 51, X4: 4 @ 120 }, enable = "sse4.1");
+/// One lane as rows; see `row.rs`.
+///
+/// # Safety
+/// `input` points to `len` readable bytes; the CPU has the instructions.
+#[target_feature(enable = "sse4.1")]
+unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+    // SAFETY: the same contract.
+    unsafe { row::compress(cv, input, len, counter, flags) }
+}
+
+super::entry_points!(
+    { KERNEL: "sse41", General compress; ROW: "sse41-row", Rows compress_row; }, 4, |cpu| cpu.sse41, { 1 @ 51, X4: 4 @ 120 }, enable = "sse4.1"
+);

@@ -105,4 +105,6 @@ unsafe impl Vector<4> for W4 {
     }
 }
 
-super::entry_points!("wasm", 4, |_| true, compress, { 1 @ 60, W4: 4 @ 100 });
+super::entry_points!(
+    { KERNEL: "wasm", Plain compress; }, 4, |_| true, { 1 @ 60, W4: 4 @ 100 }
+);

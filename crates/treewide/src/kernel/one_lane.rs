@@ -1,0 +1,83 @@
+//! Which of two kernels that differ only in how they compress one lane a CPU gets.
+//!
+//! Rows (`row.rs`) are a chain of vector operations, general registers (`scalar.rs`) one as long of
+//! plain ones, but of three times as many instructions. Rows are faster where vector operations take
+//! one cycle, as on all CPUs that are modelled, and slower where they take two.
+
+#![cfg_attr(
+    not(all(target_arch = "x86_64", target_feature = "sse2")),
+    allow(dead_code, reason = "other instruction sets have one way")
+)]
+
+use core::ops::RangeInclusive;
+
+use super::cpu::Cpu;
+
+/// How a kernel compresses one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OneLane {
+    /// In the only way that its instruction set has here.
+    Plain,
+    /// In general registers, by assembly.
+    General,
+    /// As rows.
+    Rows,
+}
+
+impl OneLane {
+    /// Whether kernels that compress one lane in this way are for this CPU.
+    pub(super) fn suits(self, cpu: &Cpu) -> bool {
+        self == Self::Plain || self == entry(cpu).one_lane
+    }
+}
+
+/// CPUs, by the vendor and the family that CPUID tells, what they get, and the record that chose it.
+struct Entry {
+    vendor: &'static [u8; 12],
+    families: RangeInclusive<u32>,
+    one_lane: OneLane,
+    record: &'static str,
+}
+
+static TABLE: &[Entry] = &[Entry {
+    // Zen 5.
+    vendor: b"AuthenticAMD",
+    families: 0x1a..=0x1a,
+    one_lane: OneLane::General,
+    record: "results/zen5-2vcpu/one-lane.json",
+}];
+
+/// All others.
+static REST: Entry = Entry {
+    vendor: &[0; 12],
+    families: 0..=u32::MAX,
+    one_lane: OneLane::Rows,
+    record: "results/models/one-lane.txt",
+};
+
+fn entry(cpu: &Cpu) -> &'static Entry {
+    let fits = |entry: &&Entry| *entry.vendor == cpu.vendor && entry.families.contains(&cpu.family);
+    TABLE.iter().find(fits).unwrap_or(&REST)
+}
+
+/// The record by which [`OneLane::suits`] decides for this CPU.
+pub(super) fn record(cpu: &Cpu) -> &'static str {
+    entry(cpu).record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_lane(vendor: &[u8; 12], family: u32) -> OneLane {
+        entry(&Cpu { vendor: *vendor, family, ..Cpu::default() }).one_lane
+    }
+
+    #[test]
+    fn by_vendor_and_family() {
+        assert_eq!(one_lane(b"AuthenticAMD", 0x1a), OneLane::General);
+        assert_eq!(one_lane(b"AuthenticAMD", 0x19), OneLane::Rows);
+        assert_eq!(one_lane(b"GenuineIntel", 0x1a), OneLane::Rows);
+        assert_eq!(one_lane(b"GenuineIntel", 6), OneLane::Rows);
+    }
+}
