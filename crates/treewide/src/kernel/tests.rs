@@ -6,6 +6,7 @@
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod abi;
+mod alignment;
 mod chunks;
 mod nodes;
 #[cfg(all(unix, not(miri)))]
