@@ -253,11 +253,15 @@ impl Kernel {
         counter: u64,
         out: &mut [[u8; BLOCK_LEN]],
     ) {
-        let root = lanes::Root { cv, block, block_len: u32::from(block_len), flags };
+        let long = out.len() >= LONG_OUTPUT;
+        let root = lanes::Root { cv, block, block_len: u32::from(block_len), flags, long };
         // SAFETY: room for all of `out`; the CPU runs every kernel that is handed out.
         unsafe { (self.xof)(root, counter, out.as_mut_ptr(), out.len()) }
     }
 }
+
+/// Blocks of output that may not stay in the caches of one core.
+const LONG_OUTPUT: usize = (256 << 10) / BLOCK_LEN;
 
 /// Digests as the chaining values that kernels write.
 pub(crate) fn as_chaining_values(hashes: &mut [crate::Hash]) -> &mut [ChainingValue] {

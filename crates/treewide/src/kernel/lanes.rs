@@ -493,6 +493,9 @@ pub(super) struct Root<'a> {
     pub(super) block: &'a [u8; BLOCK_LEN],
     pub(super) block_len: u32,
     pub(super) flags: u8,
+    /// Whether there is so much output that it is written to memory: the places of the pass after the
+    /// next are fetched then, as stores that wait for them would stop everything.
+    pub(super) long: bool,
 }
 
 /// `count` blocks of output (at most `N`) from block `counter` on.
@@ -525,6 +528,11 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
             V::splat(root.block_len),
             V::splat(u32::from(root.flags)),
         ];
+        if root.long {
+            for line in 0..N {
+                V::prefetch(out.wrapping_add(2 * N + line).cast());
+            }
+        }
         let words = V::compress_xof(&cv, &message, &tail);
         V::store_blocks(&words, out, count);
     }
