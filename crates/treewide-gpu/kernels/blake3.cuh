@@ -23,6 +23,12 @@ typedef unsigned long long u64;
 #define TREEWIDE_AHEAD 0
 #endif
 
+// The same for inputs that are hashed by one launch: those do not fill the device, so that nothing else
+// hides how long a load takes.
+#ifndef TREEWIDE_WHOLE_AHEAD
+#define TREEWIDE_WHOLE_AHEAD 1
+#endif
+
 // Whether the threads of a warp copy their blocks to shared memory together, 64 bytes side by side,
 // instead of each loading its own. From compute capability 8.0 on.
 #ifndef TREEWIDE_STAGED
@@ -171,7 +177,8 @@ __device__ __forceinline__ Node start(const Mode &mode, u64 counter, u32 length,
 
 // ---- Memory --------------------------------------------------------------------------------------
 //
-// Addresses are numbers, as most are sums. What a launch reads it does not write: `__ldg`.
+// Addresses are numbers, as most are sums. What a launch reads it does not write, but for what blocks
+// leave to each other in `whole`: so `__ldg`.
 
 __device__ __forceinline__ bool is_aligned(u64 address) { return (address & 15) == 0; }
 
@@ -218,7 +225,9 @@ __device__ __forceinline__ void load_bytes(u32 m[16], u64 address, u32 length) {
     const u32 *from = (const u32 *)(address & ~(u64)3);
     const u32 skipped = (u32)address & 3;
     const u32 end = skipped + length;
-    u32 words[16];
+    // Not 16 words: arrays of one type may share a place, and then those that could be in registers are
+    // in local memory with this one.
+    alignas(16) u32 words[17];
     u32 word = length > 0 ? __ldg(from) : 0;
 #pragma unroll 1
     for (u32 i = 0; i < 16; i++) {
@@ -239,6 +248,13 @@ template <u32 WORDS> __device__ __forceinline__ void store_vectors(u64 address, 
     for (u32 i = 0; i < WORDS / 4; i++) {
         to[i] = make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
     }
+}
+
+// Words from a multiple of 16 that another block of this launch has stored: from the L2 cache, as the
+// one of this multiprocessor may have what was there before.
+template <u32 WORDS> __device__ __forceinline__ void load_stored(u32 *words, u64 address) {
+#pragma unroll
+    for (u32 i = 0; i < WORDS / 4; i++) unpack(words + 4 * i, __ldcg((const uint4 *)address + i));
 }
 
 // Words to a multiple of 4.
@@ -281,26 +297,25 @@ __device__ __forceinline__ bool is_plain(const Chunk &chunk) {
 }
 
 // The chaining value of a plain chunk. This loop is where the time goes.
+template <bool AHEAD>
 __device__ __forceinline__ Node hash_plain(const Chunk &chunk, const Mode &mode) {
     Node node = start(mode, chunk.counter, BLOCK_BYTES, CHUNK_START);
     u64 next = chunk.address;
     u32 left = chunk.length / BLOCK_BYTES;
-#if TREEWIDE_AHEAD
     u32 ahead[16];
-    load_vectors(ahead, next);
-#endif
+    if constexpr (AHEAD) load_vectors(ahead, next);
 #pragma unroll 1
     for (;;) {
         u32 m[16];
         left--;
         if (left == 0) node.flags |= CHUNK_END | chunk.last;
-#if TREEWIDE_AHEAD
+        if constexpr (AHEAD) {
 #pragma unroll
-        for (u32 i = 0; i < 16; i++) m[i] = ahead[i];
-        if (left > 0) load_vectors(ahead, next + BLOCK_BYTES);
-#else
-        load_vectors(m, next);
-#endif
+            for (u32 i = 0; i < 16; i++) m[i] = ahead[i];
+            if (left > 0) load_vectors(ahead, next + BLOCK_BYTES);
+        } else {
+            load_vectors(m, next);
+        }
         compress(node, m);
         if (left == 0) return node;
         next += BLOCK_BYTES;
@@ -404,8 +419,9 @@ __device__ __forceinline__ Node hash_staged(uint4 *rows, const Chunk &chunk, con
 #endif
 
 // The chaining values of the chunks of a whole block of threads, all of which call this.
+template <bool AHEAD = TREEWIDE_AHEAD>
 __device__ __forceinline__ Node hash_chunk(const Chunk &chunk, bool exists, const Mode &mode) {
     const bool plain = __syncthreads_and(!exists || is_plain(chunk));
     if (!exists) return start(mode, 0, 0, 0);
-    return plain ? hash_plain(chunk, mode) : hash_any(chunk, mode);
+    return plain ? hash_plain<AHEAD>(chunk, mode) : hash_any(chunk, mode);
 }

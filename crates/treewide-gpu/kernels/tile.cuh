@@ -1,4 +1,5 @@
-// Many trees, reduced side by side by a block of threads: what the stages `tiles` and `parents` share.
+// Many trees, reduced side by side by a block of threads: what the stages `tiles`, `parents` and
+// `whole` share.
 //
 // A thread has a slot, `TILE` slots are a tile, and a span is what lies side by side in memory and
 // belongs to one tree; `driver.rs` has the picture. A block does one tile or several: then what is
@@ -80,6 +81,12 @@ template <u32 THREADS> struct Nodes {
         marks[slot] = mark;
     }
 
+    // The same where all slots are of one span, which has `count` of them here; `top` if its kind counts.
+    __device__ __forceinline__ void mark_one(u32 slot, const Span &span, u32 count, bool top) {
+        const u32 mark = count | (slot == 0 && top ? START | span.kind << KIND_SHIFT : 0);
+        marks[slot] = slot < count ? mark : 0;
+    }
+
     __device__ __forceinline__ void put(u32 slot, const u32 cv[8]) {
 #pragma unroll
         for (u32 i = 0; i < 8; i++) words[i][slot] = cv[i];
@@ -91,10 +98,10 @@ template <u32 THREADS> struct Nodes {
     }
 };
 
-// Pairs the nodes of each tile level by level, and stores what is left of each span, once each thread
-// has put the node and the mark of its slot.
+// Pairs the nodes of each tile level by level, once each thread has put the node and the mark of its
+// slot. What is left of each span is where its first slot is.
 template <u32 THREADS>
-__device__ __forceinline__ void reduce(Nodes<THREADS> &nodes, const Spans &all, const Mode &mode) {
+__device__ __forceinline__ void pair_up(Nodes<THREADS> &nodes, const Spans &all, const Mode &mode) {
     typedef Nodes<THREADS> N;
     const u32 base = blockIdx.x * THREADS;
     __syncthreads();
@@ -124,6 +131,14 @@ __device__ __forceinline__ void reduce(Nodes<THREADS> &nodes, const Spans &all, 
         }
     }
     __syncthreads();
+}
+
+// The same, and stores what is left.
+template <u32 THREADS>
+__device__ __forceinline__ void reduce(Nodes<THREADS> &nodes, const Spans &all, const Mode &mode) {
+    typedef Nodes<THREADS> N;
+    pair_up(nodes, all, mode);
+    const u32 base = blockIdx.x * THREADS;
     const u32 mark = nodes.marks[threadIdx.x];
     const u32 kind = mark >> N::KIND_SHIFT;
     if (!(mark & N::FIRST) || kind == KIND_NODE) return;

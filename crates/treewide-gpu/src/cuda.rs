@@ -13,6 +13,7 @@ mod tests;
 mod work;
 
 use crate::driver::{Driver, Handle, Info, Memory, Order, Pinned, Staging, Work};
+use crate::plan::TILE_LEN;
 use crate::{Backend, Buffer, Device, Error, ErrorKind, Found};
 use api::{Context, DeviceMemory, Event, HostMemory, Stream};
 use std::ffi::c_void;
@@ -112,6 +113,8 @@ struct Cuda {
     /// By the number of the lane.
     lanes: Mutex<Vec<Option<Arc<Stream>>>>,
     spare: Mutex<Vec<Scratch>>,
+    /// All 0, as each launch leaves them.
+    counters: Mutex<Vec<DeviceMemory>>,
     unfinished: Mutex<Vec<Kept>>,
     module: module::Module,
     context: Arc<Context>,
@@ -146,10 +149,13 @@ impl Cuda {
                 window: u64::MAX,
                 alignment: 1,
                 most_tiles: (1 << 25) - 1, // slots are counted with 32 bits
+                one_launch: call::WHOLE * u64::from(facts.multiprocessors) * TILE_LEN,
+                most_in_one_launch: call::MOST_WHOLE * TILE_LEN,
             },
             multiprocessors: facts.multiprocessors,
             lanes: Mutex::new(lanes.into_iter().collect()),
             spare: Mutex::default(),
+            counters: Mutex::default(),
             unfinished: Mutex::default(),
             context,
         })

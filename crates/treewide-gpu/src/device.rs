@@ -90,6 +90,7 @@ pub fn devices() -> Vec<Found> {
 pub struct Device {
     pub(crate) inner: Arc<Inner>,
     timed: bool,
+    pub(crate) one_launch: u64,
 }
 
 #[derive(Debug)]
@@ -130,7 +131,8 @@ impl Device {
     /// What a backend opened.
     pub(crate) fn of_driver(driver: Arc<dyn Driver>) -> Self {
         let (pool, waiter) = (Arc::new(Pool::new(KEPT)), Arc::default());
-        Self { inner: Arc::new(Inner { driver, pool, waiter }), timed: false }
+        let one_launch = driver.info().one_launch;
+        Self { inner: Arc::new(Inner { driver, pool, waiter }), timed: false, one_launch }
     }
 
     pub(crate) fn driver(&self) -> &dyn Driver {
@@ -169,7 +171,14 @@ impl Device {
     /// The same device, with results that say how long it worked: see
     /// [`Pending::wait_timed`].
     pub fn timed(&self) -> Self {
-        Self { inner: self.inner.clone(), timed: true }
+        Self { timed: true, ..self.clone() }
+    }
+
+    /// The same device, which hashes inputs of at most so many bytes by one launch each and longer ones
+    /// by several, to find out which is quicker: digests are the same. A backend that has no kernel for
+    /// it goes on with several.
+    pub fn one_launch_up_to(&self, bytes: u64) -> Self {
+        Self { one_launch: bytes, ..self.clone() }
     }
 
     /// Keeps at most so many bytes of scratch memory for later calls, and of pinned memory of the host

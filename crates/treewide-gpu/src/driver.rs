@@ -23,6 +23,8 @@
 //! memory: on level `l`, counted from 0, the node of slot `s` (a multiple of `2 << l`) takes in that
 //! of slot `s + (1 << l)` if that one is a slot of the same span, and stays as it is otherwise. What
 //! is left at the first slot that a span has in a tile is written to memory.
+//!
+//! Where a launch does a whole tree, these are the slots of tiles of the next level, and so on.
 
 // The twins run at once, and take spans as they are.
 #![cfg_attr(not(any(feature = "cuda", feature = "wgpu")), allow(dead_code))]
@@ -96,6 +98,10 @@ pub(crate) struct Info {
     pub(crate) alignment: u64,
     /// The most tiles (workgroups) of one launch.
     pub(crate) most_tiles: u32,
+    /// Up to which length an input that is hashed alone takes one launch for its whole tree, and up to
+    /// which it could; 0 where there is no kernel for it.
+    pub(crate) one_launch: u64,
+    pub(crate) most_in_one_launch: u64,
 }
 
 impl Info {
@@ -212,7 +218,11 @@ pub(crate) enum Stage {
         spans: Vec<Span>,
         /// One more than the last slot of the last span.
         slots: u32,
-        /// Chaining values on the way ([`Kind::Cv`]) go here, 32 bytes each.
+        /// Whether the only span is a whole tree, of which this launch does all levels, and so may be
+        /// of any kind but [`Kind::Cv`]: the stage `whole`. Not more than [`Info`] says.
+        whole: bool,
+        /// Chaining values on the way ([`Kind::Cv`]) go here, 32 bytes each; of a whole tree those of
+        /// all levels, one level after the other.
         cvs: Region,
         /// All other results go here. Not read, and not the same buffer as `input` or `cvs`.
         out: Region,
@@ -267,7 +277,8 @@ pub(crate) struct Span {
     /// Where its results go: the number of a chaining value in `cvs`, and one more for each further
     /// tile; or of a digest (32 bytes) or node (128 bytes) in `out`.
     pub(crate) to: u32,
-    /// What its last node becomes. Other than [`Kind::Cv`] only where all of a tree is in one tile.
+    /// What its last node becomes. Other than [`Kind::Cv`] only where all of a tree is in one tile, or
+    /// in one launch.
     pub(crate) kind: Kind,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A tree of any size takes one launch of `Tiles`, or several where a launch does not reach all of
 //! it, and one of `Parents` for each 256-fold that is left: two more for 1 GiB. Many trees go through
-//! the same launches side by side; small ones are done with the first.
+//! the same launches side by side; small ones are done with the first. A tree that is alone may take
+//! one launch for all of it.
 
 use crate::driver::{CV, Handle, Info, Kind, Launch, NODE, Region, Span, Stage, TILE};
 use crate::{Error, ErrorKind, Mode};
@@ -36,18 +37,31 @@ impl Input {
     }
 }
 
-/// Bytes of scratch memory that [`reduce`] needs: chaining values of one level, and of the next.
+/// Bytes of scratch memory that [`reduce`] needs: chaining values of one level, and of the next. The
+/// first has room for those of all levels if one launch does them.
 pub(crate) fn scratch(inputs: &[Input]) -> [u64; 2] {
     let large = || inputs.iter().map(Input::tiles).filter(|tiles| *tiles > 1);
-    let first: u64 = large().sum();
+    let first: u64 = if let [only] = inputs { values(only.tiles()) } else { large().sum() };
     let second: u64 = large().map(|tiles| tiles.div_ceil(2 * SLOTS)).sum();
     [CV * first.max(1), CV * second.max(1)]
 }
 
-/// The launches that reduce each input to one result of that kind in `out`. The scratch regions are
-/// as long as [`scratch`] says, in buffers of their own.
+/// Values of all levels of a tree, from those of so many tiles of chunks on.
+pub(crate) fn values(tiles: u64) -> u64 {
+    levels(tiles).sum()
+}
+
+/// Tiles of a level of a tree that one launch does, and of each above it.
+pub(crate) fn levels(tiles: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(tiles), |tiles| (*tiles > 1).then(|| tiles.div_ceil(SLOTS)))
+}
+
+/// The launches that reduce each input to one result of that kind in `out`; one of at most `one_launch`
+/// bytes that is alone by one launch. The scratch regions are as long as [`scratch`] says, in buffers
+/// of their own.
 pub(crate) fn reduce(
     info: &Info,
+    one_launch: u64,
     mode: &Mode,
     kind: Kind,
     inputs: &[Input],
@@ -57,6 +71,16 @@ pub(crate) fn reduce(
     debug_assert!(kind != Kind::Cv, "a result");
     if scratch.iter().any(|values| values.len > info.reach()) {
         return Err(too_large(info, scratch[0].len / CV * TILE_LEN));
+    }
+    let most = one_launch.min(info.most_in_one_launch);
+    if let [input] = inputs
+        && most > 0
+        && input.len <= most
+        && input.tiles() <= u64::from(info.most_tiles)
+        && (input.memory.address().is_some() || input.len <= info.reach())
+    {
+        let stage = whole(kind, input, scratch[0], out);
+        return Ok(vec![Launch { stage, mode: *mode }]);
     }
     let mut tiles = Packer::new(info, scratch[0], out);
     // Trees of more than one tile: where their chaining values are, how many, and the result.
@@ -85,6 +109,22 @@ pub(crate) fn reduce(
         std::mem::swap(&mut from, &mut onto);
     }
     Ok(stages.into_iter().map(|stage| Launch { stage, mode: *mode }).collect())
+}
+
+/// All of one tree.
+fn whole(kind: Kind, input: &Input, cvs: &Region, out: &Region) -> Stage {
+    let Input { memory, at, len, counter, to } = input;
+    let start = memory.address().map_or(0, |address| address + at);
+    let mut spans = vec![Span { start, len: *len, counter: *counter, slot: 0, to: *to, kind }];
+    Stage::Tiles {
+        input: Region { memory: memory.clone(), at: *at, len: *len },
+        others: Vec::new(),
+        out: narrowed(out, &mut spans),
+        spans,
+        slots: (input.tiles() * SLOTS) as u32,
+        whole: true,
+        cvs: cvs.clone(),
+    }
 }
 
 /// A tree of more than one node: where its values start, how many there are, and its place in the
@@ -226,6 +266,7 @@ impl<'a> Packer<'a> {
                 out: narrowed(self.out, &mut spans),
                 spans,
                 slots: slots as u32,
+                whole: false,
                 cvs: self.cvs.clone(),
             });
         }

@@ -193,7 +193,8 @@ impl Device {
         };
         let values = [&scratch[0].region, &scratch[1].region];
         let mut work = self.work()?;
-        for launch in plan::reduce(self.info(), mode, kind, inputs, values, &out)? {
+        for launch in plan::reduce(self.info(), self.one_launch, mode, kind, inputs, values, &out)?
+        {
             work.launch(&launch)?;
         }
         Ok(Reduced { work, scratch, out })

@@ -45,11 +45,11 @@ const TREES: u64 = 2;
 impl Slot {
     /// A place for `len` bytes. Works of different lanes may overlap.
     pub(crate) fn new(device: &Device, len: u64, lane: usize) -> Result<Self, Error> {
-        let tiles = len.div_ceil(plan::TILE_LEN) + TREES;
+        let values = plan::values(len.div_ceil(plan::TILE_LEN)) + TREES;
         Ok(Self {
             staging: None,
             input: device.scratch(len.next_multiple_of(16))?,
-            values: [device.scratch(CV * tiles)?, device.scratch(CV * tiles)?],
+            values: [device.scratch(CV * values)?, device.scratch(CV * values)?],
             results: device.scratch(CV * TREES)?,
             lane,
             len,
@@ -99,7 +99,9 @@ impl Slot {
         let inputs: Vec<Input> = (0..).zip(trees).map(input).collect();
         let values = [&self.values[0].region, &self.values[1].region];
         let results = &self.results.region;
-        for launch in plan::reduce(device.info(), mode, kind, &inputs, values, results)? {
+        for launch in
+            plan::reduce(device.info(), device.one_launch, mode, kind, &inputs, values, results)?
+        {
             work.launch(&launch)?;
         }
         work.read(&Region { len: CV * trees.len() as u64, ..results.clone() })?;

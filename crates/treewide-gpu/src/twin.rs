@@ -9,6 +9,7 @@ mod pairs;
 mod parents;
 mod reduce;
 mod tiles;
+mod whole;
 mod xof;
 
 use crate::driver::{
@@ -32,12 +33,20 @@ pub struct TwinLimits {
     pub alignment: u64,
     /// The most workgroups of a launch.
     pub most_tiles: u32,
+    /// Up to which length an input that is alone is hashed by one launch.
+    pub one_launch: u64,
 }
 
 /// Those of a large GPU.
 impl Default for TwinLimits {
     fn default() -> Self {
-        Self { most_bytes: u64::MAX, window: u64::MAX, alignment: 1, most_tiles: 1 << 24 }
+        Self {
+            most_bytes: u64::MAX,
+            window: u64::MAX,
+            alignment: 1,
+            most_tiles: 1 << 24,
+            one_launch: 1 << 20,
+        }
     }
 }
 
@@ -58,6 +67,8 @@ impl Twin {
                 window: limits.window,
                 alignment: limits.alignment,
                 most_tiles: limits.most_tiles,
+                one_launch: limits.one_launch,
+                most_in_one_launch: u64::MAX,
             },
         }
     }
@@ -301,13 +312,18 @@ fn run(launch: &Launch) {
     let (key, flags) = (&launch.mode.words, u32::from(launch.mode.flags));
     let read = |region: &Region| words(&HostMemory::of(&region.memory).lock()[range(region)]);
     match &launch.stage {
-        Stage::Tiles { input, others, spans, slots, cvs, out } => {
+        Stage::Tiles { input, others, spans, slots, whole, cvs, out } => {
             assert!(others.is_empty(), "no addresses here");
             // All of it, not only the region, but the region is what may be read.
             let input = HostMemory::of(&input.memory).lock()[range(input)].to_vec();
             change(cvs, |cvs| {
                 change(out, |out| {
-                    tiles::run(&input, spans, *slots, key, flags, Results { cvs, out });
+                    let results = Results { cvs, out };
+                    if *whole {
+                        whole::run(&input, &spans[0], key, flags, results);
+                    } else {
+                        tiles::run(&input, spans, *slots, key, flags, results);
+                    }
                 });
             });
         }

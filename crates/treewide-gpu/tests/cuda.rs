@@ -58,7 +58,9 @@ fn nothing_is_read_beyond_the_16_bytes_in_which_an_input_ends() {
                 // Nothing follows the buffer.
                 let buffer = device.upload(&input[..start + len]).unwrap();
                 let slice = buffer.slice(start as u64..).unwrap();
-                check(&device, &input[start..start + len], &slice);
+                for most in [0, u64::MAX] {
+                    check(&device.one_launch_up_to(most), &input[start..start + len], &slice);
+                }
                 // Chunks that are roots to be kept take another way, and so do those beside them.
                 let mut expected = [0; 32];
                 blake3::Hasher::new()
@@ -81,6 +83,7 @@ fn other_parameters_give_the_same() {
         &["TREEWIDE_IMADS=112"],
         &["TREEWIDE_AHEAD=1"],
         &["TREEWIDE_STAGED=1"],
+        &["TREEWIDE_WHOLE_AHEAD=0"],
     ] {
         let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
         let image = [library.as_os_str().as_bytes(), b"\0"].concat();
@@ -92,12 +95,31 @@ fn other_parameters_give_the_same() {
             for (start, end) in [(0, 1000), (0, 131_072), (1, 140_000), (16, 524_304), (0, 600_000)]
             {
                 let slice = buffer.slice(start as u64..end as u64).unwrap();
-                check(&device, &input[start..end], &slice);
-                cases += 1;
+                for most in [0, u64::MAX] {
+                    check(&device.one_launch_up_to(most), &input[start..end], &slice);
+                    cases += 1;
+                }
             }
         }
     }
     println!("CUDA kernels with other parameters: {cases} cases");
+}
+
+/// The root is three levels above the tiles of chunks.
+#[test]
+fn one_launch_for_more_than_two_gigabytes() {
+    let Some(_turn) = driver() else { return };
+    if std::env::var("TREEWIDE_TEST_BACKEND").is_ok_and(|wanted| wanted == "twin") {
+        return; // it takes long, and is done where other devices are tested
+    }
+    // Pages that are only read need no memory.
+    let input = vec![0; (2 << 30) + (1 << 17) + 1025];
+    // The one that runs blocks in no order.
+    let device = Device::open(Backend::Cuda, 1).unwrap().one_launch_up_to(u64::MAX);
+    // SAFETY: The bytes live longer than the buffer, and the device is this CPU.
+    let buffer = unsafe { cuda::borrow(&device, input.as_ptr() as u64, input.len() as u64) };
+    let hash = device.hash(&Mode::PLAIN, &buffer.unwrap()).wait().unwrap();
+    assert_eq!(hash.as_bytes(), blake3::hash(&input).as_bytes());
 }
 
 #[test]

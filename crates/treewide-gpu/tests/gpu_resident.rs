@@ -26,6 +26,50 @@ fn digests_of_all_lengths_in_all_modes() {
 }
 
 #[test]
+fn one_launch_or_several_give_the_same() {
+    let mut cases = 0;
+    // What takes one level above its tiles, and two.
+    let tile = 131_072;
+    let mut lengths = vec![0, 1, 1025, tile, tile + 1, 2 * tile, 3 * tile + 1025, 9 * tile - 1];
+    lengths.extend([127 * tile + 1, 128 * tile, 128 * tile + 1, 129 * tile + 2049]);
+    let input = bytes(130 * tile);
+    each(|device| {
+        if device.backend() == Backend::Wgpu {
+            return; // has no kernel for one launch
+        }
+        // A multiple of 16, and not.
+        for start in [0, 7] {
+            let len = input.len() as u64 - start;
+            let buffer = device.upload(&input[start as usize..]).or_else(|error| {
+                assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+                device.upload(&input[start as usize..][..3 << 20])
+            });
+            let buffer = buffer.unwrap();
+            assert!(buffer.len() == len || buffer.len() == 3 << 20);
+            for &len in lengths.iter().filter(|len| **len as u64 <= buffer.len()) {
+                let (slice, here) =
+                    (buffer.slice(..len as u64).unwrap(), &input[start as usize..][..len]);
+                let (mode, expected) = match cases % 3 {
+                    0 => (Mode::PLAIN, treewide::hash(here)),
+                    1 => (Mode::keyed(common::KEY), treewide::keyed_hash(common::KEY, here)),
+                    _ => {
+                        let key = treewide::derive_key(common::CONTEXT, here);
+                        (Mode::derive_key(common::CONTEXT), key.into())
+                    }
+                };
+                for most in [0, u64::MAX] {
+                    let device = device.one_launch_up_to(most);
+                    let hash = device.hash(&mode, &slice).wait().unwrap();
+                    assert_eq!(hash, expected, "{len} bytes, one launch up to {most}");
+                    cases += 1;
+                }
+            }
+        }
+    });
+    println!("one launch or several: {cases} cases");
+}
+
+#[test]
 fn inputs_start_at_any_byte() {
     let mut cases = 0;
     each(|device| {

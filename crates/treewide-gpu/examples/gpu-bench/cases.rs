@@ -104,9 +104,11 @@ pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Re
     variants(&all, options, report)
 }
 
-/// 128 KiB take one launch, 256 KiB two: the difference is what a launch costs.
 const SIZES: [u64; 9] =
     [1 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20, 1 << 30, 8 << 30];
+
+/// For which it is to be decided whether they take one launch.
+const LAUNCHED: [u64; 7] = [64 << 10, 128 << 10, 256 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30];
 
 fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
     let mut sizes = SIZES.to_vec();
@@ -115,6 +117,13 @@ fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report
         sizes.push(all.len());
     }
     of_sizes(device, all, &sizes, options, report, "resident")?;
+    // Without one launch for a whole tree, what is above 128 KiB takes two, and above 32 MiB three.
+    if device.backend() == treewide_gpu::Backend::Cuda {
+        for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
+            let class = format!("resident, {launches},");
+            of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, report, &class)?;
+        }
+    }
     if all.len() > 64 << 20 {
         let slice = all.slice(3..64 << 20).map_err(text)?;
         let name = format!("resident {} B from byte 3", slice.len());
@@ -137,6 +146,12 @@ fn of_sizes(
         let (name, amount) = (format!("{class} {size} B"), (*size as f64, "B"));
         device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
         if *size <= 64 << 20 {
+            // What of that is the way of 32 bytes to the host?
+            let out = Slice::from(&device.allocate(32).map_err(text)?);
+            let left = format!("{name}, digest left there");
+            device_case(report, options, &left, amount, || {
+                device.hash_to(&Mode::PLAIN, &slice, &out)
+            })?;
             in_a_row(device, &slice, options, report, &name)?;
         }
     }

@@ -29,16 +29,36 @@ pub(crate) fn all(device: &Device) -> Result<u64, String> {
     ];
     let mut lengths = vec![0, 1, 63, 64, 65, 1023, 1024, 1025, 4096, 131_071, 131_072, 131_073];
     lengths.extend([(1 << 20) - 1, (1 << 20) + 1, (33 << 20) + 5, input.len() - 16]);
+    let mut each_way = vec![device.one_launch_up_to(0)];
+    if device.backend() == treewide_gpu::Backend::Cuda {
+        each_way.push(device.one_launch_up_to(u64::MAX));
+    }
     let mut checked = 0;
     for len in lengths {
         for start in [0, 1, 4, 15] {
             for (mode, hasher) in &modes {
                 let range = start as u64..(start + len) as u64;
                 let slice = buffer.slice(range).map_err(failed)?;
-                let hash = device.hash(mode, slice).wait().map_err(failed)?;
                 let expected = hasher.clone().update(&input[start..start + len]).finalize();
-                if hash != expected {
-                    return Err(format!("WRONG: {len} bytes from {start}, {mode:?}"));
+                for device in &each_way {
+                    let hash = device.hash(mode, &slice).wait().map_err(failed)?;
+                    if hash != expected {
+                        return Err(format!("WRONG: {len} bytes from {start}, {mode:?}"));
+                    }
+                    checked += 1;
+                }
+            }
+        }
+    }
+    // Blocks come to their common values in another order each time.
+    for (len, times) in [(300_000, 400), (1 << 20, 200), (16 << 20, 20), ((40 << 20) - 1, 10)] {
+        let slice = buffer.slice(..len as u64).map_err(failed)?;
+        let expected = treewide::hash(&input[..len]);
+        for device in &each_way[1..] {
+            let many: Vec<_> = (0..times).map(|_| device.hash(&Mode::PLAIN, &slice)).collect();
+            for hash in many {
+                if hash.wait().map_err(failed)? != expected {
+                    return Err(format!("WRONG: {len} bytes by one launch, one of {times} times"));
                 }
                 checked += 1;
             }

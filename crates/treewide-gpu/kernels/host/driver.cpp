@@ -7,7 +7,8 @@
 // or asks twice whether it is done. Memory ends where a page ends, and is gone when it is freed, so
 // that what is used too long or too far is a fault. Calls without the context are errors.
 //
-// Device 0 has many multiprocessors, device 1 has one, and runs threads in the opposite order.
+// Device 0 has many multiprocessors, device 1 has one, and runs blocks in any order and their threads in
+// the opposite one.
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -347,6 +348,12 @@ extern "C" Result cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes,
 extern "C" Result cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, void *stream) {
     IN_CONTEXT;
     return copy(to, from, bytes, stream);
+}
+
+extern "C" Result cuMemsetD8Async(void *to, unsigned char value, size_t bytes, void *stream) {
+    IN_CONTEXT;
+    stream_of(stream)->work.push_back([=] { memset(to, value, bytes); });
+    return SUCCESS;
 }
 
 // ---- Kernels ---------------------------------------------------------------------------------------

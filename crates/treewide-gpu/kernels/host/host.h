@@ -2,7 +2,7 @@
 //
 // A thread of a block is a fiber; one runs until it waits for the others, or returns. So threads of a
 // block see each other's stores at barriers, and without a barrier only by luck: tests run them
-// forwards and backwards. Blocks run one after the other.
+// forwards and backwards. Blocks run one after the other, in their order or in any.
 
 #pragma once
 
@@ -49,6 +49,8 @@ template <class T> static inline T __ldg(const T *from) {
     return *from;
 }
 
+template <class T> static inline T __ldcg(const T *from) { return __ldg(from); }
+
 static inline u32 __funnelshift_r(u32 low, u32 high, u32 by) {
     return (u32)(((u64)high << 32 | low) >> (by & 31));
 }
@@ -65,6 +67,12 @@ static inline u32 __byte_perm(u32 x, u32 y, u32 selector) {
 static inline u32 atomicAdd(u32 *to, u32 value) {
     const u32 before = *to;
     *to += value;
+    return before;
+}
+
+static inline u32 count_up(u32 *counter, u32 most) {
+    const u32 before = *counter;
+    *counter = before >= most ? 0 : before + 1;
     return before;
 }
 

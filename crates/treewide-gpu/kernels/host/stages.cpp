@@ -2,6 +2,9 @@
 
 #include "host.h"
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <string>
 #include <tuple>
 
@@ -11,6 +14,7 @@ namespace {
 #include "../pairs.cu"
 #include "../parents.cu"
 #include "../tiles.cu"
+#include "../whole.cu"
 #include "../xof.cu"
 } // namespace
 
@@ -36,17 +40,26 @@ extern "C" std::function<void()> *treewide_bind(const char *name, void **argumen
     if (it == "parents") kernel = bind(parents, arguments);
     if (it == "tiles") kernel = bind((void (*)(Mode, Spans))tiles, arguments);
     if (it == "tiles_by_four") kernel = bind(tiles_by_four, arguments);
+    if (it == "whole") kernel = bind(whole, arguments);
     if (it == "xof") kernel = bind(xof, arguments);
     return kernel ? new std::function<void()>(kernel) : nullptr;
 }
 
-// Runs it, the threads of a block in their order or in the opposite one.
+// Runs it: blocks and the threads of each in their order, or blocks in an order that is another one in
+// each launch, and threads in the opposite one.
 extern "C" void treewide_run(
     std::function<void()> *kernel, u32 blocks, u32 threads, bool backwards
 ) {
+    static std::mt19937 random;
+    std::vector<u32> order(blocks);
+    std::iota(order.begin(), order.end(), 0);
+    if (backwards) std::shuffle(order.begin(), order.end(), random);
     block.kernel = *kernel;
     delete kernel;
     blockDim.x = threads;
     gridDim.x = blocks;
-    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) block.run(threads, backwards);
+    for (u32 it : order) {
+        blockIdx.x = it;
+        block.run(threads, backwards);
+    }
 }

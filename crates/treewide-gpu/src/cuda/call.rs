@@ -3,6 +3,7 @@
 //! The arguments are laid out as the structures of the same names in `kernels/` are.
 
 use crate::driver::{Launch, Region, Span, Stage, TILE};
+use crate::plan;
 use crate::{Error, Mode};
 use std::ffi::CStr;
 
@@ -16,6 +17,15 @@ const TILES: u32 = 4;
 /// some would have nothing to do while others have two to do. A guess.
 const ENOUGH: u32 = 4;
 
+/// Tiles for each multiprocessor up to which an input that is alone is hashed by one launch: one for
+/// each of its schedulers. With more of them launches are a small part of the time, and warps hide each
+/// other's loads. Estimated, not measured: docs/gpu.md has the reasons.
+pub(super) const WHOLE: u64 = 4;
+
+/// Bytes of counters for an input that is hashed by one launch, and the most tiles that they serve.
+pub(super) const COUNTERS: usize = 64 << 10;
+pub(super) const MOST_WHOLE: u64 = 1 << 20;
+
 /// A call of a kernel.
 #[derive(Debug)]
 pub(super) struct Call {
@@ -27,10 +37,11 @@ pub(super) struct Call {
 }
 
 /// The call that a launch stands for, or none if there is nothing to do. `upload` puts a table where
-/// kernels can read it in this launch, and returns its address.
+/// kernels can read it in this launch, and returns its address. `counters` are those of a whole tree.
 pub(super) fn call(
     launch: &Launch,
     multiprocessors: u32,
+    counters: u64,
     upload: &mut dyn FnMut(&[u32]) -> Result<u64, Error>,
 ) -> Result<Option<Call>, Error> {
     let mode = argument(&mode(&launch.mode));
@@ -49,6 +60,14 @@ pub(super) fn call(
         Ok(argument(&words))
     };
     let call = match &launch.stage {
+        Stage::Tiles { spans: all, slots, whole: true, cvs, out, .. } => {
+            let blocks = slots.div_ceil(TILE);
+            // One for each tile but those of chunks, and for each level a value for each of its tiles.
+            let used = plan::values(u64::from(blocks)) - u64::from(blocks);
+            debug_assert!(4 * used <= COUNTERS as u64 && all.len() == 1, "as many as there are");
+            let arguments = vec![mode, spans(all, cvs, out)?, argument(&halves(counters))];
+            Call { kernel: c"whole", blocks, threads: TILE, arguments }
+        }
         Stage::Tiles { spans: all, slots, cvs, out, .. } => {
             let by_four = slots.div_ceil(TILE) / TILES >= ENOUGH * multiprocessors;
             let (kernel, threads) =

@@ -21,13 +21,14 @@ const BUILT: [((u32, u32), &[u8]); 4] = [
 const PTX: &str = include_str!("../../kernels/built/compute_75.ptx");
 
 /// The kernels as NVRTC takes them: one text, in an order in which each includes what is before it.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("../../kernels/blake3.cuh"),
     include_str!("../../kernels/tile.cuh"),
     include_str!("../../kernels/blobs.cu"),
     include_str!("../../kernels/pairs.cu"),
     include_str!("../../kernels/parents.cu"),
     include_str!("../../kernels/tiles.cu"),
+    include_str!("../../kernels/whole.cu"),
     include_str!("../../kernels/xof.cu"),
 ];
 
@@ -45,8 +46,8 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 /// The kernels of all stages.
-pub(super) const KERNELS: [&CStr; 6] =
-    [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"xof"];
+pub(super) const KERNELS: [&CStr; 7] =
+    [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
 
 impl Module {
     /// The best of what can be had.

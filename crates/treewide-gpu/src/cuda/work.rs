@@ -1,8 +1,8 @@
 //! Copies and launches in a stream. Each is given to the driver at once; what they use is kept until
 //! the device has done it, whoever drops what before.
 
-use super::api::{Doing, Event, HostMemory, Stream};
-use super::call::{address, call};
+use super::api::{DeviceMemory, Doing, Event, HostMemory, Stream};
+use super::call::{COUNTERS, address, call};
 use super::{Cuda, Lock, PinnedByCaller, Reused};
 use crate::Error;
 use crate::driver::{Handle, Launch, Pinned, Region, Running, Stage, Staging, Work};
@@ -19,7 +19,7 @@ const SCRATCH: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct Scratch {
     host: HostMemory,
-    device: super::api::DeviceMemory,
+    device: DeviceMemory,
     used: usize,
 }
 
@@ -27,7 +27,7 @@ impl Scratch {
     fn new(cuda: &Cuda, len: usize) -> Result<Self, Error> {
         Ok(Self {
             host: HostMemory::new(&cuda.context, len)?,
-            device: super::api::DeviceMemory::new(&cuda.context, len as u64)?,
+            device: DeviceMemory::new(&cuda.context, len as u64)?,
             used: 0,
         })
     }
@@ -58,6 +58,8 @@ pub(super) struct InStream {
 pub(super) struct Kept {
     memory: Vec<Handle>,
     scratch: Vec<Scratch>,
+    /// Used by the launches of this work one after the other, and by nobody else until it is done.
+    counters: Option<DeviceMemory>,
     end: Option<Event>,
 }
 
@@ -90,6 +92,12 @@ impl Cuda {
     }
 
     fn take_back(&self, kept: Kept) {
+        // Of work that failed they may be anything.
+        if kept.end.as_ref().is_some_and(|end| end.is_done().is_ok_and(|done| done)) {
+            let mut counters = self.counters.guard();
+            counters.extend(kept.counters);
+            counters.truncate(16);
+        }
         let usual = kept.scratch.into_iter().filter(|it| it.host.len == SCRATCH);
         let mut spare = self.spare.guard();
         spare.extend(usual.map(|it| Scratch { used: 0, ..it }));
@@ -147,6 +155,26 @@ impl InStream {
         let to = to.unwrap_or(place.device);
         self.copy_from_host(place.host, to, bytes.len())?;
         Ok(to)
+    }
+
+    /// The address of counters that are all 0 when the next launch starts.
+    fn counters(&mut self) -> Result<u64, Error> {
+        if let Some(counters) = &self.kept.counters {
+            return Ok(counters.address);
+        }
+        let spare = self.cuda.counters.guard().pop();
+        let counters = match spare {
+            Some(spare) => spare,
+            None => {
+                let new = DeviceMemory::new(&self.cuda.context, COUNTERS as u64)?;
+                let _current = self.cuda.context.enter()?;
+                // SAFETY: So long it is, and it is kept until that is done.
+                unsafe { sys::cuMemsetD8Async(new.address, 0, COUNTERS, self.stream.raw).result() }
+                    .doing("its memory cannot be cleared")?;
+                new
+            }
+        };
+        Ok(self.kept.counters.insert(counters).address)
     }
 
     /// The point after a copy from memory of the host; without one the copy is waited for here.
@@ -242,8 +270,12 @@ impl Work for InStream {
                 }
             }
         }
+        let counters = match &launch.stage {
+            Stage::Tiles { whole: true, .. } => self.counters()?,
+            _ => 0,
+        };
         let multiprocessors = self.cuda.multiprocessors;
-        let call = call(launch, multiprocessors, &mut |words| {
+        let call = call(launch, multiprocessors, counters, &mut |words| {
             let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
             self.copy_small(&bytes, None)
         })?;

@@ -51,6 +51,11 @@ impl Results<'_> {
         self.cvs[8 * to as usize..][..8].copy_from_slice(cv);
     }
 
+    /// A chaining value that was written before.
+    pub(super) fn of(&self, at: u32) -> Cv {
+        std::array::from_fn(|i| self.cvs[8 * at as usize + i])
+    }
+
     /// The node on top of a tree.
     pub(super) fn top(&mut self, span: &Span, node: &Node) {
         let to = span.to as usize;

@@ -99,6 +99,7 @@ impl Work for Recorded {
     fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
         let params = self.give(params(launch, self.common.alignment));
         let table = match &launch.stage {
+            Stage::Tiles { whole: true, .. } => return Err(Error::invalid("a whole tree at once")),
             Stage::Tiles { spans, .. } | Stage::Parents { spans, .. } => {
                 self.give(spans.iter().flat_map(Span::words).flat_map(u32::to_le_bytes))
             }

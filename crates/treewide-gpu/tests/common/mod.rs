@@ -5,7 +5,7 @@
 pub(crate) mod cuda_on_cpu;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use treewide_gpu::{Device, Mode, TwinLimits};
+use treewide_gpu::{Backend, Device, Mode, TwinLimits};
 
 /// The variable that names the backend without which tests fail; with `twin` no other is tested.
 const WANTED: &str = "TREEWIDE_TEST_BACKEND";
@@ -30,8 +30,15 @@ pub(crate) fn each(mut test: impl FnMut(&Device)) {
 }
 
 fn find() -> Vec<Tested> {
-    let small = TwinLimits { most_bytes: 4 << 20, window: 300_000, alignment: 256, most_tiles: 3 };
-    let tight = TwinLimits { window: 131_072 + 255, alignment: 256, ..TwinLimits::default() };
+    let small = TwinLimits {
+        most_bytes: 4 << 20,
+        window: 300_000,
+        alignment: 256,
+        most_tiles: 3,
+        one_launch: u64::MAX,
+    };
+    let window = 131_072 + 255;
+    let tight = TwinLimits { window, alignment: 256, one_launch: 0, ..TwinLimits::default() };
     let twin = |name: &str, limits| Tested { device: Device::twin(limits), name: name.into() };
     let mut devices = vec![
         twin("twin", TwinLimits::default()),
@@ -42,13 +49,23 @@ fn find() -> Vec<Tested> {
         return devices;
     }
     #[cfg(feature = "cuda")]
-    if let Err(cause) = cuda_on_cpu::load() {
-        println!("SKIPPED: CUDA kernels on the CPU: {cause}");
-    }
+    let on_cpu = match cuda_on_cpu::load() {
+        Ok(_) => true,
+        Err(cause) => {
+            println!("SKIPPED: CUDA kernels on the CPU: {cause}");
+            false
+        }
+    };
+    #[cfg(not(feature = "cuda"))]
+    let on_cpu = false;
     let known = treewide_gpu::devices();
     for found in &known {
         let name = format!("{}: {}", found.backend, found.name);
         match found.open() {
+            // The other one of these takes one launch for a whole tree, as far as is usual.
+            Ok(device) if on_cpu && found.backend == Backend::Cuda && found.index == 0 => {
+                devices.push(Tested { device: device.one_launch_up_to(0), name });
+            }
             Ok(device) => devices.push(Tested { device, name }),
             Err(error) => println!("SKIPPED: {name}: {error}"),
         }
