@@ -310,7 +310,13 @@ fn every_entry_keeps_what_is_the_callers() {
             });
             check("xof", || {
                 let block = bytes.first_chunk().unwrap();
-                let root = super::super::lanes::Root { cv: &key, block, block_len: 64, flags: 0, long: true };
+                let root = super::super::lanes::Root {
+                    cv: &key,
+                    block,
+                    block_len: 64,
+                    flags: 0,
+                    long: true,
+                };
                 // SAFETY: the contract of `Kernel::xof`.
                 unsafe { (kernel.xof)(root, 5, blocks.as_mut_ptr(), count) }
             });
