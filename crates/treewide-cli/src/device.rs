@@ -8,14 +8,15 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::file::ErrorKind;
+use treewide::profile;
 pub(crate) use treewide_gpu::Mode;
 use treewide_gpu::{Choice, Contest, Device, Error, Ring, Staged, TAIL, devices};
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
 
-/// Files below this are the CPU's, unless a device is forced: none takes the CPU the second after which
-/// a device is looked for.
+/// Files below this are the CPU's, unless a device is forced or a profile says otherwise: none takes the
+/// CPU the second after which a device is looked for.
 const LARGE: u64 = 1 << 30;
 
 #[derive(Args)]
@@ -71,7 +72,8 @@ impl ByDevice {
             }
             // A pipe must not be opened twice: who writes to it would be told that nobody reads.
             let metadata = path.metadata().ok()?;
-            if !metadata.is_file() || metadata.len() < LARGE {
+            let from = profile::gpu().file_from.unwrap_or(LARGE);
+            if !metadata.is_file() || metadata.len() < from {
                 return None;
             }
             let file = File::open(path).ok()?;

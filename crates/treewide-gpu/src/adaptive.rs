@@ -6,7 +6,8 @@
 //! of which it has to give the right digest. Then it gets some parts of the input as a trial, and the
 //! rest goes to whoever was quicker. All parts are of one tree, so nothing is hashed twice, and what a
 //! lost trial costs is a small part of the seconds before it: one that is lost ends at once, and a
-//! device that took far too long for the sample gets none.
+//! device that took far too long for the sample gets none. Only where a profile says from which length
+//! on a device can win at all, nothing is tried below it.
 
 use crate::staged::{Engine, Staged};
 use crate::{Device, Error, Found, Mode, Ring};
@@ -25,6 +26,8 @@ pub(crate) struct Adaptive {
     state: State,
     /// Bytes of the whole input, if they are known.
     len: Option<u64>,
+    /// Bytes below which the CPU does all.
+    from: u64,
 }
 
 /// Bytes of the sample: enough for a ring to turn.
@@ -97,8 +100,13 @@ enum State {
 }
 
 impl Adaptive {
-    pub(crate) fn new(len: Option<u64>) -> Self {
-        Self { state: State::Cpu { since: Instant::now(), parts: 0 }, len }
+    /// The CPU alone hashes inputs of less than `from` bytes.
+    pub(crate) fn new(len: Option<u64>, from: u64) -> Self {
+        let state = match len {
+            Some(len) if len < from => State::Decided,
+            _ => State::Cpu { since: Instant::now(), parts: 0 },
+        };
+        Self { state, len, from }
     }
 
     /// After each part.
@@ -106,7 +114,7 @@ impl Adaptive {
         self.state = match std::mem::replace(&mut self.state, State::Decided) {
             State::Cpu { since, parts } => {
                 let (parts, time) = (parts + 1, since.elapsed());
-                if time < PATIENCE {
+                if time < PATIENCE || staged.count() < self.from {
                     State::Cpu { since, parts }
                 } else if self.ends_soon(time, staged.count()) {
                     State::Decided
@@ -202,7 +210,7 @@ mod tests {
     fn hashed(engine: Engine, state: State, parts: usize) -> (treewide::Hash, Option<String>) {
         let ring = Ring { part: PART, parts: 2 };
         let mut staged = Staged::with_engine(engine, &Mode::PLAIN).ring(ring).unwrap();
-        staged.adaptive = Some(Adaptive { state, len: None });
+        staged.adaptive = Some(Adaptive { state, len: None, from: 0 });
         staged.update(&input(parts)).unwrap();
         let device = staged.device().map(|device| device.name().to_owned());
         (staged.finalize().unwrap(), device)
@@ -284,9 +292,28 @@ mod tests {
     #[test]
     fn what_the_cpu_has_done_soon_it_does_alone() {
         let second = Duration::from_secs(1);
-        let known = |len| Adaptive { state: State::Decided, len };
+        let known = |len| Adaptive { state: State::Decided, len, from: 0 };
         assert!(known(Some(300)).ends_soon(second, 100));
         assert!(!known(Some(600)).ends_soon(second, 100));
         assert!(!known(None).ends_soon(second, 100));
+    }
+
+    #[test]
+    fn below_the_length_of_the_profile_nothing_is_tried() {
+        let is_decided = |len, from| matches!(Adaptive::new(len, from).state, State::Decided);
+        assert!(is_decided(Some(99), 100) && is_decided(Some(1 << 40), u64::MAX));
+        assert!(!is_decided(Some(100), 100) && !is_decided(None, 100) && !is_decided(Some(0), 0));
+        // Of a stream that has yet to be as long, the CPU is not asked how long it takes.
+        let after = |parts: usize, from| {
+            let ring = Ring { part: PART, parts: 2 };
+            let mut staged = Staged::with_engine(Engine::Cpu, &Mode::PLAIN).ring(ring).unwrap();
+            let state = State::Cpu { since: Instant::now() - 2 * PATIENCE, parts: 0 };
+            // Once it may be, it is decided that an input as short as this ends soon.
+            staged.adaptive = Some(Adaptive { state, len: Some((parts * PART) as u64), from });
+            staged.update(&input(parts)).unwrap();
+            matches!(staged.adaptive.as_ref().unwrap().state, State::Cpu { .. })
+        };
+        assert!(after(3, 4 << 20));
+        assert!(!after(3, 2 << 20));
     }
 }

@@ -11,13 +11,15 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use treewide::profile;
 
 /// Of the CPU's time for the rest, a device may take this for all of it.
 const SHARE: f64 = 0.8;
 
 /// A contest of the CPU, which hashes a file, and the devices of this machine.
 ///
-/// As long as the CPU would be done soon, no device is even looked for.
+/// As long as the CPU would be done soon, no device is even looked for; nor at all for files below the
+/// length from which on a [profile](treewide::profile) says that one can win (`gpu-file-from`).
 #[derive(Debug)]
 pub struct Contest {
     file: File,
@@ -37,6 +39,11 @@ enum State {
     Over,
 }
 
+/// The CPU alone hashes files of less than `from` bytes.
+fn begun(len: u64, from: Option<u64>) -> State {
+    if from.is_some_and(|from| len < from) { State::Over } else { State::Waiting }
+}
+
 impl Contest {
     /// Begins with the CPU, for a file of `len` bytes.
     ///
@@ -48,7 +55,7 @@ impl Contest {
             len,
             since: Instant::now(),
             done: AtomicU64::new(0),
-            state: Mutex::new(State::Waiting),
+            state: Mutex::new(begun(len, profile::gpu().file_from)),
             find: || candidate().map(|(device, _)| device),
         })
     }
@@ -139,6 +146,11 @@ mod tests {
         // It is still fresh, or nearly done.
         assert!(!contest(0, 1 << 20, never).0);
         assert!(!contest(10, LEN / 2, never).0);
+        // The profile says that none can win.
+        assert!(matches!(begun(99, Some(100)), State::Over));
+        assert!(matches!(begun(u64::MAX - 1, Some(u64::MAX)), State::Over));
+        assert!(matches!(begun(100, Some(100)), State::Waiting));
+        assert!(matches!(begun(100, None), State::Waiting));
         // There is none, or none that works.
         let lost: fn() -> Option<Device> = || Some(stand_in::device(Fate::LostAfter(0)));
         let full: fn() -> Option<Device> = || Some(stand_in::device(Fate::Full));

@@ -5,6 +5,7 @@ use crate::staged::{Engine, Staged};
 use crate::{Backend, Device, Error, ErrorKind, Found, Mode, devices};
 use std::fmt;
 use std::str::FromStr;
+use treewide::{Hash, profile};
 
 /// The variable that forces a choice.
 pub const VARIABLE: &str = "TREEWIDE_BACKEND";
@@ -62,7 +63,8 @@ impl Choice {
     /// Hashes bytes of the host by this choice. `len` is how many will come, if that is known.
     ///
     /// With [`Auto`](Self::Auto) the CPU starts; of inputs that take it seconds a device gets parts
-    /// for a trial, and the rest if it is quicker. If it fails meanwhile, so does the hash: then
+    /// for a trial, and the rest if it is quicker; none where a [profile](treewide::profile) says that
+    /// none is quicker at that length (`gpu-staged-from`). If it fails meanwhile, so does the hash: then
     /// [`Cpu`](Self::Cpu) is the choice. Files have [`Contest`](crate::Contest), which reads them by
     /// better ways than this.
     ///
@@ -73,10 +75,56 @@ impl Choice {
             Some(device) => Staged::new(&device, mode),
             None => {
                 let mut staged = Staged::with_engine(Engine::Cpu, mode);
-                staged.adaptive = (self == Self::Auto).then(|| Adaptive::new(len));
+                let from = || profile::gpu().staged_from.unwrap_or(0);
+                staged.adaptive = (self == Self::Auto).then(|| Adaptive::new(len, from()));
                 staged
             }
         })
+    }
+}
+
+impl Device {
+    /// The digest of bytes of the host by whoever is quicker: by this device from the lengths on that a
+    /// [profile](treewide::profile) names, through its ring (`gpu-staged-from`) or pinned where they lie
+    /// (`gpu-wrapped-from`); below, and where no profile says anything, by the threads of the current
+    /// rayon pool.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), treewide_gpu::Error> {
+    /// use treewide_gpu::{Device, Mode, TwinLimits};
+    ///
+    /// let device = Device::twin(TwinLimits::default()); // or one of `devices()`
+    /// assert_eq!(device.hash_auto(&Mode::PLAIN, b"abc")?, treewide::hash(b"abc"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn hash_auto(&self, mode: &Mode, bytes: &[u8]) -> Result<Hash, Error> {
+        match quicker(profile::gpu(), bytes.len() as u64) {
+            Quicker::Cpu => Ok(mode.hasher().update_rayon(bytes).finalize()),
+            Quicker::Staged => self.hash_bytes(mode, bytes),
+            Quicker::Wrapped => self.hash_wrapped(mode, bytes),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Quicker {
+    Cpu,
+    Staged,
+    Wrapped,
+}
+
+/// Who is, of bytes in ordinary memory.
+fn quicker(gpu: profile::Gpu, len: u64) -> Quicker {
+    let is_from = |from: Option<u64>| from.is_some_and(|from| len >= from);
+    match (is_from(gpu.staged_from), is_from(gpu.wrapped_from)) {
+        // Pinning takes longer than copying where both pay.
+        (true, _) => Quicker::Staged,
+        (false, true) => Quicker::Wrapped,
+        (false, false) => Quicker::Cpu,
     }
 }
 
@@ -119,5 +167,22 @@ impl fmt::Display for Choice {
             Self::Cuda => "cuda",
             Self::Wgpu => "wgpu",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_says_who_is_quicker() {
+        let mut gpu = profile::Gpu::default();
+        assert_eq!(quicker(gpu, u64::MAX), Quicker::Cpu, "nobody knows");
+        (gpu.staged_from, gpu.wrapped_from) = (Some(100), Some(50));
+        assert_eq!(quicker(gpu, 49), Quicker::Cpu);
+        assert_eq!(quicker(gpu, 50), Quicker::Wrapped);
+        assert_eq!(quicker(gpu, 100), Quicker::Staged);
+        (gpu.staged_from, gpu.wrapped_from) = (Some(u64::MAX), None);
+        assert_eq!(quicker(gpu, 1 << 60), Quicker::Cpu);
     }
 }

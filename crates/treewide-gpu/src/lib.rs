@@ -24,7 +24,7 @@
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | those of many requests | [`Pipeline`] |
-//! | wherever the CPU or a device is quicker | [`Choice`], [`Contest`] |
+//! | wherever the CPU or a device is quicker | [`Choice`], [`Contest`], [`Device::hash_auto`] |
 //!
 //! Lengths are in bytes, of any number; inputs may start at any byte, places for results at multiples
 //! of 4. What is started is done in the order of the calls, and waited for by [`Pending::wait`] or

@@ -13,6 +13,9 @@
 //! file-from = 1048576        # bytes of a file up to which one thread reads and hashes it; or "never"
 //! file-tile = 524288         # bytes of a file that a thread reads and hashes at a time: a power of two
 //!                            # from 65536 to 4194304
+//! gpu-staged-from = 8388608  # bytes in ordinary memory below which no GPU is tried; or "never"
+//! gpu-wrapped-from = "never" # the same, for memory that is pinned where it lies
+//! gpu-file-from = 67108864   # bytes of a file below which no GPU is tried; or "never"
 //! ```
 //!
 //! A line is a name and a value; what follows `#` is a comment. Names that are left out keep their
@@ -39,6 +42,24 @@ pub(crate) struct Profile {
     pub(crate) batch_task: Option<usize>,
     pub(crate) file_from: Option<usize>,
     pub(crate) file_tile: Option<usize>,
+    gpu_staged_from: Option<usize>,
+    gpu_wrapped_from: Option<usize>,
+    gpu_file_from: Option<usize>,
+}
+
+/// From how many bytes on a GPU that is open is done sooner than all threads of the CPU, where the
+/// profile says so; the highest number stands for never.
+///
+/// The crate `treewide-gpu` asks for it: below these lengths it tries no GPU where it has the choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Gpu {
+    /// Bytes in ordinary memory, through pinned buffers: `gpu-staged-from`.
+    pub staged_from: Option<u64>,
+    /// Bytes in ordinary memory, pinned where they lie: `gpu-wrapped-from`.
+    pub wrapped_from: Option<u64>,
+    /// Bytes of a file in the page cache: `gpu-file-from`.
+    pub file_from: Option<u64>,
 }
 
 /// Why the file that `TREEWIDE_PROFILE` names cannot be used. Its text names the file, and the line.
@@ -62,6 +83,20 @@ impl std::error::Error for ProfileError {}
 /// If the file cannot be read, or says what is not known, or names a kernel that is not there.
 pub fn load() -> Result<(), ProfileError> {
     loaded().as_ref().map(|_| ()).map_err(ProfileError::clone)
+}
+
+/// What the profile says of GPUs; nothing, if there is none.
+///
+/// # Panics
+/// If there is one that cannot be used: see [`load`].
+pub fn gpu() -> Gpu {
+    let it = current();
+    let bytes = |from: Option<usize>| from.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+    Gpu {
+        staged_from: bytes(it.gpu_staged_from),
+        wrapped_from: bytes(it.gpu_wrapped_from),
+        file_from: bytes(it.gpu_file_from),
+    }
 }
 
 /// What the file chooses; nothing, if there is none.
@@ -109,6 +144,9 @@ fn parse(text: &str) -> Result<Profile, String> {
             "parallel-from" => &mut profile.parallel_from,
             "batch-task" => &mut profile.batch_task,
             "file-from" => &mut profile.file_from,
+            "gpu-staged-from" => &mut profile.gpu_staged_from,
+            "gpu-wrapped-from" => &mut profile.gpu_wrapped_from,
+            "gpu-file-from" => &mut profile.gpu_file_from,
             "file-tile" => {
                 let tile = value
                     .parse()
@@ -138,13 +176,16 @@ mod tests {
     #[test]
     fn what_a_profile_says() {
         let text = "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n\
-             file-tile = 65536\n";
+             file-tile = 65536\ngpu-staged-from = 9\ngpu-wrapped-from = \"never\"\ngpu-file-from=70";
         let expected = Profile {
             kernel: Some("portable".into()),
             parallel_from: Some(5),
             batch_task: None,
             file_from: Some(usize::MAX),
             file_tile: Some(64 << 10),
+            gpu_staged_from: Some(9),
+            gpu_wrapped_from: Some(usize::MAX),
+            gpu_file_from: Some(70),
         };
         assert_eq!(parse(text), Ok(expected));
         assert_eq!(parse(""), Ok(Profile::default()));
@@ -161,6 +202,7 @@ mod tests {
             ("file-tile = 32768", "line 1: file-tile is a power of two from 65536 to 4194304"),
             ("file-tile = 8388608", "line 1: file-tile is a power of two from 65536 to 4194304"),
             ("file-tile = \"never\"", "line 1: file-tile is a power of two from 65536 to 4194304"),
+            ("gpu-file-from = soon", "line 1: gpu-file-from is a number of bytes or \"never\""),
             ("kernel = portable", "line 1: a kernel is a name in quotes"),
         ] {
             assert_eq!(parse(text), Err(fault.into()));

@@ -71,7 +71,18 @@ fn a_profile_is_loaded_or_refused() {
     };
     sum("# nothing\n").succeeds_silently_but_for(sums(&["a"]));
     sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_silently_but_for(sums(&["a"]));
-    for wrong in ["kernel = \"fastest\"", "\nturbo = 1", "parallel-from = soon"] {
+    // Also what only builds for GPUs have a use for.
+    let all = "file-tile = 65536\ngpu-file-from = \"never\"\ngpu-staged-from = 1\n\
+               gpu-wrapped-from = 1\n";
+    sum(all).succeeds_silently_but_for(sums(&["a"]));
+    for wrong in [
+        "kernel = \"fastest\"",
+        "\nturbo = 1",
+        "parallel-from = soon",
+        "file-tile = 100000",
+        "file-tile = \"never\"",
+        "gpu-file-from = 1 MiB",
+    ] {
         let ended = sum(wrong);
         assert_eq!(ended.text(), "");
         ended.fails(2, &["treewide: TREEWIDE_PROFILE: profile: line "]);
