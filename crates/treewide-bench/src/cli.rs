@@ -63,7 +63,7 @@ pub(crate) enum Command {
 #[derive(Args, Clone)]
 pub(crate) struct Common {
     /// Time for each row, in milliseconds [default: 300]. At least 15 samples are taken, whatever they
-    /// need.
+    /// need; what is not timed, such as the start of a process, does not count.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     pub(crate) budget: Option<u64>,
     /// Seed of inputs and of the order of turns.
@@ -247,15 +247,30 @@ pub(crate) enum DeviceName {
     Twin,
 }
 
+/// Which devices.
 #[derive(Args)]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
-pub(crate) struct Gpu {
+pub(crate) struct Which {
     /// Only devices of this interface; without it, all but the twin.
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,
     /// Only the device of that number, of each interface.
     #[arg(long)]
     pub(crate) index: Option<usize>,
+}
+
+impl Which {
+    /// Whether any are asked for.
+    pub(crate) fn is_any(&self) -> bool {
+        self.device.is_some() || self.index.is_some()
+    }
+}
+
+#[derive(Args)]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+pub(crate) struct Gpu {
+    #[command(flatten)]
+    pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) sizes: Sizes,
     /// Timing classes.
@@ -263,7 +278,9 @@ pub(crate) struct Gpu {
         long,
         value_enum,
         value_delimiter = ',',
-        default_values = ["resident", "private", "device", "shared", "staged", "wrapped", "end-to-end"]
+        default_values = [
+            "resident", "private", "device", "shared", "staged", "wrapped", "end-to-end", "file",
+        ]
     )]
     pub(crate) class: Vec<Place>,
     #[command(flatten)]
@@ -295,11 +312,29 @@ pub(crate) struct Sustained {
     pub(crate) common: Common,
 }
 
+/// What a profile chooses.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Choice {
+    Kernel,
+    ParallelFrom,
+    BatchTask,
+    FileFrom,
+    FileTile,
+    /// gpu-staged-from, gpu-wrapped-from, gpu-file-from; in builds with `--features gpu`.
+    Gpu,
+}
+
 #[derive(Args)]
 pub(crate) struct Tune {
     /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
     #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// Only these lines; without it, all.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) only: Vec<Choice>,
+    /// The GPU to tune for; without these, the first one that is no software, as `auto` takes it.
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// In a process that splits every input among threads.
     #[arg(long, hide = true)]
     pub(crate) split: bool,

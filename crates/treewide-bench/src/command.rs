@@ -42,9 +42,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         #[cfg(feature = "gpu")]
         Command::Gpu(args) => gpu::run(&args),
         #[cfg(not(feature = "gpu"))]
-        Command::Gpu(_) => {
-            bail!("this build measures no devices: build treewide-bench with --features gpu")
-        }
+        Command::Gpu(_) => bail!("{NO_DEVICES}"),
         Command::Sustained(args) => sustained::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Gate(args) => gate::run(&args),
@@ -57,6 +55,9 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         }
     }
 }
+
+#[cfg(not(feature = "gpu"))]
+const NO_DEVICES: &str = "this build measures no devices: build treewide-bench with --features gpu";
 
 /// Time for a row, in milliseconds, if it is not given.
 const BUDGET_MS: u64 = 300;

@@ -30,7 +30,7 @@ use crate::report::{
     self, Bar, Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
 };
 use crate::stats::{self, MIN_SAMPLES};
-use crate::work::{Cache, Work};
+use crate::work::{Cache, Place, Work};
 
 /// What a sample should take, if a call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
@@ -118,11 +118,16 @@ impl Session {
     /// # Errors
     /// If a digest is wrong: nothing is worth timing then.
     pub(crate) fn run(&mut self, plans: &[Plan]) -> Result<()> {
+        self.run_for(plans, self.budget())
+    }
+
+    /// The same with another time for each row.
+    pub(crate) fn run_for(&mut self, plans: &[Plan], budget: Duration) -> Result<()> {
         self.planned = self.rows.len() + plans.len();
         self.reserve(plans);
         for plan in plans {
             self.progress(&plan.id);
-            match self.measure(plan, self.budget()) {
+            match self.measure(plan, budget) {
                 Ok(row) => self.rows.push(row),
                 Err(Refusal::Reason(reason)) => self.refuse(&plan.id, reason),
                 Err(Refusal::Fatal(error)) => return Err(error),
@@ -264,11 +269,17 @@ impl Session {
         if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
             return self.contender_for_file(plan, spec, name, bytes, cache);
         }
+        // Of which device and CPU have the same one, in this process.
+        let path = match plan.work {
+            Work::Device { bytes, place: Place::File } => Some(self.file_of(bytes)?),
+            _ => None,
+        };
         #[cfg(feature = "gpu")]
         if let (Work::Device { bytes, place }, Some(device)) = (&plan.work, &self.device)
             && spec.engine == device.backend().to_string()
         {
-            let task = device::task(device, *place, &self.stream[..*bytes as usize]);
+            let host = &self.stream[..*bytes as usize];
+            let task = device::task(device, *place, host, path.as_deref());
             let task = task.map_err(|error| Refusal::Reason(format!("{error:#}")))?;
             let (engine, variant) = (spec.engine.clone(), device.name().to_owned());
             return Ok(Contender::new(engine, Family::Blake3, spec, name, variant, task));
@@ -284,7 +295,11 @@ impl Session {
         }
         let variant = (engine.variant)();
         let threads = spec.threads();
-        let task = (engine.task)(&plan.work, self.stream, threads > 1).ok_or_else(|| {
+        let task = match path {
+            Some(path) if engine.name == "treewide" => Some(file::in_this_process(path, threads)),
+            _ => (engine.task)(&plan.work, self.stream, threads > 1),
+        };
+        let task = task.ok_or_else(|| {
             let how = if threads > 1 { format!(" on {threads} threads") } else { String::new() };
             Refusal::Reason(format!("{} does not do this{how}", engine.name))
         })?;
@@ -308,15 +323,23 @@ impl Session {
         bytes: u64,
         cache: Cache,
     ) -> Result<Contender, Refusal> {
+        let path = self.file_of(bytes)?;
+        let program = matches!(plan.work, Work::Program { .. });
+        let (task, variant) = file::task(spec, program, cache, &path).map_err(Refusal::Reason)?;
+        Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
+    }
+
+    /// The file of so many bytes: there is one at a time.
+    fn file_of(&mut self, bytes: u64) -> Result<PathBuf> {
         let content = &self.stream(bytes)[..bytes as usize];
         if self.file.as_ref().is_none_or(|file| file.len() != bytes) {
             self.file = None;
-            self.file = Some(FileOnDisk::create(self.dir.as_deref(), content)?);
         }
-        let path = self.file.as_ref().expect("just created").path();
-        let program = matches!(plan.work, Work::Program { .. });
-        let (task, variant) = file::task(spec, program, cache, path).map_err(Refusal::Reason)?;
-        Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => FileOnDisk::create(self.dir.as_deref(), content)?,
+        };
+        Ok(self.file.insert(file).path().to_owned())
     }
 
     /// The threads of a side. As many as this machine has CPUs are those of the global pool, called

@@ -80,6 +80,7 @@ pub(crate) fn caption(rows: &[Row]) -> String {
         "staged" => "Bytes of the host, through buffers that are there",
         "wrapped" => "Bytes of the host, which the device reads where they are",
         "end-to-end" => "Bytes of the host, to new memory of the device",
+        "file" => "Files in the page cache, through buffers that are there",
         class => class,
     };
     let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();

@@ -90,12 +90,14 @@ pub(crate) enum Place {
     Wrapped,
     /// In the host's memory, and go to new memory of the device.
     EndToEnd,
+    /// In a file that is in the page cache.
+    File,
 }
 
 impl Place {
     /// Whether the CPU could hash them as well.
     pub(crate) fn is_of_host(self) -> bool {
-        matches!(self, Self::Staged | Self::Wrapped | Self::EndToEnd)
+        matches!(self, Self::Staged | Self::Wrapped | Self::EndToEnd | Self::File)
     }
 
     /// Whether they are no part of the stream, but extended output of [`WRITTEN`].
@@ -112,6 +114,7 @@ impl Place {
             Self::Staged => "staged",
             Self::Wrapped => "wrapped",
             Self::EndToEnd => "end-to-end",
+            Self::File => "file",
         }
     }
 }

@@ -73,6 +73,7 @@ fn unknown_names_are_errors() {
         (&["files", "--programs", "b3sum"], "compares at least two"),
         (&["files", "--programs", "md5sum,b3sum"], "md5sum is no program"),
         (&["gpu", "--class", "quick"], "invalid value 'quick'"),
+        (&["tune", "--only", "turbo"], "invalid value 'turbo'"),
         (&["report", "--into", "none"], "cannot read none"),
         (&["report", "--into", "none", "--markdown"], "cannot be used with"),
         (&["race"], "unrecognized subcommand 'race'"),
@@ -170,6 +171,9 @@ fn devices_are_measured_or_what_was_found_is_told() {
     let output = gpu(&["--device", "twin"]);
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("staged 70000 B on twin: the CPU hashes"), "{}", said(&output));
+    let output = gpu(&["--device", "twin", "--class", "file", "--sizes", "300KiB"]);
+    assert!(said(&output).contains("file 300 KiB on twin"), "{}", said(&output));
+    let output = gpu(&["--device", "twin"]);
     for class in ["resident", "private", "end-to-end"] {
         let row = format!("{class} 70000 B on twin");
         assert!(said(&output).contains(&row), "{row}: {}", said(&output));
@@ -187,6 +191,75 @@ fn devices_are_measured_or_what_was_found_is_told() {
     let output = gpu(&["--index", "999"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("no device to measure"), "{}", said(&output));
+}
+
+/// The names that a profile has a value for, once it is known that it can be loaded.
+fn tuned(dir: &Path, args: &[&str]) -> Vec<String> {
+    let common = ["tune", "-o", "tuned", "--budget", "1", "--json", "report.json"];
+    let output = bench(dir, &[&common, args].concat());
+    assert!(output.status.success(), "{args:?}: {}", said(&output));
+    let output = bench(dir, &["validate", "report.json"]);
+    let said_of_it = said(&output);
+    assert!(output.status.success() || said_of_it.contains("build.commit"), "{said_of_it}");
+    let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
+        .current_dir(dir)
+        .env("TREEWIDE_PROFILE", "tuned")
+        .args(["compare", "--sizes", "64", "--budget", "1"])
+        .output()
+        .unwrap();
+    let profile = std::fs::read_to_string(dir.join("tuned")).unwrap();
+    assert!(output.status.success(), "{profile}{}", said(&output));
+    let lines = profile.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_once(" = ").expect("a name and a value").0.to_owned()).collect()
+}
+
+/// Whatever it finds: times are not for a test.
+#[test]
+fn what_tune_writes_can_be_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(tuned(dir.path(), &["--only", "file-tile"]), ["file-tile"]);
+    let names = tuned(dir.path(), &["--only", "kernel,parallel-from,batch-task,file-from"]);
+    let expected: &[&str] = match std::thread::available_parallelism().map_or(1, usize::from) {
+        1 => &[],
+        _ => &["parallel-from", "batch-task", "file-from"],
+    };
+    assert_eq!(names.strip_prefix(&["kernel".to_owned()]).unwrap_or(&names), expected);
+}
+
+/// The twin of the kernels has every class; a program on the CPU that passes for a GPU is measured only
+/// if it is asked for; and what is not there is told.
+#[test]
+fn gates_are_tuned_for_a_device_that_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let tune = |args: &[&str]| {
+        let common = ["tune", "-o", "none", "--budget", "1", "--only", "gpu"];
+        bench(dir.path(), &[&common, args].concat())
+    };
+    if cfg!(not(feature = "gpu")) {
+        for args in [&[][..], &["--device", "twin"]] {
+            let output = tune(args);
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+            assert!(said(&output).contains("--features gpu"), "{}", said(&output));
+        }
+        return;
+    }
+    let all = ["gpu-staged-from", "gpu-wrapped-from", "gpu-file-from"];
+    assert_eq!(tuned(dir.path(), &["--only", "gpu", "--device", "twin"]), all);
+    let output = tune(&["--index", "999"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("no device to tune for"), "{}", said(&output));
+    let output = tune(&["--device", "wgpu"]);
+    match output.status.code() {
+        // Nothing of wgpu's can pin.
+        Some(0) => assert!(said(&output).contains("gpu-wrapped-from: cannot be measured")),
+        Some(2) => assert!(said(&output).contains("no device to tune for")),
+        code => panic!("{code:?}: {}", said(&output)),
+    }
+    // Without a name it is for real devices only, and there may be some.
+    let output = tune(&[]);
+    if !said(&output).contains("gpu-staged-from =") {
+        assert!(said(&output).contains("so no lengths for one"), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use treewide_gpu::{Backend, Device, Found, TwinLimits, devices};
 
 use crate::cli;
 use crate::engine::device;
+use crate::measure::Session;
 use crate::plan::{Plan, Spec};
 use crate::report::Varies;
 use crate::work::Work;
@@ -16,12 +17,15 @@ use crate::work::Work;
 /// Bytes whose digests are checked first.
 const CHECKED: u64 = (1 << 20) + 4321;
 
-pub(super) fn run(args: &cli::Gpu) -> Result<ExitCode> {
-    let mut session = super::session(&args.common)?;
+/// Opens the devices that are wanted, and tells of each whether it is software; or else what there is.
+pub(super) fn open(
+    session: &mut Session,
+    which: &cli::Which,
+) -> Result<Vec<(Device, bool)>, String> {
     let found = devices();
     let wanted = |it: &&Found| {
-        args.device.is_none_or(|name| name.is(it.backend))
-            && args.index.is_none_or(|index| index == it.index)
+        which.device.is_none_or(|name| name.is(it.backend))
+            && which.index.is_none_or(|index| index == it.index)
     };
     let mut open: Vec<(Device, bool)> = vec![];
     for it in found.iter().filter(wanted) {
@@ -30,17 +34,30 @@ pub(super) fn run(args: &cli::Gpu) -> Result<ExitCode> {
             Err(error) => session.refuse(&name(it), error.to_string()),
         }
     }
-    if args.device == Some(cli::DeviceName::Twin) {
+    if which.device == Some(cli::DeviceName::Twin) {
         open.push((Device::twin(TwinLimits::default()), true));
     }
-    if open.is_empty() {
-        eprint!("treewide-bench: no device to measure. {}", list(&found));
-        return Ok(ExitCode::from(1));
-    }
+    if open.is_empty() { Err(list(&found)) } else { Ok(open) }
+}
+
+/// Has the digests of a device compared, before anything is timed.
+pub(super) fn check(session: &mut Session, device: &Device) -> Result<()> {
+    device::check(device, &session.stream(CHECKED)[..CHECKED as usize])
+        .with_context(|| format!("{}: nothing was timed", device.name()))
+}
+
+pub(super) fn run(args: &cli::Gpu) -> Result<ExitCode> {
+    let mut session = super::session(&args.common)?;
+    let open = match open(&mut session, &args.which) {
+        Ok(open) => open,
+        Err(found) => {
+            eprint!("treewide-bench: no device to measure. {found}");
+            return Ok(ExitCode::from(1));
+        }
+    };
     let cpus = session.machine.cpus as usize;
     for (at, (device, is_software)) in open.iter().enumerate() {
-        device::check(device, &session.stream(CHECKED)[..CHECKED as usize])
-            .with_context(|| format!("{}: nothing was timed", device.name()))?;
+        check(&mut session, device)?;
         let backend = device.backend().to_string();
         // More than one of a backend are told apart by their places in this run.
         let before = open[..at].iter().filter(|it| it.0.backend() == device.backend()).count();

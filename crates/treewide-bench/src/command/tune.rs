@@ -1,9 +1,10 @@
 //! Finds where another choice becomes faster on this machine, and writes a profile of it.
 //!
-//! A choice is a crossover: below a size one thread wins, from it on all of them do. It is found by
-//! bisection over sizes: the crossover is the smallest size from which on threads are faster by a few
-//! hundredths, beyond their interval, as a choice that may lose is worse than none. The library must not choose
-//! meanwhile, so the measuring is done by a second process, whose profile splits every input.
+//! Most choices are crossovers: below a size one thread wins, from it on all of them do, or a device.
+//! It is found by bisection over sizes: the crossover is the smallest size from which on the other side
+//! is faster by a few hundredths, beyond its interval, as a choice that may lose is worse than none. The
+//! library must not choose meanwhile, so the measuring is done by a second process, whose profile splits
+//! every input.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use treewide::kernel;
 
-use crate::cli;
+use crate::cli::{self, Choice};
 use crate::interrupt;
 use crate::measure::Session;
 use crate::plan::{Plan, Spec, inputs};
@@ -21,8 +22,16 @@ use crate::size;
 use crate::table;
 use crate::work::{Cache, Feed, Mode, Shape, Work};
 
-/// Of a size that cannot be told apart, how many times longer it is measured once more.
+#[cfg(feature = "gpu")]
+mod gpu;
+
+/// Of a size that cannot be told apart, how many times longer it is measured once more, and with how
+/// many times as many samples.
 const LONGER: u32 = 8;
+const MORE: usize = 3;
+
+/// Samples of a row of files, each a process: their start and their rest are no part of its budget.
+const PROCESSES: usize = 41;
 
 /// What gains less than this is not worth another choice: narrow intervals tell of differences that the
 /// next run of the same program does not have.
@@ -34,47 +43,48 @@ fn wins(ratio: &Ratio) -> bool {
 }
 
 pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
+    let wanted = |choice| args.only.is_empty() || args.only.contains(&choice);
+    #[cfg(not(feature = "gpu"))]
+    if args.which.is_any() || args.only.contains(&Choice::Gpu) {
+        bail!("{}", super::NO_DEVICES);
+    }
     if !args.split {
         super::temporary(&args.output)?;
         return in_second_process();
     }
     let mut session = super::session(&args.common)?;
+    session.dir = args.output.parent().filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned);
     let mut profile = format!(
         "# Written by treewide-bench {}.\n# {}, {} CPUs\n",
         env!("CARGO_PKG_VERSION"),
         session.machine.cpu,
         session.machine.cpus
     );
-    one_lane(&mut session, &mut profile)?;
     let cpus = session.machine.cpus as usize;
-    if cpus > 1 {
-        let caches = session.machine.caches;
-        let input = |bytes| inputs(Mode::Hash, Feed::OneShot, bytes, None, &caches);
-        let inputs = Crossover {
-            name: "parallel-from",
-            what: "inputs",
-            engine: "treewide",
-            work: &input,
-            from: 13,
-            to: 26,
-        };
-        let batch = |bytes| Work::Batch { shape: Shape::Equal { count: bytes >> 10, bytes: 1024 } };
-        let batches = Crossover {
-            name: "batch-task",
-            what: "batches of 1 KiB blobs",
-            engine: "treewide-halves",
-            work: &batch,
-            from: 13,
-            to: 24,
-        };
-        for crossover in [inputs, batches] {
-            crossover.find(&mut session, &mut profile, cpus)?;
-        }
-        session.dir =
-            args.output.parent().filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned);
-        files(&mut session, &mut profile, cpus)?;
-    } else {
+    if wanted(Choice::Kernel) {
+        one_lane(&mut session, &mut profile)?;
+    }
+    if cpus == 1 {
         profile.push_str("# One CPU: nothing to split.\n");
+    } else {
+        if wanted(Choice::ParallelFrom) {
+            parallel_from(&mut session, &mut profile, cpus)?;
+        }
+        if wanted(Choice::BatchTask) {
+            batch_task(&mut session, &mut profile, cpus)?;
+        }
+        if wanted(Choice::FileFrom) {
+            file_from(&mut session, &mut profile, cpus)?;
+        }
+    }
+    if wanted(Choice::FileTile) {
+        file_tile(&mut session, &mut profile, cpus)?;
+    }
+    if wanted(Choice::Gpu) {
+        #[cfg(feature = "gpu")]
+        gpu::gates(&mut session, &mut profile, &args.which)?;
+        #[cfg(not(feature = "gpu"))]
+        eprintln!("treewide-bench: no lengths for GPUs: {}", super::NO_DEVICES);
     }
     let report = session.finish();
     super::write(&args.output, &profile)?;
@@ -146,115 +156,244 @@ fn one_lane(session: &mut Session, profile: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// A size from which on threads win.
-struct Crossover<'a> {
-    /// In the profile.
-    name: &'a str,
-    /// In words.
-    what: &'a str,
-    /// Which splits at any size.
-    engine: &'a str,
-    work: &'a dyn Fn(u64) -> Work,
-    /// Binary logarithms of the sizes that are searched.
-    from: u32,
-    to: u32,
+fn parallel_from(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
+    let caches = session.machine.caches;
+    let found = search(13, 26, |bytes| {
+        let work = inputs(Mode::Hash, Feed::OneShot, bytes, None, &caches);
+        told(session, threads_against_one(work, "treewide", cpus))
+    })?;
+    found.line(profile, "parallel-from", &format!("{cpus} threads win"), "inputs", "one");
+    Ok(())
 }
 
-impl Crossover<'_> {
-    fn find(&self, session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
-        // Steps of a half: 8, 12, 16, 24 KiB.
-        let size = |step: u32| {
-            let power = 1_u64 << (self.from + step / 2);
-            if step.is_multiple_of(2) { power } else { power / 2 * 3 }
-        };
-        let last = 2 * (self.to - self.from);
-        let Some(best) = self.measure(session, size(last), cpus)? else {
-            let _ = writeln!(profile, "# {}: not measured", self.name);
-            return Ok(());
-        };
-        let (mut loses, mut least) = (None, last);
-        let mut ratio = best;
-        if !wins(&ratio) {
-            let _ = writeln!(
-                profile,
-                "# {cpus} threads win at no size of {} up to {}",
-                self.what,
-                size::show(size(last))
-            );
-            let _ = writeln!(profile, "{} = \"never\"", self.name);
-            return Ok(());
-        }
-        while loses.map_or(0, |step| step + 1) < least {
-            let middle = (loses.map_or(0, |step| step + 1) + least) / 2;
-            match self.measure(session, size(middle), cpus)? {
-                Some(it) if wins(&it) => (least, ratio) = (middle, it),
-                _ => loses = Some(middle),
-            }
-        }
-        let _ = writeln!(
-            profile,
-            "# {cpus} threads win for {} from here on: {:.2} [{:.2}, {:.2}] times as fast as one",
-            self.what, ratio.median, ratio.low, ratio.high
-        );
-        let _ = writeln!(profile, "{} = {}", self.name, size(least));
-        Ok(())
-    }
-
-    /// One thread's time by that of all, measured for longer if that cannot tell which wins.
-    fn measure(&self, session: &mut Session, bytes: u64, cpus: usize) -> Result<Option<Ratio>> {
-        let on =
-            |threads| Spec { engine: self.engine.into(), kernel: None, threads: Some(threads) };
-        let work = (self.work)(bytes);
-        let id = format!("{work}, {cpus} threads against 1");
-        let plan = Plan { id, varies: Varies::Threads, ..Plan::new(work, &[on(cpus), on(1)]) };
-        session.run(std::slice::from_ref(&plan))?;
-        let ratio = |session: &Session| {
-            let row = session.rows().iter().find(|row| row.id == plan.id)?;
-            row.ratios_of_samples(session.settings().confidence).into_iter().next()
-        };
-        match ratio(session) {
-            Some(it) if it.low <= 1.0 && it.high > 1.0 => {
-                session.again(&plan, session.budget() * LONGER)?;
-                Ok(ratio(session))
-            }
-            ratio => Ok(ratio),
-        }
-    }
+fn batch_task(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
+    let found = search(13, 26, |bytes| {
+        let work = Work::Batch { shape: Shape::Equal { count: bytes >> 10, bytes: 1024 } };
+        // Which splits at any size.
+        told(session, threads_against_one(work, "treewide-halves", cpus))
+    })?;
+    let who = format!("{cpus} threads win");
+    found.line(profile, "batch-task", &who, "batches of 1 KiB blobs", "one");
+    Ok(())
 }
 
 /// The largest file for which one read on one thread is as fast as the parallel strategy.
-fn files(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
-    let side = |strategy: &str| Spec {
-        engine: "treewide".into(),
-        kernel: Some(strategy.into()),
-        threads: Some(cpus),
-    };
-    let mut one_thread = 0;
-    for bytes in (16..=25).map(|n| 1_u64 << n) {
+fn file_from(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
+    let found = search(16, 25, |bytes| {
         let work = Work::File { bytes, cache: Cache::Warm };
-        let plan = Plan::new(work, &[side("pread"), side("read")]);
-        let plan = Plan { varies: Varies::Strategy, ..plan };
-        session.run(std::slice::from_ref(&plan))?;
-        let Some(row) = session.rows().iter().find(|row| row.id == plan.id) else {
-            let _ = writeln!(profile, "# file-from: files cannot be measured in this folder");
-            return Ok(());
-        };
-        if row.ratios.first().is_some_and(wins) {
-            let ratio = &row.ratios[0];
+        let plan = Plan::new(work, &[way("pread", cpus), way("read", cpus)]);
+        of_processes(session, |session| told(session, Plan { varies: Varies::Strategy, ..plan }))
+    })?;
+    // The profile says up to where one thread does all.
+    let up_to = Found { from: found.from.map(|_| found.before), ..found };
+    up_to.line(profile, "file-from", &format!("{cpus} threads win"), "files", "one");
+    Ok(())
+}
+
+/// The tile of a file, if another one is faster than that of the library for short files or for long
+/// ones, which are read in different ways, and slower for neither. The fastest of several looks faster
+/// than it is, so it is measured again.
+fn file_tile(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
+    const DEFAULT: u64 = 512 << 10;
+    const FILES: [u64; 2] = [8 << 20, 64 << 20];
+    let side = |tile: u64| way(&format!("auto/{}K", tile >> 10), cpus);
+    let plan = |bytes, sides: &[Spec], what: &str| {
+        let plan = Plan::new(Work::File { bytes, cache: Cache::Warm }, sides);
+        Plan { id: format!("{}, {what}", plan.id), varies: Varies::Strategy, ..plan }
+    };
+    let others: Vec<u64> = (16..=22).map(|n| 1 << n).filter(|&tile| tile != DEFAULT).collect();
+    let sides: Vec<Spec> = [DEFAULT].iter().chain(&others).map(|&tile| side(tile)).collect();
+    let plans = FILES.map(|bytes| plan(bytes, &sides, "tiles"));
+    of_processes(session, |session| session.run_for(&plans, session.budget() * LONGER))?;
+    let rows = || plans.iter().map(|plan| session.rows().iter().find(|row| row.id == plan.id));
+    let Some(rows) = rows().collect::<Option<Vec<_>>>() else {
+        let _ = writeln!(profile, "# file-tile: files cannot be measured in this folder");
+        return Ok(());
+    };
+    // Times of the others by that of the default.
+    let times = |at: usize| rows.iter().map(move |row| &row.ratios[at]);
+    let of_both = |at: usize| times(at).map(|ratio| ratio.median).product::<f64>();
+    let best = (0..others.len())
+        .filter(|&at| times(at).all(|ratio| ratio.low <= 1.0))
+        .filter(|&at| times(at).any(|ratio| ratio.high < 1.0 && ratio.median * GAIN <= 1.0))
+        .min_by(|&a, &b| of_both(a).total_cmp(&of_both(b)));
+    if let Some(tile) = best.map(|at| others[at]) {
+        let name = format!("tiles of {}", size::show(tile));
+        let again = FILES.map(|bytes| plan(bytes, &[side(tile), side(DEFAULT)], &name));
+        let mut ratios = vec![];
+        for plan in again {
+            ratios.extend(of_processes(session, |session| told(session, plan))?);
+        }
+        let all_good = ratios.iter().all(|ratio| ratio.high >= 1.0);
+        if let Some(ratio) = ratios.iter().find(|ratio| all_good && wins(ratio)) {
+            let Ratio { median, low, high, .. } = ratio;
             let _ = writeln!(
                 profile,
-                "# {cpus} threads win for files of {}: {:.2} [{:.2}, {:.2}] times as fast as one",
-                size::show(bytes),
-                ratio.median,
-                ratio.low,
-                ratio.high
+                "# {median:.2} [{low:.2}, {high:.2}] times as fast as 512 KiB for some files, and \
+                 slower for none\nfile-tile = {tile}"
             );
-            let _ = writeln!(profile, "file-from = {one_thread}");
             return Ok(());
         }
-        one_thread = bytes;
     }
-    let _ = writeln!(profile, "# {cpus} threads win for no file up to {}", size::show(one_thread));
-    let _ = writeln!(profile, "file-from = \"never\"");
+    let _ = writeln!(
+        profile,
+        "# No tile is faster than this one without being slower somewhere.\nfile-tile = {DEFAULT}"
+    );
     Ok(())
+}
+
+/// A way to hash a file.
+fn way(name: &str, cpus: usize) -> Spec {
+    Spec { engine: "treewide".into(), kernel: Some(name.into()), threads: Some(cpus) }
+}
+
+fn threads_against_one(work: Work, engine: &str, cpus: usize) -> Plan {
+    let on = |threads| Spec { engine: engine.into(), kernel: None, threads: Some(threads) };
+    let id = format!("{work}, {cpus} threads against 1");
+    Plan { id, varies: Varies::Threads, ..Plan::new(work, &[on(cpus), on(1)]) }
+}
+
+/// Measures rows of which each sample is a process.
+fn of_processes<T>(session: &mut Session, run: impl FnOnce(&mut Session) -> T) -> T {
+    let most = std::mem::replace(&mut session.max_samples, PROCESSES);
+    let result = run(session);
+    session.max_samples = most;
+    result
+}
+
+/// The first ratio of a row, measured for longer if that cannot tell which side wins; `None` if it
+/// cannot be measured.
+fn told(session: &mut Session, plan: Plan) -> Result<Option<Ratio>> {
+    session.run(std::slice::from_ref(&plan))?;
+    let ratio = |session: &Session| {
+        let row = session.rows().iter().find(|row| row.id == plan.id)?;
+        row.ratios_of_samples(session.settings().confidence).into_iter().next()
+    };
+    match ratio(session) {
+        Some(it) if it.low <= 1.0 && it.high > 1.0 => {
+            session.max_samples *= MORE;
+            session.again(&plan, session.budget() * LONGER)?;
+            session.max_samples /= MORE;
+            Ok(ratio(session))
+        }
+        ratio => Ok(ratio),
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    /// The smallest size from which on the first side wins.
+    from: Option<u64>,
+    /// The largest size at which it does not, 0 if there is none.
+    before: u64,
+    /// The ratio at the smallest size, or else at the largest one; `None` if nothing was measured.
+    last: Option<Ratio>,
+}
+
+/// Searches sizes from `2^from` to `2^to`, in steps of a half: 8, 12, 16, 24 KiB.
+fn search(
+    from: u32,
+    to: u32,
+    mut measure: impl FnMut(u64) -> Result<Option<Ratio>>,
+) -> Result<Found> {
+    let size = |step: u32| {
+        let power = 1_u64 << (from + step / 2);
+        if step.is_multiple_of(2) { power } else { power / 2 * 3 }
+    };
+    let mut least = 2 * (to - from);
+    let mut last = measure(size(least))?;
+    if !last.as_ref().is_some_and(wins) {
+        return Ok(Found { from: None, before: size(least), last });
+    }
+    // The number of steps at the beginning of which it is known that they do not win.
+    let mut lost = 0;
+    while lost < least {
+        let middle = (lost + least) / 2;
+        match measure(size(middle))? {
+            Some(it) if wins(&it) => (least, last) = (middle, Some(it)),
+            _ => lost = middle + 1,
+        }
+    }
+    let before = least.checked_sub(1).map_or(0, size);
+    Ok(Found { from: Some(size(least)), before, last })
+}
+
+impl Found {
+    /// Writes it to the profile: who wins, of what, against whom.
+    fn line(&self, profile: &mut String, name: &str, who: &str, what: &str, other: &str) {
+        let _ = match (self.from, &self.last) {
+            (_, None) => writeln!(profile, "# {name}: cannot be measured here"),
+            (Some(from), Some(it)) => {
+                let Ratio { median, low, high, .. } = it;
+                writeln!(
+                    profile,
+                    "# {who} for {what} from here on: {median:.2} [{low:.2}, {high:.2}] times as fast \
+                     as {other}\n{name} = {from}"
+                )
+            }
+            (None, Some(_)) => {
+                let most = size::show(self.before);
+                writeln!(profile, "# {who} for no {what} up to {most}\n{name} = \"never\"")
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(median: f64) -> Ratio {
+        Ratio { of: "other".into(), median, low: median - 0.02, high: median + 0.02 }
+    }
+
+    /// The search with a side that wins from that size on, and the sizes that it asked for.
+    fn searched(crossover: u64) -> (Found, Vec<u64>) {
+        let mut sizes = vec![];
+        let found = search(13, 26, |bytes| {
+            sizes.push(bytes);
+            Ok(Some(ratio(if bytes >= crossover { 1.5 } else { 0.9 })))
+        });
+        (found.expect("nothing fails"), sizes)
+    }
+
+    #[test]
+    fn bisection_finds_every_crossover() {
+        let steps: Vec<u64> =
+            (13..26).flat_map(|n| [1 << n, 3 << (n - 1)]).chain([1 << 26]).collect();
+        for (at, &size) in steps.iter().enumerate() {
+            let (found, sizes) = searched(size);
+            let before = if at == 0 { 0 } else { steps[at - 1] };
+            assert_eq!((found.from, found.before), (Some(size), before));
+            assert!(sizes.len() <= 6, "{sizes:?}");
+        }
+        let (found, sizes) = searched(u64::MAX);
+        assert_eq!((found.from, found.before, sizes), (None, 1 << 26, vec![1 << 26]));
+    }
+
+    #[test]
+    fn what_was_found_is_a_line_that_can_be_loaded() {
+        let line = |found: Found| {
+            let mut text = String::new();
+            found.line(&mut text, "parallel-from", "2 threads win", "inputs", "one");
+            text
+        };
+        let (found, _) = searched(12 << 10);
+        let expected = "# 2 threads win for inputs from here on: 1.50 [1.48, 1.52] times as fast as \
+                        one\nparallel-from = 12288\n";
+        assert_eq!(line(found), expected);
+        let expected = "# 2 threads win for no inputs up to 64 MiB\nparallel-from = \"never\"\n";
+        assert_eq!(line(searched(u64::MAX).0), expected);
+        let found = search(13, 26, |_| Ok(None)).expect("nothing fails");
+        assert_eq!(line(found), "# parallel-from: cannot be measured here\n");
+    }
+
+    #[test]
+    fn little_and_uncertain_gains_are_none() {
+        assert!(wins(&ratio(1.04)));
+        assert!(!wins(&ratio(1.025)));
+        let wide = Ratio { low: 0.99, ..ratio(1.5) };
+        assert!(!wins(&wide));
+    }
 }

@@ -1,9 +1,11 @@
 //! Devices of `treewide-gpu`, each timing class as a task.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use treewide_gpu::{Device, Mode, SharedBuffer, Slice};
+use treewide_gpu::{Device, Mode, Ring, SharedBuffer, Slice, Staged};
 
 use super::Task;
 use crate::size;
@@ -13,6 +15,8 @@ struct OnDevice {
     device: Device,
     place: Place,
     host: &'static [u8],
+    /// The file with the same bytes, if it is that which is hashed.
+    path: Option<PathBuf>,
     /// What is in the device's memory before the clock starts.
     memory: Option<Slice>,
     /// That memory, if it is the host's too.
@@ -20,9 +24,16 @@ struct OnDevice {
 }
 
 /// The task of a class, or why this device has none.
-pub(crate) fn task(device: &Device, place: Place, host: &'static [u8]) -> Result<Box<dyn Task>> {
+pub(crate) fn task(
+    device: &Device,
+    place: Place,
+    host: &'static [u8],
+    path: Option<&Path>,
+) -> Result<Box<dyn Task>> {
     // Such a short one would be a time of the CPU under another name.
-    if matches!(place, Place::Staged | Place::Wrapped) && (host.len() as u64) < treewide_gpu::TAIL {
+    if matches!(place, Place::Staged | Place::Wrapped | Place::File)
+        && (host.len() as u64) < treewide_gpu::TAIL
+    {
         bail!("the CPU hashes what is shorter than {}", size::show(treewide_gpu::TAIL));
     }
     let mut shared = None;
@@ -36,10 +47,11 @@ pub(crate) fn task(device: &Device, place: Place, host: &'static [u8]) -> Result
             shared = Some(buffer);
             Some(slice)
         }
-        Place::Staged | Place::Wrapped | Place::EndToEnd => None,
+        Place::Staged | Place::Wrapped | Place::EndToEnd | Place::File => None,
     };
     let device = if place == Place::Device { device.timed() } else { device.clone() };
-    let mut task = OnDevice { device, place, host, memory, _shared: shared };
+    let path = path.map(Path::to_owned);
+    let mut task = OnDevice { device, place, host, path, memory, _shared: shared };
     // What it cannot do, it says here.
     if task.once()?.0.is_zero() {
         bail!("{} has no clock that tells how long this took", task.device.name());
@@ -59,6 +71,10 @@ fn written(device: &Device, len: u64) -> Result<Slice> {
 impl OnDevice {
     fn once(&mut self) -> Result<(Duration, treewide::Hash)> {
         let start = Instant::now();
+        if let Some(path) = &self.path {
+            let hash = by_ring(&self.device, path, self.host.len() as u64)?;
+            return Ok((start.elapsed(), hash));
+        }
         let hash = match (self.place, &self.memory) {
             (Place::Staged, _) => self.device.hash_bytes(&Mode::PLAIN, self.host)?,
             (Place::Wrapped, _) => self.device.hash_wrapped(&Mode::PLAIN, self.host)?,
@@ -74,6 +90,15 @@ impl OnDevice {
         };
         Ok((start.elapsed(), hash))
     }
+}
+
+/// A file in a ring with no more memory than it needs, as the command line does it.
+fn by_ring(device: &Device, path: &Path, len: u64) -> Result<treewide::Hash> {
+    let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
+    let ring = Ring { part, ..Ring::default() };
+    let mut staged = Staged::new(device, &Mode::PLAIN).ring(ring)?;
+    staged.update_file(&File::open(path)?, 0, len)?;
+    Ok(staged.finalize()?)
 }
 
 impl Task for OnDevice {

@@ -6,18 +6,20 @@
 //! end. The two are never sides of one row.
 
 use std::ffi::OsStr;
+use std::hint::black_box;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use tempfile::NamedTempFile;
 use treewide::file::{Options, Strategy};
 
 use super::Task;
 use crate::interrupt;
 use crate::plan::Spec;
+use crate::size;
 use crate::work::Cache;
 
 /// The hidden command that hashes one file.
@@ -192,12 +194,50 @@ fn drop_from_cache(_path: &Path) -> Result<()> {
     bail!("cold files are known on Linux only: no way to drop one from the cache")
 }
 
-/// Hashes a file by a strategy and prints digest and nanoseconds.
-pub(crate) fn child(strategy: &str, threads: usize, path: &Path) -> Result<()> {
+/// A file that this process hashes as the library does by itself: the CPU beside a device.
+pub(crate) fn in_this_process(path: PathBuf, threads: usize) -> Box<dyn Task> {
+    Box::new(InThisProcess { path, threads })
+}
+
+struct InThisProcess {
+    path: PathBuf,
+    threads: usize,
+}
+
+impl InThisProcess {
+    fn hash(&self) -> Result<treewide::Hash> {
+        Ok(Options::new().threads(self.threads).hash(&self.path)?.hash())
+    }
+}
+
+impl Task for InThisProcess {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            black_box(self.hash()?);
+        }
+        Ok(start.elapsed())
+    }
+
+    fn outcome(&mut self) -> Result<blake3::Hash> {
+        Ok(blake3::hash(self.hash()?.as_bytes()))
+    }
+}
+
+/// Hashes a file in a way, `STRATEGY[/TILE]`, and prints digest and nanoseconds.
+pub(crate) fn child(way: &str, threads: usize, path: &Path) -> Result<()> {
+    let (strategy, tile) = match way.split_once('/') {
+        Some((strategy, tile)) => (strategy, Some(size::parse(tile).map_err(Error::msg)?)),
+        None => (way, None),
+    };
     let strategy: Strategy = strategy.parse()?;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let start = Instant::now();
-    let hashed = Options::new().strategy(strategy).threads(threads).hash(path)?;
+    let mut options = Options::new().strategy(strategy).threads(threads);
+    if let Some(tile) = tile {
+        options = options.tile(tile as usize);
+    }
+    let hashed = options.hash(path)?;
     let hash = hashed.hash();
     println!("{hash} {}", start.elapsed().as_nanos());
     Ok(())

@@ -1,0 +1,75 @@
+//! From which length on a device does what the CPU would do, by where the bytes are: the gates of
+//! `auto`. Bytes that are in the device's memory never move, so they need none.
+//!
+//! The device is open and has its buffers before the clock starts, so that below these lengths it can
+//! win in no program. Whether it pays to open it is not said by a profile: `auto` finds that out.
+
+use anyhow::{Result, bail};
+use treewide_gpu::{Device, TAIL};
+
+use super::{search, told};
+use crate::cli::Which;
+use crate::command::gpu;
+use crate::measure::Session;
+use crate::plan::{Plan, Spec};
+use crate::work::{Place, Work};
+
+/// The names in a profile, what they are about, and the binary logarithm of the largest size that is
+/// measured.
+const GATES: [(&str, Place, &str, u32); 3] = [
+    ("gpu-staged-from", Place::Staged, "bytes in memory", 28),
+    ("gpu-wrapped-from", Place::Wrapped, "bytes in memory, pinned where they lie,", 28),
+    ("gpu-file-from", Place::File, "files", 30),
+];
+
+/// The same for software.
+const LARGEST_FOR_SOFTWARE: u32 = 22;
+
+pub(super) fn gates(session: &mut Session, profile: &mut String, which: &Which) -> Result<()> {
+    let Some((device, is_software)) = device(session, which)? else { return Ok(()) };
+    let cpus = session.machine.cpus as usize;
+    let (backend, name) = (device.backend().to_string(), device.name().to_owned());
+    session.device = Some(device);
+    for (line, place, what, largest) in GATES {
+        let to = if is_software { LARGEST_FOR_SOFTWARE } else { largest };
+        let found = search(TAIL.ilog2(), to, |bytes| {
+            let side =
+                |engine: &str| Spec { engine: engine.into(), kernel: None, threads: Some(cpus) };
+            let plan =
+                Plan::new(Work::Device { bytes, place }, &[side(&backend), side("treewide")]);
+            told(session, Plan { id: format!("{} on {backend}", plan.id), ..plan })
+        })?;
+        let other = format!("{cpus} threads of the CPU");
+        found.line(profile, line, &format!("{name} ({backend}) wins"), what, &other);
+    }
+    Ok(())
+}
+
+/// The device that `auto` would take, or the one that was asked for, which may be software; if there is
+/// none that was not asked for, that is told.
+fn device(session: &mut Session, which: &Which) -> Result<Option<(Device, bool)>> {
+    let found = match gpu::open(session, which) {
+        Ok(open) => open,
+        Err(found) if which.is_any() => bail!("no device to tune for. {}", found.trim_end()),
+        Err(found) => {
+            eprint!("treewide-bench: no GPU that can be used, so no lengths for one. {found}");
+            return Ok(None);
+        }
+    };
+    for (device, is_software) in found {
+        if which.is_any() {
+            gpu::check(session, &device)?;
+            return Ok(Some((device, is_software)));
+        }
+        if is_software {
+            continue;
+        }
+        match gpu::check(session, &device) {
+            Ok(()) => return Ok(Some((device, false))),
+            // As `auto` does, which has it try a sample first.
+            Err(error) => eprintln!("treewide-bench: not tuned for: {error:#}"),
+        }
+    }
+    eprintln!("treewide-bench: no GPU but software, so no lengths for one");
+    Ok(None)
+}
