@@ -22,6 +22,7 @@
 //! choice. One profile is for all programs of a machine: what a program has no use for, it ignores.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -117,7 +118,10 @@ fn loaded() -> &'static Result<Profile, ProfileError> {
             return Ok(Profile::default());
         };
         let path = PathBuf::from(path);
-        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => "no text, as `treewide-bench tune` writes it".to_owned(),
+            _ => error.to_string(),
+        });
         let profile = text.and_then(|text| parse(&text));
         profile.map_err(|error| ProfileError(format!("{}: {error}", path.display())))
     })

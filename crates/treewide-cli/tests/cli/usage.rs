@@ -87,6 +87,9 @@ fn a_profile_is_loaded_or_refused() {
         assert_eq!(ended.text(), "");
         ended.fails(2, &["treewide: TREEWIDE_PROFILE: profile: line "]);
     }
+    folder.write("binary", b"\xff\xfe");
+    let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "binary").run();
+    ended.fails(2, &["treewide: TREEWIDE_PROFILE: binary: no text"]);
     let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "absent").run();
     ended.fails(2, &["treewide: TREEWIDE_PROFILE: absent: "]);
 }
