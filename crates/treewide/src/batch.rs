@@ -20,6 +20,8 @@
 //! of the time may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
 
 #[cfg(feature = "std")]
+mod fresh;
+#[cfg(feature = "std")]
 mod iter;
 mod packed;
 #[cfg(feature = "rayon")]
@@ -34,10 +36,8 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::kernel::as_chaining_values;
-#[cfg(feature = "rayon")]
-use crate::parallel::Pool;
 use crate::spec::{ChainingValue, KEY_LEN, OUT_LEN};
-use crate::tree::{Mode, Serial};
+use crate::tree::Mode;
 use crate::{Hash, OutputReader};
 use window::Places;
 
@@ -115,41 +115,39 @@ slices! {
 /// ```
 #[cfg(feature = "std")]
 pub fn hash_many<T: AsRef<[u8]>>(inputs: &[T]) -> Vec<Hash> {
-    collect(&Mode::PLAIN, inputs)
-}
-
-#[cfg(feature = "std")]
-fn collect<B: Blobs + ?Sized>(mode: &Mode, blobs: &B) -> Vec<Hash> {
-    let mut hashes = Vec::with_capacity(blobs.count());
-    window::digests::<Serial, _>(mode, blobs, 0..blobs.count(), &mut hashes);
-    hashes
-}
-
-/// Cleared piece by piece: all at once would take a second way through memory.
-#[cfg(feature = "std")]
-impl Places for &mut Vec<Hash> {
-    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
-        let from = self.len();
-        self.resize(from + count, Hash::from_bytes([0; OUT_LEN]));
-        write(as_chaining_values(&mut self[from..]));
-    }
+    let count = inputs.len();
+    fresh::hashes(count, |out| window::digests(&Mode::PLAIN, inputs, 0..count, out))
 }
 
 impl Places for &mut [ChainingValue] {
-    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
-        write(self.split_off_mut(..count).expect("a place for each blob"));
+    fn split_off(&mut self, count: usize) -> Self {
+        self.split_off_mut(..count).expect("a place for each blob")
+    }
+
+    fn write(self, write: impl FnOnce(&mut [ChainingValue])) {
+        write(self);
     }
 }
 
-/// Places of fewer bytes than a digest has.
-struct Short<'a>(core::slice::ChunksExactMut<'a, u8>);
+/// Places of so many bytes each.
+struct Bytes<'a> {
+    places: &'a mut [u8],
+    per: usize,
+}
 
-impl Places for Short<'_> {
-    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
+impl Places for Bytes<'_> {
+    fn split_off(&mut self, count: usize) -> Self {
+        let places = self.places.split_off_mut(..count * self.per);
+        Self { places: places.expect("a place for each blob"), per: self.per }
+    }
+
+    /// Of digests, or parts of them.
+    fn write(self, write: impl FnOnce(&mut [ChainingValue])) {
         let mut digests = [[0; OUT_LEN]; window::MOST];
-        write(&mut digests[..count]);
-        for (digest, out) in digests[..count].iter().zip(self.0.by_ref()) {
-            out.copy_from_slice(&digest[..out.len()]);
+        let places = self.places.chunks_exact_mut(self.per);
+        write(&mut digests[..places.len()]);
+        for (digest, place) in digests.iter().zip(places) {
+            place.copy_from_slice(&digest[..self.per]);
         }
     }
 }
@@ -233,23 +231,10 @@ impl Batch {
         self
     }
 
-    #[cfg(feature = "std")]
-    fn is_threaded(&self) -> bool {
-        #[cfg(feature = "rayon")]
-        return self.threads;
-        #[cfg(not(feature = "rayon"))]
-        false
-    }
-
     /// The digests of `blobs`, in order.
     #[cfg(feature = "std")]
     pub fn hash<B: Blobs + Sync + ?Sized>(&self, blobs: &B) -> Vec<Hash> {
-        if self.is_threaded() {
-            let mut hashes = vec![Hash::from_bytes([0; OUT_LEN]); blobs.count()];
-            self.hash_into(blobs, &mut hashes);
-            return hashes;
-        }
-        collect(&self.mode, blobs)
+        fresh::hashes(blobs.count(), |out| self.digests(blobs, out))
     }
 
     /// Writes the digests of `blobs`, in order, to `out`.
@@ -259,14 +244,18 @@ impl Batch {
     pub fn hash_into<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: &mut [Hash]) {
         let count = blobs.count();
         assert_eq!(out.len(), count, "a place for each digest");
+        self.digests(blobs, as_chaining_values(out));
+    }
+
+    fn digests<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: impl Places + Send) {
         #[cfg(feature = "rayon")]
         if self.threads {
-            threads::split(blobs, out, 1, &|range, out| {
-                hash_part::<Pool, _>(&self.mode, blobs, range, out);
+            let part = |range, out| window::digests(&self.mode, blobs, range, out);
+            return threads::split(&self.mode, blobs, out, part, |hasher, out| {
+                out.write(|out| out[0] = *hasher.finalize().as_bytes());
             });
-            return;
         }
-        hash_part::<Serial, _>(&self.mode, blobs, 0..count, out);
+        window::digests(&self.mode, blobs, 0..blobs.count(), out);
     }
 
     /// The outputs of `blobs`, [`output_len`](Self::output_len) bytes each, one after the other.
@@ -296,14 +285,15 @@ impl Batch {
         if per == 0 {
             return;
         }
+        let out = Bytes { places: out, per };
         #[cfg(feature = "rayon")]
         if self.threads {
-            threads::split(blobs, out, per, &|range, out| {
-                fill_part::<Pool, _>(&self.mode, blobs, range, out, per);
+            let part = |range, out: Bytes<'_>| outputs(&self.mode, blobs, range, out);
+            return threads::split(&self.mode, blobs, out, part, |hasher, out| {
+                hasher.finalize_xof().fill(out.places);
             });
-            return;
         }
-        fill_part::<Serial, _>(&self.mode, blobs, 0..count, out, per);
+        outputs(&self.mode, blobs, 0..count, out);
     }
 
     /// How full the lanes of the kernel in use are with `blobs`: the part of the blocks that its
@@ -317,30 +307,15 @@ impl Batch {
     }
 }
 
-fn hash_part<J: crate::tree::Join, B: Blobs + ?Sized>(
-    mode: &Mode,
-    blobs: &B,
-    range: Range<usize>,
-    out: &mut [Hash],
-) {
-    window::digests::<J, _>(mode, blobs, range, as_chaining_values(out));
-}
-
-fn fill_part<J: crate::tree::Join, B: Blobs + ?Sized>(
-    mode: &Mode,
-    blobs: &B,
-    range: Range<usize>,
-    out: &mut [u8],
-    per: usize,
-) {
-    if per < OUT_LEN {
-        window::digests::<J, _>(mode, blobs, range, Short(out.chunks_exact_mut(per)));
-    } else if per == OUT_LEN {
-        window::digests::<J, _>(mode, blobs, range, out.as_chunks_mut().0);
+fn outputs<B: Blobs + ?Sized>(mode: &Mode, blobs: &B, range: Range<usize>, out: Bytes<'_>) {
+    if out.per < OUT_LEN {
+        window::digests(mode, blobs, range, out);
+    } else if out.per == OUT_LEN {
+        window::digests(mode, blobs, range, out.places.as_chunks_mut().0);
     } else {
-        let mut out = out.chunks_exact_mut(per);
-        window::roots::<J, _>(mode, blobs, range, |root| {
-            OutputReader::new(root).fill(out.next().expect("one for each blob"));
+        let mut places = out.places.chunks_exact_mut(out.per);
+        window::roots(mode, blobs, range, |root| {
+            OutputReader::new(root).fill(places.next().expect("one for each blob"));
         });
     }
 }

@@ -20,7 +20,7 @@ use crate::spec::flags::{
     CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
 };
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, MAX_HEIGHT, words};
-use crate::tree::{self, LEAF, Mode, Node, Serial, WIDE};
+use crate::tree::{self, LEAF, Mode, Node, WIDE};
 use crate::xof::OutputReader;
 
 impl Mode {
@@ -42,7 +42,7 @@ impl Mode {
 /// The key that a context string stands for: the first of the two hashes of the derive-key mode.
 pub(crate) fn context_key(context: &str) -> [u8; KEY_LEN] {
     let mode = Mode { key: IV, flags: DERIVE_KEY_CONTEXT };
-    tree::hash::<Serial>(detected(), context.as_bytes(), &mode)
+    tree::hash(detected(), context.as_bytes(), &mode)
 }
 
 /// The chunk that is being filled.
@@ -232,7 +232,7 @@ impl Hasher {
                 let (head, rest) = input.split_at(size * CHUNK_LEN);
                 let mut nodes = [[0; 32]; 1 + WIDE];
                 let out = &mut nodes[1..];
-                let count = tree::subtree::<Serial>(kernel, head, self.counter(), &self.mode, out);
+                let count = tree::subtree(kernel, head, self.counter(), &self.mode, out);
                 self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {

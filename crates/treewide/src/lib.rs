@@ -92,7 +92,7 @@ pub use state::{State, StateError};
 pub use xof::OutputReader;
 
 use kernel::detected;
-use tree::{Mode, Serial};
+use tree::Mode;
 
 /// The digest of `input`, on the calling thread.
 ///
@@ -105,7 +105,7 @@ use tree::{Mode, Serial};
 /// ```
 #[inline]
 pub fn hash(input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN))
+    Hash::from_bytes(tree::hash(detected(), input, &Mode::PLAIN))
 }
 
 /// The keyed digest of `input`: a message authentication code or a pseudorandom function.
@@ -114,7 +114,7 @@ pub fn hash(input: &[u8]) -> Hash {
 /// compare codes, compare [`Hash`](struct@Hash)es: that takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::keyed(key)))
+    Hash::from_bytes(tree::hash(detected(), input, &Mode::keyed(key)))
 }
 
 /// A key of 32 bytes derived from `key_material` for the purpose that `context` names.
@@ -129,7 +129,7 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 /// ```
 #[inline]
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
-    tree::hash::<Serial>(detected(), key_material, &Mode::derive_key(context))
+    tree::hash(detected(), key_material, &Mode::derive_key(context))
 }
 
 /// The example there is tested as those here are.

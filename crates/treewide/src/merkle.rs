@@ -52,7 +52,7 @@ use crate::Hash;
 use crate::kernel::{Kernel, detected};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
-use crate::tree::{Join, Serial, WIDE};
+use crate::tree::WIDE;
 
 /// What makes a pair of nodes a whole input of 64 bytes: one chunk of one block, and the root.
 const FLAGS: u8 = CHUNK_START | CHUNK_END | ROOT;
@@ -62,33 +62,47 @@ const BUFFER: usize = 512;
 
 /// The root over `leaves`, in constant memory.
 pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
-    root_by::<Serial>(leaves)
-}
-
-/// [`root`] with the threads of the current rayon pool.
-#[cfg(feature = "rayon")]
-pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
-    root_by::<crate::parallel::Pool>(leaves)
-}
-
-fn root_by<J: Join>(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.is_empty() {
         return crate::hash(&[]);
     }
     let kernel = detected();
     let mut nodes = [[0; OUT_LEN]; WIDE];
-    let count = reduce::<J>(kernel, leaves, &mut nodes);
+    let count = reduce(kernel, leaves, &mut nodes);
     shrink(kernel, &mut nodes[..count], 1);
     Hash::from_bytes(nodes[0])
 }
 
+/// [`root`] with the threads of the current rayon pool, where that is faster.
+#[cfg(feature = "rayon")]
+pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
+    if leaves.len() <= PART {
+        return root(leaves);
+    }
+    crate::parallel::by_team(cost(leaves), |threads, trial| {
+        // Each is a whole subtree, and the last one rises to where it is paired.
+        let mut roots = vec![[0; OUT_LEN]; leaves.len().div_ceil(PART)];
+        let parts = leaves.chunks(PART).zip(&mut roots);
+        crate::parallel::each(threads, trial, parts, |(part, out)| {
+            *out = *root(part).as_bytes();
+            cost(part)
+        });
+        root(&roots)
+    })
+}
+
+/// Leaves of a subtree that a thread takes: a power of two.
+#[cfg(feature = "rayon")]
+const PART: usize = 4096;
+
+/// Bytes of a long input that take as long: a block for each parent.
+#[cfg(feature = "rayon")]
+fn cost(leaves: &[[u8; OUT_LEN]]) -> usize {
+    2 * size_of_val(leaves)
+}
+
 /// Reduces a subtree to at most [`WIDE`] nodes; exactly so many if it has a power of two of leaves,
 /// and at least that. Returns how many.
-fn reduce<J: Join>(
-    kernel: &Kernel,
-    leaves: &[[u8; OUT_LEN]],
-    out: &mut [[u8; OUT_LEN]; WIDE],
-) -> usize {
+fn reduce(kernel: &Kernel, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; WIDE]) -> usize {
     if leaves.len() <= BUFFER {
         let mut buffer = [[0; OUT_LEN]; BUFFER / 2];
         let mut count = leaves.len();
@@ -104,13 +118,8 @@ fn reduce<J: Join>(
     // The left side has a power of two of leaves, so that its nodes are in pairs.
     let (left, right) = leaves.split_at(leaves.len().div_ceil(2).next_power_of_two());
     let (mut left_out, mut right_out) = ([[0; OUT_LEN]; WIDE], [[0; OUT_LEN]; WIDE]);
-    let right_count = if size_of_val(leaves) > J::GRAIN {
-        let left = || reduce::<J>(kernel, left, &mut left_out);
-        J::join(left, || reduce::<J>(kernel, right, &mut right_out)).1
-    } else {
-        reduce::<Serial>(kernel, left, &mut left_out);
-        reduce::<Serial>(kernel, right, &mut right_out)
-    };
+    reduce(kernel, left, &mut left_out);
+    let right_count = reduce(kernel, right, &mut right_out);
     level(kernel, &left_out, out);
     level(kernel, &right_out[..right_count], &mut out[WIDE / 2..]);
     WIDE / 2 + right_count.div_ceil(2)
@@ -154,43 +163,45 @@ pub const fn node_count(leaves: usize) -> usize {
 /// # Panics
 /// If `nodes` has not exactly [`node_count`] places.
 pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
-    fill_by::<Serial>(leaves, nodes);
+    fill_by(leaves, nodes, level);
 }
 
-/// [`fill_nodes`] with the threads of the current rayon pool.
+/// [`fill_nodes`] with the threads of the current rayon pool, where that is faster.
 ///
 /// # Panics
 /// If `nodes` has not exactly [`node_count`] places.
 #[cfg(feature = "rayon")]
 pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
-    fill_by::<crate::parallel::Pool>(leaves, nodes);
+    if leaves.len() <= PART {
+        return fill_nodes(leaves, nodes);
+    }
+    crate::parallel::by_team(cost(leaves), |threads, trial| {
+        fill_by(leaves, nodes, |kernel, below, above| {
+            let parts = below.chunks(PART).zip(above.chunks_mut(PART / 2));
+            let threads = if below.len() <= PART { 1 } else { threads };
+            crate::parallel::each(threads, trial, parts, |(below, above)| {
+                level(kernel, below, above);
+                cost(below) / 2
+            });
+        });
+    });
 }
 
-fn fill_by<J: Join>(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
+fn fill_by(
+    leaves: &[[u8; OUT_LEN]],
+    nodes: &mut [[u8; OUT_LEN]],
+    level: impl Fn(&Kernel, &[[u8; OUT_LEN]], &mut [[u8; OUT_LEN]]),
+) {
     assert_eq!(nodes.len(), node_count(leaves.len()), "a place for each node");
     let kernel = detected();
     let mut below = leaves;
     let mut rest = nodes;
     while below.len() > 1 {
         let (above, more) = rest.split_at_mut(below.len().div_ceil(2));
-        level_by::<J>(kernel, below, above);
+        level(kernel, below, above);
         below = above;
         rest = more;
     }
-}
-
-/// [`level`] in parts.
-fn level_by<J: Join>(kernel: &Kernel, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
-    if size_of_val(nodes) <= J::GRAIN {
-        return level(kernel, nodes, above);
-    }
-    let middle = above.len() / 2;
-    let (left, right) = nodes.split_at(2 * middle);
-    let (left_above, right_above) = above.split_at_mut(middle);
-    J::join(
-        || level_by::<J>(kernel, left, left_above),
-        || level_by::<J>(kernel, right, right_above),
-    );
 }
 
 /// Whether `leaf` is number `index` of `leaves` leaves under `root`, if `siblings` are what it is
@@ -228,9 +239,8 @@ pub use with_std::{Proof, Tree};
 
 #[cfg(feature = "std")]
 mod with_std {
-    use super::{OUT_LEN, fill_by, node_count, verify};
+    use super::{OUT_LEN, fill_nodes, node_count, verify};
     use crate::Hash;
-    use crate::tree::{Join, Serial};
 
     /// All levels of a tree.
     #[derive(Clone, Debug)]
@@ -240,21 +250,19 @@ mod with_std {
     }
 
     impl<'a> Tree<'a> {
-        fn build<J: Join>(leaves: &'a [[u8; OUT_LEN]]) -> Self {
-            let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
-            fill_by::<J>(leaves, &mut nodes);
-            Self { leaves, nodes }
-        }
-
         /// The tree over `leaves`, on the calling thread.
         pub fn new(leaves: &'a [[u8; OUT_LEN]]) -> Self {
-            Self::build::<Serial>(leaves)
+            let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
+            fill_nodes(leaves, &mut nodes);
+            Self { leaves, nodes }
         }
 
         /// The tree over `leaves`, with the threads of the current rayon pool.
         #[cfg(feature = "rayon")]
         pub fn new_parallel(leaves: &'a [[u8; OUT_LEN]]) -> Self {
-            Self::build::<crate::parallel::Pool>(leaves)
+            let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
+            super::fill_nodes_parallel(leaves, &mut nodes);
+            Self { leaves, nodes }
         }
 
         /// The root: the last node, the only leaf, or the hash of no bytes.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use crate::kernel::detected;
 use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
-use crate::tree::{self, Join, Mode, Serial, WIDE};
+use crate::tree::{self, Mode, WIDE};
 use crate::{Hash, Hasher, OutputReader};
 
 /// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are
@@ -42,7 +42,7 @@ const CROSSOVER_ASLEEP: usize = 2 << 20;
 const AWAKE: Duration = Duration::from_micros(50);
 
 /// Bytes of the smallest and of the largest leaf in memory.
-const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
+pub(crate) const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
 
 /// Leaves that each thread should find at least, and less than twice as many: so that none waits
 /// long for another at the end, and few nodes are left for the calling thread. Chosen by
@@ -52,20 +52,6 @@ const LEAVES_PER_THREAD: usize = 3;
 /// Bytes from which on a sleeping pool is woken whatever came of it before: there is time enough for
 /// the system to give its threads a CPU, and little to lose.
 const SURE: usize = 16 << 20;
-
-/// On the current rayon pool: the one that the caller is in, else the global one.
-pub(crate) enum Pool {}
-
-impl Join for Pool {
-    const GRAIN: usize = 256 * 1024;
-
-    fn join<A: Send, B: Send>(
-        a: impl FnOnce() -> A + Send,
-        b: impl FnOnce() -> B + Send,
-    ) -> (A, B) {
-        rayon::join(a, b)
-    }
-}
 
 /// The threads that may work together, the calling one included: those of the current pool, but no
 /// more than there are cores. Starts the global pool if there are several cores and the caller is
@@ -124,36 +110,38 @@ impl Waking {
     }
 }
 
-/// Whether several threads were faster than one would have been: as many leaves, each in the time
-/// that the fastest of them took.
-struct Trial {
+/// Whether several threads were faster than one would have been: as many bytes, each in the time that
+/// those of the fastest part took.
+pub(crate) struct Trial {
     begun: Instant,
-    leaves: AtomicU64,
+    bytes: AtomicU64,
+    /// Picoseconds for a byte.
     fastest: AtomicU64,
 }
 
 impl Trial {
     fn begin() -> Self {
-        Self { begun: Instant::now(), leaves: AtomicU64::new(0), fastest: AtomicU64::new(u64::MAX) }
+        Self { begun: Instant::now(), bytes: AtomicU64::new(0), fastest: AtomicU64::new(u64::MAX) }
     }
 
-    /// One leaf is done, by one thread.
-    fn note(&self, leaf_begun: Instant) {
-        self.leaves.fetch_add(1, Ordering::Relaxed);
-        self.fastest.fetch_min(leaf_begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    /// One part is done, by one thread.
+    fn note(&self, begun: Instant, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let picoseconds = begun.elapsed().as_nanos() as u64 * 1000 / (bytes as u64).max(1);
+        self.fastest.fetch_min(picoseconds, Ordering::Relaxed);
     }
 
     /// `None` if nothing was shared out.
     fn has_paid(&self) -> Option<bool> {
-        let leaves = self.leaves.load(Ordering::Relaxed);
-        let one = u128::from(leaves) * u128::from(self.fastest.load(Ordering::Relaxed));
-        (leaves > 0).then(|| 10 * one > 11 * self.begun.elapsed().as_nanos())
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let one = u128::from(bytes) * u128::from(self.fastest.load(Ordering::Relaxed));
+        (bytes > 0).then(|| 10 * one > 11 * 1000 * self.begun.elapsed().as_nanos())
     }
 }
 
 /// Has `work` done with the threads that are worth it for so many bytes in memory. If it is given a
-/// trial, it notes its leaves there.
-fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
+/// trial, it notes its parts there.
+pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
     let (threads, trial) = match bytes {
         _ if LastCall::was_just_now() => (threads(), None),
         CROSSOVER_ASLEEP.. if Waking::is_worth_a_try() => (threads(), Some(Trial::begin())),
@@ -166,6 +154,28 @@ fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T 
     }
     LastCall::is_now();
     done
+}
+
+/// Has every part done by one of up to `threads` threads, which take them in order; `work` tells how
+/// many bytes a part had.
+pub(crate) fn each<T>(
+    threads: usize,
+    trial: Option<&Trial>,
+    parts: impl Iterator<Item = T> + Send,
+    work: impl Fn(T) -> usize + Sync,
+) {
+    let parts = Mutex::new(parts);
+    crew::together(threads, trial.is_some(), &|| {
+        loop {
+            let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(part) = next else { return };
+            let begun = trial.map(|_| Instant::now());
+            let bytes = work(part);
+            if let Some((trial, begun)) = trial.zip(begun) {
+                trial.note(begun, bytes);
+            }
+        }
+    });
 }
 
 /// Bytes of the leaves into which so many are cut for so many threads: a power of two.
@@ -261,7 +271,7 @@ pub(crate) fn append<S: Source>(
                 Ok(Some((index, leaf))) => {
                     let mut nodes = [[0; 32]; WIDE];
                     let counter = first + (index * chunks) as u64;
-                    tree::subtree::<Serial>(kernel, leaf, counter, &hasher.mode, &mut nodes);
+                    tree::subtree(kernel, leaf, counter, &hasher.mode, &mut nodes);
                     let mut done = lock();
                     done.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&nodes);
                     done.leaves += 1;
@@ -305,7 +315,7 @@ impl Source for Memory<'_> {
     ) -> Result<Option<(usize, &'a [u8])>, Infallible> {
         if let Some(trial) = self.trial {
             if let Some(begun) = begun.take() {
-                trial.note(begun);
+                trial.note(begun, self.size);
             }
             *begun = Some(Instant::now());
         }
@@ -323,7 +333,7 @@ impl Source for Memory<'_> {
 /// has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
     if input.len() < crossover() {
-        return Hash::from_bytes(tree::hash::<Serial>(detected(), input, &Mode::PLAIN));
+        return Hash::from_bytes(tree::hash(detected(), input, &Mode::PLAIN));
     }
     Hasher::new().update_rayon(input).finalize()
 }
@@ -386,17 +396,9 @@ impl OutputReader {
 
     fn write_leaves(&self, buf: &mut [u8], threads: usize, trial: Option<&Trial>) {
         let size = leaf(buf.len(), threads);
-        let leaves = Mutex::new((0..).zip(buf.chunks_mut(size)));
-        crew::together(threads, trial.is_some(), &|| {
-            loop {
-                let next = leaves.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some((index, leaf)) = next else { return };
-                let begun = trial.map(|_| Instant::now());
-                self.write(index * (size / BLOCK_LEN) as u64, leaf);
-                if let (Some(trial), Some(begun)) = (trial, begun) {
-                    trial.note(begun);
-                }
-            }
+        each(threads, trial, (0..).zip(buf.chunks_mut(size)), |(index, leaf)| {
+            self.write(index * (size / BLOCK_LEN) as u64, leaf);
+            leaf.len()
         });
     }
 }

@@ -89,33 +89,9 @@ impl Node {
     }
 }
 
-/// Runs two jobs: in turn, or on the threads of a pool.
-pub(crate) trait Join {
-    /// Bytes below which a job is not split.
-    const GRAIN: usize;
-
-    fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send)
-    -> (A, B);
-}
-
-/// In turn, on the calling thread.
-pub(crate) enum Serial {}
-
-impl Join for Serial {
-    const GRAIN: usize = usize::MAX;
-
-    #[inline(always)]
-    fn join<A: Send, B: Send>(
-        a: impl FnOnce() -> A + Send,
-        b: impl FnOnce() -> B + Send,
-    ) -> (A, B) {
-        (a(), b())
-    }
-}
-
 /// The digest of a whole input.
 #[inline(always)]
-pub(crate) fn hash<J: Join>(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
+pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
     if input.len() <= CHUNK_LEN {
         // One chunk needs no tree.
         let mut cv = mode.key;
@@ -123,11 +99,11 @@ pub(crate) fn hash<J: Join>(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 
         kernel.compress(&mut cv, input, 0, flags);
         return bytes(&cv);
     }
-    root::<J>(kernel, input, 0, mode).root_hash(kernel)
+    root(kernel, input, 0, mode).root_hash(kernel)
 }
 
 /// The node on top of the subtree of `input`, whose first chunk has number `counter`.
-pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+pub(crate) fn root(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
     if input.len() <= CHUNK_LEN {
         return Node::chunk(kernel, input, counter, mode);
     }
@@ -139,7 +115,7 @@ pub(crate) fn root<J: Join>(kernel: &Kernel, input: &[u8], counter: u64, mode: &
         33..=LEAF => short::<LEAF>(kernel, input, counter, mode),
         _ => {
             let mut cvs = [[0; 32]; WIDE];
-            let count = subtree::<J>(kernel, input, counter, mode, &mut cvs);
+            let count = subtree(kernel, input, counter, mode, &mut cvs);
             top(kernel, &mut cvs, count, mode)
         }
     }
@@ -187,7 +163,7 @@ pub(crate) fn left_len(len: u64) -> u64 {
 
 /// Reduces a subtree to at most [`WIDE`] nodes in `out`, of which pairing level by level builds the
 /// rest; exactly `WIDE` if it has a power of two of chunks and at least that many. Returns how many.
-pub(crate) fn subtree<J: Join>(
+pub(crate) fn subtree(
     kernel: &Kernel,
     input: &[u8],
     counter: u64,
@@ -210,16 +186,8 @@ pub(crate) fn subtree<J: Join>(
     // at least as many as the right side: pairs never cross from one side to the other.
     let mut nodes = [[0; 32]; 2 * WIDE];
     let (left_nodes, right_nodes) = nodes.split_at_mut(WIDE);
-    let right_count = if input.len() > J::GRAIN {
-        let (_, count) = J::join(
-            || subtree::<J>(kernel, left, counter, mode, left_nodes),
-            || subtree::<J>(kernel, right, right_counter, mode, right_nodes),
-        );
-        count
-    } else {
-        subtree::<Serial>(kernel, left, counter, mode, left_nodes);
-        subtree::<Serial>(kernel, right, right_counter, mode, right_nodes)
-    };
+    subtree(kernel, left, counter, mode, left_nodes);
+    let right_count = subtree(kernel, right, right_counter, mode, right_nodes);
     let count = level(kernel, &mut nodes, WIDE + right_count, mode);
     out[..count].copy_from_slice(&nodes[..count]);
     count

@@ -13,6 +13,7 @@ const COUNT: usize = 512;
 const BYTES: usize = 512 * 1024;
 
 /// How many times as much with threads.
+#[cfg(feature = "rayon")]
 const THREADS: usize = 16;
 
 /// The digests of an iterator's blobs, in order; see [`Batch::iter`].
@@ -78,7 +79,10 @@ impl Batch {
 
     /// The next blobs of `source`, which becomes `None` at its end.
     fn take<I: Iterator<Item: AsRef<[u8]>>>(&self, source: &mut Option<I>) -> Vec<I::Item> {
-        let times = if self.is_threaded() { THREADS } else { 1 };
+        #[cfg(feature = "rayon")]
+        let times = if self.threads { THREADS } else { 1 };
+        #[cfg(not(feature = "rayon"))]
+        let times = 1;
         let (mut blobs, mut bytes) = (Vec::new(), 0_usize);
         while let Some(iter) = source
             && blobs.len() < times * COUNT

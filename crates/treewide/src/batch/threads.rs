@@ -1,89 +1,193 @@
 //! A batch on the threads of the current rayon pool.
 //!
-//! The batch is halved by count while it has many blobs, then by bytes while it has many of those.
-//! So tiny blobs and large ones both become tasks that are worth a thread's waking up, and idle
-//! threads take from the others what they have not begun. A blob that is a task by itself is split
-//! further by its own tree.
+//! Threads take part after part of the batch, in its order: neighbouring blobs, or a leaf of the tree
+//! of a long one. Parts are a share of what is left, so that tiny blobs and huge ones both are many
+//! enough parts for all threads, few at first and short ones at the end, when threads would wait for
+//! each other. Whoever is done with the last leaf of a tree finishes it.
+//!
+//! ```text
+//! blobs    a b c d | eeeeeeeeeeeeeeeeeeeeeee | f g h | i j
+//! parts    [  1  ]   [  2  ] [  3  ] [ 4 ]     [ 5 ]   [6]       4 leaves a rest to finish
+//! ```
 
 use core::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Blobs;
-use crate::{parallel, profile};
+use super::window::Places;
+use crate::kernel::detected;
+use crate::parallel::{self, LEAVES};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
+use crate::tree::{self, Mode, WIDE};
+use crate::{Hasher, profile};
 
-/// Blobs below which a task is not split by count.
-const COUNT: usize = 2048;
-
-/// Bytes below which a task is not split, if no profile says otherwise.
+/// Bytes of a batch below which it is not split, if no profile says otherwise, and at least of a part.
 const BYTES: usize = 128 * 1024;
 
-/// Tasks that a thread should find, so that none waits long for another at the end. More of them
-/// leave more lanes idle, as each ends with a group that is not full.
-const TASKS: usize = 8;
+/// Parts of what is left that each thread should find. More of them leave more lanes idle, as each ends
+/// with a group that is not full; fewer leave a thread waiting for one that began late.
+const PARTS: usize = 4;
 
-/// Runs `task` on parts of all blobs and of `out`, which has `per` items for each blob.
-pub(super) fn split<B: Blobs + Sync + ?Sized, T: Send>(
+/// What a blob costs, in bytes of a long one: the empty one costs a block, and each some bookkeeping.
+fn cost(blob: &[u8]) -> usize {
+    blob.len().saturating_add(BLOCK_LEN)
+}
+
+/// Runs `task` on parts of all blobs and their places, and `finish` on hashers that have absorbed a whole
+/// blob.
+pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
+    mode: &Mode,
     blobs: &B,
-    out: &mut [T],
-    per: usize,
-    task: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    places: P,
+    task: impl Fn(Range<usize>, P) + Sync,
+    finish: impl Fn(&Hasher, P) + Sync,
 ) {
-    let tasks = TASKS * parallel::threads();
     let count = blobs.count();
-    let bytes = len(blobs, &(0..count)) / tasks;
-    let least = Least {
-        count: COUNT.max(count / tasks),
-        bytes: profile::current().batch_task.unwrap_or(BYTES).max(bytes),
-    };
-    halves(blobs, 0..count, out, per, &least, task);
-}
-
-/// What a task has at least, if it comes from one that was split.
-struct Least {
-    count: usize,
-    bytes: usize,
-}
-
-fn len<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
-    range.clone().map(|index| blobs.get(index).len()).fold(0, usize::saturating_add)
-}
-
-fn halves<B: Blobs + Sync + ?Sized, T: Send>(
-    blobs: &B,
-    range: Range<usize>,
-    out: &mut [T],
-    per: usize,
-    least: &Least,
-    task: &(impl Fn(Range<usize>, &mut [T]) + Sync),
-) {
-    let count = range.len();
-    let left = if count > least.count { count / 2 } else { half_of_bytes(blobs, &range, least) };
-    if left == 0 || left == count {
-        return task(range, out);
+    let all = (0..count).map(|index| cost(blobs.get(index))).fold(0, usize::saturating_add);
+    let least = profile::current().batch_task.unwrap_or(BYTES);
+    if all < least {
+        return task(0..count, places);
     }
-    let middle = range.start + left;
-    let (left_out, right_out) = out.split_at_mut(left * per);
-    rayon::join(
-        || halves(blobs, range.start..middle, left_out, per, least, task),
-        || halves(blobs, middle..range.end, right_out, per, least, task),
-    );
-}
-
-/// Blobs of `range` that hold about half of its bytes; none if they are not worth splitting.
-fn half_of_bytes<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>, least: &Least) -> usize {
-    let total = len(blobs, range);
-    if total <= least.bytes || range.len() < 2 {
-        return 0;
-    }
-    // A blob that holds more than the rest together is cut off from its neighbours on both sides.
-    let mut before = 0_usize;
-    for (count, index) in range.clone().enumerate() {
-        let with = before.saturating_add(blobs.get(index).len());
-        if with > total / 2 {
-            let nearer_without = total / 2 - before < with - total / 2;
-            let count = if nearer_without { count } else { count + 1 };
-            return count.clamp(1, range.len() - 1);
+    parallel::by_team(all, |threads, trial| {
+        if threads == 1 {
+            return task(0..count, places);
         }
-        before = with;
+        let parts = Parts { blobs, next: 0, places, left: all, least, threads, tree: None };
+        parallel::each(threads, trial, parts, |part| match part {
+            Part::Blobs { range, cost, places } => {
+                task(range, places);
+                cost
+            }
+            Part::Leaf { tree, index } => {
+                let bytes = tree.size;
+                if let Some((hasher, place)) = tree.hash(index, mode) {
+                    finish(&hasher, place);
+                }
+                bytes
+            }
+        });
+    });
+}
+
+/// What is left of a batch.
+struct Parts<'a, B: ?Sized, P> {
+    blobs: &'a B,
+    next: usize,
+    places: P,
+    /// What it costs.
+    left: usize,
+    /// What a part costs at least, if there is so much.
+    least: usize,
+    threads: usize,
+    /// The tree whose leaves come next, and the first of them.
+    tree: Option<(Arc<Tree<'a, P>>, usize)>,
+}
+
+enum Part<'a, P> {
+    Blobs { range: Range<usize>, cost: usize, places: P },
+    Leaf { tree: Arc<Tree<'a, P>>, index: usize },
+}
+
+impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
+    fn leaf(&mut self) -> Option<Part<'a, P>> {
+        let (tree, index) = self.tree.take()?;
+        if index + 1 < tree.leaves() {
+            self.tree = Some((Arc::clone(&tree), index + 1));
+        }
+        self.left = self.left.saturating_sub(tree.size);
+        Some(Part::Leaf { tree, index })
     }
-    range.len() / 2
+
+    /// The places of the next blobs, which are taken.
+    fn take(&mut self, count: usize) -> P {
+        self.next += count;
+        self.places.split_off(count)
+    }
+}
+
+impl<'a, B: Blobs + ?Sized, P: Places> Iterator for Parts<'a, B, P> {
+    type Item = Part<'a, P>;
+
+    fn next(&mut self) -> Option<Part<'a, P>> {
+        if let Some(leaf) = self.leaf() {
+            return Some(leaf);
+        }
+        let first = self.next;
+        let rest = first..self.blobs.count();
+        let size = self.least.max(self.left / (PARTS * self.threads));
+        let is_long = |blob: &[u8]| blob.len() / 2 >= size.max(LEAVES[0]);
+        let (mut costs, mut count) = (0_usize, 0);
+        for index in rest {
+            let blob = self.blobs.get(index);
+            if is_long(blob) {
+                if count == 0 {
+                    let place = self.take(1);
+                    self.tree = Some((Arc::new(Tree::new(blob, place, size)), 0));
+                    return self.leaf();
+                }
+                break;
+            }
+            let with = costs.saturating_add(cost(blob));
+            if count > 0 && with > size {
+                break;
+            }
+            (costs, count) = (with, count + 1);
+        }
+        self.left = self.left.saturating_sub(costs);
+        (count > 0).then(|| {
+            let places = self.take(count);
+            Part::Blobs { range: first..first + count, cost: costs, places }
+        })
+    }
+}
+
+/// A long blob.
+struct Tree<'a, P> {
+    blob: &'a [u8],
+    /// Bytes of a leaf: a power of two of at least [`WIDE`] chunks.
+    size: usize,
+    nodes: Mutex<Nodes<P>>,
+}
+
+struct Nodes<P> {
+    /// Room for the left sibling, then the nodes of all leaves.
+    nodes: Vec<ChainingValue>,
+    /// Leaves that are not done.
+    left: usize,
+    /// For the digest, until then.
+    place: Option<P>,
+}
+
+impl<'a, P> Tree<'a, P> {
+    fn new(blob: &'a [u8], place: P, size: usize) -> Self {
+        let size = 1 << size.clamp(LEAVES[0], LEAVES[1]).ilog2();
+        let left = blob.len() / size;
+        let nodes = vec![[0; 32]; 1 + left * WIDE];
+        Self { blob, size, nodes: Mutex::new(Nodes { nodes, left, place: Some(place) }) }
+    }
+
+    fn leaves(&self) -> usize {
+        self.blob.len() / self.size
+    }
+
+    /// Hashes a leaf. If it is the last one to be done, a hasher that has absorbed the blob, and the
+    /// place for its output.
+    fn hash(&self, index: usize, mode: &Mode) -> Option<(Hasher, P)> {
+        let (leaf, chunks) = (&self.blob[index * self.size..][..self.size], self.size / CHUNK_LEN);
+        let mut cvs = [[0; 32]; WIDE];
+        tree::subtree(detected(), leaf, (index * chunks) as u64, mode, &mut cvs);
+        let (mut nodes, place) = {
+            let mut all = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+            all.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&cvs);
+            all.left -= 1;
+            if all.left > 0 {
+                return None;
+            }
+            (std::mem::take(&mut all.nodes), all.place.take()?)
+        };
+        let mut hasher = Hasher::with_mode(*mode);
+        hasher.append_nodes(&mut nodes, self.leaves() * WIDE, (chunks / WIDE).ilog2());
+        hasher.update(&self.blob[self.leaves() * self.size..]);
+        Some((hasher, place))
+    }
 }

@@ -24,7 +24,7 @@ use super::Blobs;
 use crate::kernel::{Kernel, Marks, Own, detected};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
-use crate::tree::{self, Join, Mode, Node};
+use crate::tree::{self, Mode, Node};
 
 /// Chunks in a window, and blobs at most; those of small batches, where clearing the arrays would
 /// count.
@@ -95,9 +95,17 @@ struct Plan {
 }
 
 /// Where digests go, in the order of the blobs.
-pub(super) trait Places {
+pub(super) trait Places: Sized {
+    /// Gives the first `count` of them away.
+    fn split_off(&mut self, count: usize) -> Self;
+
+    /// Has the digests of all of them written, [`MOST`] at most.
+    fn write(self, write: impl FnOnce(&mut [ChainingValue]));
+
     /// Has the next `count` digests written, [`MOST`] at most.
-    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue]));
+    fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
+        self.split_off(count).write(write);
+    }
 }
 
 /// Digests that are written at once: those of a window or of a run.
@@ -319,30 +327,30 @@ impl Pairs {
 }
 
 /// Digests of the blobs in `range`, to their places.
-pub(super) fn digests<J: Join, B: Blobs + ?Sized>(
+pub(super) fn digests<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
     range: Range<usize>,
     places: impl Places,
 ) {
     match window_of(blobs, &range) {
-        0 => digests_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, places),
-        1 => digests_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, places),
-        _ => digests_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, places),
+        0 => digests_by::<B, { WINDOWS[0] }>(mode, blobs, range, places),
+        1 => digests_by::<B, { WINDOWS[1] }>(mode, blobs, range, places),
+        _ => digests_by::<B, { WINDOWS[2] }>(mode, blobs, range, places),
     }
 }
 
 /// Root nodes of the blobs in `range`, handed to `emit` in their order.
-pub(super) fn roots<J: Join, B: Blobs + ?Sized>(
+pub(super) fn roots<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
     range: Range<usize>,
     emit: impl FnMut(Node),
 ) {
     match window_of(blobs, &range) {
-        0 => roots_by::<J, B, { WINDOWS[0] }>(mode, blobs, range, emit),
-        1 => roots_by::<J, B, { WINDOWS[1] }>(mode, blobs, range, emit),
-        _ => roots_by::<J, B, { WINDOWS[2] }>(mode, blobs, range, emit),
+        0 => roots_by::<B, { WINDOWS[0] }>(mode, blobs, range, emit),
+        1 => roots_by::<B, { WINDOWS[1] }>(mode, blobs, range, emit),
+        _ => roots_by::<B, { WINDOWS[2] }>(mode, blobs, range, emit),
     }
 }
 
@@ -359,7 +367,7 @@ fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
 }
 
 #[inline(always)]
-fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
+fn digests_by<B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -368,7 +376,7 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     let kernel = detected();
     if range.len() <= ALONE {
         for index in range {
-            places.next(1, |out| out[0] = tree::hash::<J>(kernel, blobs.get(index), mode));
+            places.next(1, |out| out[0] = tree::hash(kernel, blobs.get(index), mode));
         }
         return;
     }
@@ -376,7 +384,7 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     while !range.is_empty() {
         let (count, named) = run.find(blobs, &range);
         if count == 0 {
-            range.start = unequal::<J, B, N>(kernel, mode, blobs, range.clone(), &mut places);
+            range.start = unequal::<B, N>(kernel, mode, blobs, range.clone(), &mut places);
             continue;
         }
         let own = Own::Nothing { last: CHUNK_END | ROOT };
@@ -388,7 +396,7 @@ fn digests_by<J: Join, B: Blobs + ?Sized, const N: usize>(
 
 /// Windows until blobs of one length follow in a row; returns where.
 #[inline(never)]
-fn unequal<J: Join, B: Blobs + ?Sized, const N: usize>(
+fn unequal<B: Blobs + ?Sized, const N: usize>(
     kernel: &Kernel,
     mode: &Mode,
     blobs: &B,
@@ -403,7 +411,7 @@ fn unequal<J: Join, B: Blobs + ?Sized, const N: usize>(
         places.next(plan.blobs, |out| {
             for ((blob, index), out) in window.blobs.iter().zip(range.clone()).zip(out) {
                 *out = match blob.nodes {
-                    0 => tree::hash::<J>(kernel, blobs.get(index), mode),
+                    0 => tree::hash(kernel, blobs.get(index), mode),
                     _ => window.cvs[usize::from(blob.first)],
                 };
             }
@@ -415,7 +423,7 @@ fn unequal<J: Join, B: Blobs + ?Sized, const N: usize>(
     }
 }
 
-fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
+fn roots_by<B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -424,7 +432,7 @@ fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
     let kernel = detected();
     if range.len() <= ALONE {
         for index in range {
-            emit(tree::root::<J>(kernel, blobs.get(index), 0, mode));
+            emit(tree::root(kernel, blobs.get(index), 0, mode));
         }
         return;
     }
@@ -448,7 +456,7 @@ fn roots_by<J: Join, B: Blobs + ?Sized, const N: usize>(
             } else if len <= LONG * CHUNK_LEN {
                 Node::parent(first, last, mode)
             } else {
-                tree::root::<J>(kernel, input, 0, mode)
+                tree::root(kernel, input, 0, mode)
             });
         }
         range.start += plan.blobs;

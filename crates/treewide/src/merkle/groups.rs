@@ -21,7 +21,7 @@ use crate::Hash;
 use crate::hazmat::{self, ChainingValue};
 use crate::kernel::{Kernel, detected};
 use crate::spec::CHUNK_LEN;
-use crate::tree::{self, LEAF, Mode, Node, Serial};
+use crate::tree::{self, LEAF, Mode, Node};
 
 /// The groups of an input of `len` bytes; none if it is empty.
 ///
@@ -70,7 +70,7 @@ pub fn fill(
     let mut counter = offset / CHUNK_LEN as u64;
     if chunks >= LEAF {
         for (group, cv) in input.chunks(len).zip(out) {
-            *cv = tree::root::<Serial>(kernel, group, counter, &mode).chaining_value(kernel);
+            *cv = tree::root(kernel, group, counter, &mode).chaining_value(kernel);
             counter += chunks as u64;
         }
         return;
