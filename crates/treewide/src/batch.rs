@@ -223,8 +223,9 @@ impl Batch {
     /// Whether to use the threads of the current rayon pool, the one that the caller is in or else
     /// the global one; if it is not set, all is done on the calling thread.
     ///
-    /// Work is split by inputs and by bytes, long inputs themselves too. Batches that are not worth
-    /// it stay on one thread.
+    /// Threads take parts of the batch in turn, leaves of long inputs among them. Batches that are not
+    /// worth it stay on one thread: those of less than 128 KiB, and where the pool sleeps as
+    /// [`hash_parallel`](crate::hash_parallel) says.
     #[cfg(feature = "rayon")]
     pub fn threads(mut self, on: bool) -> Self {
         self.threads = on;

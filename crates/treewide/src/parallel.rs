@@ -16,7 +16,7 @@ mod crew;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::kernel::detected;
 use crate::profile;
@@ -37,9 +37,12 @@ fn crossover() -> usize {
 /// thread as many until it is at work.
 const CROSSOVER_ASLEEP: usize = 2 << 20;
 
-/// The pool counts as asleep so long after the last call that it could have helped: about as long
-/// as its threads look for more work. So calls in a row wake it, and calls now and then do not.
-const AWAKE: Duration = Duration::from_micros(50);
+/// The pool counts as asleep so many nanoseconds after one of its threads was last seen: about as long as they look
+/// for more work. Calls that follow each other sooner wake it, whatever their length.
+const AWAKE: u64 = 50_000;
+
+/// Nanoseconds: half of the shortest pause after waking that did not pay.
+const PAUSE: u64 = 1_000_000;
 
 /// Bytes of the smallest and of the largest leaf in memory.
 pub(crate) const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
@@ -81,32 +84,102 @@ pub(crate) fn team(bytes: u64) -> usize {
     if bytes < CROSSOVER as u64 { 1 } else { threads().min((bytes / LEAVES[0] as u64) as usize) }
 }
 
+/// Nanoseconds since the first question.
+fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// A moment, by [`now`]; zero is never.
+struct Moment(AtomicU64);
+
+impl Moment {
+    const fn never() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    fn is_now(&self) {
+        self.0.store(now().max(1), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn was_just(&self, now: u64) -> bool {
+        let then = self.get();
+        then > 0 && now.saturating_sub(then) < AWAKE
+    }
+}
+
+/// When the last call ended that several threads could have helped with.
+static LAST_CALL: Moment = Moment::never();
+
+/// When a helper was last awake.
+static LAST_HELP: Moment = Moment::never();
+
 /// Whether waking a pool that sleeps has paid lately.
 ///
 /// There are systems that put a thread that wakes up on the CPU of the one that woke it, while the
 /// next CPU idles (`results/zen5-2vcpu/threads.txt`); [`crew`] does about that what it can, which
-/// takes some time, and more of it where other processes want the CPU. So each time that waking did
-/// not pay, it is tried half as often, down to once in 256 calls.
-struct Waking;
+/// takes some time, and more of it where other processes want the CPU. So after waking that did not
+/// pay it is not tried for 2 ms, and for twice as long each time, up to a quarter of a second, unless for
+/// inputs twice as long: what a trial may cost, a slice of another process, is little of that.
+struct Waking {
+    /// How often in a row it has not paid, and for how many bytes.
+    failed: AtomicU64,
+    failed_for: AtomicU64,
+    /// When it may be tried again for as many.
+    next: AtomicU64,
+    /// When it was last tried for a short call.
+    short: AtomicU64,
+}
+
+static WAKING: Waking = Waking::new();
 
 impl Waking {
-    /// How often in a row it has not paid, and how many calls have passed since it was tried.
-    fn record() -> &'static [AtomicUsize; 2] {
-        static RECORD: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-        &RECORD
+    const fn new() -> Self {
+        let [failed, failed_for, next, short] = [const { AtomicU64::new(0) }; 4];
+        Self { failed, failed_for, next, short }
     }
 
-    fn is_worth_a_try() -> bool {
-        let [failed, passed] = Self::record();
-        let pause = 1 << failed.load(Ordering::Relaxed).min(8);
-        passed.fetch_add(1, Ordering::Relaxed) + 1 >= pause
+    fn is_worth_a_try(&self, bytes: usize, now: u64) -> bool {
+        // Twice as many may pay.
+        let failed_for = self.failed_for.load(Ordering::Relaxed);
+        bytes as u64 / 2 > failed_for || now >= self.next.load(Ordering::Relaxed)
     }
 
-    fn was_tried(has_paid: bool) {
-        let [failed, passed] = Self::record();
-        let count = if has_paid { 0 } else { failed.load(Ordering::Relaxed).saturating_add(1) };
-        failed.store(count, Ordering::Relaxed);
-        passed.store(0, Ordering::Relaxed);
+    fn was_tried(&self, bytes: usize, has_paid: bool, now: u64) {
+        let most = self.failed_for.load(Ordering::Relaxed);
+        let failed = self.failed.load(Ordering::Relaxed);
+        let (failed, failed_for, pause) = if !has_paid {
+            let failed = (failed + 1).min(8);
+            (failed, most.max(bytes as u64), PAUSE << failed)
+        } else if bytes as u64 <= most {
+            // It may be luck.
+            let failed = failed / 2;
+            (
+                failed,
+                if failed > 0 { most } else { 0 },
+                if failed > 0 { PAUSE << failed } else { 0 },
+            )
+        } else {
+            return;
+        };
+        self.failed.store(failed, Ordering::Relaxed);
+        self.failed_for.store(failed_for, Ordering::Relaxed);
+        self.next.store(now + pause, Ordering::Relaxed);
+    }
+
+    /// For calls in a row that are too short for it to pay at once: now and then, less often if nobody
+    /// came the last time.
+    fn is_due(&self, last_help: u64, now: u64) -> bool {
+        let last = self.short.load(Ordering::Relaxed);
+        let is_due = now > last + if last_help > last { PAUSE / 5 } else { 2 * PAUSE };
+        if is_due {
+            self.short.store(now, Ordering::Relaxed);
+        }
+        is_due
     }
 }
 
@@ -131,28 +204,43 @@ impl Trial {
         self.fastest.fetch_min(picoseconds, Ordering::Relaxed);
     }
 
-    /// `None` if nothing was shared out.
-    fn has_paid(&self) -> Option<bool> {
+    /// The nanoseconds that it took, and that one thread would have taken; `None` if nothing was shared
+    /// out.
+    fn times(&self) -> Option<[u64; 2]> {
         let bytes = self.bytes.load(Ordering::Relaxed);
-        let one = u128::from(bytes) * u128::from(self.fastest.load(Ordering::Relaxed));
-        (bytes > 0).then(|| 10 * one > 11 * 1000 * self.begun.elapsed().as_nanos())
+        let one = u128::from(bytes) * u128::from(self.fastest.load(Ordering::Relaxed)) / 1000;
+        (bytes > 0).then(|| [self.begun.elapsed().as_nanos() as u64, one as u64])
     }
 }
 
 /// Has `work` done with the threads that are worth it for so many bytes in memory. If it is given a
 /// trial, it notes its parts there.
 pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
+    let now = now();
     let (threads, trial) = match bytes {
-        _ if LastCall::was_just_now() => (threads(), None),
-        CROSSOVER_ASLEEP.. if Waking::is_worth_a_try() => (threads(), Some(Trial::begin())),
+        _ if LAST_HELP.was_just(now) => (threads(), None),
+        CROSSOVER_ASLEEP.. if WAKING.is_worth_a_try(bytes, now) => {
+            (threads(), Some(Trial::begin()))
+        }
         SURE.. => (threads(), None),
+        _ if LAST_CALL.was_just(now)
+            && WAKING.is_worth_a_try(0, now)
+            && WAKING.is_due(LAST_HELP.get(), now) =>
+        {
+            (threads(), Some(Trial::begin()))
+        }
         _ => (1, None),
     };
     let done = work(threads, trial.as_ref());
-    if let Some(has_paid) = trial.and_then(|trial| trial.has_paid()) {
-        Waking::was_tried(has_paid);
+    match trial.and_then(|trial| trial.times()) {
+        Some([all, one]) if bytes >= CROSSOVER_ASLEEP => {
+            WAKING.was_tried(bytes, all < one, self::now());
+        }
+        // Short calls are woken for the sake of the next ones, if it costs no slice.
+        Some([all, one]) if all > one + PAUSE / 2 => WAKING.was_tried(bytes, false, self::now()),
+        _ => {}
     }
-    LastCall::is_now();
+    LAST_CALL.is_now();
     done
 }
 
@@ -193,28 +281,6 @@ fn global_pool(cores: usize) -> rayon::ThreadPoolBuilder {
     let builder = rayon::ThreadPoolBuilder::new();
     // Zero stands for as many as rayon likes.
     builder.num_threads(if asked.is_some_and(|asked: usize| asked > most) { most } else { 0 })
-}
-
-/// When the last call ended that the pool helps with if it is awake.
-struct LastCall;
-
-impl LastCall {
-    fn nanoseconds() -> (&'static AtomicU64, u64) {
-        static START: OnceLock<Instant> = OnceLock::new();
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        (&LAST, START.get_or_init(Instant::now).elapsed().as_nanos() as u64)
-    }
-
-    fn was_just_now() -> bool {
-        let (last, now) = Self::nanoseconds();
-        let last = last.load(Ordering::Relaxed);
-        last > 0 && now.saturating_sub(last) < AWAKE.as_nanos() as u64
-    }
-
-    fn is_now() {
-        let (last, now) = Self::nanoseconds();
-        last.store(now, Ordering::Relaxed);
-    }
 }
 
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
@@ -359,7 +425,7 @@ impl Hasher {
 
     fn update_leaves(&mut self, input: &[u8], threads: usize, trial: Option<&Trial>) -> &mut Self {
         self.check_room(input.len() as u64);
-        let size = leaf(input.len(), threads);
+        let size = leaf(input.len(), if trial.is_some() { 2 * threads } else { threads });
         // Up to where a leaf may begin.
         let before = (size - (self.count() % size as u64) as usize) % size;
         let (begun, input) = input.split_at(before.min(input.len()));
@@ -400,5 +466,46 @@ impl OutputReader {
             self.write(index * (size / BLOCK_LEN) as u64, leaf);
             leaf.len()
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waking_that_does_not_pay_pauses_longer_each_time() {
+        let waking = Waking::new();
+        let (short, long) = (2 << 20, 4 << 20);
+        assert!(waking.is_worth_a_try(short, 0));
+        waking.was_tried(short, false, 0);
+        assert!(!waking.is_worth_a_try(short, 2 * PAUSE - 1));
+        assert!(waking.is_worth_a_try(short, 2 * PAUSE));
+        assert!(waking.is_worth_a_try(long + 2, 0), "more than twice as long");
+        waking.was_tried(short, false, 0);
+        assert!(!waking.is_worth_a_try(short, 4 * PAUSE - 1));
+        // What pays for more says nothing of less.
+        waking.was_tried(long, true, 0);
+        assert!(!waking.is_worth_a_try(short, 4 * PAUSE - 1));
+        for _ in 0..100 {
+            waking.was_tried(long, false, 0);
+        }
+        assert!(!waking.is_worth_a_try(long, 255 * PAUSE));
+        assert!(waking.is_worth_a_try(long, 256 * PAUSE));
+        for pause in [16, 4, 2, 0] {
+            waking.was_tried(short, true, 0);
+            assert!(waking.is_worth_a_try(short, pause * PAUSE));
+            assert!(pause == 0 || !waking.is_worth_a_try(short, pause * PAUSE - 1));
+        }
+    }
+
+    #[test]
+    fn short_calls_in_a_row_wake_now_and_then() {
+        let waking = Waking::new();
+        let first = 10 * PAUSE;
+        assert!(waking.is_due(0, first));
+        assert!(!waking.is_due(0, first + 2 * PAUSE));
+        assert!(!waking.is_due(first + 1, first + PAUSE / 5));
+        assert!(waking.is_due(first + 1, first + PAUSE / 5 + 1));
     }
 }

@@ -53,19 +53,7 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
             return task(0..count, places);
         }
         let parts = Parts { blobs, next: 0, places, left: all, least, threads, tree: None };
-        parallel::each(threads, trial, parts, |part| match part {
-            Part::Blobs { range, cost, places } => {
-                task(range, places);
-                cost
-            }
-            Part::Leaf { tree, index } => {
-                let bytes = tree.size;
-                if let Some((hasher, place)) = tree.hash(index, mode) {
-                    finish(&hasher, place);
-                }
-                bytes
-            }
-        });
+        parallel::each(threads, trial, parts, |part| part.hash(mode, &task, &finish));
     });
 }
 
@@ -86,6 +74,29 @@ struct Parts<'a, B: ?Sized, P> {
 enum Part<'a, P> {
     Blobs { range: Range<usize>, cost: usize, places: P },
     Leaf { tree: Arc<Tree<'a, P>>, index: usize },
+}
+
+impl<P> Part<'_, P> {
+    /// What it has cost.
+    fn hash(
+        self,
+        mode: &Mode,
+        task: &impl Fn(Range<usize>, P),
+        finish: &impl Fn(&Hasher, P),
+    ) -> usize {
+        match self {
+            Part::Blobs { range, cost, places } => {
+                task(range, places);
+                cost
+            }
+            Part::Leaf { tree, index } => {
+                if let Some((hasher, place)) = tree.hash(index, mode) {
+                    finish(&hasher, place);
+                }
+                tree.size
+            }
+        }
+    }
 }
 
 impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
@@ -189,5 +200,55 @@ impl<'a, P> Tree<'a, P> {
         hasher.append_nodes(&mut nodes, self.leaves() * WIDE, (chunks / WIDE).ilog2());
         hasher.update(&self.blob[self.leaves() * self.size..]);
         Some((hasher, place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::window;
+
+    /// Every part is there once, whoever does it and when, and none is too large.
+    #[test]
+    fn parts_make_the_whole() {
+        let data: Vec<u8> =
+            (0..5 << 20).map(|i: u32| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect();
+        let batches: [&[usize]; 8] = [
+            &[0; 5000],
+            &[64; 9000],
+            &[1024; 700],
+            &[300_000; 9],
+            &[700_000, 700_001, 0, 1],
+            &[3 << 20],
+            &[1, (5 << 20) - 7, 1],
+            &[100, 200_000, 5, 1 << 20, 1 << 20, 3, 131_072, 262_144, 262_143],
+        ];
+        for lens in batches {
+            let blobs: Vec<&[u8]> = lens.iter().map(|&len| &data[data.len() - len..]).collect();
+            let expected: Vec<_> = blobs.iter().map(|blob| *crate::hash(blob).as_bytes()).collect();
+            let all: usize = blobs.iter().map(|blob| cost(blob)).sum();
+            for threads in [1, 2, 3, 16] {
+                for least in [1000, BYTES] {
+                    let mut digests = vec![[0; 32]; blobs.len()];
+                    let places = &mut digests[..];
+                    let blobs = &blobs;
+                    let parts =
+                        Parts { blobs, next: 0, places, left: all, least, threads, tree: None };
+                    let mut parts: Vec<_> = parts.collect();
+                    let longest = blobs.iter().map(|blob| cost(blob)).max().unwrap_or(0);
+                    let most = least.max(all / (PARTS * threads)).max(longest);
+                    parts.reverse();
+                    for part in parts {
+                        let task =
+                            |range, places| window::digests(&Mode::PLAIN, blobs, range, places);
+                        let finish = |hasher: &Hasher, place: &mut [ChainingValue]| {
+                            place[0] = *hasher.finalize().as_bytes();
+                        };
+                        assert!(part.hash(&Mode::PLAIN, &task, &finish) <= most);
+                    }
+                    assert!(digests == expected, "{} blobs, {threads} threads", blobs.len());
+                }
+            }
+        }
     }
 }

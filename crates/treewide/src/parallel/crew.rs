@@ -5,8 +5,10 @@
 //! meanwhile. Here the caller works from the first moment to the last, and a helper that comes too
 //! late finds the door closed: the caller waits only for those who are at work.
 //!
-//! A helper that wakes up on the caller's CPU, as on some systems most do (see [`super::Waking`]),
-//! goes to another one first: there it would only take the caller's time.
+//! On some systems most threads wake up on the CPU of who woke them, while the next CPU idles: that of
+//! a virtual machine looks as if it were taken (`results/zen5-2vcpu/threads.txt`). There a helper would
+//! only take the caller's time. So the thread that will be woken is kept away from the caller's CPU
+//! until it is awake, if we know which one that is; and one that wakes up there goes to another first.
 //!
 //! ```text
 //! caller   ask for help | work ........................ | close | wait for those inside
@@ -23,6 +25,14 @@ mod cpu {
     }
 
     pub(super) fn leave() {}
+
+    pub(super) enum Away {}
+
+    pub(super) fn is_woken_first() {}
+
+    pub(super) fn keep_away() -> Option<Away> {
+        None
+    }
 }
 
 use std::any::Any;
@@ -50,6 +60,10 @@ struct Crew {
     /// Where the caller is, if the system tells.
     cpu: Option<usize>,
     caller: Thread,
+    /// The first thread of the global pool, if it was kept away from the caller's CPU.
+    away: Mutex<Option<cpu::Away>>,
+    /// Whether helpers come from the global pool.
+    is_global: bool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -74,6 +88,8 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
         return work();
     }
     let work_ptr: *const Work<'_> = work;
+    let is_global = rayon::current_thread_index().is_none();
+    let away = if wake && is_global { cpu::keep_away() } else { None };
     let crew = Arc::new(Crew {
         // SAFETY: only the lifetime changes; `Closing` keeps every use of it within this call.
         work: unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work_ptr) },
@@ -81,6 +97,8 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
         threads,
         cpu: cpu::current(),
         caller: std::thread::current(),
+        away: Mutex::new(away),
+        is_global,
         panic: Mutex::new(None),
     });
     let closing = Closing(&crew);
@@ -96,6 +114,13 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
     }
 }
 
+impl Crew {
+    /// Lets the thread that was kept away go where it likes again.
+    fn let_go(&self) {
+        self.away.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
 /// Asks for the helpers that member `rank` is to ask for: each asks for two more once it is awake,
 /// so that many are there soon, and none is asked for that nobody would have needed.
 fn call_helpers(crew: &Arc<Crew>, rank: usize) {
@@ -108,13 +133,17 @@ fn call_helpers(crew: &Arc<Crew>, rank: usize) {
 }
 
 fn help(crew: &Arc<Crew>, rank: usize) {
+    crew.let_go();
+    if crew.is_global && rayon::current_thread_index() == Some(0) {
+        cpu::is_woken_first();
+    }
     let is_open = crew.state.load(Ordering::Relaxed) & CLOSED == 0;
     if is_open && crew.cpu.is_some() && crew.cpu == cpu::current() {
         cpu::leave();
     }
     let enter = |state| (state & CLOSED == 0).then_some(state + 1);
     if crew.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
-        return;
+        return super::LAST_HELP.is_now();
     }
     call_helpers(crew, rank);
     // SAFETY: we have entered, so the caller is in `together` until we leave.
@@ -122,6 +151,7 @@ fn help(crew: &Arc<Crew>, rank: usize) {
     if let Err(panic) = catch_unwind(work) {
         *crew.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
     }
+    super::LAST_HELP.is_now();
     if crew.state.fetch_sub(1, Ordering::Release) == CLOSED | 1 {
         crew.caller.unpark();
     }
@@ -132,6 +162,7 @@ struct Closing<'a>(&'a Crew);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
+        self.0.let_go();
         let state = &self.0.state;
         if state.fetch_or(CLOSED, Ordering::Acquire) == 0 {
             return;
