@@ -16,6 +16,7 @@
 //! For the diagonals the rows are rotated against each other: all but row 1, which is the one that
 //! is computed last, so no rotation is waited for.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::group::Group;
@@ -108,12 +109,24 @@ unsafe fn permute([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     }
 }
 
+/// The same vector, of which the compiler knows nothing any more.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn hidden(mut vector: __m512i) -> __m512i {
+    // SAFETY: nothing happens; AVX-512F.
+    unsafe {
+        asm!("/* {0} */", inout(zmm_reg) vector, options(pure, nomem, nostack, preserves_flags));
+    }
+    vector
+}
+
 /// Half of G on four columns or diagonals of all lanes.
 #[inline(always)]
 unsafe fn half_g<const R1: i32, const R2: i32>(v: &mut [__m512i; 4], m: __m512i) {
     // SAFETY: AVX-512F.
     unsafe {
-        v[0] = _mm512_add_epi32(_mm512_add_epi32(v[0], m), v[1]);
+        // In this order, which the compiler would change: row 1 is what is waited for.
+        v[0] = _mm512_add_epi32(hidden(_mm512_add_epi32(v[0], m)), v[1]);
         v[3] = _mm512_ror_epi32::<R1>(_mm512_xor_si512(v[3], v[0]));
         v[2] = _mm512_add_epi32(v[2], v[3]);
         v[1] = _mm512_ror_epi32::<R2>(_mm512_xor_si512(v[1], v[2]));
@@ -215,7 +228,10 @@ unsafe impl Pass<4> for Rows {
                 now = each;
                 rounds(&mut v, arrange(blocks));
                 for row in 0..2 {
-                    cv[row] = _mm512_mask_xor_epi32(cv[row], active, v[row], v[row + 2]);
+                    cv[row] = match active {
+                        u16::MAX => _mm512_xor_si512(v[row], v[row + 2]),
+                        _ => _mm512_mask_xor_epi32(cv[row], active, v[row], v[row + 2]),
+                    };
                 }
             }
             let zero = _mm512_setzero_si512();
