@@ -8,11 +8,12 @@
 #
 #     scripts/gpu.sh measure OUT [FOLDER]
 #
-# checks digests, and then measures: each step has a limit of its own, 480 seconds in all, writes what it
+# checks digests, and then measures: each step has a limit of its own, 560 seconds in all, writes what it
 # has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     cuda.json, wgpu.json   all timing classes, for results/
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
+#     treewide.profile       from which lengths on the device is done before the CPU of that machine
 #     torch.txt              the program for PyTorch in docs/gpu.md, and whether its digests are right
 #     log.txt                all that was said, and the machine
 #
@@ -29,9 +30,11 @@ carry() {
     cargo build --locked --release -p treewide-gpu --features cuda,wgpu --example gpu-bench
     cargo build --locked --release -p treewide-gpu --features cuda --example treewide_gpu_c
     cargo build --locked --release -p treewide-cli --features gpu
+    cargo build --locked --release -p treewide-bench --features gpu
     local built=$target/release
-    cp "$built/examples/gpu-bench" "$built/examples/libtreewide_gpu_c.so" "$built/treewide" "$to"
-    strip "$to/gpu-bench" "$to/treewide"
+    cp "$built/examples/gpu-bench" "$built/examples/libtreewide_gpu_c.so" "$built/treewide" \
+        "$built/treewide-bench" "$to"
+    strip "$to/gpu-bench" "$to/treewide" "$to/treewide-bench"
     git rev-parse HEAD >"$to/commit"
     [[ -z $(git status --porcelain) ]] || echo "with changes" >>"$to/commit"
     # The kernels with other parameters are to be compared; without NVRTC there are none.
@@ -43,7 +46,7 @@ carry() {
     mkdir -p "$to/debs"
     (cd "$to/debs" && apt-get download "${packages[@]}") || echo "SKIPPED: the Vulkan loader"
     # What these need of the C library is on the other machine, if it is no older.
-    echo "needs at least $(objdump -T "$to"/gpu-bench "$to"/treewide "$to"/*.so |
+    echo "needs at least $(objdump -T "$to"/gpu-bench "$to"/treewide{,-bench} "$to"/*.so |
         grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)" | tee "$to/needs"
     du -sh "$to"
 }
@@ -95,7 +98,7 @@ measure() {
     local out=$1 from=$2 largest=16G small=1G seconds=0.3 commit profiler
     if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=4M small=4M seconds=0.01; fi
     commit=$(tr '\n' ' ' <"$from/commit")
-    chmod +x "$from/gpu-bench" "$from/treewide" # a copy may have lost it
+    chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
     if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
         for deb in "$from"/debs/*.deb; do dpkg -x "$deb" "$from/loader" || true; done
         export LD_LIBRARY_PATH=$from/loader/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -109,6 +112,7 @@ measure() {
     cat "$out/torch.txt"
     step 80 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
         --commit "$commit" --out "$out/wgpu.json"
+    step 80 tune "$from/treewide-bench" tune --only gpu -o "$out/treewide.profile"
     profiler=$(command -v ncu || compgen -G '/opt/nvidia/nsight-compute/*/ncu' | tail -1)
     if [[ -n $profiler ]]; then
         step 110 profile "$profiler" --clock-control none --set full --kernel-name tiles_by_four \
