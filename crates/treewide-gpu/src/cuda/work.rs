@@ -93,10 +93,12 @@ impl Cuda {
 
     fn take_back(&self, kept: Kept) {
         // Of work that failed they may be anything.
-        if kept.end.as_ref().is_some_and(|end| end.is_done().is_ok_and(|done| done)) {
-            let mut counters = self.counters.guard();
-            counters.extend(kept.counters);
-            counters.truncate(16);
+        if let (Some(counters), Some(end)) = (kept.counters, &kept.end)
+            && end.is_done().is_ok_and(|done| done)
+        {
+            let mut spare = self.counters.guard();
+            spare.push(counters);
+            spare.truncate(16);
         }
         let usual = kept.scratch.into_iter().filter(|it| it.host.len == SCRATCH);
         let mut spare = self.spare.guard();
