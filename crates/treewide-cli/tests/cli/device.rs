@@ -71,6 +71,43 @@ fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
     assert!(error.contains("TREEWIDE_BACKEND: 'gpu' is none of auto, cpu, cuda, wgpu"), "{error}");
 }
 
+/// A library that has the driver's name and nothing of a driver, and no library at all.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn a_broken_driver_is_an_error_that_says_so() {
+    let folder = Folder::with(&["a"]);
+    folder.write("nothing.c", b"int nothing;\n");
+    let compiler = std::env::var("CC").unwrap_or("cc".to_owned());
+    let args = ["-shared", "nothing.c", "-o", "libcuda.so"];
+    let status = Command::new(&compiler).args(args).current_dir(folder.path()).status();
+    if !status.is_ok_and(|status| status.success()) {
+        println!("SKIPPED: a broken driver: {compiler} does not make one");
+        return;
+    }
+    folder.write("text/libcuda.so", b"no library\n");
+    for (libraries, expected) in
+        [(folder.path(), "cuCtxPopCurrent_v2: it is broken"), (&folder.join("text"), "")]
+    {
+        let run = |args: &[&str]| {
+            let mut command = Command::new(TREEWIDE);
+            command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+            let output = command.env("LD_LIBRARY_PATH", libraries).output().unwrap();
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            (output.status.code(), text(output.stdout), text(output.stderr))
+        };
+        let (code, list, error) = run(&["devices"]);
+        assert_eq!(code, Some(0), "{error}");
+        let (code, _, error) = run(&["sum", "--device", "cuda", "a"]);
+        if list.lines().any(|line| line.starts_with("cuda") && line.contains("  usable")) {
+            println!("SKIPPED: a broken driver: this machine has one that works");
+            continue;
+        }
+        assert!(list.contains("cannot be used") && list.contains(expected), "{list}");
+        assert_eq!(code, Some(1), "{error}");
+        assert!(error.contains("there is no cuda device") && error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_said_as_ever() {
     let folder = Folder::new();

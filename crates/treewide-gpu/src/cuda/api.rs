@@ -10,6 +10,45 @@ use std::sync::Arc;
 /// The oldest interface whose functions are used here: that of CUDA 12.0.
 const OLDEST: c_int = 12000;
 
+/// What is used of the driver. All of it is looked for at first, as a call of what is not there panics.
+pub(super) const USED: [&str; 35] = [
+    "cuCtxPopCurrent_v2",
+    "cuCtxPushCurrent_v2",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDeviceTotalMem_v2",
+    "cuDriverGetVersion",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventElapsedTime",
+    "cuEventQuery",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuInit",
+    "cuLaunchKernel",
+    "cuMemAlloc_v2",
+    "cuMemFreeHost",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+];
+
 /// What went wrong, in the driver's words; `kind` unless the driver says which it is.
 pub(super) fn failed(kind: ErrorKind, what: &str, error: DriverError) -> Error {
     let kind = match error.0 {
@@ -52,6 +91,15 @@ pub(super) fn devices() -> Result<usize, Error> {
     if !unsafe { sys::is_culib_present() } {
         let cause = "NVIDIA's driver (libcuda.so.1 or nvcuda.dll) is not installed";
         return Err(Error::new(ErrorKind::NoDevice, cause));
+    }
+    // SAFETY: As above, and no function is called.
+    let lacks = |name: &&&str| unsafe { sys::culib().get::<fn()>(name.as_bytes()) }.is_err();
+    if let Some(name) = USED.iter().find(lacks) {
+        let cause = format!(
+            "NVIDIA's driver (libcuda.so.1 or nvcuda.dll) has no {name}: it is broken, too old, or \
+             something else has its name"
+        );
+        return Err(Error::new(ErrorKind::Unusable, cause));
     }
     let mut version = 0;
     // SAFETY: It may be called before `init`; `version` is there.

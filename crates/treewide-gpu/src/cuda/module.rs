@@ -131,13 +131,28 @@ fn source() -> String {
     text
 }
 
+/// Whether there is an NVRTC with all that is used of it, of which those before CUDA 11.1 lack the last.
+fn has_compiler() -> bool {
+    const USED: [&str; 5] = [
+        "nvrtcCreateProgram",
+        "nvrtcCompileProgram",
+        "nvrtcDestroyProgram",
+        "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN",
+    ];
+    // SAFETY: It only looks for the library, as for that of the driver, and calls nothing.
+    unsafe {
+        nvrtc::sys::is_culib_present()
+            && USED.iter().all(|name| nvrtc::sys::culib().get::<fn()>(name.as_bytes()).is_ok())
+    }
+}
+
 /// Machine code by the compiler of an installed toolkit.
 fn compile((major, minor): (u32, u32)) -> Result<Vec<u8>, Error> {
-    // SAFETY: It only looks for the library, as for that of the driver.
-    if !unsafe { nvrtc::sys::is_culib_present() } {
+    if !has_compiler() {
         let cause = format!(
-            "no kernels are built for architecture {major}.{minor}, and NVRTC, \
-                             which could build them, is not installed"
+            "no kernels are built for architecture {major}.{minor}, and NVRTC from CUDA 11.1 or newer, \
+             which could build them, is not installed"
         );
         return Err(Error::new(ErrorKind::Unusable, cause));
     }
@@ -200,8 +215,7 @@ mod tests {
 
     #[test]
     fn compiles_at_run_time() {
-        // SAFETY: As in `compile`.
-        if !unsafe { nvrtc::sys::is_culib_present() } {
+        if !has_compiler() {
             println!("SKIPPED: NVRTC is not installed, so kernels are not compiled at run time");
             assert_eq!(compile((9, 0)).map(|_| ()).unwrap_err().kind(), ErrorKind::Unusable);
             return;

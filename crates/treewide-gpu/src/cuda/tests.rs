@@ -3,6 +3,16 @@
 
 use crate::ErrorKind;
 
+/// The stand-in for the driver has what is used of one, and nothing else.
+#[test]
+fn what_is_used_of_the_driver_is_looked_for_first() {
+    let stand_in = include_str!("../../kernels/host/driver.cpp");
+    let functions = stand_in.lines().filter_map(|line| line.strip_prefix("extern \"C\" Result "));
+    let mut functions: Vec<_> = functions.filter_map(|line| line.split('(').next()).collect();
+    functions.sort_unstable();
+    assert_eq!(super::api::USED.as_slice(), functions);
+}
+
 #[test]
 fn no_driver_is_an_error_that_says_so() {
     let found = super::find();
