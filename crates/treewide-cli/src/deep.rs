@@ -9,9 +9,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use treewide::file;
 
-/// Open a file for hashing, however long its name is.
-pub(crate) fn open(path: &Path) -> Result<File, InputError> {
-    match file::open(path) {
+/// Open a file for hashing, however long its name is. Of one that was `regular` when it was found, a pipe
+/// that has taken its place is opened without waiting for its writer.
+pub(crate) fn open(path: &Path, regular: bool) -> Result<File, InputError> {
+    match if regular { file::open_at_once(path) } else { file::open(path) } {
         Ok(file) => Ok(file),
         Err(error) => match error.into_kind() {
             file::ErrorKind::Open(error) if is_too_long(&error) => Ok(by_pieces(path, error)?),

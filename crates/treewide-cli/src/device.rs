@@ -108,7 +108,9 @@ impl ByDevice {
         progress: &Progress,
     ) -> Option<Result<Absorbed, InputError>> {
         let contest = Contest::new(file, len).ok()?;
-        match input.hash_until(path, self.mode.hasher(), &|bytes| contest.is_lost_after(bytes)) {
+        match input
+            .hash_until(path, false, self.mode.hasher(), &|bytes| contest.is_lost_after(bytes))
+        {
             Err(InputError::File(ErrorKind::Stopped)) => {
                 let staged = Staged::new(&contest.winner()?, &self.mode);
                 match whole(file, len, staged, progress, path) {

@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -176,9 +177,15 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Hash the file at `path`, or standard input for `-`, with a hasher that has absorbed nothing.
-    pub(crate) fn hash(&self, path: &Path, hasher: Hasher) -> Result<Absorbed, InputError> {
-        self.hash_until(path, hasher, &|_| false)
+    /// Hash the file at `path`, or standard input for `-`, with a hasher that has absorbed nothing. What
+    /// was `regular` when it was found must be so still.
+    pub(crate) fn hash(
+        &self,
+        path: &Path,
+        regular: bool,
+        hasher: Hasher,
+    ) -> Result<Absorbed, InputError> {
+        self.hash_until(path, regular, hasher, &|_| false)
     }
 
     /// The same, until `is_over` says so of the bytes that were read: then the error is that it was
@@ -186,6 +193,7 @@ impl<'a> Input<'a> {
     pub(crate) fn hash_until(
         &self,
         path: &Path,
+        regular: bool,
         mut hasher: Hasher,
         is_over: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Absorbed, InputError> {
@@ -196,7 +204,11 @@ impl<'a> Input<'a> {
         };
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
-            options.update_file(&mut hasher, &deep::open(path)?, path)?
+            let file = deep::open(path, regular)?;
+            if regular {
+                check_regular(&file)?;
+            }
+            options.update_file(&mut hasher, &file, path)?
         } else {
             hash_stdin(options, &mut hasher, self.stdin()?)?
         };
@@ -223,7 +235,7 @@ fn hash_stdin(
 ) -> Result<Report, InputError> {
     use std::os::fd::AsFd;
 
-    let stdin = std::fs::File::from(stdin.as_fd().try_clone_to_owned()?);
+    let stdin = File::from(stdin.as_fd().try_clone_to_owned()?);
     Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
 }
 
@@ -234,6 +246,11 @@ fn hash_stdin(
     stdin: io::Stdin,
 ) -> Result<Report, InputError> {
     Ok(options.update_reader(hasher, stdin)?)
+}
+
+/// An error if a file that was regular when it was found is another one now.
+pub(crate) fn check_regular(file: &File) -> Result<(), InputError> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(InputError::Replaced) }
 }
 
 /// Whether the operand stands for standard input.
@@ -248,6 +265,8 @@ pub(crate) enum InputError {
     File(file::ErrorKind),
     /// It is standard input, which was already used for something else.
     StdinClaimed(&'static str),
+    /// It was a regular file when it was found.
+    Replaced,
     /// A device, or reading for it, failed; the cause says how.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))] // only they fail like that
     Device(String),
@@ -269,6 +288,7 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(cause) => cause.fmt(f),
+            Self::Replaced => f.write_str("is no regular file any more: it was replaced meanwhile"),
             Self::Device(cause) => f.write_str(cause),
             Self::StdinClaimed(claim) => {
                 write!(f, "standard input is already in use for {claim}")

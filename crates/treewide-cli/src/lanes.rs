@@ -11,7 +11,7 @@
 
 use crate::deep;
 use crate::digest::Digest;
-use crate::input::{InputError, is_stdin};
+use crate::input::{InputError, check_regular, is_stdin};
 use crate::mode::Mode;
 use crate::pipeline::{Entry, Hashed, Progressed};
 use crate::progress::Counters;
@@ -104,11 +104,20 @@ impl Lanes {
     }
 
     fn begin(&mut self, path: &Path) -> Result<Begun, InputError> {
-        let mut file = deep::open(path)?;
+        let mut file = deep::open(path, true)?;
         // It costs more than it is worth to those who do not ask.
         let opened = if self.tells_growth { Some(file.metadata()?) } else { None };
         let start = self.filled();
-        let read = fill(&mut self.buffer[start..start + ROOM], &mut file)?;
+        let read = fill(&mut self.buffer[start..start + ROOM], &mut file);
+        // A pipe has nothing to read, with or without a writer; others are not asked.
+        let may_be_pipe = match &read {
+            Ok(read) => *read == 0,
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        };
+        if may_be_pipe {
+            check_regular(&file)?;
+        }
+        let read = read?;
         if read == ROOM {
             return Ok(Begun::Long(file));
         }
@@ -207,6 +216,28 @@ fn was_changed(before: &Metadata, after: &Metadata) -> bool {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    /// A pipe in the place of what was found as a file is an error, with a writer and without, and
+    /// nobody waits for it.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_took_the_place_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let mode = Mode::plain();
+        let mut lanes = Lanes::new(&mode, Arc::default(), false);
+        lanes.buffer.resize(BUFFER, 0);
+        let begin = |lanes: &mut Lanes| match lanes.begin(&path) {
+            Err(InputError::Replaced) => (),
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("it was read"),
+        };
+        begin(&mut lanes);
+        let _reader = deep::open(&path, true).unwrap();
+        let _writer = File::options().write(true).open(&path).unwrap();
+        begin(&mut lanes);
+    }
 
     #[test]
     fn what_counts_as_growing() {

@@ -327,7 +327,11 @@ impl<J: Job> Run<'_, '_, J> {
                 Entry::File(task, Progressed::Alone | Progressed::ToDo) => {
                     self.job.flush()?;
                     let result = self.input.hash_by_device(&task.path).unwrap_or_else(|| {
-                        self.input.hash(&task.path, self.shared.mode.hasher.clone())
+                        self.input.hash(
+                            &task.path,
+                            task.is_regular,
+                            self.shared.mode.hasher.clone(),
+                        )
                     });
                     let result = result.map(|Absorbed { bytes, grown_to, output }| Hashed {
                         digest: Digest::of_output(output, task.extent),

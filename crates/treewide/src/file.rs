@@ -255,7 +255,17 @@ pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
 /// If it cannot be opened.
 pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
     let path = path.as_ref();
-    device::open(path).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+    device::open(path, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+}
+
+/// As [`open`], for what was a regular file a moment ago. If a named pipe has taken its place, this does
+/// not wait for the writer, as `open` would; the pipe's [metadata](File::metadata) tell.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
+    let path = path.as_ref();
+    device::open(path, false).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
 impl<'a> Options<'a> {

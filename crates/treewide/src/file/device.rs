@@ -9,8 +9,6 @@ mod other;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-#[cfg(all(unix, feature = "async"))]
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) use linux::{
@@ -22,17 +20,6 @@ pub(super) use other::{
 };
 
 use super::Watch;
-
-/// Opens a file, or a pipe that nobody writes to yet: reading it waits, opening does not.
-#[cfg(feature = "async")]
-pub(super) fn open_at_once(path: &std::path::Path) -> io::Result<File> {
-    #[cfg(unix)]
-    if std::fs::metadata(path)?.file_type().is_fifo() {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        return std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    }
-    open(path)
-}
 
 /// A file without a length. While it has nothing to read, the watcher is asked from time to time
 /// whether to go on waiting.

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Advice, fadvise, fstatfs, major, minor};
+use rustix::fs::{Advice, OFlags, fadvise, fstatfs, major, minor};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 /// Places of a file at which the page cache is asked for.
@@ -36,11 +36,14 @@ const MEMORY: &[u32] = &[
     0x9584_58f6, // hugetlbfs
 ];
 
-pub(in crate::file) fn open(path: &Path) -> io::Result<File> {
-    let noatime = rustix::fs::OFlags::NOATIME.bits() as i32;
-    match OpenOptions::new().read(true).custom_flags(noatime).open(path) {
+pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
+    let open =
+        |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    // It says nothing to regular files.
+    let flags = if waits { OFlags::empty() } else { OFlags::NONBLOCK };
+    match open(flags | OFlags::NOATIME) {
         // Only the owner of a file may ask for it.
-        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => File::open(path),
+        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => open(flags),
         result => result,
     }
 }

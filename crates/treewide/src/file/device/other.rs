@@ -1,9 +1,17 @@
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-pub(in crate::file) fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
+pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    if !waits {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    #[cfg(not(unix))]
+    let _ = waits; // opening waits for nobody there
+    options.read(true).open(path)
 }
 
 pub(in crate::file) fn is_cached(_: &File, _: u64) -> bool {
