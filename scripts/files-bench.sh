@@ -100,8 +100,8 @@ done
 # Written a little at a time, the page cache holds a file in small pieces.
 dd if="$file" of="$folder/pieces" bs=4k status=none && mv "$folder/pieces" "$file" && sync "$file"
 compare "warm, cached in small pieces" 1.0 "$treewide sum $file" "$b3sum $file"
-# The device decides; a twentieth is its own noise.
-runs=3
+# The device decides, and is noisy: of 32 pairs the median of one program differed by 3 in 100 from itself.
+runs=${COLD_RUNS:-15}
 compare "cold" 1 "$treewide sum $file" "$b3sum $file" forget
 compare "cold, --drop-cache" 0 "$treewide sum --drop-cache $file" "$b3sum $file" forget
 echo

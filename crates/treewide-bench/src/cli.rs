@@ -207,6 +207,9 @@ pub(crate) struct Threads {
     /// Rest for a millisecond before each call, so that every other thread sleeps by then.
     #[arg(long)]
     pub(crate) rest: bool,
+    /// Before each sample, the same calls for a millisecond that is not timed: pools are awake then.
+    #[arg(long, conflicts_with = "rest")]
+    pub(crate) awake: bool,
     /// The engine that treewide's threads stand beside.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,

@@ -81,6 +81,8 @@ pub(crate) struct Plan {
     pub(crate) busy: bool,
     /// A millisecond of rest before each call.
     pub(crate) rest: bool,
+    /// Calls that are not timed before each sample, which wake the pool.
+    pub(crate) awake: bool,
 }
 
 impl Plan {
@@ -92,6 +94,7 @@ impl Plan {
             varies: Varies::Engine,
             busy: false,
             rest: false,
+            awake: false,
         }
     }
 

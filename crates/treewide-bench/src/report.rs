@@ -145,6 +145,9 @@ pub(crate) struct Row {
     /// A millisecond of rest before each call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) rest: bool,
+    /// Calls of the same side before each sample, which wake its pool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) awake: bool,
     /// The digest of what every call of an algorithm gave, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,

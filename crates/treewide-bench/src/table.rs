@@ -52,7 +52,8 @@ pub(crate) fn source(report: &Report) -> String {
 pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| {
         let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
-        let how = |row: &Row| (row.class.clone(), row.varies, row.busy, row.rest, names(row));
+        let how =
+            |row: &Row| (row.class.clone(), row.varies, row.busy, row.rest, row.awake, names(row));
         how(a) == how(b)
     })
     .collect()
@@ -92,7 +93,8 @@ pub(crate) fn caption(rows: &[Row]) -> String {
     };
     let busy = if first.busy { ", every CPU kept busy by other processes" } else { "" };
     let rest = if first.rest { ", a millisecond of rest before each call" } else { "" };
-    format!("{what}{threads}{busy}{rest}")
+    let awake = if first.awake { ", calls in a row, pools awake" } else { "" };
+    format!("{what}{threads}{busy}{rest}{awake}")
 }
 
 /// A side's name, with the algorithm if it is another one.

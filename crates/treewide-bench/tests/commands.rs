@@ -304,11 +304,16 @@ fn gates_tell_met_short_and_wrong() {
     assert!(said(&met).contains("T: 1 met, 0 short, 0 inconclusive"));
     let report = std::fs::read_to_string(dir.path().join("gate.json")).unwrap();
     assert!(report.contains("\"verdict\":\"met\""));
+    let awake = gate("0.0001", "awake = true");
+    assert_eq!(awake.status.code(), Some(0), "{}", said(&awake));
+    let report = std::fs::read_to_string(dir.path().join("gate.json")).unwrap();
+    assert!(report.contains("pool awake") && report.contains("\"awake\":true"));
     let short = gate("10000.0", "");
     assert_eq!(short.status.code(), Some(1), "{}", said(&short));
     assert!(said(&short).contains("SHORT"));
     for (at_least, rest, expected) in [
         ("1.0", "atleast = 2", "unknown field"),
+        ("1.0", "rest = true\nawake = true", "one that does not"),
         ("-1.0", "", "no ratio"),
         (
             "1.0",

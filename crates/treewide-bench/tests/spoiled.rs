@@ -308,6 +308,7 @@ fn reports_of_every_kind_follow_the_schema() {
         vec!["attribution", "--sizes", "64"],
         vec!["xof", "--sizes", "64"],
         vec!["threads", "--threads", "2", "--sizes", "64KiB", "--rest"],
+        vec!["threads", "--threads", "2", "--sizes", "64KiB", "--awake"],
         vec!["threads", "--threads", "2", "--sizes", "64KiB", "--busy"],
         vec!["files", "--sizes", "4096"],
         vec!["gate", "gate.toml"],

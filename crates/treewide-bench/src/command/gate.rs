@@ -69,6 +69,12 @@ struct Ask {
     /// Other processes keep every CPU busy meanwhile.
     #[serde(default)]
     busy: bool,
+    /// A millisecond of rest before each call: pools sleep.
+    #[serde(default)]
+    rest: bool,
+    /// Calls before each sample that are not timed: pools are awake.
+    #[serde(default)]
+    awake: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Deserialize)]
@@ -154,6 +160,9 @@ impl Ask {
                 side.engine()?;
             }
         }
+        if self.rest && self.awake {
+            bail!("rest is for a pool that sleeps, and awake for one that does not");
+        }
         let [ours, theirs] = &sides;
         let varies = match self.what {
             What::File => Varies::Strategy,
@@ -172,7 +181,21 @@ impl Ask {
             if self.busy {
                 id += ", busy";
             }
-            Plan { id, work, sides: sides.to_vec(), varies, busy: self.busy, rest: false }
+            if self.rest {
+                id += ", pool asleep";
+            }
+            if self.awake {
+                id += ", pool awake";
+            }
+            Plan {
+                id,
+                work,
+                sides: sides.to_vec(),
+                varies,
+                busy: self.busy,
+                rest: self.rest,
+                awake: self.awake,
+            }
         });
         Ok(plans.collect())
     }

@@ -37,7 +37,9 @@ pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
             plans.push(Plan { id, varies: Varies::Threads, ..plan });
         }
     }
-    plans.iter_mut().for_each(|plan| (plan.busy, plan.rest) = (args.busy, args.rest));
+    for plan in &mut plans {
+        (plan.busy, plan.rest, plan.awake) = (args.busy, args.rest, args.awake);
+    }
     session.run(&plans)?;
     super::finish(session, &args.common)
 }
