@@ -137,6 +137,9 @@ struct Waking {
 
 static WAKING: Waking = Waking::new();
 
+/// The same for calls in a row, where it pays in the next ones: it must only cost no slice.
+static WAKING_IN_A_ROW: Waking = Waking::new();
+
 impl Waking {
     const fn new() -> Self {
         let [failed, failed_for, next, short] = [const { AtomicU64::new(0) }; 4];
@@ -217,28 +220,30 @@ impl Trial {
 /// trial, it notes its parts there.
 pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
     let now = now();
+    let mut is_in_a_row = false;
     let (threads, trial) = match bytes {
         _ if LAST_HELP.was_just(now) => (threads(), None),
         CROSSOVER_ASLEEP.. if WAKING.is_worth_a_try(bytes, now) => {
             (threads(), Some(Trial::begin()))
         }
-        SURE.. => (threads(), None),
         _ if LAST_CALL.was_just(now)
-            && WAKING.is_worth_a_try(0, now)
-            && WAKING.is_due(LAST_HELP.get(), now) =>
+            && WAKING_IN_A_ROW.is_worth_a_try(0, now)
+            && WAKING_IN_A_ROW.is_due(LAST_HELP.get(), now) =>
         {
+            is_in_a_row = true;
             (threads(), Some(Trial::begin()))
         }
+        SURE.. => (threads(), None),
         _ => (1, None),
     };
     let done = work(threads, trial.as_ref());
-    match trial.and_then(|trial| trial.times()) {
-        Some([all, one]) if bytes >= CROSSOVER_ASLEEP => {
-            WAKING.was_tried(bytes, all < one, self::now());
+    if let Some([all, one]) = trial.and_then(|trial| trial.times()) {
+        let now = self::now();
+        if is_in_a_row {
+            WAKING_IN_A_ROW.was_tried(0, all < one + PAUSE / 2, now);
+        } else {
+            WAKING.was_tried(bytes, all < one, now);
         }
-        // Short calls are woken for the sake of the next ones, if it costs no slice.
-        Some([all, one]) if all > one + PAUSE / 2 => WAKING.was_tried(bytes, false, self::now()),
-        _ => {}
     }
     LAST_CALL.is_now();
     done
