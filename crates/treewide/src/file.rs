@@ -259,7 +259,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
 }
 
 /// As [`open`], for what was a regular file a moment ago. If a named pipe has taken its place, this does
-/// not wait for the writer, as `open` would; the pipe's [metadata](File::metadata) tell.
+/// not wait for the writer, as `open` would; the pipe's [metadata](File::metadata) tell. A file that a server
+/// has a lease of is waited for.
 ///
 /// # Errors
 /// If it cannot be opened.

@@ -39,12 +39,22 @@ const MEMORY: &[u32] = &[
 pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
     let open =
         |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    // It says nothing to regular files.
-    let flags = if waits { OFlags::empty() } else { OFlags::NONBLOCK };
-    match open(flags | OFlags::NOATIME) {
-        // Only the owner of a file may ask for it.
-        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => open(flags),
-        result => result,
+    let mut flags = OFlags::NOATIME | if waits { OFlags::empty() } else { OFlags::NONBLOCK };
+    loop {
+        match open(flags)
+            .map_err(|error| (error.raw_os_error().map(Errno::from_raw_os_error), error))
+        {
+            // Only the owner of a file may ask for it.
+            Err((Some(Errno::PERM), _)) if flags.contains(OFlags::NOATIME) => {
+                flags -= OFlags::NOATIME;
+            }
+            // A server (of SMB, of NFS) has a lease of a regular file, and was told to give it back. Pipes
+            // do not answer so.
+            Err((Some(Errno::AGAIN), _)) if flags.contains(OFlags::NONBLOCK) => {
+                flags -= OFlags::NONBLOCK;
+            }
+            result => return result.map_err(|(_, error)| error),
+        }
     }
 }
 
@@ -105,5 +115,34 @@ pub(in crate::file) fn widen(file: &File, opened: &Metadata) {
     if opened.file_type().is_fifo() {
         // What a user without privileges may ask for; if it is refused, the pipe stays as it is.
         let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_lease_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("treewide-lease-{}", std::process::id()));
+        let options = OpenOptions::new().read(true).write(true).create_new(true).clone();
+        let leased = options.open(&path).expect("a file can be made");
+        let tell = |command, value: libc::c_int| {
+            // SAFETY: both commands take a number, and the file is open.
+            unsafe { libc::fcntl(leased.as_raw_fd(), command, value) }
+        };
+        // By a signal that is ignored; and there are file systems without leases.
+        tell(10 /* F_SETSIG */, libc::SIGURG);
+        if tell(libc::F_SETLEASE, libc::F_WRLCK) == 0 {
+            std::thread::scope(|scope| {
+                let opening = scope.spawn(|| open(&path, false));
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                assert!(!opening.is_finished(), "it has not waited");
+                tell(libc::F_SETLEASE, libc::F_UNLCK);
+                opening.join().expect("no panic").expect("it can be opened");
+            });
+        }
+        let _ = std::fs::remove_file(&path); // it does no harm if it stays
     }
 }
