@@ -37,3 +37,15 @@ pub(crate) fn remove(path: &Path) {
 
 #[cfg(not(unix))]
 pub(crate) fn remove(_path: &Path) {}
+
+/// Has this process end, as if by a signal, when the one that holds the other end of its standard input
+/// ends.
+pub(crate) fn end_with_parent() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        #[cfg(unix)]
+        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
+        #[cfg(not(unix))]
+        std::process::exit(1);
+    });
+}

@@ -154,6 +154,39 @@ fn interrupted_runs_leave_no_files() {
     assert_eq!(left(), 0);
 }
 
+/// What measures for `tune` does not outlive it, and leaves nothing behind either.
+#[cfg(unix)]
+#[test]
+fn what_measures_for_tune_ends_with_it() {
+    use std::io::Read;
+
+    let [dir, temporary] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
+        .current_dir(dir.path())
+        .env_remove("TREEWIDE_PROFILE")
+        .env("TMPDIR", temporary.path())
+        .args(["tune", "-o", "tuned", "--only", "file-tile", "--budget", "5000"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let left = || std::fs::read_dir(dir.path()).unwrap().count();
+    // It is written after its name is known to be removed.
+    let written = || {
+        let mut files = std::fs::read_dir(dir.path()).unwrap();
+        files.any(|it| it.unwrap().metadata().is_ok_and(|it| it.len() > 0))
+    };
+    while !written() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap(); // by a signal that it cannot pass on
+    child.wait().unwrap();
+    // The other process has this as well, so it ends when that does.
+    child.stderr.unwrap().read_to_end(&mut vec![]).unwrap();
+    assert_eq!(left(), 0);
+}
+
 /// The twin of the kernels is always there; devices may be.
 #[test]
 fn devices_are_measured_or_what_was_found_is_told() {

@@ -52,6 +52,7 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
         super::temporary(&args.output)?;
         return in_second_process();
     }
+    interrupt::end_with_parent();
     let mut session = super::session(&args.common)?;
     session.dir = args.output.parent().filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned);
     let mut profile = format!(
@@ -100,12 +101,16 @@ fn in_second_process() -> Result<ExitCode> {
     std::fs::write(&path, "parallel-from = 1\n")
         .with_context(|| format!("cannot write {}", path.display()))?;
     let program = std::env::current_exe().context("where is this program?")?;
-    let status = std::process::Command::new(program)
+    let mut second = std::process::Command::new(program)
         .args(std::env::args_os().skip(1))
         .arg("--split")
         .env("TREEWIDE_PROFILE", &path)
-        .status()
+        .stdin(std::process::Stdio::piped())
+        .spawn()
         .context("cannot start a second process")?;
+    // Its end of the pipe closes when this process ends, however it ends; waiting would close it now.
+    let _pipe = second.stdin.take();
+    let status = second.wait().context("cannot wait for the second process")?;
     match status.code() {
         Some(code) => Ok(ExitCode::from(code as u8)),
         None => bail!("the measuring process was killed"),
