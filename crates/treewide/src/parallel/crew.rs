@@ -8,7 +8,7 @@
 //! On some systems most threads wake up on the CPU of who woke them, while the next CPU idles: that of
 //! a virtual machine looks as if it were taken (`results/zen5-2vcpu/threads.txt`). There a helper would
 //! only take the caller's time. So the thread that will be woken is kept away from the caller's CPU
-//! until it is awake, if we know which one that is; and one that wakes up there goes to another first.
+//! while it is woken, if we know which one that is; and one that wakes up there goes to another first.
 //!
 //! ```text
 //! caller   ask for help | work ........................ | close | wait for those inside
@@ -60,8 +60,6 @@ struct Crew {
     /// Where the caller is, if the system tells.
     cpu: Option<usize>,
     caller: Thread,
-    /// The first thread of the global pool, if it was kept away from the caller's CPU.
-    away: Mutex<Option<cpu::Away>>,
     /// Whether helpers come from the global pool.
     is_global: bool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -89,7 +87,6 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
     }
     let work_ptr: *const Work<'_> = work;
     let is_global = rayon::current_thread_index().is_none();
-    let away = if wake && is_global { cpu::keep_away() } else { None };
     let crew = Arc::new(Crew {
         // SAFETY: only the lifetime changes; `Closing` keeps every use of it within this call.
         work: unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work_ptr) },
@@ -97,12 +94,15 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
         threads,
         cpu: cpu::current(),
         caller: std::thread::current(),
-        away: Mutex::new(away),
         is_global,
         panic: Mutex::new(None),
     });
     let closing = Closing(&crew);
-    call_helpers(&crew, 0);
+    {
+        // No longer than that: what the thread starts if it is at other work may go no further than it.
+        let _away = if wake && is_global { cpu::keep_away() } else { None };
+        call_helpers(&crew, 0);
+    }
     if wake {
         std::thread::yield_now();
     }
@@ -111,13 +111,6 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
     let panic = crew.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(panic) = panic {
         resume_unwind(panic);
-    }
-}
-
-impl Crew {
-    /// Lets the thread that was kept away go where it likes again.
-    fn let_go(&self) {
-        self.away.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
@@ -133,7 +126,6 @@ fn call_helpers(crew: &Arc<Crew>, rank: usize) {
 }
 
 fn help(crew: &Arc<Crew>, rank: usize) {
-    crew.let_go();
     if crew.is_global && rayon::current_thread_index() == Some(0) {
         cpu::is_woken_first();
     }
@@ -162,7 +154,6 @@ struct Closing<'a>(&'a Crew);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        self.0.let_go();
         let state = &self.0.state;
         if state.fetch_or(CLOSED, Ordering::Acquire) == 0 {
             return;
