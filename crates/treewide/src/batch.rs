@@ -15,9 +15,13 @@
 //!
 //! Digests are in the order of the inputs and the same as of one input at a time. Empty inputs are
 //! inputs like others, and an empty batch has no digests. A huge input among tiny ones is hashed as
-//! wide as it would be alone. Beyond inputs and outputs a batch needs about 45 KB of stack on each
-//! thread, however many blobs there are. Where megabytes of digests are returned again and again, most
-//! of the time may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
+//! wide as it would be alone. Where megabytes of digests are returned again and again, most of the time
+//! may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
+//!
+//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: 12 KB for
+//! blobs of one length, 50 KB for a mixture, and 10 KB more where there are long ones, with 2 KB for each
+//! doubling from 128 KiB on. Threads need 1 KB of heap for each leaf of long blobs that are being hashed,
+//! which are of 64 KiB to 1 MiB. For iterators see [`Batch::iter`].
 
 #[cfg(feature = "std")]
 mod fresh;
@@ -142,8 +146,9 @@ impl Places for Bytes<'_> {
     }
 
     /// Of digests, or parts of them.
+    #[inline(never)]
     fn write(self, write: impl FnOnce(&mut [ChainingValue])) {
-        let mut digests = [[0; OUT_LEN]; window::MOST];
+        let mut digests = [[0; OUT_LEN]; window::CALL];
         let places = self.places.chunks_exact_mut(self.per);
         write(&mut digests[..places.len()]);
         for (digest, place) in digests.iter().zip(places) {

@@ -104,25 +104,36 @@ fn cost(leaves: &[[u8; OUT_LEN]]) -> usize {
 /// and at least that. Returns how many.
 fn reduce(kernel: &Kernel, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; WIDE]) -> usize {
     if leaves.len() <= BUFFER {
-        let mut buffer = [[0; OUT_LEN]; BUFFER / 2];
-        let mut count = leaves.len();
-        if count <= WIDE {
-            out[..count].copy_from_slice(leaves);
-            return count;
-        }
-        level(kernel, leaves, &mut buffer);
-        count = shrink(kernel, &mut buffer[..count.div_ceil(2)], WIDE);
-        out[..count].copy_from_slice(&buffer[..count]);
-        return count;
+        return reduce_short(kernel, leaves, out);
     }
     // The left side has a power of two of leaves, so that its nodes are in pairs.
     let (left, right) = leaves.split_at(leaves.len().div_ceil(2).next_power_of_two());
-    let (mut left_out, mut right_out) = ([[0; OUT_LEN]; WIDE], [[0; OUT_LEN]; WIDE]);
-    reduce(kernel, left, &mut left_out);
-    let right_count = reduce(kernel, right, &mut right_out);
-    level(kernel, &left_out, out);
-    level(kernel, &right_out[..right_count], &mut out[WIDE / 2..]);
-    WIDE / 2 + right_count.div_ceil(2)
+    let mut nodes = [[0; OUT_LEN]; WIDE];
+    let count = reduce(kernel, left, &mut nodes);
+    level(kernel, &nodes[..count], out);
+    let count = reduce(kernel, right, &mut nodes);
+    level(kernel, &nodes[..count], &mut out[WIDE / 2..]);
+    WIDE / 2 + count.div_ceil(2)
+}
+
+/// [`reduce`] of at most [`BUFFER`] leaves. By itself, so that not every level above has room for it on
+/// the stack.
+#[inline(never)]
+fn reduce_short(
+    kernel: &Kernel,
+    leaves: &[[u8; OUT_LEN]],
+    out: &mut [[u8; OUT_LEN]; WIDE],
+) -> usize {
+    let mut count = leaves.len();
+    if count <= WIDE {
+        out[..count].copy_from_slice(leaves);
+        return count;
+    }
+    let mut buffer = [[0; OUT_LEN]; BUFFER / 2];
+    level(kernel, leaves, &mut buffer);
+    count = shrink(kernel, &mut buffer[..count.div_ceil(2)], WIDE);
+    out[..count].copy_from_slice(&buffer[..count]);
+    count
 }
 
 /// Level by level down to at most `most` nodes, in place; returns how many.

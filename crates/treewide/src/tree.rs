@@ -171,13 +171,7 @@ pub(crate) fn subtree(
     out: &mut [ChainingValue],
 ) -> usize {
     if input.len() <= LEAF * CHUNK_LEN {
-        let mut cvs = [[0; 32]; LEAF];
-        let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
-        while count > WIDE {
-            count = level(kernel, &mut cvs, count, mode);
-        }
-        out[..count].copy_from_slice(&cvs[..count]);
-        return count;
+        return leaf(kernel, input, counter, mode, out);
     }
     let split = left_len(input.len() as u64) as usize;
     let (left, right) = input.split_at(split);
@@ -190,5 +184,24 @@ pub(crate) fn subtree(
     let right_count = subtree(kernel, right, right_counter, mode, right_nodes);
     let count = level(kernel, &mut nodes, WIDE + right_count, mode);
     out[..count].copy_from_slice(&nodes[..count]);
+    count
+}
+
+/// [`subtree`] of at most [`LEAF`] chunks. By itself, so that not every level above has room for it on
+/// the stack.
+#[inline(never)]
+fn leaf(
+    kernel: &Kernel,
+    input: &[u8],
+    counter: u64,
+    mode: &Mode,
+    out: &mut [ChainingValue],
+) -> usize {
+    let mut cvs = [[0; 32]; LEAF];
+    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+    while count > WIDE {
+        count = level(kernel, &mut cvs, count, mode);
+    }
+    out[..count].copy_from_slice(&cvs[..count]);
     count
 }

@@ -235,6 +235,29 @@ fn threads_split_by_count_and_by_bytes() {
     }
 }
 
+/// One thread, one of two, and all of them at once; from within other work and beside it.
+#[test]
+#[cfg(feature = "rayon")]
+fn pools_of_any_size_and_batches_within_batches() {
+    let mut random = Random::new(9);
+    let lens: Vec<usize> = (0..400).map(|i| if i == 77 { 1 << 20 } else { i * 7 }).collect();
+    let data = Data::new(&mut random, &lens);
+    let slices = data.slices();
+    let expected = hash_many(&slices);
+    let batch = Batch::new().threads(true);
+    let check = || assert_eq!(batch.hash(&slices), expected);
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(check);
+        pool.install(|| rayon::join(|| rayon::join(check, check), check));
+        pool.scope(|scope| (0..5).for_each(|_| scope.spawn(|_| check())));
+        // From one pool into another, while a thread of the first waits.
+        pool.install(|| {
+            rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(check)
+        });
+    }
+}
+
 #[test]
 fn offsets_of_every_type() {
     fn check<O: Offset + TryFrom<usize, Error: std::fmt::Debug>>() {
@@ -271,6 +294,10 @@ fn wrong_offsets_are_errors_that_name_the_first() {
     assert_eq!(error(&[11_u32]), (0, OutOfRange));
     assert_eq!(error(&[0, u64::MAX]), (1, OutOfRange));
     assert_eq!(error(&[0, i64::MAX, 3]), (1, OutOfRange));
+    assert_eq!(error(&[0, usize::MAX, usize::MAX]), (1, OutOfRange));
+    assert_eq!(error(&[u64::MAX, 0]), (0, OutOfRange));
+    assert_eq!(error(&[3, i64::MIN, 5]), (1, Negative));
+    assert_eq!(error(&[i32::MAX, i32::MIN]), (0, OutOfRange));
     assert!(Packed::new(&[0; 10], &[0_u32, 10, 10]).is_ok());
 }
 
@@ -301,6 +328,16 @@ fn iterators_are_taken_from_lazily_and_a_little_ahead() {
     let mut hashes = Batch::new().iter(source(200 * CHUNK_LEN));
     hashes.next();
     assert_eq!(taken.get(), 3);
+
+    // And bytes of output.
+    taken.set(0);
+    let (mut given, batch) = (0, Batch::new().output_len(200 * CHUNK_LEN));
+    batch.for_each(source(10).take(7), |_, output| {
+        given += 1;
+        assert_eq!(output.len(), 200 * CHUNK_LEN);
+        assert!(taken.get() < given + 3, "{} taken for number {given}", taken.get());
+    });
+    assert_eq!((given, taken.get()), (7, 7));
 
     // The end is the end.
     let mut hashes = Batch::new().iter(["a", "b"]);

@@ -48,7 +48,8 @@ impl Batch {
     /// Calls `f` with each blob that `blobs` gives and its output, in order. An output has
     /// [`output_len`](Self::output_len) bytes.
     ///
-    /// As many blobs are taken and held at a time as [`iter`](Self::iter) does.
+    /// As many blobs are taken and held at a time as [`iter`](Self::iter) does, and fewer where outputs are
+    /// longer than blobs: those count, too.
     ///
     /// ```
     /// use treewide::Batch;
@@ -66,7 +67,7 @@ impl Batch {
         let mut source = Some(blobs.into_iter());
         let mut output = Vec::new();
         while source.is_some() {
-            let blobs = self.take(&mut source);
+            let blobs = self.take(&mut source, self.output_len);
             output.resize(blobs.len() * self.output_len, 0);
             self.fill(&refs(&blobs), &mut output);
             let mut rest = &output[..];
@@ -77,8 +78,11 @@ impl Batch {
         }
     }
 
-    /// The next blobs of `source`, which becomes `None` at its end.
-    fn take<I: Iterator<Item: AsRef<[u8]>>>(&self, source: &mut Option<I>) -> Vec<I::Item> {
+    /// The next blobs of `source`, which becomes `None` at its end. Each counts as `least` bytes at least.
+    fn take<I>(&self, source: &mut Option<I>, least: usize) -> Vec<I::Item>
+    where
+        I: Iterator<Item: AsRef<[u8]>>,
+    {
         #[cfg(feature = "rayon")]
         let times = if self.threads { THREADS } else { 1 };
         #[cfg(not(feature = "rayon"))]
@@ -90,7 +94,7 @@ impl Batch {
         {
             match iter.next() {
                 Some(blob) => {
-                    bytes = bytes.saturating_add(blob.as_ref().len());
+                    bytes = bytes.saturating_add(blob.as_ref().len().max(least));
                     blobs.push(blob);
                 }
                 None => *source = None,
@@ -114,7 +118,7 @@ impl<I: Iterator<Item: AsRef<[u8]>>> Iterator for Hashes<I> {
                 return Some(hash);
             }
             self.source.as_ref()?;
-            let blobs = self.batch.take(&mut self.source);
+            let blobs = self.batch.take(&mut self.source, 0);
             self.ready = self.batch.hash(&refs(&blobs)).into_iter();
         }
     }

@@ -42,8 +42,9 @@ const ALONE: usize = 2;
 /// Blobs of equal length in a row that are worth leaving the sorting for.
 const RUN: usize = 64;
 
-/// Such blobs that are hashed in one call: their slices and digests fit the first-level cache.
-const CALL: usize = 128;
+/// Such blobs that are hashed in one call: their slices and digests fit the first-level cache. Also the
+/// digests that are handed on at a time.
+pub(super) const CALL: usize = 128;
 
 /// Pairs of chaining values that are gathered for one call.
 const PAIRS: usize = 64;
@@ -99,17 +100,14 @@ pub(super) trait Places: Sized {
     /// Gives the first `count` of them away.
     fn split_off(&mut self, count: usize) -> Self;
 
-    /// Has the digests of all of them written, [`MOST`] at most.
+    /// Has the digests of all of them written, [`CALL`] at most.
     fn write(self, write: impl FnOnce(&mut [ChainingValue]));
 
-    /// Has the next `count` digests written, [`MOST`] at most.
+    /// Has the next `count` digests written, [`CALL`] at most.
     fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
         self.split_off(count).write(write);
     }
 }
-
-/// Digests that are written at once: those of a window or of a run.
-pub(super) const MOST: usize = WINDOWS[2];
 
 /// The lengths that have as many blocks as `len`, if it is of one chunk.
 #[inline(always)]
@@ -126,9 +124,9 @@ fn is_run<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
 }
 
 /// Blobs of one length in a row that a call hashes, and those that come next.
-struct Run<'a>([&'a [u8]; CALL + AHEAD]);
+struct Run<'r, 'a>(&'r mut [&'a [u8]; CALL + AHEAD]);
 
-impl<'a> Run<'a> {
+impl<'a> Run<'_, 'a> {
     /// The blobs in a row from the start of `range` that have equally many blocks and one chunk: how
     /// many to hash, none if they are few, and how many with those that come next.
     #[inline(always)]
@@ -149,9 +147,10 @@ impl<'a> Run<'a> {
     }
 }
 
-struct Window<'a, const N: usize> {
-    /// The chunks in the order in which they are hashed, and their chaining values.
-    inputs: [&'a [u8]; N],
+struct Window<'w, 'a, const N: usize> {
+    /// The chunks in the order in which they are hashed, and their chaining values. (The slices stand
+    /// elsewhere, as the compiler would make them in one place and move them to another.)
+    inputs: &'w mut [&'a [u8]; N],
     counters: [u64; N],
     last: [u8; N],
     cvs: [ChainingValue; N],
@@ -159,13 +158,13 @@ struct Window<'a, const N: usize> {
     pairs: Pairs,
 }
 
-impl<'a, const N: usize> Window<'a, N> {
+impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
     /// Chunks that are hashed; the other places are for what comes next.
     const CHUNKS: usize = if N > AHEAD { N - AHEAD } else { N };
 
-    fn new() -> Self {
+    fn new(inputs: &'w mut [&'a [u8]; N]) -> Self {
         Self {
-            inputs: [&[]; N],
+            inputs,
             counters: [0; N],
             last: [0; N],
             cvs: [[0; 32]; N],
@@ -326,27 +325,17 @@ impl Pairs {
     }
 }
 
-/// Digests of the blobs in `range`, to their places.
-pub(super) fn digests<B: Blobs + ?Sized>(
-    mode: &Mode,
-    blobs: &B,
-    range: Range<usize>,
-    places: impl Places,
-) {
-    match window_of(blobs, &range) {
-        0 => digests_by::<B, { WINDOWS[0] }>(mode, blobs, range, places),
-        1 => digests_by::<B, { WINDOWS[1] }>(mode, blobs, range, places),
-        _ => digests_by::<B, { WINDOWS[2] }>(mode, blobs, range, places),
-    }
-}
-
 /// Root nodes of the blobs in `range`, handed to `emit` in their order.
 pub(super) fn roots<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
     range: Range<usize>,
-    emit: impl FnMut(Node),
+    mut emit: impl FnMut(Node),
 ) {
+    if range.len() <= ALONE {
+        let kernel = detected();
+        return range.for_each(|index| emit(tree::root(kernel, blobs.get(index), 0, mode)));
+    }
     match window_of(blobs, &range) {
         0 => roots_by::<B, { WINDOWS[0] }>(mode, blobs, range, emit),
         1 => roots_by::<B, { WINDOWS[1] }>(mode, blobs, range, emit),
@@ -366,8 +355,8 @@ fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
     usize::from(chunks > WINDOWS[0])
 }
 
-#[inline(always)]
-fn digests_by<B: Blobs + ?Sized, const N: usize>(
+/// Digests of the blobs in `range`, to their places.
+pub(super) fn digests<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -380,11 +369,17 @@ fn digests_by<B: Blobs + ?Sized, const N: usize>(
         }
         return;
     }
-    let mut run = Run([&[]; CALL + AHEAD]);
+    let mut inputs = [&[][..]; CALL + AHEAD];
+    let mut run = Run(&mut inputs);
     while !range.is_empty() {
         let (count, named) = run.find(blobs, &range);
         if count == 0 {
-            range.start = unequal::<B, N>(kernel, mode, blobs, range.clone(), &mut places);
+            let unequal = match window_of(blobs, &range) {
+                0 => unequal::<B, _, { WINDOWS[0] }>,
+                1 => unequal::<B, _, { WINDOWS[1] }>,
+                _ => unequal::<B, _, { WINDOWS[2] }>,
+            };
+            range.start = unequal(kernel, mode, blobs, range.clone(), &mut places);
             continue;
         }
         let own = Own::Nothing { last: CHUNK_END | ROOT };
@@ -396,33 +391,37 @@ fn digests_by<B: Blobs + ?Sized, const N: usize>(
 
 /// Windows until blobs of one length follow in a row; returns where.
 #[inline(never)]
-fn unequal<B: Blobs + ?Sized, const N: usize>(
+fn unequal<B: Blobs + ?Sized, P: Places, const N: usize>(
     kernel: &Kernel,
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
-    places: &mut impl Places,
+    places: &mut P,
 ) -> usize {
-    let mut window = Window::<N>::new();
+    let mut inputs = [&[][..]; N];
+    let mut window = Window::new(&mut inputs);
     loop {
         let plan = window.plan(blobs, &range, false);
         window.hash(kernel, mode, &plan);
         window.level(kernel, mode, &plan, ROOT, |nodes| nodes == 2);
-        places.next(plan.blobs, |out| {
-            for ((blob, index), out) in window.blobs.iter().zip(range.clone()).zip(out) {
-                *out = match blob.nodes {
-                    0 => tree::hash(kernel, blobs.get(index), mode),
-                    _ => window.cvs[usize::from(blob.first)],
-                };
-            }
-        });
-        range.start += plan.blobs;
+        for done in window.blobs[..plan.blobs].chunks(CALL) {
+            places.next(done.len(), |out| {
+                for ((blob, index), out) in done.iter().zip(range.clone()).zip(out) {
+                    *out = match blob.nodes {
+                        0 => tree::hash(kernel, blobs.get(index), mode),
+                        _ => window.cvs[usize::from(blob.first)],
+                    };
+                }
+            });
+            range.start += done.len();
+        }
         if range.is_empty() || is_run(blobs, &range) {
             return range.start;
         }
     }
 }
 
+#[inline(never)]
 fn roots_by<B: Blobs + ?Sized, const N: usize>(
     mode: &Mode,
     blobs: &B,
@@ -430,13 +429,8 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
     mut emit: impl FnMut(Node),
 ) {
     let kernel = detected();
-    if range.len() <= ALONE {
-        for index in range {
-            emit(tree::root(kernel, blobs.get(index), 0, mode));
-        }
-        return;
-    }
-    let mut window = Window::<N>::new();
+    let mut inputs = [&[][..]; N];
+    let mut window = Window::new(&mut inputs);
     while !range.is_empty() {
         let plan = window.plan(blobs, &range, true);
         window.hash(kernel, mode, &plan);
@@ -467,7 +461,8 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
 /// could take.
 pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
     let degree = detected().degree();
-    let mut window = Window::<{ WINDOWS[2] }>::new();
+    let mut inputs = [&[][..]; WINDOWS[2]];
+    let mut window = Window::new(&mut inputs);
     let (mut used, mut held) = (0, 0);
     while !range.is_empty() {
         let plan = window.plan(blobs, &range, false);
