@@ -32,13 +32,13 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// "a b c, or auto", as errors list what there is.
 /// The first that runs, of two that differ in one lane the one that has a record.
 fn suited() -> &'static Kernel {
     let all = supported();
     all.iter().find(|kernel| kernel.one_lane_record().is_some()).unwrap_or(&all[0])
 }
 
+/// "a b c, or auto", as errors list what there is.
 fn choices() -> String {
     let names: Vec<_> = supported().iter().map(|kernel| kernel.name()).collect();
     format!("{}, or auto", names.join(" "))
