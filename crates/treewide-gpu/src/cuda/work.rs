@@ -15,6 +15,10 @@ use std::time::Duration;
 /// Bytes of the host's and the device's memory for tables, small copies and results.
 const SCRATCH: usize = 64 << 10;
 
+/// How many of these, and of counters, are kept for the next work: as many as works may be on their way
+/// together. More than that are freed when they are done, which is slow, and made again.
+const SPARE: usize = 64;
+
 /// The same bytes on both sides, at most [`SCRATCH`] unless one item needs more. Reused.
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -98,12 +102,12 @@ impl Cuda {
         {
             let mut spare = self.counters.guard();
             spare.push(counters);
-            spare.truncate(16);
+            spare.truncate(SPARE);
         }
         let usual = kept.scratch.into_iter().filter(|it| it.host.len == SCRATCH);
         let mut spare = self.spare.guard();
         spare.extend(usual.map(|it| Scratch { used: 0, ..it }));
-        spare.truncate(16);
+        spare.truncate(SPARE);
     }
 }
 
