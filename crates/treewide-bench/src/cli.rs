@@ -338,6 +338,10 @@ pub(crate) struct Tune {
     /// The GPU to tune for; without these, the first one that is no software, as `auto` takes it.
     #[command(flatten)]
     pub(crate) which: Which,
+    /// Ends after this time, whatever is still being measured, with a profile of the lines found by then.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400),
+          conflicts_with_all = ["json", "html"])]
+    pub(crate) at_most: Option<u64>,
     /// In a process that splits every input among threads.
     #[arg(long, hide = true)]
     pub(crate) split: bool,

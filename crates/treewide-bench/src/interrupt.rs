@@ -27,16 +27,24 @@ pub(crate) fn remove(path: &Path) {
     };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            for path in &*PATHS.lock().expect("nobody panics with it") {
-                let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
-            }
+            remove_all();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });
 }
 
+#[cfg(unix)]
+fn remove_all() {
+    for path in &*PATHS.lock().expect("nobody panics with it") {
+        let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+    }
+}
+
 #[cfg(not(unix))]
 pub(crate) fn remove(_path: &Path) {}
+
+#[cfg(not(unix))]
+fn remove_all() {}
 
 /// Has this process end, as if by a signal, when the one that holds the other end of its standard input
 /// ends.
@@ -48,4 +56,14 @@ pub(crate) fn end_with_parent() {
         #[cfg(not(unix))]
         std::process::exit(1);
     });
+}
+
+/// Ends the program while other threads are at work. What they use is not destroyed: a driver might wait
+/// for a device that never ends.
+pub(crate) fn exit(code: i32) -> ! {
+    remove_all();
+    #[cfg(unix)]
+    signal_hook::low_level::exit(code);
+    #[cfg(not(unix))]
+    std::process::exit(code);
 }

@@ -259,6 +259,21 @@ fn what_tune_writes_can_be_loaded() {
     assert_eq!(names.strip_prefix(&["kernel".to_owned()]).unwrap_or(&names), expected);
 }
 
+/// However long a row is to take.
+#[test]
+fn tune_ends_when_it_is_told_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["tune", "-o", "tuned", "--budget", "600000", "--at-most", "1"];
+    let output = bench(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("stopped after 1 seconds"), "{}", said(&output));
+    let profile = std::fs::read_to_string(dir.path().join("tuned")).unwrap();
+    assert!(profile.ends_with("# After 1 seconds there was no time for more.\n"), "{profile}");
+    let left: Vec<_> =
+        std::fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
 /// The twin of the kernels has every class; a program on the CPU that passes for a GPU is measured only
 /// if it is asked for; and what is not there is told.
 #[test]

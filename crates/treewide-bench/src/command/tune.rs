@@ -21,9 +21,11 @@ use crate::report::{Ratio, Varies};
 use crate::size;
 use crate::table;
 use crate::work::{Cache, Feed, Mode, Shape, Work};
+use limit::Limit;
 
 #[cfg(feature = "gpu")]
 mod gpu;
+mod limit;
 
 /// Of a size that cannot be told apart, how many times longer it is measured once more, and with how
 /// many times as many samples.
@@ -61,33 +63,40 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
         session.machine.cpu,
         session.machine.cpus
     );
+    let limit = Limit::start(args, &profile)?;
     let cpus = session.machine.cpus as usize;
     if wanted(Choice::Kernel) {
         one_lane(&mut session, &mut profile)?;
+        limit.found(&profile);
     }
     if cpus == 1 {
         profile.push_str("# One CPU: nothing to split.\n");
     } else {
         if wanted(Choice::ParallelFrom) {
             parallel_from(&mut session, &mut profile, cpus)?;
+            limit.found(&profile);
         }
         if wanted(Choice::BatchTask) {
             batch_task(&mut session, &mut profile, cpus)?;
+            limit.found(&profile);
         }
         if wanted(Choice::FileFrom) {
             file_from(&mut session, &mut profile, cpus)?;
+            limit.found(&profile);
         }
     }
     if wanted(Choice::FileTile) {
         file_tile(&mut session, &mut profile, cpus)?;
+        limit.found(&profile);
     }
     if wanted(Choice::Gpu) {
         #[cfg(feature = "gpu")]
-        gpu::gates(&mut session, &mut profile, &args.which)?;
+        gpu::gates(&mut session, &mut profile, &args.which, &limit)?;
         #[cfg(not(feature = "gpu"))]
         eprintln!("treewide-bench: no lengths for GPUs: {}", super::NO_DEVICES);
     }
     let report = session.finish();
+    let _over = limit.end();
     super::write(&args.output, &profile)?;
     super::finish_with(&report, &args.common, &format!("{}\n{profile}", table::of(&report)))?;
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@
 use anyhow::{Result, bail};
 use treewide_gpu::{Device, TAIL};
 
+use super::limit::Limit;
 use super::{search, told};
 use crate::cli::Which;
 use crate::command::gpu;
@@ -25,7 +26,12 @@ const GATES: [(&str, Place, &str, u32); 3] = [
 /// The same for software.
 const LARGEST_FOR_SOFTWARE: u32 = 22;
 
-pub(super) fn gates(session: &mut Session, profile: &mut String, which: &Which) -> Result<()> {
+pub(super) fn gates(
+    session: &mut Session,
+    profile: &mut String,
+    which: &Which,
+    limit: &Limit,
+) -> Result<()> {
     let Some((device, is_software)) = device(session, which)? else { return Ok(()) };
     let cpus = session.machine.cpus as usize;
     let (backend, name) = (device.backend().to_string(), device.name().to_owned());
@@ -41,6 +47,7 @@ pub(super) fn gates(session: &mut Session, profile: &mut String, which: &Which) 
         })?;
         let other = format!("{cpus} threads of the CPU");
         found.line(profile, line, &format!("{name} ({backend}) wins"), what, &other);
+        limit.found(profile);
     }
     Ok(())
 }

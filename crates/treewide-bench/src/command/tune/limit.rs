@@ -1,0 +1,53 @@
+//! An end of `tune` that does not depend on how long a measurement takes, nor on whether it ends at all.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use crate::{cli, command, interrupt};
+
+/// The profile as far as it is known, which a thread writes when the time is over.
+pub(super) struct Limit(Arc<Mutex<String>>);
+
+impl Limit {
+    /// Begins, with a profile in which nothing is said yet.
+    pub(super) fn start(args: &cli::Tune, profile: &str) -> Result<Self> {
+        let known = Arc::new(Mutex::new(profile.to_owned()));
+        if let Some(seconds) = args.at_most {
+            let (known, output) = (known.clone(), args.output.clone());
+            let over = move || {
+                std::thread::sleep(Duration::from_secs(seconds));
+                // Not given back: whoever measures would go on with a profile that is written.
+                let mut profile = lock(&known);
+                profile
+                    .push_str(&format!("# After {seconds} seconds there was no time for more.\n"));
+                let written = command::write(&output, &profile);
+                let message = match &written {
+                    Ok(()) => {
+                        format!("stopped after {seconds} seconds, as was asked for\n{profile}")
+                    }
+                    Err(error) => format!("{error:#}"),
+                };
+                eprintln!("treewide-bench: {message}");
+                interrupt::exit(if written.is_ok() { 0 } else { 2 });
+            };
+            std::thread::Builder::new().spawn(over).context("cannot start a thread")?;
+        }
+        Ok(Self(known))
+    }
+
+    /// The profile says more by now.
+    pub(super) fn found(&self, profile: &str) {
+        profile.clone_into(&mut lock(&self.0));
+    }
+
+    /// All is known: no end but that of the program, while the result lives.
+    pub(super) fn end(&self) -> MutexGuard<'_, String> {
+        lock(&self.0)
+    }
+}
+
+fn lock(profile: &Mutex<String>) -> MutexGuard<'_, String> {
+    profile.lock().unwrap_or_else(PoisonError::into_inner)
+}
