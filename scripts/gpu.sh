@@ -8,14 +8,18 @@
 #
 #     scripts/gpu.sh measure OUT [FOLDER]
 #
-# checks digests, and then measures: each step has a limit of its own, 560 seconds in all, writes what it
-# has as it goes, and leaves the others alone if it fails. OUT gets
+# checks digests, and then measures what is asked for most first: each step has a limit of its own, 580
+# seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     cuda.json, wgpu.json   all timing classes, for results/
-#     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
-#     treewide.profile       from which lengths on the device is done before the CPU of that machine
+#     kernels.json           single instructions, one launch beside several, kernels with other parameters
 #     torch.txt              the program for PyTorch in docs/gpu.md, and whether its digests are right
-#     log.txt                all that was said, and the machine
+#     treewide.profile       from which lengths on the device is done before the CPU of that machine
+#     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
+#     log.txt                all that was said, and the machine; how each step went at its end
+#
+# Exits with 1 if a step failed or was stopped. What a machine cannot do, such as PyTorch where there is
+# none, is told as NOT RUN, which is no failure.
 #
 # TREEWIDE_GPU_QUICK=1 takes small inputs: to try the script where a GPU is a program.
 set -u
@@ -51,14 +55,32 @@ carry() {
     du -sh "$to"
 }
 
-# step SECONDS NAME COMMAND...: says how it went, and lets nothing but time pass if it fails.
+# When all must be over, as the caller of this script may have no more than ten minutes.
+end=590
+
+# step SECONDS NAME COMMAND...: says how it went, and lets nothing but time pass if it fails. A command that
+# exits with 77 has said why it did not run.
 step() {
-    local seconds=$1 name=$2 code=0 start=$SECONDS
+    local seconds=$1 name=$2 code=0 start=$SECONDS how
     shift 2
     echo "== $name"
-    timeout --kill-after=5 "$seconds" "$@" || code=$?
-    [[ $code != 124 && $code != 137 ]] || echo "$name: stopped after $seconds seconds"
-    echo "== $name: exit code $code, $((SECONDS - start)) seconds"
+    # Another 5 for what does not end when it is told to.
+    ((seconds < end - 5 - SECONDS)) || seconds=$((end - 5 - SECONDS))
+    if ((seconds > 0)); then
+        timeout --kill-after=5 "$seconds" "$@" || code=$?
+    else
+        code=124
+    fi
+    case $code in
+    0) how="done" ;;
+    77) how="NOT RUN, see above" ;;
+    124 | 137) how="STOPPED after $((seconds > 0 ? seconds : 0)) seconds" ;;
+    *) how="FAILED with exit code $code" ;;
+    esac
+    how="$name: $how, $((SECONDS - start)) seconds"
+    echo "== $how"
+    ended+=("$how")
+    [[ $code == 0 || $code == 77 ]] || failed=1
 }
 
 machine() {
@@ -75,11 +97,21 @@ machine() {
 # shellcheck disable=SC2016 # the marks of Markdown
 torch() {
     local program=$1/recipe.py
+    command -v python3 >/dev/null || { echo "NOT RUN: there is no python3" && exit 77; }
+    cat >"$program" <<'PYTHON'
+import subprocess, sys
+try:
+    import torch
+    torch.zeros(1, device="cuda")
+except Exception as error:
+    print(f"NOT RUN: no PyTorch with a GPU here: {type(error).__name__}: {error}")
+    sys.exit(77)
+
+PYTHON
     sed -n '/^```python/,/^```/ {/^`/!p}' docs/gpu.md |
-        sed "s|target/release/examples/libtreewide_gpu_c.so|$1/libtreewide_gpu_c.so|" >"$program"
+        sed "s|target/release/examples/libtreewide_gpu_c.so|$1/libtreewide_gpu_c.so|" >>"$program"
     cat >>"$program" <<'PYTHON'
 
-import subprocess, sys
 good = True
 more = [torch.randn(1000003, device="cuda"), torch.arange(70001, dtype=torch.uint8, device="cuda")[1:],
         torch.empty(0, device="cuda"), torch.randn(257, 4099, device="cuda").t()]
@@ -94,9 +126,19 @@ PYTHON
     python3 "$program" "$1/treewide"
 }
 
+# What Nsight Compute says of the kernel for large inputs.
+profile() {
+    local profiler
+    profiler=$(command -v ncu || compgen -G '/opt/nvidia/nsight-compute/*/ncu' | tail -1)
+    [[ -n $profiler ]] || { echo "NOT RUN: there is no Nsight Compute (ncu)" && exit 77; }
+    "$profiler" --clock-control none --set full --kernel-name tiles_by_four \
+        --launch-skip 1 --launch-count 1 --page details --log-file "$2/profile.txt" \
+        "$1/gpu-bench" --backend cuda --largest "$3" --seconds 0.01 --only "resident 1073741824 B"
+}
+
 measure() {
-    local out=$1 from=$2 largest=16G small=1G seconds=0.3 commit profiler
-    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=4M small=4M seconds=0.01; fi
+    local out=$1 from=$2 largest=16G most=8G small=1G seconds=0.3 tune=60 commit
+    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=4M most=1M small=4M seconds=0.01 tune=10; fi
     commit=$(tr '\n' ' ' <"$from/commit")
     chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
     if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
@@ -105,23 +147,21 @@ measure() {
     fi
     local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
     [[ -z ${VK_DRIVER_FILES:-} && -e $icd ]] && export VK_DRIVER_FILES=$icd
-    step 30 machine bash "$self" machine "$from"
-    step 200 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds \
-        --kernels "$from/variants" --commit "$commit" --out "$out/cuda.json"
-    step 60 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
-    cat "$out/torch.txt"
-    step 80 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
+    ended=() failed=0
+    step 20 machine bash "$self" machine "$from"
+    step 130 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds \
+        --commit "$commit" --out "$out/cuda.json"
+    step 70 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
         --commit "$commit" --out "$out/wgpu.json"
-    step 80 tune "$from/treewide-bench" tune --only gpu -o "$out/treewide.profile"
-    profiler=$(command -v ncu || compgen -G '/opt/nvidia/nsight-compute/*/ncu' | tail -1)
-    if [[ -n $profiler ]]; then
-        step 110 profile "$profiler" --clock-control none --set full --kernel-name tiles_by_four \
-            --launch-skip 1 --launch-count 1 --page details --log-file "$out/profile.txt" \
-            "$from/gpu-bench" --backend cuda --largest $small --seconds 0.01 --only "resident 1073741824 B"
-    else
-        echo "SKIPPED: profile: there is no Nsight Compute"
-    fi
+    step 150 kernels "$from/gpu-bench" --backend cuda --largest $most --seconds $seconds \
+        --kernels "$from/variants" --commit "$commit" --out "$out/kernels.json"
+    step 50 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
+    cat "$out/torch.txt"
+    step 70 tune "$from/treewide-bench" tune --only gpu --at-most $tune -o "$out/treewide.profile"
+    step 90 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
+    printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"
+    return $failed
 }
 
 case ${1:-} in
@@ -131,10 +171,12 @@ measure)
     [[ $out == /* ]] || out=$here/$out
     mkdir -p "$out"
     # No pipe: a step that not even a signal ends would hold it open.
-    measure "$out" "$(realpath "${3:-target/carry}")" >"$out/log.txt" 2>&1
+    code=0
+    measure "$out" "$(realpath "${3:-target/carry}")" >"$out/log.txt" 2>&1 || code=$?
     cat "$out/log.txt"
+    exit $code
     ;;
-machine | torch) "$1" "$2" ;;
+machine | torch | profile) "$@" ;;
 *)
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
     exit 2

@@ -96,18 +96,23 @@ pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Re
     report.checked(1);
     let timed = device.timed();
     let all = Slice::from(&buffer);
+    #[cfg(feature = "cuda")]
+    if let Some(folder) = &options.kernels {
+        return kernels(&timed, &all, folder, options, report);
+    }
     resident(&timed, &all, options, report)?;
     batches(&timed, &all, options, report)?;
     merkle(&timed, &all, options, report)?;
     from_host(device, &host, options, report)?;
-    crossovers(device, &host, options, report)?;
-    variants(&all, options, report)
+    crossovers(device, &host, options, report)
 }
 
+/// Those that something is asked of come first, as a run may be stopped.
 const SIZES: [u64; 9] =
-    [1 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20, 1 << 30, 8 << 30];
+    [1 << 30, 8 << 30, 64 << 20, 1 << 20, 1 << 10, 64 << 10, 128 << 10, 256 << 10, 8 << 20];
 
 /// For which it is to be decided whether they take one launch.
+#[cfg(feature = "cuda")]
 const LAUNCHED: [u64; 7] = [64 << 10, 128 << 10, 256 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30];
 
 fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
@@ -117,13 +122,6 @@ fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report
         sizes.push(all.len());
     }
     of_sizes(device, all, &sizes, options, report, "resident")?;
-    // Without one launch for a whole tree, what is above 128 KiB takes two, and above 32 MiB three.
-    if device.backend() == treewide_gpu::Backend::Cuda {
-        for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
-            let class = format!("resident, {launches},");
-            of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, report, &class)?;
-        }
-    }
     if all.len() > 64 << 20 {
         let slice = all.slice(3..64 << 20).map_err(text)?;
         let name = format!("resident {} B from byte 3", slice.len());
@@ -320,32 +318,51 @@ fn crossovers(device: &Device, host: &[u8], options: &Options, report: &mut Repo
     Ok(())
 }
 
-/// Kernels that `scripts/cuda.py variants` built with other parameters.
+/// What says why the kernels are as fast as they are, and whether others were faster: single
+/// instructions, one launch beside several, and kernels that `scripts/cuda.py variants` built with other
+/// parameters.
 #[cfg(feature = "cuda")]
-fn variants(all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
-    let Some(folder) = &options.kernels else { return Ok(()) };
-    let files = std::fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
-    let mut paths: Vec<_> = files.flatten().map(|file| file.path()).collect();
+fn kernels(
+    device: &Device,
+    all: &Slice,
+    folder: &str,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    let read = |path: &std::path::Path| {
+        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let image = read(&std::path::Path::new(folder).join("instructions.cubin"));
+    if let Err(error) = image.and_then(|image| instructions(&image, options, report)) {
+        report.skipped("instructions", &error);
+    }
+    // Without one launch for a whole tree, what is above 128 KiB takes two, and above 32 MiB three.
+    for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
+        let class = format!("resident, {launches},");
+        of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, report, &class)?;
+    }
+    let mut paths: Vec<_> = match std::fs::read_dir(folder) {
+        Ok(files) => files.flatten().map(|file| file.path()).collect(),
+        Err(error) => {
+            report.skipped("variants", &format!("{folder}: {error}"));
+            return Ok(());
+        }
+    };
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "cubin"));
+    paths.retain(|path| path.file_stem().is_some_and(|name| name != "instructions"));
     paths.sort();
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let image = std::fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
-        if name == "instructions" {
-            if let Err(error) = instructions(&image, options, report) {
-                report.skipped(&name, &error);
-            }
-            continue;
-        }
-        // SAFETY: the folder is the caller's, who has built the kernels from the same sources.
-        let device = unsafe { treewide_gpu::cuda::open_with_kernels(options.index, &image) };
-        // One that does not fit is no reason to stop.
-        let checked = device.map_err(text).and_then(|device| {
+        let checked = read(&path).and_then(|image| {
+            // SAFETY: the folder is the caller's, who has built the kernels from the same sources.
+            let device = unsafe { treewide_gpu::cuda::open_with_kernels(options.index, &image) };
+            let device = device.map_err(text)?;
             crate::check::all(&device)?;
-            let sizes = [1 << 20, 64 << 20, 1 << 30, 8 << 30];
+            let sizes = [1 << 30, 64 << 20, 1 << 20, 8 << 30];
             let class = format!("variant {name}: resident");
             of_sizes(&device.timed(), all, &sizes, options, report, &class)
         });
+        // One that does not fit is no reason to stop.
         if let Err(error) = checked {
             report.skipped(&format!("variant {name}"), &error);
         }
@@ -359,17 +376,9 @@ fn instructions(image: &[u8], options: &Options, report: &mut Report) -> Result<
     use treewide_gpu::cuda::measure;
 
     let chip = measure::chip(options.index).map_err(text)?;
-    // SAFETY: as in `variants`.
+    // SAFETY: as in `kernels`.
     let rates = unsafe { measure::rates(options.index, image) }.map_err(text)?;
     let rates: Vec<_> = rates.iter().map(|rate| (rate.name, rate.per_clock)).collect();
     report.chip(&chip.name, chip.capability, chip.multiprocessors, chip.clock, &rates);
     Ok(())
-}
-
-#[cfg(not(feature = "cuda"))]
-fn variants(_: &Slice, options: &Options, _: &mut Report) -> Result<()> {
-    match options.kernels {
-        Some(_) => Err("--kernels needs the feature cuda".into()),
-        None => Ok(()),
-    }
 }

@@ -14,6 +14,9 @@
 //! | end-to-end | on the host; fresh device memory, a copy, the hash, the digest |
 //! | file | in the page cache |
 //!
+//! With `--kernels FOLDER` none of these: the rates of single instructions, one launch for a tree beside
+//! several, and the kernels that `scripts/cuda.py variants FOLDER` built with other parameters.
+//!
 //! A time is the median of several runs. GB/s are 10^9 bytes of input a second. What was measured so far
 //! is in the file after each case.
 
@@ -79,6 +82,11 @@ fn options() -> Result<Options, String> {
             "--out" => options.out = Some(value),
             _ => return Err(bad()),
         }
+    }
+    if options.kernels.is_some()
+        && (options.backend != Backend::Cuda || cfg!(not(feature = "cuda")))
+    {
+        return Err(format!("--kernels is for --backend cuda, with the feature cuda\n{USAGE}"));
     }
     Ok(options)
 }
