@@ -132,16 +132,18 @@ fn blobs_that_panic() {
         let left = AtomicUsize::new(usize::MAX);
         let blobs: Vec<Panics> = lens.iter().map(|&len| Panics(&bytes[..len], &left)).collect();
         for batch in batches() {
-            // How often a whole batch asks, so that it panics somewhere on the way.
+            // How often a whole batch asks, so that it panics somewhere on the way. With threads it may
+            // ask more or less often the next time, but each blob once.
             left.store(usize::MAX, Ordering::Relaxed);
             let digests = batch.hash(&blobs);
             let asked = usize::MAX - left.load(Ordering::Relaxed);
             let allowed = random.below(asked);
             left.store(allowed, Ordering::Relaxed);
-            assert!(panics(|| drop(batch.hash(&blobs))), "{allowed} of {asked}");
+            let must = allowed < count;
+            assert!(panics(|| drop(batch.hash(&blobs))) || !must, "{allowed} of {asked}");
             left.store(allowed, Ordering::Relaxed);
             let mut out = vec![Hash::from_bytes([7; 32]); count];
-            assert!(panics(|| batch.hash_into(&blobs, &mut out)));
+            assert!(panics(|| batch.hash_into(&blobs, &mut out)) || !must);
             left.store(allowed / 2, Ordering::Relaxed);
             panics(|| drop(batch.iter(&blobs).collect::<Vec<_>>()));
             left.store(usize::MAX, Ordering::Relaxed);

@@ -3,9 +3,11 @@
 use super::Common;
 use crate::driver::{Handle, Memory, Shared, Staging};
 use crate::{Error, ErrorKind};
-use ::wgpu::{Buffer, BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
+use ::wgpu::{Buffer, BufferAsyncError, BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 #[derive(Debug)]
 struct DeviceMemory {
@@ -43,6 +45,19 @@ impl Copied {
 
     fn take(&self) -> Option<SubmissionIndex> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// How long to wait for another thread to say what it knows.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What `map_async` says, once the device is done. It may say so to another thread, which has asked the
+/// device at the same time, and may not have come to passing it on.
+pub(super) fn mapped(answer: &Receiver<Result<(), BufferAsyncError>>) -> Result<(), Error> {
+    match answer.recv_timeout(PATIENCE) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(Error::new(ErrorKind::Lost, error)),
+        Err(_) => Err(Error::new(ErrorKind::Lost, "a buffer was never mapped")),
     }
 }
 
@@ -87,11 +102,7 @@ impl Mapped {
             });
             // Not for more than that, as other parts are on their way.
             self.common.wait(self.copied.take())?;
-            match is_done.try_recv() {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Err(Error::new(ErrorKind::Lost, error)),
-                Err(_) => return Err(Error::new(ErrorKind::Lost, "a buffer was never mapped")),
-            }
+            mapped(&is_done).map_err(|error| error.on(&self.common.name))?;
             self.view = Some(self.mapped()?);
         }
         let view = self.view.as_mut().expect("mapped above");

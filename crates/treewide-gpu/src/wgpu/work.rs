@@ -5,15 +5,16 @@ use super::{Common, shaders::Pipelines};
 use crate::driver::{Launch, Order, Region, Running, Span, Stage, Staging, TILE, Work};
 use crate::{Error, ErrorKind, Mode};
 use ::wgpu::{
-    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferBinding, BufferUsages,
-    CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePassTimestampWrites,
-    ComputePipeline, Features, MapMode, PollType, QuerySet, QuerySetDescriptor, QueryType,
-    SubmissionIndex,
+    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferAsyncError, BufferBinding,
+    BufferUsages, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor,
+    ComputePassTimestampWrites, ComputePipeline, Features, MapMode, PollType, QuerySet,
+    QuerySetDescriptor, QueryType, SubmissionIndex,
 };
 use std::any::Any;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 /// Where parts of our own buffers start: what every device allows.
@@ -175,11 +176,10 @@ impl Recorded {
                 copied.set(&submission);
             }
         }
-        let mapped = Arc::new(AtomicBool::new(readback.is_none()));
+        let (answer, mapped) = mpsc::channel();
         if let Some(readback) = &readback {
-            let mapped = mapped.clone();
             readback.slice(..).map_async(MapMode::Read, move |result| {
-                mapped.store(result.is_ok(), Ordering::Release);
+                let _ = answer.send(result);
             });
         }
         let done = Arc::new(AtomicBool::new(false));
@@ -406,7 +406,7 @@ struct Submitted {
     submission: SubmissionIndex,
     readback: Option<Buffer>,
     reads: Vec<std::ops::Range<usize>>,
-    mapped: Arc<AtomicBool>,
+    mapped: Receiver<Result<(), BufferAsyncError>>,
     done: Arc<AtomicBool>,
     clock: Option<Clock>,
 }
@@ -424,13 +424,10 @@ impl Running for Submitted {
             // Nothing, or nothing but empty regions.
             return Ok(vec![Vec::new(); self.reads.len()]);
         };
-        let lost = |cause: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Lost, cause).on(&self.common.name)
-        };
-        if !self.mapped.load(Ordering::Acquire) {
-            return Err(lost(&"a result was never mapped"));
-        }
-        let view = readback.slice(..).get_mapped_range().map_err(|error| lost(&error))?;
+        let name = &self.common.name;
+        memory::mapped(&self.mapped).map_err(|error| error.on(name))?;
+        let view = readback.slice(..).get_mapped_range();
+        let view = view.map_err(|error| Error::new(ErrorKind::Lost, error).on(name))?;
         Ok(self.reads.iter().map(|range| view[range.clone()].to_vec()).collect())
     }
 
