@@ -276,8 +276,9 @@ impl fmt::Debug for Kernel {
 }
 
 /// Defines the entries of an instruction set and its kernels, which differ in how they compress one
-/// lane: for each its name, how it does (see `one_lane.rs`) and by what; the degree, what the CPU must have, and the passes by
-/// width in increasing order, each with its lanes and `@` what a step costs (see `lanes::Width`).
+/// lane: for each its name, how it does (see `one_lane.rs`) and by what; the degree, what the CPU must
+/// have, and the passes by width in increasing order, each with its lanes and `@` what a step costs (see
+/// `lanes::Width`).
 macro_rules! entry_points {
     ({ $($kernel:ident: $name:literal, $one_lane:ident $compress:path;)+ }, $degree:literal, $supported:expr,
      { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
@@ -336,7 +337,8 @@ macro_rules! entry_points {
             };
         )+
 
-        /// One pass, once in the program for each width, and compiled for this instruction set; everything else is as fast without.
+        /// One pass, once in the program for each width, and compiled for this instruction set;
+        /// everything else is as fast without.
         ///
         /// # Safety
         /// As for `group`.

@@ -37,8 +37,8 @@ fn crossover() -> usize {
 /// thread as many until it is at work.
 const CROSSOVER_ASLEEP: usize = 2 << 20;
 
-/// The pool counts as asleep so many nanoseconds after one of its threads was last seen: about as long as they look
-/// for more work. Calls that follow each other sooner wake it, whatever their length.
+/// The pool counts as asleep so many nanoseconds after one of its threads was last seen: about as long
+/// as they look for more work. Calls that follow each other sooner wake it, whatever their length.
 const AWAKE: u64 = 50_000;
 
 /// Nanoseconds: half of the shortest pause after waking that did not pay.
