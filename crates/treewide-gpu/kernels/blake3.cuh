@@ -18,15 +18,10 @@ typedef unsigned long long u64;
 #define TREEWIDE_IMADS 40
 #endif
 
-// Whether a thread loads its next block while it compresses the one before: 16 more registers.
+// Whether a thread loads its next block while it compresses the one before: 16 more instructions a
+// block, and 16 more registers where the compiler has none to spare.
 #ifndef TREEWIDE_AHEAD
 #define TREEWIDE_AHEAD 0
-#endif
-
-// The same for inputs that are hashed by one launch: those do not fill the device, so that nothing else
-// hides how long a load takes.
-#ifndef TREEWIDE_WHOLE_AHEAD
-#define TREEWIDE_WHOLE_AHEAD 1
 #endif
 
 // Whether the threads of a warp copy their blocks to shared memory together, 64 bytes side by side,
@@ -297,19 +292,18 @@ __device__ __forceinline__ bool is_plain(const Chunk &chunk) {
 }
 
 // The chaining value of a plain chunk. This loop is where the time goes.
-template <bool AHEAD>
 __device__ __forceinline__ Node hash_plain(const Chunk &chunk, const Mode &mode) {
     Node node = start(mode, chunk.counter, BLOCK_BYTES, CHUNK_START);
     u64 next = chunk.address;
     u32 left = chunk.length / BLOCK_BYTES;
     u32 ahead[16];
-    if constexpr (AHEAD) load_vectors(ahead, next);
+    if constexpr (TREEWIDE_AHEAD) load_vectors(ahead, next);
 #pragma unroll 1
     for (;;) {
         u32 m[16];
         left--;
         if (left == 0) node.flags |= CHUNK_END | chunk.last;
-        if constexpr (AHEAD) {
+        if constexpr (TREEWIDE_AHEAD) {
 #pragma unroll
             for (u32 i = 0; i < 16; i++) m[i] = ahead[i];
             if (left > 0) load_vectors(ahead, next + BLOCK_BYTES);
@@ -419,9 +413,8 @@ __device__ __forceinline__ Node hash_staged(uint4 *rows, const Chunk &chunk, con
 #endif
 
 // The chaining values of the chunks of a whole block of threads, all of which call this.
-template <bool AHEAD = TREEWIDE_AHEAD>
 __device__ __forceinline__ Node hash_chunk(const Chunk &chunk, bool exists, const Mode &mode) {
     const bool plain = __syncthreads_and(!exists || is_plain(chunk));
     if (!exists) return start(mode, 0, 0, 0);
-    return plain ? hash_plain<AHEAD>(chunk, mode) : hash_any(chunk, mode);
+    return plain ? hash_plain(chunk, mode) : hash_any(chunk, mode);
 }

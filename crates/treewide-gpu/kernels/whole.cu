@@ -41,7 +41,7 @@ whole(const Mode mode, const Spans all, u32 *counters) {
     const bool alone = chunks == 1;
     chunk.last = alone && is_root(span.kind) ? ROOT : 0;
     chunk.store = alone && span.kind == KIND_NODE ? all.out + (u64)span.to * NODE_BYTES : 0;
-    const Node node = hash_chunk<TREEWIDE_WHOLE_AHEAD>(chunk, number < chunks, mode);
+    const Node node = hash_chunk(chunk, number < chunks, mode);
     nodes.put(threadIdx.x, node.cv);
 
     // A level: how many values it has, the tile of them that this block has, and where its value goes.

@@ -83,7 +83,6 @@ fn other_parameters_give_the_same() {
         &["TREEWIDE_IMADS=112"],
         &["TREEWIDE_AHEAD=1"],
         &["TREEWIDE_STAGED=1"],
-        &["TREEWIDE_WHOLE_AHEAD=0"],
     ] {
         let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
         let image = [library.as_os_str().as_bytes(), b"\0"].concat();
