@@ -15,8 +15,9 @@
 //! roots    [A01 A2] [C0 C1]                                 all roots at once: one set of flags
 //! ```
 //!
-//! Blobs of one length in a row need no sorting and no bookkeeping. Blobs of more than [`LONG`]
-//! chunks are wide by themselves and go to the tree.
+//! Blobs of one length in a row need no sorting and no bookkeeping, and those of exactly a block are
+//! copied side by side, which takes less time than to gather them lane by lane. Blobs of more than
+//! [`LONG`] chunks are wide by themselves and go to the tree.
 
 use core::ops::{Range, RangeInclusive};
 
@@ -35,6 +36,12 @@ const AHEAD: usize = 32;
 
 /// Chunks above which a blob is hashed by itself.
 const LONG: usize = 31;
+
+/// Lanes of the widest kernels: other blobs of a row may find neighbours of their length elsewhere.
+const GROUP: usize = 32;
+
+/// Blobs of a block each that are copied for one call.
+const COPIED: usize = 64;
 
 /// Blobs that are hashed one by one, as a vector pass takes longer.
 const ALONE: usize = 2;
@@ -142,8 +149,7 @@ impl<'a> Run<'_, 'a> {
             return (count, named);
         }
         let equal = inputs.iter().take_while(|input| lens.contains(&input.len())).count();
-        // Whole groups: the others may find neighbours of their length.
-        (if equal < RUN { 0 } else { equal.min(CALL) / 32 * 32 }, named)
+        (if equal < RUN { 0 } else { equal.min(CALL) / GROUP * GROUP }, named)
     }
 }
 
@@ -369,9 +375,21 @@ pub(super) fn digests<B: Blobs + ?Sized>(
         }
         return;
     }
+    let copied = if range.len() <= GROUP { copied::<B, _, GROUP> } else { copied::<B, _, COPIED> };
+    range.start = copied(kernel, mode, blobs, range.clone(), &mut places);
+    if range.is_empty() {
+        return;
+    }
     let mut inputs = [&[][..]; CALL + AHEAD];
     let mut run = Run(&mut inputs);
     while !range.is_empty() {
+        if blobs.get(range.start).len() == BLOCK_LEN {
+            let from = range.start;
+            range.start = copied(kernel, mode, blobs, range.clone(), &mut places);
+            if range.start > from {
+                continue;
+            }
+        }
         let (count, named) = run.find(blobs, &range);
         if count == 0 {
             let unequal = match window_of(blobs, &range) {
@@ -385,6 +403,37 @@ pub(super) fn digests<B: Blobs + ?Sized>(
         let own = Own::Nothing { last: CHUNK_END | ROOT };
         let marks = Marks { each: mode.flags, first: CHUNK_START, own };
         places.next(count, |out| kernel.lanes(&run.0[..named], marks, &mode.key, out));
+        range.start += count;
+    }
+}
+
+/// Hashes the blobs of exactly one block from the start of `range` on, as far as they fill groups or are
+/// the last; returns where it stopped.
+#[inline(never)]
+fn copied<B: Blobs + ?Sized, P: Places, const N: usize>(
+    kernel: &Kernel,
+    mode: &Mode,
+    blobs: &B,
+    mut range: Range<usize>,
+    places: &mut P,
+) -> usize {
+    let flags = mode.flags | CHUNK_START | CHUNK_END | ROOT;
+    let mut blocks = [[0; BLOCK_LEN]; N];
+    loop {
+        let mut count = 0;
+        for (block, index) in blocks.iter_mut().zip(range.clone()) {
+            let Ok(blob) = blobs.get(index).try_into() else { break };
+            *block = blob;
+            count += 1;
+        }
+        if count < range.len().min(N) {
+            count = count / GROUP * GROUP;
+        }
+        if count == 0 {
+            return range.start;
+        }
+        let children = blocks[..count].as_flattened().as_chunks().0;
+        places.next(count, |out| kernel.pairs(children, &mode.key, flags, out));
         range.start += count;
     }
 }
