@@ -90,8 +90,7 @@ pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
     })
 }
 
-/// Leaves of a subtree that a thread takes: a power of two.
-#[cfg(feature = "rayon")]
+/// Leaves of a subtree that is made by itself: a power of two.
 const PART: usize = 4096;
 
 /// Bytes of a long input that take as long: a block for each parent.
@@ -174,7 +173,7 @@ pub const fn node_count(leaves: usize) -> usize {
 /// # Panics
 /// If `nodes` has not exactly [`node_count`] places.
 pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
-    fill_by(leaves, nodes, level);
+    fill_by(leaves, nodes, |parts| parts.for_each(|part| part.fill(detected())));
 }
 
 /// [`fill_nodes`] with the threads of the current rayon pool, where that is faster.
@@ -187,31 +186,75 @@ pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]
         return fill_nodes(leaves, nodes);
     }
     crate::parallel::by_team(cost(leaves), |threads, trial| {
-        fill_by(leaves, nodes, |kernel, below, above| {
-            let parts = below.chunks(PART).zip(above.chunks_mut(PART / 2));
-            let threads = if below.len() <= PART { 1 } else { threads };
-            crate::parallel::each(threads, trial, parts, |(below, above)| {
-                level(kernel, below, above);
-                cost(below) / 2
+        fill_by(leaves, nodes, |parts| {
+            let threads = if parts.leaves.len() <= PART { 1 } else { threads };
+            crate::parallel::each(threads, trial, parts, |part| {
+                let cost = cost(part.leaves);
+                part.fill(detected());
+                cost
             });
         });
     });
 }
 
-fn fill_by(
-    leaves: &[[u8; OUT_LEN]],
-    nodes: &mut [[u8; OUT_LEN]],
-    level: impl Fn(&Kernel, &[[u8; OUT_LEN]], &mut [[u8; OUT_LEN]]),
+/// Fills `nodes` by parts, which `fill` has filled, and then the levels above those in the same way.
+fn fill_by<'a>(
+    mut leaves: &'a [[u8; OUT_LEN]],
+    nodes: &'a mut [[u8; OUT_LEN]],
+    fill: impl Fn(Parts<'_, '_>),
 ) {
     assert_eq!(nodes.len(), node_count(leaves.len()), "a place for each node");
-    let kernel = detected();
-    let mut below = leaves;
     let mut rest = nodes;
-    while below.len() > 1 {
-        let (above, more) = rest.split_at_mut(below.len().div_ceil(2));
-        level(kernel, below, above);
-        below = above;
-        rest = more;
+    while leaves.len() > 1 {
+        let mut width = leaves.len();
+        let mut levels = [(); LEVELS].map(|()| {
+            // Above the root there is nothing.
+            width = if width > 1 { width.div_ceil(2) } else { 0 };
+            rest.split_off_mut(..width).expect("a place for each node")
+        });
+        fill(Parts { leaves, levels: levels.each_mut().map(|level| &mut **level) });
+        let [.., top] = levels;
+        leaves = top;
+    }
+}
+
+/// Levels of a part: from [`PART`] leaves to as many nodes as are hashed at once.
+const LEVELS: usize = (PART / WIDE).ilog2() as usize;
+
+/// Subtrees of [`PART`] leaves, and the places of as many levels above them: nodes are still in the
+/// second-level cache when their parents are made.
+struct Parts<'l, 'n> {
+    leaves: &'l [[u8; OUT_LEN]],
+    levels: [&'n mut [[u8; OUT_LEN]]; LEVELS],
+}
+
+impl<'l, 'n> Iterator for Parts<'l, 'n> {
+    type Item = Self;
+
+    fn next(&mut self) -> Option<Self> {
+        if self.leaves.is_empty() {
+            return None;
+        }
+        let leaves = self.leaves.split_off(..self.leaves.len().min(PART)).expect("so many");
+        let mut most = PART;
+        let levels = self.levels.each_mut().map(|level| {
+            most /= 2;
+            level.split_off_mut(..level.len().min(most)).expect("so many")
+        });
+        Some(Self { leaves, levels })
+    }
+}
+
+impl Parts<'_, '_> {
+    fn fill(self, kernel: &Kernel) {
+        let mut below = self.leaves;
+        for above in self.levels {
+            if above.is_empty() {
+                return;
+            }
+            level(kernel, below, above);
+            below = above;
+        }
     }
 }
 
