@@ -54,7 +54,7 @@ const LEAVES_PER_THREAD: usize = 3;
 
 /// Bytes from which on a sleeping pool is woken whatever came of it before: there is time enough for
 /// the system to give its threads a CPU, and little to lose.
-const SURE: usize = 16 << 20;
+pub(crate) const SURE: usize = 16 << 20;
 
 /// The threads that may work together, the calling one included: those of the current pool, but no
 /// more than there are cores. Starts the global pool if there are several cores and the caller is
@@ -258,10 +258,19 @@ pub(crate) fn each<T>(
     work: impl Fn(T) -> usize + Sync,
 ) {
     let parts = Mutex::new(parts);
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    each_of(threads, trial, next, work);
+}
+
+/// The same of the parts that `next` gives, which threads call at the same time.
+pub(crate) fn each_of<T>(
+    threads: usize,
+    trial: Option<&Trial>,
+    next: impl Fn() -> Option<T> + Sync,
+    work: impl Fn(T) -> usize + Sync,
+) {
     crew::together(threads, trial.is_some(), &|| {
-        loop {
-            let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(part) = next else { return };
+        while let Some(part) = next() {
             let begun = trial.map(|_| Instant::now());
             let bytes = work(part);
             if let Some((trial, begun)) = trial.zip(begun) {

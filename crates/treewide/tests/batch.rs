@@ -6,7 +6,7 @@ mod reference;
 
 use common::{Mode, Random, Tally, edge_lengths, rounds, sample};
 use treewide::batch::{Blobs, Offset, OffsetProblem, Packed};
-use treewide::{Batch, CHUNK_LEN, Hash, hash_many};
+use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
 
 /// The batch of a mode.
 fn batch(mode: &Mode) -> Batch {
@@ -27,8 +27,10 @@ fn lengths(random: &mut Random) -> Vec<usize> {
     };
     let edges = edge_lengths(40 * CHUNK_LEN);
     let mut lens: Vec<usize> = match random.below(7) {
-        // Equal, and equal in blocks.
-        0 => vec![random.below(CHUNK_LEN + 1); count],
+        // Equal, also to a block, and equal in blocks.
+        0 => {
+            vec![if random.below(3) == 0 { BLOCK_LEN } else { random.below(CHUNK_LEN + 1) }; count]
+        }
         1 => {
             let blocks = random.below(16) * 64;
             (0..count).map(|_| blocks + 1 + random.below(64)).collect()
@@ -41,7 +43,8 @@ fn lengths(random: &mut Random) -> Vec<usize> {
         _ => {
             let mut lens = vec![];
             while lens.len() < count {
-                let (len, times) = (random.length(1500), 1 + random.below(150));
+                let len = if random.below(3) == 0 { BLOCK_LEN } else { random.length(1500) };
+                let times = 1 + random.below(150);
                 lens.extend(std::iter::repeat_n(len, times));
             }
             lens

@@ -199,6 +199,63 @@ fn blobs_that_change() {
     still_works(&mut random);
 }
 
+/// A blob that uses the pool of the batch to say what its bytes are.
+#[cfg(feature = "rayon")]
+struct Joins(Vec<u8>);
+
+#[cfg(feature = "rayon")]
+impl AsRef<[u8]> for Joins {
+    fn as_ref(&self) -> &[u8] {
+        // Long enough for another thread to take one half, so that this one looks for other work.
+        let wait = || (0..1000).for_each(|_| std::hint::spin_loop());
+        rayon::join(wait, wait);
+        &self.0
+    }
+}
+
+/// A thread that waits in an `as_ref` may be given a part of the batch to do meanwhile, and threads that
+/// want a part may be those that another one's `as_ref` waits for.
+#[cfg(feature = "rayon")]
+#[test]
+fn blobs_that_use_the_pool() {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// For tests that hang.
+    const PATIENCE: Duration = Duration::from_secs(100);
+
+    let mut tally = Tally::new("blobs that use the pool");
+    let mut random = Random::new(23);
+    let blobs: Arc<Vec<Joins>> = Arc::new((0..300).map(|_| Joins(random.bytes(8192))).collect());
+    let expected: Arc<Vec<Hash>> = Arc::new(
+        blobs.iter().map(|it| Hash::from_bytes(*blake3::hash(&it.0).as_bytes())).collect(),
+    );
+    let (sender, done) = channel();
+    let mut callers = 0;
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let pool = Arc::new(pool);
+        // In the pool, two callers of one pool, and outside of any, in the global one.
+        for in_pool in [true, true, false] {
+            let (pool, blobs, expected, sender) =
+                (Arc::clone(&pool), Arc::clone(&blobs), Arc::clone(&expected), sender.clone());
+            std::thread::spawn(move || {
+                for _ in 0..rounds(4) {
+                    let hash = || Batch::new().threads(true).hash(&*blobs);
+                    assert_eq!(if in_pool { pool.install(hash) } else { hash() }, *expected);
+                }
+                sender.send(()).expect("the test waits");
+            });
+            callers += 1;
+        }
+    }
+    for _ in 0..callers {
+        done.recv_timeout(PATIENCE).expect("every batch ends");
+        tally.case();
+    }
+}
+
 /// On one thread and on several.
 fn batches() -> Vec<Batch> {
     #[allow(unused_mut, reason = "without threads there is one")]

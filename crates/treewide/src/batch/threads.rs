@@ -11,18 +11,22 @@
 //! ```
 
 use core::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Blobs;
 use super::window::Places;
 use crate::kernel::detected;
-use crate::parallel::{self, LEAVES};
+use crate::parallel::{self, LEAVES, SURE};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Mode, WIDE};
 use crate::{Hasher, profile};
 
 /// Bytes of a batch below which it is not split, if no profile says otherwise, and at least of a part.
 const BYTES: usize = 128 * 1024;
+
+/// Bytes of a part at most: the slices of short blobs are still in the second-level cache when it is their
+/// turn.
+const MOST: usize = 4 << 20;
 
 /// Parts of what is left that each thread should find. More of them leave more lanes idle, as each ends
 /// with a group that is not full; fewer leave a thread waiting for one that began late.
@@ -43,7 +47,13 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     finish: impl Fn(&Hasher, P) + Sync,
 ) {
     let count = blobs.count();
-    let all = (0..count).map(|index| cost(blobs.get(index))).fold(0, usize::saturating_add);
+    // More changes nothing, and to ask each of a million blobs takes time.
+    let mut counted = 0;
+    let mut all = 0_usize;
+    while counted < count && all < SURE {
+        all = all.saturating_add(cost(blobs.get(counted)));
+        counted += 1;
+    }
     let least = profile::current().batch_task.unwrap_or(BYTES);
     if all < least {
         return task(0..count, places);
@@ -52,21 +62,27 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
         if threads == 1 {
             return task(0..count, places);
         }
-        let parts = Parts { blobs, next: 0, places, left: all, least, threads, tree: None };
-        parallel::each(threads, trial, parts, |part| part.hash(mode, &task, &finish));
+        let rest = Rest { next: 0, places, mean: all / counted, tree: None };
+        let parts = Parts { blobs, least, threads, rest: Mutex::new(rest) };
+        parallel::each_of(threads, trial, || parts.next(), |part| part.hash(mode, &task, &finish));
     });
 }
 
-/// What is left of a batch.
+/// A batch that is shared out.
 struct Parts<'a, B: ?Sized, P> {
     blobs: &'a B,
-    next: usize,
-    places: P,
-    /// What it costs.
-    left: usize,
     /// What a part costs at least, if there is so much.
     least: usize,
     threads: usize,
+    rest: Mutex<Rest<'a, P>>,
+}
+
+/// What is left of it.
+struct Rest<'a, P> {
+    next: usize,
+    places: P,
+    /// What a blob costs, as far as the last ones tell.
+    mean: usize,
     /// The tree whose leaves come next, and the first of them.
     tree: Option<(Arc<Tree<'a, P>>, usize)>,
 }
@@ -99,13 +115,12 @@ impl<P> Part<'_, P> {
     }
 }
 
-impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
+impl<'a, P: Places> Rest<'a, P> {
     fn leaf(&mut self) -> Option<Part<'a, P>> {
         let (tree, index) = self.tree.take()?;
         if index + 1 < tree.leaves() {
             self.tree = Some((Arc::clone(&tree), index + 1));
         }
-        self.left = self.left.saturating_sub(tree.size);
         Some(Part::Leaf { tree, index })
     }
 
@@ -116,39 +131,56 @@ impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
     }
 }
 
-impl<'a, B: Blobs + ?Sized, P: Places> Iterator for Parts<'a, B, P> {
-    type Item = Part<'a, P>;
+impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
+    fn rest(&self) -> MutexGuard<'_, Rest<'a, P>> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-    fn next(&mut self) -> Option<Part<'a, P>> {
-        if let Some(leaf) = self.leaf() {
-            return Some(leaf);
-        }
-        let first = self.next;
-        let rest = first..self.blobs.count();
-        let size = self.least.max(self.left / (PARTS * self.threads));
-        let is_long = |blob: &[u8]| blob.len() / 2 >= size.max(LEAVES[0]);
-        let (mut costs, mut count) = (0_usize, 0);
-        for index in rest {
-            let blob = self.blobs.get(index);
-            if is_long(blob) {
-                if count == 0 {
-                    let place = self.take(1);
-                    self.tree = Some((Arc::new(Tree::new(blob, place, size)), 0));
-                    return self.leaf();
+    /// The next part that nobody has taken. Blobs are asked for their bytes while others may do the same,
+    /// as an `AsRef` can do what it likes, such as wait for a thread that wants a part.
+    fn next(&self) -> Option<Part<'a, P>> {
+        loop {
+            let (first, mean) = {
+                let mut rest = self.rest();
+                if let Some(leaf) = rest.leaf() {
+                    return Some(leaf);
                 }
-                break;
+                (rest.next, rest.mean)
+            };
+            let left = mean.saturating_mul(self.blobs.count() - first);
+            let size = self.least.max((left / (PARTS * self.threads)).min(MOST));
+            let is_long = |blob: &[u8]| blob.len() / 2 >= size.max(LEAVES[0]);
+            let (mut costs, mut count, mut long) = (0_usize, 0, None);
+            for index in first..self.blobs.count() {
+                let blob = self.blobs.get(index);
+                if is_long(blob) {
+                    long = (count == 0).then_some(blob);
+                    break;
+                }
+                let with = costs.saturating_add(cost(blob));
+                if count > 0 && with > size {
+                    break;
+                }
+                (costs, count) = (with, count + 1);
             }
-            let with = costs.saturating_add(cost(blob));
-            if count > 0 && with > size {
-                break;
+            let mut rest = self.rest();
+            if rest.next != first {
+                // Somebody else was faster.
+                continue;
             }
-            (costs, count) = (with, count + 1);
+            if let Some(blob) = long {
+                let size = size.max(blob.len() / (PARTS * self.threads));
+                let place = rest.take(1);
+                rest.tree = Some((Arc::new(Tree::new(blob, place, size)), 0));
+                return rest.leaf();
+            }
+            if count == 0 {
+                return None;
+            }
+            let places = rest.take(count);
+            rest.mean = costs / count;
+            return Some(Part::Blobs { range: first..first + count, cost: costs, places });
         }
-        self.left = self.left.saturating_sub(costs);
-        (count > 0).then(|| {
-            let places = self.take(count);
-            Part::Blobs { range: first..first + count, cost: costs, places }
-        })
     }
 }
 
@@ -205,6 +237,8 @@ impl<'a, P> Tree<'a, P> {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
     use crate::batch::window;
 
@@ -232,11 +266,13 @@ mod tests {
                     let mut digests = vec![[0; 32]; blobs.len()];
                     let places = &mut digests[..];
                     let blobs = &blobs;
-                    let parts =
-                        Parts { blobs, next: 0, places, left: all, least, threads, tree: None };
-                    let mut parts: Vec<_> = parts.collect();
+                    let rest =
+                        Mutex::new(Rest { next: 0, places, mean: all / blobs.len(), tree: None });
+                    let parts = Parts { blobs, least, threads, rest };
+                    let mut parts: Vec<_> = iter::from_fn(|| parts.next()).collect();
                     let longest = blobs.iter().map(|blob| cost(blob)).max().unwrap_or(0);
-                    let most = least.max(all / (PARTS * threads)).max(longest);
+                    let most = (longest * blobs.len() / (PARTS * threads)).min(MOST);
+                    let most = most.max(least).max(longest);
                     parts.reverse();
                     for part in parts {
                         let task =
