@@ -18,7 +18,7 @@
 //! wide as it would be alone. Where megabytes of digests are returned again and again, most of the time
 //! may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
 //!
-//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: 12 KB for
+//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: 15 KB for
 //! blobs of one length, 50 KB for a mixture, and 10 KB more where there are long ones, with 2 KB for each
 //! doubling from 128 KiB on. Threads need 1 KB of heap for each leaf of long blobs that are being hashed,
 //! which are of 64 KiB to 1 MiB. For iterators see [`Batch::iter`].
