@@ -8,24 +8,19 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use treewide::file::ErrorKind;
-use treewide::profile;
 pub(crate) use treewide_gpu::Mode;
 use treewide_gpu::{Choice, Contest, Device, Error, Ring, Staged, TAIL, devices};
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
 
-/// Files below this are the CPU's, unless a device is forced or a profile says otherwise: none takes the
-/// CPU the second after which a device is looked for.
-const LARGE: u64 = 1 << 30;
-
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
-    /// auto: the CPU; if it has been at a regular file for a second and needs four more, a GPU gets a
-    /// part for a trial, and all of it if it would still be done sooner. cuda and wgpu: the first
+    /// auto: the CPU; if it has 16 GiB and 15 seconds of a regular file to go, a GPU gets a part of it
+    /// for a trial, and all of it if it would still be done sooner. cuda and wgpu: the first
     /// device that `treewide devices` lists for it, or an error if there is none; files that are small
     /// are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
@@ -72,8 +67,7 @@ impl ByDevice {
             }
             // A pipe must not be opened twice: who writes to it would be told that nobody reads.
             let metadata = path.metadata().ok()?;
-            let from = profile::gpu().file_from.unwrap_or(LARGE);
-            if !metadata.is_file() || metadata.len() < from {
+            if !metadata.is_file() || metadata.len() < Contest::least() {
                 return None;
             }
             let file = File::open(path).ok()?;

@@ -1,13 +1,15 @@
-//! Whether a device would be done with a file sooner than the CPU that is at it already.
+//! Files: whether a device would be done with one sooner than the CPU that is at it already.
 //!
 //! The CPU reads and hashes the file in its own best ways, and is asked to stop only if a device that
 //! begins with all of it again would still be done sooner. How long that takes is measured with the end
 //! of the same file: whether it is in the page cache, on a disk, or across a network counts for both.
+//! Only a device that may win ([`trial`](crate::trial)) is measured.
 
-use crate::adaptive::{PATIENCE, Thread, candidate, is_short};
-use crate::{Device, Mode, Staged};
+use crate::trial::{LEAST, RING, Thread, at_this_pace, candidate, is_worth, part_of};
+use crate::{Device, Mode, Ring, Staged};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,8 +20,8 @@ const SHARE: f64 = 0.8;
 
 /// A contest of the CPU, which hashes a file, and the devices of this machine.
 ///
-/// As long as the CPU would be done soon, no device is even looked for; nor at all for files below the
-/// length from which on a [profile](treewide::profile) says that one can win (`gpu-file-from`).
+/// As long as the CPU would be done soon, no device is even looked for; nor at all for files shorter
+/// than [`least`](Self::least) says.
 #[derive(Debug)]
 pub struct Contest {
     file: File,
@@ -27,24 +29,72 @@ pub struct Contest {
     since: Instant,
     done: AtomicU64,
     state: Mutex<State>,
-    find: fn() -> Option<Device>,
+    find: fn(Duration) -> Option<Device>,
 }
+
+/// Measures how long a device takes for all of the file.
+type Measuring = Thread<Option<(Device, Duration)>>;
 
 #[derive(Debug)]
 enum State {
     Waiting,
-    /// A thread measures how long a device takes for all of the file.
-    Measuring(Thread<Option<(Device, Duration)>>),
+    /// The CPU, which would take so long for all of the file, goes on. Some of its time goes there.
+    Measuring {
+        measuring: Measuring,
+        cpu: Duration,
+    },
     Won(Device),
     Over,
 }
 
-/// The CPU alone hashes files of less than `from` bytes.
-fn begun(len: u64, from: Option<u64>) -> State {
-    if from.is_some_and(|from| len < from) { State::Over } else { State::Waiting }
+impl State {
+    /// The CPU alone hashes files of less than `least` bytes.
+    fn new(len: u64, least: u64) -> Self {
+        if len < least { Self::Over } else { Self::Waiting }
+    }
+
+    /// After the CPU took `time` for `done` bytes of `len`. `measure` is told how long the CPU takes for
+    /// a sample, and how long for the rest.
+    fn go_on(
+        &mut self,
+        time: Duration,
+        done: u64,
+        len: u64,
+        measure: impl FnOnce(Duration, Duration) -> Option<Measuring>,
+    ) {
+        let left = len.saturating_sub(done);
+        match self {
+            Self::Waiting if is_worth(time, done, Some(len)) => {
+                let cpu = at_this_pace(time, done, len);
+                let rest = at_this_pace(time, done, left);
+                *self = match measure(part_of(time, done), rest) {
+                    Some(measuring) => Self::Measuring { measuring, cpu },
+                    None => Self::Over,
+                };
+            }
+            Self::Measuring { measuring, cpu } if measuring.is_finished() => {
+                let rest = at_this_pace(*cpu, len, left);
+                *self = match measuring.result().flatten() {
+                    Some((device, whole)) if whole < rest.mul_f64(SHARE) => Self::Won(device),
+                    _ => Self::Over,
+                };
+            }
+            Self::Waiting | Self::Measuring { .. } | Self::Won(_) | Self::Over => {}
+        }
+    }
+}
+
+fn least(file_from: Option<u64>) -> u64 {
+    file_from.unwrap_or(0).max(LEAST)
 }
 
 impl Contest {
+    /// Shorter files are the CPU's: what a trial would take is too much for them, or a
+    /// [profile](treewide::profile) says that none can be won (`gpu-file-from`).
+    pub fn least() -> u64 {
+        least(profile::gpu().file_from)
+    }
+
     /// Begins with the CPU, for a file of `len` bytes.
     ///
     /// # Errors
@@ -55,8 +105,8 @@ impl Contest {
             len,
             since: Instant::now(),
             done: AtomicU64::new(0),
-            state: Mutex::new(begun(len, profile::gpu().file_from)),
-            find: || candidate().map(|(device, _)| device),
+            state: Mutex::new(State::new(len, Self::least())),
+            find: candidate,
         })
     }
 
@@ -64,28 +114,9 @@ impl Contest {
     /// as well stop.
     pub fn is_lost_after(&self, bytes: u64) -> bool {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let time = self.since.elapsed();
         // Whoever has it will answer for the others.
         let Ok(mut state) = self.state.try_lock() else { return false };
-        let rest = self.len.saturating_sub(done) as f64 / done.max(1) as f64;
-        let rest = time.mul_f64(rest.min(1e6));
-        match &*state {
-            State::Waiting if time < PATIENCE => {}
-            State::Waiting if is_short(rest, time) => *state = State::Over,
-            State::Waiting => *state = self.measure().map_or(State::Over, State::Measuring),
-            State::Measuring(thread) if !thread.is_finished() => {}
-            State::Measuring(_) => {
-                let State::Measuring(thread) = std::mem::replace(&mut *state, State::Over) else {
-                    unreachable!("as just seen")
-                };
-                if let Some((device, whole)) = thread.join().flatten()
-                    && whole < rest.mul_f64(SHARE)
-                {
-                    *state = State::Won(device);
-                }
-            }
-            State::Won(_) | State::Over => {}
-        }
+        state.go_on(self.since.elapsed(), done, self.len, |cpu, rest| self.measure(cpu, rest));
         matches!(*state, State::Won(_))
     }
 
@@ -97,39 +128,81 @@ impl Contest {
         }
     }
 
-    fn measure(&self) -> Option<Thread<Option<(Device, Duration)>>> {
+    fn measure(&self, cpu: Duration, rest: Duration) -> Option<Measuring> {
         let (file, len, find) = (self.file.try_clone().ok()?, self.len, self.find);
         Thread::start(move || {
-            let device = find()?;
-            // Less than a tail would be the CPU's.
-            let sample = (len / 16).clamp(1 << 20, 256 << 20).min(len);
+            let device = find(cpu)?;
             let clock = Instant::now();
-            let mut staged = Staged::new(&device, &Mode::PLAIN);
-            staged.update_file(&file, len - sample, sample).ok()?;
-            staged.finalize().ok()?;
-            Some((device, clock.elapsed().mul_f64(len as f64 / sample as f64)))
+            let mut staged = Staged::new(&device, &Mode::PLAIN).ring(RING).ok();
+            let whole = sample(
+                len,
+                rest,
+                || clock.elapsed(),
+                |part| {
+                    staged.as_mut()?.update_file(&file, part.start, part.end - part.start).ok()?;
+                    if part.end == len {
+                        staged.take()?.finalize().ok()?;
+                    }
+                    Some(())
+                },
+            )?;
+            Some((device, whole))
         })
     }
+}
+
+/// Bytes of a file that are hashed as a sample.
+const SAMPLE: u64 = 64 << 20;
+
+/// How long a device takes for a file, of which it is given the last parts; nothing as soon as that is
+/// longer than it may take, or it fails.
+fn sample(
+    len: u64,
+    rest: Duration,
+    clock: impl Fn() -> Duration,
+    mut hash: impl FnMut(Range<u64>) -> Option<()>,
+) -> Option<Duration> {
+    let Ring { part, parts } = RING;
+    let most = at_this_pace(rest.mul_f64(SHARE), len, SAMPLE);
+    let mut counted = None;
+    for (i, at) in (len - SAMPLE..len).step_by(part).enumerate() {
+        hash(at..len.min(at + part as u64))?;
+        // The first ones fill the ring, which has yet to get its memory.
+        if i + 1 >= parts {
+            let (since, _) = *counted.get_or_insert_with(|| (clock(), at));
+            if clock() - since > most {
+                return None;
+            }
+        }
+    }
+    let (since, from) = counted?;
+    Some(at_this_pace(clock() - since, len - from, len))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::TwinLimits;
+    use crate::model::{Later, Model, NOISE, Random};
     use crate::stand_in::{self, Fate};
-    use std::io::Write;
+    use std::cell::Cell;
 
-    const LEN: u64 = 3 << 20;
+    /// A little more than is tried, as a sample of it is hashed.
+    const LEN: u64 = LEAST + LEAST / 8;
 
     /// After the CPU took so many seconds for so many bytes: the answer in the end, and the winner.
-    fn contest(seconds: u64, done: u64, find: fn() -> Option<Device>) -> (bool, Option<Device>) {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&vec![7; LEN as usize]).unwrap();
+    fn contest(
+        seconds: u64,
+        done: u64,
+        find: fn(Duration) -> Option<Device>,
+    ) -> (bool, Option<Device>) {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(LEN).unwrap();
         let mut contest = Contest::new(&file, LEN).unwrap();
         contest.since -= Duration::from_secs(seconds);
         contest.find = find;
         let mut answer = contest.is_lost_after(done);
-        while matches!(*contest.state.lock().unwrap(), State::Measuring(_)) {
+        while matches!(*contest.state.lock().unwrap(), State::Measuring { .. }) {
             answer = contest.is_lost_after(0);
         }
         assert_eq!(contest.is_lost_after(0), answer, "it stays");
@@ -138,25 +211,96 @@ mod tests {
 
     #[test]
     fn only_a_device_that_would_be_done_sooner_wins() {
-        let twin = || Some(Device::twin(TwinLimits::default()));
-        let never = || panic!("a device was looked for");
-        // The CPU has ten thousand seconds to go.
-        let (lost, winner) = contest(10, 1 << 10, twin);
+        let twin = |_| Some(Device::twin(TwinLimits::default()));
+        let never = |_| panic!("a device was looked for");
+        // The CPU has an hour and more to go.
+        let (lost, winner) = contest(320, LEAST / 16, twin);
         assert!(lost && winner.is_some());
-        // It is still fresh, or nearly done.
-        assert!(!contest(0, 1 << 20, never).0);
-        assert!(!contest(10, LEN / 2, never).0);
+        // It is still fresh, nearly done, or has just begun to read.
+        assert!(!contest(0, LEAST / 16, never).0);
+        assert!(!contest(20, LEAST / 2, never).0);
+        assert!(!contest(20, LEAST / 1000, never).0);
         // The profile says that none can win.
-        assert!(matches!(begun(99, Some(100)), State::Over));
-        assert!(matches!(begun(u64::MAX - 1, Some(u64::MAX)), State::Over));
-        assert!(matches!(begun(100, Some(100)), State::Waiting));
-        assert!(matches!(begun(100, None), State::Waiting));
+        let is_over = |len, from| matches!(State::new(len, least(from)), State::Over);
+        assert!(is_over(LEAST - 1, None) && is_over(LEAST - 1, Some(100)));
+        assert!(is_over(LEAST, Some(LEAST + 1)) && is_over(u64::MAX - 1, Some(u64::MAX)));
+        assert!(!is_over(LEAST, None) && !is_over(LEAST, Some(100)));
         // There is none, or none that works.
-        let lost: fn() -> Option<Device> = || Some(stand_in::device(Fate::LostAfter(0)));
-        let full: fn() -> Option<Device> = || Some(stand_in::device(Fate::Full));
-        for find in [|| None, lost, full] {
-            let (lost, winner) = contest(10, 1 << 10, find);
+        let lost = |_| Some(stand_in::device(Fate::LostAfter(0)));
+        let full = |_| Some(stand_in::device(Fate::Full));
+        for find in [|_| None, lost, full] {
+            let (lost, winner) = contest(320, LEAST / 16, find);
             assert!(!lost && winner.is_none());
         }
+    }
+
+    /// How long a file takes, and whether the device had it.
+    fn modelled(model: &Model, len: u64, device: &Device) -> (f64, bool) {
+        let mut state = State::new(len, LEAST);
+        let (mut time, mut done, mut trial) = (0.0, 0, None::<Later>);
+        // As the threads of the CPU tell it, in steps that are short beside a second.
+        let step = ((model.cpu / 100.0) as u64).max(len / 100_000);
+        while done < len {
+            let bytes = step.min(len - done);
+            time = model.cpu_done(time, bytes as f64, trial.as_ref().map(|it| it.at));
+            done += bytes;
+            if let State::Measuring { measuring: thread, .. } = &state
+                && let Some(trial) = trial.take_if(|it| it.at <= time)
+            {
+                trial.end(thread);
+            }
+            state.go_on(Duration::from_secs_f64(time), done, len, |cpu, rest| {
+                let (opened, may_win) = model.opened(cpu);
+                let clock = Cell::new(Duration::ZERO);
+                let hash = |part: Range<u64>| {
+                    let bytes = (part.end - part.start) as f64;
+                    clock.set(clock.get() + Duration::from_secs_f64(model.on_trial(bytes)));
+                    Some(())
+                };
+                let whole = may_win.then(|| sample(len, rest, || clock.get(), hash)).flatten();
+                // What is on its way in the ring is waited for.
+                let ring =
+                    if may_win { model.on_trial((RING.part * RING.parts) as f64) } else { 0.0 };
+                let ended = time + opened + clock.get().as_secs_f64() + ring;
+                let result = whole.map(|whole| (device.clone(), whole));
+                let (later, thread) = Later::new(ended, result);
+                trial = Some(later);
+                Some(thread)
+            });
+            if matches!(state, State::Won(_)) {
+                return (time + len as f64 / model.device, true);
+            }
+        }
+        if let (State::Measuring { measuring: thread, .. }, Some(trial)) = (&state, trial) {
+            time = time.max(trial.at);
+            trial.end(thread);
+        }
+        (time, false)
+    }
+
+    #[test]
+    fn a_trial_is_lost_in_the_noise_or_won() {
+        let device = Device::twin(TwinLimits::default());
+        let mut random = Random(1);
+        let (mut worst, mut won, mut tried) = (0.0f64, 0, 0);
+        for _ in 0..2000 {
+            let model = Model::random(&mut random);
+            let len = random.log_between(1e9, 1e13) as u64;
+            let alone = len as f64 / model.cpu;
+            let (auto, has_won) = modelled(&model, len, &device);
+            worst = worst.max(auto / alone);
+            won += u32::from(has_won);
+            tried += u32::from((auto - alone).abs() > 1e-6 * alone);
+            assert!(auto <= alone * (1.0 + NOISE), "{auto} for {alone}: {model:?}, {len} bytes");
+            if has_won {
+                assert!(auto < alone, "{auto} for {alone}: {model:?}, {len} bytes");
+            } else {
+                let is_quick = model.device > 2.5 * model.cpu;
+                let is_long = alone > 60.0 && len > 3 * LEAST;
+                assert!(!(is_quick && is_long), "not taken: {model:?}, {len} bytes");
+            }
+        }
+        println!("files: 2000 cases, {tried} tried, {won} won, at worst {worst:.3} of the CPU");
+        assert!(won > 100 && tried > won + 100);
     }
 }

@@ -74,12 +74,22 @@ impl Found {
 /// All devices that the drivers on this machine know of, and for each driver that is missing or
 /// broken one entry that says so. CUDA comes first.
 pub fn devices() -> Vec<Found> {
+    find(true)
+}
+
+/// The same, but not all are tried, which takes time: opening one that is listed may fail.
+pub(crate) fn listed() -> Vec<Found> {
+    find(false)
+}
+
+#[cfg_attr(not(feature = "wgpu"), allow(unused_variables))]
+fn find(try_all: bool) -> Vec<Found> {
     #[allow(unused_mut)] // without backends
     let mut found = Vec::new();
     #[cfg(feature = "cuda")]
     found.extend(crate::cuda::find());
     #[cfg(feature = "wgpu")]
-    found.extend(crate::wgpu::find());
+    found.extend(crate::wgpu::find(try_all));
     found
 }
 

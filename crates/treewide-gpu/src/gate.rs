@@ -62,8 +62,8 @@ impl Choice {
 
     /// Hashes bytes of the host by this choice. `len` is how many will come, if that is known.
     ///
-    /// With [`Auto`](Self::Auto) the CPU starts; of inputs that take it seconds a device gets parts
-    /// for a trial, and the rest if it is quicker; none where a [profile](treewide::profile) says that
+    /// With [`Auto`](Self::Auto) the CPU starts; of inputs that take it a quarter of a minute and more a
+    /// device gets parts for a trial, and the rest if it is quicker; none where a [profile](treewide::profile) says that
     /// none is quicker at that length (`gpu-staged-from`). If it fails meanwhile, so does the hash: then
     /// [`Cpu`](Self::Cpu) is the choice. Files have [`Contest`](crate::Contest), which reads them by
     /// better ways than this.

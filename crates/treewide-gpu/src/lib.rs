@@ -42,6 +42,8 @@ mod error;
 mod gate;
 mod merkle;
 mod mode;
+#[cfg(test)]
+mod model;
 mod parts;
 mod pending;
 mod pipeline;
@@ -52,6 +54,7 @@ mod slot;
 mod staged;
 #[cfg(test)]
 mod stand_in;
+mod trial;
 mod twin;
 mod wrapped;
 

@@ -17,8 +17,9 @@ use shaders::Pipelines;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-/// The devices that the drivers know of, or one entry that says that there are none.
-pub(crate) fn find() -> Vec<Found> {
+/// The devices that the drivers know of, or one entry that says that there are none. Whether they can be
+/// opened is only known if that is tried.
+pub(crate) fn find(try_all: bool) -> Vec<Found> {
     let found: Vec<Found> = adapters()
         .iter()
         .enumerate()
@@ -31,7 +32,7 @@ pub(crate) fn find() -> Vec<Found> {
                 // No interface of these tells.
                 memory: None,
                 is_software: info.device_type == DeviceType::Cpu,
-                problem: open_adapter(adapter).err(),
+                problem: if try_all { open_adapter(adapter).err() } else { None },
             }
         })
         .collect();
