@@ -31,6 +31,8 @@ mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod one_lane;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod paced;
 mod portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rounds16;
@@ -135,7 +137,7 @@ impl Kernel {
         self.name
     }
 
-    /// Where another kernel differs from this one only in how it compresses one lane, and this one
+    /// Where another kernel differs from this one only in how it hashes few lanes, and this one
     /// suits this CPU better: the record, in the repository of this crate, that says so.
     pub fn one_lane_record(&self) -> Option<&'static str> {
         let cpu = cpu::Cpu::detect();
@@ -275,19 +277,42 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// Defines the entries of an instruction set and its kernels, which differ in how they compress one
-/// lane: for each its name, how it does (see `one_lane.rs`) and by what; the degree, what the CPU must
-/// have, and the passes by width in increasing order, each with its lanes and `@` what a step costs (see
-/// `lanes::Width`).
+/// Defines the entries of an instruction set and its kernels, which differ in how they hash few lanes:
+/// the degree, what the CPU must have, and for each kernel its name, how it compresses one lane (see
+/// `one_lane.rs`) and by what, and its passes by width in increasing order, each with its lanes and
+/// `@` what a step costs (see `lanes::Width`).
 macro_rules! entry_points {
-    ({ $($kernel:ident: $name:literal, $one_lane:ident $compress:path;)+ }, $degree:literal, $supported:expr,
-     { 1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+ }
+    ($degree:literal, $supported:expr,
+     { $($kernel:ident: $name:literal, $one_lane:ident $compress:path,
+         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
-        const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
-        const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
-
         $(
             pub(super) static $kernel: super::Kernel = {
+                const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+                const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
+
+                /// Hashes every node of `source`.
+                ///
+                /// # Safety
+                /// As for the entries of `Kernel`.
+                #[inline(always)]
+                unsafe fn run(
+                    source: impl super::group::Source,
+                    key: &crate::spec::Words,
+                    out: *mut crate::spec::ChainingValue,
+                ) {
+                    let pass = |at, count, out| {
+                        $(if count <= $lanes {
+                            // SAFETY: the caller upholds the contract.
+                            return unsafe {
+                                gather::<$vector, $lanes>(&source, at, count, key, out)
+                            };
+                        })+
+                    };
+                    // SAFETY: the caller upholds the contract.
+                    unsafe { super::lanes::nodes(&source, key, out, $compress, WIDTHS, pass) }
+                }
+
                 unsafe fn chunks(
                     input: *const u8,
                     len: usize,
@@ -298,7 +323,7 @@ macro_rules! entry_points {
                 ) {
                     let source = super::group::Chunks { input, len, counter, flags };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out, $compress) }
+                    unsafe { run(source, key, out) }
                 }
 
                 unsafe fn parents(
@@ -310,7 +335,7 @@ macro_rules! entry_points {
                 ) {
                     let source = super::group::Parents { children, count, flags };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out, $compress) }
+                    unsafe { run(source, key, out) }
                 }
 
                 unsafe fn lanes(
@@ -319,7 +344,35 @@ macro_rules! entry_points {
                     out: *mut crate::spec::ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(lanes, key, out, $compress) }
+                    unsafe { run(lanes, key, out) }
+                }
+
+                unsafe fn xof(
+                    root: super::lanes::Root<'_>,
+                    counter: u64,
+                    out: *mut [u8; crate::spec::BLOCK_LEN],
+                    count: usize,
+                ) {
+                    let pass = |counter, out, count| {
+                        $(if count <= $lanes {
+                            // SAFETY: the caller upholds the contract.
+                            return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
+                        })+
+                    };
+                    let mut done = 0;
+                    while done < count {
+                        let take = (count - done).min($degree);
+                        let counter = counter.wrapping_add(done as u64);
+                        // SAFETY: within `out`.
+                        unsafe {
+                            if take == 1 {
+                                super::portable::xof_block(root, counter, out.add(done));
+                            } else {
+                                pass(counter, out.add(done), take);
+                            }
+                        }
+                        done += take;
+                    }
                 }
 
                 super::Kernel {
@@ -332,7 +385,7 @@ macro_rules! entry_points {
                     chunks,
                     parents,
                     lanes,
-                    xof: blocks_of_output,
+                    xof,
                 }
             };
         )+
@@ -386,55 +439,6 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe { V::xof(root, counter, out, count) }
-        }
-
-        /// Hashes every node of `source`.
-        ///
-        /// # Safety
-        /// As for the entries of `Kernel`.
-        #[inline(always)]
-        unsafe fn run(
-            source: impl super::group::Source,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-            compress: super::lanes::Compress,
-        ) {
-            let pass = |at, count, out| {
-                $(if count <= $lanes {
-                    // SAFETY: the caller upholds the contract.
-                    return unsafe { gather::<$vector, $lanes>(&source, at, count, key, out) };
-                })+
-            };
-            // SAFETY: the caller upholds the contract.
-            unsafe { super::lanes::nodes(&source, key, out, compress, WIDTHS, pass) }
-        }
-
-        unsafe fn blocks_of_output(
-            root: super::lanes::Root<'_>,
-            counter: u64,
-            out: *mut [u8; crate::spec::BLOCK_LEN],
-            count: usize,
-        ) {
-            let pass = |counter, out, count| {
-                $(if count <= $lanes {
-                    // SAFETY: the caller upholds the contract.
-                    return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
-                })+
-            };
-            let mut done = 0;
-            while done < count {
-                let take = (count - done).min($degree);
-                let counter = counter.wrapping_add(done as u64);
-                // SAFETY: within `out`.
-                unsafe {
-                    if take == 1 {
-                        super::portable::xof_block(root, counter, out.add(done));
-                    } else {
-                        pass(counter, out.add(done), take);
-                    }
-                }
-                done += take;
-            }
         }
     };
 }

@@ -208,6 +208,10 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 }
 
 super::entry_points!(
-    { KERNEL: "avx2", General compress; ROW: "avx2-row", Rows compress_row; },
-    8, |cpu| cpu.avx2, { 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127 }, enable = "avx2"
+    8, |cpu| cpu.avx2,
+    {
+        KERNEL: "avx2", General compress, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
+        ROW: "avx2-row", Rows compress_row, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
+    },
+    enable = "avx2"
 );

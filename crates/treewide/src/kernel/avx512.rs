@@ -10,6 +10,7 @@ use core::mem::MaybeUninit;
 
 use super::avx2::X8;
 use super::lanes::Vector;
+use super::paced::Paced;
 use super::rounds32;
 use super::rows::Rows;
 use super::{Flags, row, scalar};
@@ -364,8 +365,12 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 }
 
 super::entry_points!(
-    { KERNEL: "avx512", General compress; ROW: "avx512-row", Rows compress_row; },
     32, |cpu| cpu.avx512,
-    { 1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130 },
+    {
+        KERNEL: "avx512", General compress,
+            1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, X16: 16 @ 101, X32: 32 @ 130;
+        ROW: "avx512-row", Rows compress_row,
+            1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130;
+    },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

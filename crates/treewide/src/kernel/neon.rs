@@ -125,5 +125,5 @@ unsafe impl Vector<4> for N4 {
 }
 
 super::entry_points!(
-    { KERNEL: "neon", Plain compress; }, 4, |_| true, { 1 @ 60, N4: 4 @ 100 }
+    4, |_| true, { KERNEL: "neon", Plain compress, 1 @ 60, N4: 4 @ 100; }
 );

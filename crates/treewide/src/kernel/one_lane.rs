@@ -1,10 +1,13 @@
-//! Which of two kernels that differ only in how they compress one lane a CPU gets.
+//! Which of two kernels that differ only in how they hash few lanes a CPU gets.
 //!
-//! Rows (`row.rs`) are a chain of vector operations, general registers (`scalar.rs`) one as long of
+//! One lane: rows (`row.rs`) are a chain of vector operations, general registers (`scalar.rs`) one as long of
 //! plain ones, but of three times as many instructions. Rows are faster where vector operations take
 //! one cycle, and slower where they take two, as on Zen 5. By LLVM's model that may also be said of the
 //! rotations of AVX-512 on Zen 4: 225 cycles a block, against 217 in general registers. Nobody has
 //! measured there, so it is not in the table.
+//!
+//! Two to eight lanes, with AVX-512: rows, or rows at the pace of Zen 5 (`paced.rs`), where they take
+//! four fifths of the time. Elsewhere that pace would only be slow.
 
 #![cfg_attr(
     not(all(target_arch = "x86_64", target_feature = "sse2")),
@@ -20,7 +23,7 @@ use super::cpu::Cpu;
 pub(super) enum OneLane {
     /// In the only way that its instruction set has here.
     Plain,
-    /// In general registers, by assembly.
+    /// In general registers, by assembly; a few lanes, with AVX-512, at the pace of Zen 5.
     General,
     /// As rows.
     Rows,

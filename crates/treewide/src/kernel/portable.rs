@@ -108,5 +108,5 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
 }
 
 super::entry_points!(
-    { KERNEL: "portable", Plain compress; }, 1, |_| true, { 1 @ 60, u32: 1 @ 60 }
+    1, |_| true, { KERNEL: "portable", Plain compress, 1 @ 60, u32: 1 @ 60; }
 );

@@ -60,7 +60,7 @@ unsafe fn permute2(a: __m512i, b: __m512i, pick: [i32; 4]) -> __m512i {
 
 /// Transposes the 128-bit parts of four vectors.
 #[inline(always)]
-unsafe fn transpose_parts(v: [__m512i; 4]) -> [__m512i; 4] {
+pub(super) unsafe fn transpose_parts(v: [__m512i; 4]) -> [__m512i; 4] {
     // SAFETY: AVX-512F.
     unsafe {
         let [a, b, c, d] = v;
@@ -156,21 +156,21 @@ unsafe fn rounds(v: &mut [__m512i; 4], mut m: [__m512i; 4]) {
 
 /// The same four words for every lane.
 #[inline(always)]
-unsafe fn broadcast(words: &[u32]) -> __m512i {
+pub(super) unsafe fn broadcast(words: &[u32]) -> __m512i {
     let words: &[u32; 4] = words.first_chunk().expect("four words");
     // SAFETY: AVX-512F; sixteen readable bytes.
     unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(words.as_ptr().cast())) }
 }
 
 #[inline(always)]
-unsafe fn load(words: &[u32; 4]) -> __m128i {
+pub(super) unsafe fn load(words: &[u32; 4]) -> __m128i {
     // SAFETY: sixteen readable bytes.
     unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
 
 /// Row 3 of four lanes. By shuffles, as a load of what was stored word by word would wait.
 #[inline(always)]
-unsafe fn tail(low: __m128i, high: __m128i, lens: __m128i, flags: __m128i) -> __m512i {
+pub(super) unsafe fn row_3(low: __m128i, high: __m128i, lens: __m128i, flags: __m128i) -> __m512i {
     // SAFETY: AVX-512F.
     unsafe {
         let two = |counters, rest| {
@@ -191,7 +191,7 @@ unsafe impl Pass<4> for Rows {
         // masks are not read.
         unsafe {
             let mut cv = [broadcast(&key[..4]), broadcast(&key[4..])];
-            let row = |lens, flags| tail(load(&group.low), load(&group.high), lens, flags);
+            let row = |lens, flags| row_3(load(&group.low), load(&group.high), lens, flags);
             let all = |word: u32| _mm_set1_epi32(word as i32);
             let whole = BLOCK_LEN as u32;
             let (mut now, each) =
@@ -254,7 +254,7 @@ unsafe impl Pass<4> for Rows {
                 high[lane] = (counter >> 32) as u32;
             }
             let (len, flags) = ([root.block_len; 4], [u32::from(root.flags); 4]);
-            let row = tail(load(&low), load(&high), load(&len), load(&flags));
+            let row = row_3(load(&low), load(&high), load(&len), load(&flags));
             let mut v = [cv[0], cv[1], broadcast(&IV[..4]), row];
             rounds(&mut v, arrange([_mm512_loadu_si512(root.block.as_ptr().cast()); 4]));
             let blocks = transpose_parts([

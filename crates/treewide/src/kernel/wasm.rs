@@ -106,5 +106,5 @@ unsafe impl Vector<4> for W4 {
 }
 
 super::entry_points!(
-    { KERNEL: "wasm", Plain compress; }, 4, |_| true, { 1 @ 60, W4: 4 @ 100 }
+    4, |_| true, { KERNEL: "wasm", Plain compress, 1 @ 60, W4: 4 @ 100; }
 );

@@ -1,0 +1,544 @@
+//! Rows (see `rows.rs`) at the pace of Zen 5.
+//!
+//! There a vector operation of one cycle takes two if it waits in the scheduler for what it needs:
+//! a chain of operations runs at half speed because the core runs ahead of it. An operation that
+//! comes when its operands are ready takes one. So here nothing comes early: `beat!` fills what is
+//! issued in one cycle, eight instructions, with instructions that do nothing, and every operation
+//! stands in the beat in which the one before it is done (rotations take two). Before each block the
+//! core is made to wait until it has caught up, as a delay would otherwise last: what comes early
+//! once, by an interrupt or a late load, makes all that follows come early.
+//!
+//! What is not in the chain, the message of the next round and of the next block, stands in beats
+//! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
+//! instructions: unrolled, passes of different width would push each other out.
+//!
+//! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
+
+use core::arch::naked_asm;
+use core::arch::x86_64::*;
+
+use super::group::Group;
+use super::lanes::{Pass, Root};
+use super::rows::{broadcast, load, row_3, transpose_parts};
+use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
+
+/// Four or eight lanes.
+pub(super) struct Paced;
+
+static IV: [u32; 8] = WORDS;
+
+/// Word indices for permutations of two vectors, which are the same in every 128-bit part: 0 to 3
+/// are the part's words of the first vector, 4 to 7 those of the second.
+#[repr(C, align(64))]
+struct Orders([[u32; 16]; 11]);
+
+static ORDERS: Orders = {
+    const PICKS: [[u32; 4]; 11] = [
+        // What `arrange!` makes of words 0 to 7, and of words 8 to 15.
+        [0, 2, 4, 6],
+        [1, 3, 5, 7],
+        [6, 0, 2, 4],
+        [7, 1, 3, 5],
+        // The message of the next round (table 2 of the paper), made of
+        // 0 2 4 6, 1 3 5 7, 14 8 10 12, 15 9 11 13.
+        [1, 5, 7, 2], // 2 3 7 4
+        [3, 6, 0, 0],
+        [0, 0, 7, 1],
+        [1, 6, 0, 0],
+        [0, 1, 2, 7], // 6 10 0 13
+        [0, 4, 2, 3], // 15 1 12 9
+        [0, 1, 6, 2], // 8 11 5 14
+    ];
+    let mut orders = [[0; 16]; 11];
+    let mut i = 0;
+    while i < 11 * 16 {
+        let (part, pick) = (i as u32 % 16 / 4, PICKS[i / 16][i % 4]);
+        orders[i / 16][i % 16] = 4 * part + pick % 4 + pick / 4 * 16;
+        i += 1;
+    }
+    Orders(orders)
+};
+
+/// A register: a row (a to d), a vector of this round's message or of the next one's (m0 to n3), or
+/// one to spare (s), of a set.
+macro_rules! zmm {
+    ($set:literal $name:ident) => {
+        concat!("zmm{", stringify!($name), $set, "}")
+    };
+}
+
+/// One instruction, or two that belong together.
+macro_rules! op {
+    (add $set:literal $to:ident $from:ident) => {
+        concat!("vpaddd ", zmm!($set $to), ",", zmm!($set $to), ",", zmm!($set $from), "\n")
+    };
+    (xor $set:literal $to:ident $from:ident) => {
+        concat!("vpxord ", zmm!($set $to), ",", zmm!($set $to), ",", zmm!($set $from), "\n")
+    };
+    (ror $set:literal $to:ident $count:literal) => {
+        concat!("vprord ", zmm!($set $to), ",", zmm!($set $to), ",", $count, "\n")
+    };
+    // The words of each part of a row change places.
+    (turn $set:literal $to:ident $places:literal) => {
+        concat!("vpshufd ", zmm!($set $to), ",", zmm!($set $to), ",", $places, "\n")
+    };
+    // A permutation of two vectors, by an order that is loaded first,
+    (order $set:literal $to:ident $order:literal) => {
+        concat!("vmovdqa64 ", zmm!($set $to), ",[r11+64*", $order, "]\n")
+    };
+    (pick $set:literal $to:ident $a:ident $b:ident) => {
+        concat!("vpermi2d ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), "\n")
+    };
+    // or by one that is kept, of what is there and another vector.
+    (mix $set:literal $to:ident $order:literal $from:ident) => {
+        concat!("vpermt2d ", zmm!($set $to), ",zmm", $order, ",", zmm!($set $from), "\n")
+    };
+    // The 128-bit parts 0 and 2, or 1 and 3, of two vectors.
+    (even $set:literal $to:ident $a:ident $b:ident) => {
+        concat!("vshufi32x4 ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), ",0x88\n")
+    };
+    (odd $set:literal $to:ident $a:ident $b:ident) => {
+        concat!("vshufi32x4 ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), ",0xdd\n")
+    };
+    // A block of a lane, and one that it will want later.
+    (at $lane:literal) => {
+        concat!("mov rax,[rsi+8*", $lane, "]\n")
+    };
+    (load $set:literal $to:ident) => {
+        concat!("vmovdqu64 ", zmm!($set $to), ",[rax+rdx]\n")
+    };
+    (fetch) => {
+        "prefetcht0 [rax+rdx+192]\n"
+    };
+}
+
+/// What is issued in one cycle: these operations, and what does nothing up to eight.
+macro_rules! beat {
+    ($([$($op:tt)+])*) => {
+        concat!($(op!($($op)+),)* pad!([$([$($op)+])*] "" "" "" "" "" "" "" ""))
+    };
+}
+
+/// What fills the slots that the operations leave. An exchange takes two: with half as many
+/// instructions there is room for all in the cache of decoded ones, and where they do not come from
+/// there, four in a cycle are decoded, enough for the pace.
+macro_rules! pad {
+    ([$op:tt $($more:tt)*] $slot:literal $($rest:literal)*) => {
+        pad!([$($more)*] $($rest)*)
+    };
+    ([] $slot:literal $other:literal $($rest:literal)*) => {
+        concat!("xchg r8,r8\n", pad!([] $($rest)*))
+    };
+    ([] $slot:literal) => {
+        ".byte 0x0f,0x1f,0x44,0,0\n"
+    };
+    ([$($op:tt)*]) => {
+        ""
+    };
+}
+
+/// A round of the sets: a line is a beat. First of all comes the chain, then what is to be done for the
+/// other half of G, for the diagonals (or columns) and for the next round. Two sets would take each
+/// other's ports without the idle beats.
+macro_rules! round {
+    ([$($set:literal)*] [$($idle:tt)*] $m0:ident $m1:ident $m2:ident $m3:ident,
+     $n0:ident $n1:ident $n2:ident $n3:ident) => {
+        concat!(
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])*),
+            beat!($([ror $set d 16])*),
+            beat!(),
+            beat!($([add $set c d])* $([add $set a $m1])*),
+            beat!($([xor $set b c])* $([order $set $n0 4] [pick $set $n0 $m0 $m1])*),
+            beat!($([ror $set b 12])*),
+            beat!(),
+            $(beat!$idle,)*
+            beat!($([add $set a b])* $([order $set $n1 5] [pick $set $n1 $m0 $m2])*),
+            beat!($([xor $set d a])*),
+            beat!($([ror $set d 8])*),
+            beat!($([turn $set a 0x93])* $([order $set $n2 6] [pick $set $n2 $m3 $m2])*),
+            beat!($([add $set c d])*),
+            beat!($([xor $set b c])* $([add $set a $m2] [turn $set d 0x4e])*),
+            beat!($([ror $set b 7])* $([order $set $n3 7] [pick $set $n3 $m2 $m3])*),
+            beat!($([turn $set c 0x39])*),
+            $(beat!$idle,)*
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])* $([mix $set $n1 24 $m3])*),
+            beat!($([ror $set d 16])*),
+            beat!(),
+            beat!($([add $set c d])* $([add $set a $m3])* $([mix $set $n2 25 $m1])*),
+            beat!($([xor $set b c])*),
+            beat!($([ror $set b 12])*),
+            beat!($([mix $set $n3 26 $m1])*),
+            $(beat!$idle,)*
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])*),
+            beat!($([ror $set d 8])*),
+            beat!($([turn $set a 0x39])*),
+            beat!($([add $set c d])*),
+            beat!($([xor $set b c])* $([add $set a $n0] [turn $set d 0x4e])*),
+            beat!($([ror $set b 7])*),
+            beat!($([turn $set c 0x93])*),
+            $(beat!$idle,)*
+        )
+    };
+}
+
+/// The last round, in which the next block is loaded and arranged. With a set come its four lanes.
+macro_rules! last_round {
+    ([$($set:literal: $lane0:literal $lane1:literal $lane2:literal $lane3:literal,)*]
+     [$($idle:tt)*]) => {
+        concat!(
+            beat!($([add $set a b])* $([at $lane0] [load $set n0] [fetch])*),
+            beat!($([xor $set d a])* $([at $lane1] [load $set n1] [fetch])*),
+            beat!($([ror $set d 16])* $([at $lane2] [load $set n2] [fetch])*),
+            beat!($([at $lane3] [load $set n3] [fetch])*),
+            beat!($([add $set c d])* $([add $set a m1])*),
+            beat!($([xor $set b c])* $([even $set s n0 n1])*),
+            beat!($([ror $set b 12])*),
+            beat!($([odd $set n0 n0 n1])*),
+            $(beat!$idle,)*
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])* $([even $set n1 n2 n3])*),
+            beat!($([ror $set d 8])*),
+            beat!($([turn $set a 0x93])* $([odd $set n2 n2 n3])*),
+            beat!($([add $set c d])*),
+            beat!($([xor $set b c])* $([add $set a m2] [turn $set d 0x4e])* $([even $set n3 s n1])*),
+            beat!($([ror $set b 7])*),
+            beat!($([turn $set c 0x39])* $([odd $set s s n1])*),
+            $(beat!$idle,)*
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])* $([even $set n1 n0 n2])*),
+            beat!($([ror $set d 16])*),
+            beat!($([odd $set n0 n0 n2])*),
+            beat!($([add $set c d])* $([add $set a m3])*),
+            beat!($([xor $set b c])* $([order $set m0 0] [pick $set m0 n3 n1])*),
+            beat!($([ror $set b 12])*),
+            beat!($([order $set m1 1] [pick $set m1 n3 n1])*),
+            $(beat!$idle,)*
+            beat!($([add $set a b])*),
+            beat!($([xor $set d a])* $([order $set m2 2] [pick $set m2 s n0])*),
+            beat!($([ror $set d 8])*),
+            beat!($([order $set m3 3] [pick $set m3 s n0])*),
+            beat!($([add $set c d])*),
+            beat!($([xor $set b c])* $([turn $set d 0x4e])*),
+            beat!($([ror $set b 7])*),
+            beat!($([turn $set a 0x39] [turn $set c 0x93])*),
+        )
+    };
+}
+
+macro_rules! rounds {
+    ($idle:tt [$($set:literal: $($lane:literal)*,)*]) => {
+        concat!(
+            "mov r10d,3\n lfence\n .p2align 6\n 3:\n",
+            round!([$($set)*] $idle m0 m1 m2 m3, n0 n1 n2 n3),
+            round!([$($set)*] $idle n0 n1 n2 n3, m0 m1 m2 m3),
+            "dec r10d\n jnz 3b\n",
+            last_round!([$($set: $($lane)*,)*] $idle),
+        )
+    };
+}
+
+/// The message of the first round of the first block, for which nothing waits to be interleaved with.
+macro_rules! arrange {
+    ($set:literal: $lane0:literal $lane1:literal $lane2:literal $lane3:literal) => {
+        concat!(
+            op!(at $lane0), op!(load $set n0), op!(at $lane1), op!(load $set n1),
+            op!(at $lane2), op!(load $set n2), op!(at $lane3), op!(load $set n3),
+            op!(even $set s n0 n1), op!(odd $set n0 n0 n1),
+            op!(even $set n1 n2 n3), op!(odd $set n2 n2 n3),
+            op!(even $set n3 s n1), op!(odd $set s s n1),
+            op!(even $set n1 n0 n2), op!(odd $set n0 n0 n2),
+            op!(order $set m0 0), op!(pick $set m0 n3 n1), op!(order $set m1 1), op!(pick $set m1 n3 n1),
+            op!(order $set m2 2), op!(pick $set m2 s n0), op!(order $set m3 3), op!(pick $set m3 s n0),
+        )
+    };
+}
+
+/// The blocks of these sets, each with its lanes, its chaining values and its tail in `Operands`.
+macro_rules! body {
+    ($bytes:literal $idle:tt
+     $($set:literal: $($lane:literal)*, $cv:literal $tail:literal;)* $($register:ident = $n:literal)*) => {
+        naked_asm!(
+            "lea r11,[rip+{orders}]",
+            "vmovdqa64 zmm24,[r11+64*8]",
+            "vmovdqa64 zmm25,[r11+64*9]",
+            "vmovdqa64 zmm26,[r11+64*10]",
+            $(concat!("vmovdqa64 ", zmm!($set a), ",[rdi+", $cv, "]"),
+            concat!("vmovdqa64 ", zmm!($set b), ",[rdi+", $cv, "+64]"),
+            arrange!($set: $($lane)*),)*
+            concat!("lea r9,[rdi+4*", $bytes, "]"),
+            ".p2align 6",
+            "2:",
+            // What is loaded during the last block is that block again.
+            "lea rax,[rdx+64]",
+            "cmp rcx,1",
+            "cmova rdx,rax",
+            $(concat!("vbroadcasti32x4 ", zmm!($set c), ",[rip+{iv}]"),
+            concat!("vmovdqa64 ", zmm!($set d), ",[r9+", $tail, "]"),
+            op!(add $set a m0),)*
+            rounds!($idle [$($set: $($lane)*,)*]),
+            $(op!(xor $set a c),
+            op!(xor $set b d),)*
+            // The tail of the blocks between, or of the last.
+            concat!("lea r9,[rdi+5*", $bytes, "]"),
+            concat!("lea rax,[rdi+6*", $bytes, "]"),
+            "cmp rcx,2",
+            "cmove r9,rax",
+            "dec rcx",
+            "jnz 2b",
+            $(concat!("vmovdqa64 [rdi+", $cv, "],", zmm!($set a)),
+            concat!("vmovdqa64 [rdi+", $cv, "+64],", zmm!($set b)),
+            concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "],", zmm!($set c)),
+            concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "+64],", zmm!($set d)),)*
+            "vzeroupper",
+            "ret",
+            orders = sym ORDERS,
+            iv = sym IV,
+            $($register = const $n,)*
+        )
+    };
+}
+
+/// `count` blocks of four lanes, one at least: those at `offset` of each input and what follows.
+///
+/// # Safety
+/// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn blocks_4(
+    operands: *mut Operands<1>,
+    inputs: *const [*const u8; 4],
+    offset: usize,
+    count: usize,
+) {
+    body!(
+        64 []
+        0: 0 1 2 3, 0 0;
+        a0 = 0 b0 = 1 c0 = 2 d0 = 3 m00 = 4 m10 = 5 m20 = 6 m30 = 7
+        n00 = 8 n10 = 9 n20 = 10 n30 = 11 s0 = 27
+    )
+}
+
+/// The same of eight lanes.
+///
+/// # Safety
+/// As for [`blocks_4`].
+#[unsafe(naked)]
+unsafe extern "sysv64" fn blocks_8(
+    operands: *mut Operands<2>,
+    inputs: *const [*const u8; 8],
+    offset: usize,
+    count: usize,
+) {
+    body!(
+        128 [() ()]
+        0: 0 1 2 3, 0 0;
+        1: 4 5 6 7, 128 64;
+        a0 = 0 b0 = 1 c0 = 2 d0 = 3 m00 = 4 m10 = 5 m20 = 6 m30 = 7
+        n00 = 8 n10 = 9 n20 = 10 n30 = 11 s0 = 27
+        a1 = 12 b1 = 13 c1 = 14 d1 = 15 m01 = 16 m11 = 17 m21 = 18 m31 = 19
+        n01 = 20 n11 = 21 n21 = 22 n31 = 23 s1 = 28
+    )
+}
+
+/// What the assembly works on, of `S` sets of four lanes.
+#[repr(C, align(64))]
+struct Operands<const S: usize> {
+    /// Rows a and b: the chaining values.
+    cv: [[__m512i; 2]; S],
+    /// Rows c and d after the last block.
+    high: [[__m512i; 2]; S],
+    /// Rows d of the first block, of those between and of the last, which may be the first.
+    tails: [[__m512i; S]; 3],
+}
+
+impl<const S: usize> Operands<S> {
+    /// The same chaining value in every lane.
+    #[inline(always)]
+    unsafe fn new(cv: &Words) -> Self {
+        // SAFETY: AVX-512F.
+        unsafe {
+            let rows = [broadcast(&cv[..4]), broadcast(&cv[4..])];
+            Self { cv: [rows; S], high: [rows; S], tails: [[rows[0]; S]; 3] }
+        }
+    }
+
+    /// Row d of every lane.
+    #[inline(always)]
+    unsafe fn tail<const N: usize>(
+        low: &[u32; N],
+        high: &[u32; N],
+        lens: &[u32; N],
+        flags: &[u32; N],
+    ) -> [__m512i; S] {
+        // SAFETY: AVX-512F; four lanes of each set.
+        unsafe {
+            let mut rows = [_mm512_setzero_si512(); S];
+            for (set, row) in rows.iter_mut().enumerate() {
+                let four = |words: &[u32; N]| load(words[4 * set..].first_chunk().expect("a set"));
+                *row = row_3(four(low), four(high), four(lens), four(flags));
+            }
+            rows
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compress<const N: usize>(
+        &mut self,
+        inputs: &[*const u8; N],
+        offset: usize,
+        count: usize,
+    ) {
+        const { assert!(N == 4 * S && S <= 2) };
+        let (operands, inputs) = (&raw mut *self, &raw const *inputs);
+        // SAFETY: the caller has these blocks.
+        unsafe {
+            match S {
+                1 => blocks_4(operands.cast(), inputs.cast(), offset, count),
+                _ => blocks_8(operands.cast(), inputs.cast(), offset, count),
+            }
+        }
+    }
+}
+
+/// Blocks that are fetched ahead of each lane, should they be in no cache.
+const AHEAD: usize = 4;
+
+#[inline(always)]
+unsafe fn hash<const S: usize, const N: usize>(
+    group: &Group<N>,
+    key: &Words,
+    out: *mut ChainingValue,
+    count: usize,
+) {
+    const BLOCK: u32 = BLOCK_LEN as u32;
+    let steps = group.steps();
+    if steps > 1 {
+        for line in 1..AHEAD {
+            for input in group.inputs {
+                // SAFETY: a hint.
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
+                }
+            }
+        }
+    }
+    // Blocks that are whole and the last of no lane, or of every lane.
+    let alike = group.shortest == group.longest && group.longest as usize == steps * BLOCK_LEN;
+    let whole = if alike { steps } else { (group.shortest.saturating_sub(1) / BLOCK) as usize };
+    // SAFETY: the caller vouches for the instruction set and the pointers; of a block that is not
+    // whole only what there is of it is read.
+    unsafe {
+        let mut operands = Operands::<S>::new(key);
+        if whole > 0 {
+            let last = if alike { group.last } else { [0; N] };
+            let tail = |flags: u32, last: [u32; N]| {
+                let flags = last.map(|last| flags | last);
+                Operands::tail(&group.low, &group.high, &[BLOCK; N], &flags)
+            };
+            operands.tails[0] = tail(group.first, if whole == 1 { last } else { [0; N] });
+            if whole > 1 {
+                operands.tails[1] = tail(group.each, [0; N]);
+                operands.tails[2] = tail(group.each, last);
+            }
+            operands.compress(&group.inputs, 0, whole);
+        }
+        for step in whole..steps {
+            let block = group.block(step);
+            let before = operands.cv;
+            let mut padded = [_mm512_setzero_si512(); N];
+            let mut inputs = [core::ptr::null(); N];
+            for lane in 0..N {
+                let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
+                let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                padded[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
+                inputs[lane] = (&raw const padded[lane]).cast();
+            }
+            operands.tails[0] = Operands::tail(&group.low, &group.high, &block.lens, &block.flags);
+            operands.compress(&inputs, 0, 1);
+            for set in 0..S {
+                let mut runs = 0;
+                for part in 0..4 {
+                    runs |= (block.runs[4 * set + part] as u16 & 0b1111) << (4 * part);
+                }
+                for (row, before) in operands.cv[set].iter_mut().zip(before[set]) {
+                    *row = _mm512_mask_mov_epi32(before, runs, *row);
+                }
+            }
+        }
+        for (set, [low, high]) in operands.cv.into_iter().enumerate() {
+            let zero = _mm512_setzero_si512();
+            let lanes = transpose_parts([low, high, zero, zero]);
+            for (part, row) in lanes.into_iter().enumerate() {
+                if 4 * set + part < count {
+                    let out = out.add(4 * set + part).cast();
+                    _mm256_storeu_si256(out, _mm512_castsi512_si256(row));
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn xof<const S: usize, const N: usize>(
+    root: Root<'_>,
+    counter: u64,
+    out: *mut [u8; BLOCK_LEN],
+    count: usize,
+) {
+    // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
+    unsafe {
+        let mut operands = Operands::<S>::new(root.cv);
+        let cv = operands.cv[0];
+        let (mut low, mut high) = ([0; N], [0; N]);
+        for lane in 0..N {
+            let counter = counter.wrapping_add(lane as u64);
+            low[lane] = counter as u32;
+            high[lane] = (counter >> 32) as u32;
+        }
+        let (lens, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
+        operands.tails[0] = Operands::tail(&low, &high, &lens, &flags);
+        operands.compress(&[root.block.as_ptr(); N], 0, 1);
+        for set in 0..S {
+            let ([a, b], [c, d]) = (operands.cv[set], operands.high[set]);
+            let blocks =
+                transpose_parts([a, b, _mm512_xor_si512(c, cv[0]), _mm512_xor_si512(d, cv[1])]);
+            for (part, block) in blocks.into_iter().enumerate() {
+                if 4 * set + part < count {
+                    _mm512_storeu_si512(out.add(4 * set + part).cast(), block);
+                }
+            }
+        }
+    }
+}
+
+// SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
+unsafe impl Pass<4> for Paced {
+    #[inline(always)]
+    unsafe fn hash(group: &Group<4>, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { hash::<1, 4>(group, key, out, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the same contract.
+        unsafe { xof::<1, 4>(root, counter, out, count) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Pass<8> for Paced {
+    #[inline(always)]
+    unsafe fn hash(group: &Group<8>, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { hash::<2, 8>(group, key, out, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the same contract.
+        unsafe { xof::<2, 8>(root, counter, out, count) }
+    }
+}
