@@ -407,6 +407,22 @@ macro_rules! entry_points {
             unsafe { V::hash(group, key, out, count) }
         }
 
+        /// The same for a row.
+        ///
+        /// # Safety
+        /// As for `Pass::hash_row`.
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        unsafe fn row_pass<V: super::lanes::Pass<N>, const N: usize>(
+            row: &super::group::Row,
+            key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue,
+            count: usize,
+        ) {
+            // SAFETY: the caller upholds the contract.
+            unsafe { V::hash_row(row, key, out, count) }
+        }
+
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
         ///
         /// # Safety
@@ -421,7 +437,10 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                let group = source.group(at, count, out);
+                if let Some(row) = source.row(at) {
+                    return row_pass::<V, N>(&row, key, out, count);
+                }
+                let group = source.group(at, count);
                 pass::<V, N>(&group, key, out, count);
             }
         }

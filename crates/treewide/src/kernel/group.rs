@@ -35,16 +35,42 @@ pub(super) trait Source {
     unsafe fn node(&self, index: usize) -> Node;
 
     /// Nodes `at .. at + count` in the lanes of a group, `1 <= count <= N`, the others as
-    /// [`filled`] says. Their chaining values go to `out`.
+    /// [`filled`] says.
     ///
     /// # Safety
     /// The nodes exist.
-    unsafe fn group<const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        out: *const ChainingValue,
-    ) -> Group<N>;
+    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N>;
+
+    /// The same nodes, if all are blocks that lie one behind another and differ in nothing else.
+    ///
+    /// # Safety
+    /// The nodes exist.
+    #[inline(always)]
+    unsafe fn row(&self, _at: usize) -> Option<Row> {
+        None
+    }
+}
+
+/// Blocks that lie one behind another, and are hashed alike.
+pub(super) struct Row {
+    pub(super) first: Node,
+    /// Whether there are so many that later ones, and the places of what is made of them, are worth
+    /// fetching.
+    pub(super) long: bool,
+}
+
+impl Row {
+    /// The address of what lane `lane` of `count` hashes.
+    #[inline(always)]
+    pub(super) fn block(&self, lane: usize, count: usize) -> *const u8 {
+        self.first.input.wrapping_add(filled(lane, count) * BLOCK_LEN)
+    }
+
+    /// `count` of them as a group of any nodes.
+    #[inline(always)]
+    pub(super) fn group<const N: usize>(&self, count: usize) -> Group<N> {
+        Group::row(&self.first, BLOCK_LEN, 0, count)
+    }
 }
 
 /// The chunks of one input; the last may be short.
@@ -76,12 +102,7 @@ impl Source for Chunks {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        _out: *const ChainingValue,
-    ) -> Group<N> {
+    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
         // SAFETY: within the source.
         let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
         let mut group = Group::row(&first, CHUNK_LEN, 1, count);
@@ -129,24 +150,16 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        out: *const ChainingValue,
-    ) -> Group<N> {
+    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+        // SAFETY: within the source.
+        unsafe { self.row(at) }.expect("a row").group(count)
+    }
+
+    #[inline(always)]
+    unsafe fn row(&self, at: usize) -> Option<Row> {
         // SAFETY: within the source.
         let first = unsafe { self.node(at) };
-        let mut group = Group::row(&first, BLOCK_LEN, 0, count);
-        // The children of a long level are in no cache any more, nor is what they are replaced by.
-        if self.count >= PARENTS_AHEAD {
-            group.fetch = N;
-            group.out_ahead = out.wrapping_add(PARENTS_AHEAD).cast();
-            for lane in 0..N {
-                group.ahead[lane] = first.input.wrapping_add((PARENTS_AHEAD + lane) * BLOCK_LEN);
-            }
-        }
-        group
+        Some(Row { first, long: self.count >= PARENTS_AHEAD })
     }
 }
 
@@ -180,12 +193,7 @@ impl Source for Lanes<'_> {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        _out: *const ChainingValue,
-    ) -> Group<N> {
+    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
         let (node, inputs) = unsafe { (self.node(at), self.inputs.get_unchecked(at..at + count)) };
         let mut group = Group::row(&node, 0, 0, N);
@@ -225,7 +233,7 @@ fn filled(lane: usize, count: usize) -> usize {
 const AHEAD: usize = 64 * 1024;
 
 /// How far ahead parents are fetched: a pass over them is over before a line comes from memory.
-const PARENTS_AHEAD: usize = 128;
+pub(super) const PARENTS_AHEAD: usize = 128;
 
 /// The nodes that one pass hashes, lane by lane.
 #[repr(C, align(64))]
@@ -244,8 +252,6 @@ pub(super) struct Group<const N: usize> {
     pub(super) shortest: u32,
     pub(super) longest: u32,
     pub(super) fetch: usize,
-    /// Where chaining values will be written, if that is worth fetching, else null.
-    pub(super) out_ahead: *const u8,
 }
 
 impl<const N: usize> Group<N> {
@@ -261,7 +267,6 @@ impl<const N: usize> Group<N> {
         shortest: CHUNK_LEN as u32,
         longest: 0,
         fetch: 0,
-        out_ahead: ptr::null(),
     };
 
     /// `count` nodes like the first but for their places, `stride` bytes apart, and their counters,

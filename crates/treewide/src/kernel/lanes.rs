@@ -22,7 +22,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::Flags;
-use super::group::{Group, Node, Source};
+use super::group::{Group, Node, PARENTS_AHEAD, Row, Source};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
@@ -282,6 +282,16 @@ pub(super) unsafe trait Pass<const N: usize> {
     /// The nodes are readable and `out` has room for `count` chaining values.
     unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize);
 
+    /// The same of blocks that lie one behind another.
+    ///
+    /// # Safety
+    /// As for [`hash`](Self::hash).
+    #[inline(always)]
+    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { Self::hash(&row.group(count), key, out, count) }
+    }
+
     /// `count` blocks of output (at most `N`) from block `counter` on.
     ///
     /// # Safety
@@ -296,6 +306,12 @@ unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     unsafe fn hash(nodes: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         // SAFETY: the same contract.
         unsafe { group::<V, N>(nodes, key, out, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn hash_row(blocks: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { row::<V, N>(blocks, key, out, count) }
     }
 
     #[inline(always)]
@@ -345,11 +361,6 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
         if single {
             for node in group.ahead {
                 V::prefetch(node);
-            }
-            if !group.out_ahead.is_null() {
-                for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
-                    V::prefetch(group.out_ahead.wrapping_add(line * BLOCK_LEN));
-                }
             }
         }
         let zero = V::splat(0);
@@ -407,6 +418,48 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                 }
             }
         }
+        V::store_cvs(cv, out, count);
+    }
+}
+
+/// [`group`] for blocks that lie one behind another: nothing differs from lane to lane, and there
+/// is one step.
+///
+/// # Safety
+/// As for [`group`].
+#[inline(always)]
+unsafe fn row<V: Vector<N>, const N: usize>(
+    row: &Row,
+    key: &Words,
+    out: *mut ChainingValue,
+    count: usize,
+) {
+    // SAFETY: the caller vouches for the instruction set and the pointers.
+    unsafe {
+        // What is read or replaced far behind this pass is in no cache.
+        if row.long {
+            for lane in 0..N {
+                V::prefetch(row.block(PARENTS_AHEAD + lane, usize::MAX));
+            }
+            let out = out.wrapping_add(PARENTS_AHEAD).cast::<u8>();
+            for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
+                V::prefetch(out.wrapping_add(line * BLOCK_LEN));
+            }
+        }
+        let zero = V::splat(0);
+        let flags = row.first.each | row.first.first | row.first.last;
+        let mut operands = Operands {
+            inputs: [ptr::null(); N],
+            cv: splat(key),
+            message: [MaybeUninit::uninit(); 16],
+            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(u32::from(flags))],
+        };
+        let Operands { inputs, cv, message, tail } = &mut operands;
+        for (lane, input) in inputs.iter_mut().enumerate() {
+            *input = row.block(lane, if count == N { N } else { count });
+        }
+        V::load_blocks(inputs, 0, message);
+        V::compress(cv, words(message), tail);
         V::store_cvs(cv, out, count);
     }
 }

@@ -12,12 +12,18 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
+//! What it costs: all that a core can issue. While the other thread of the core takes half of it, this
+//! is slower than rows without pace (0.8 of the `blake3` crate's speed was seen, where those have 0.98);
+//! who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force `avx512-row`.
+//!
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
 
 use core::arch::naked_asm;
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
+use core::ptr;
 
-use super::group::Group;
+use super::group::{Group, Row};
 use super::lanes::{Pass, Root};
 use super::rows::{broadcast, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
@@ -348,9 +354,9 @@ struct Operands<const S: usize> {
     /// Rows a and b: the chaining values.
     cv: [[__m512i; 2]; S],
     /// Rows c and d after the last block.
-    high: [[__m512i; 2]; S],
+    high: MaybeUninit<[[__m512i; 2]; S]>,
     /// Rows d of the first block, of those between and of the last, which may be the first.
-    tails: [[__m512i; S]; 3],
+    tails: [MaybeUninit<[__m512i; S]>; 3],
 }
 
 impl<const S: usize> Operands<S> {
@@ -360,7 +366,7 @@ impl<const S: usize> Operands<S> {
         // SAFETY: AVX-512F.
         unsafe {
             let rows = [broadcast(&cv[..4]), broadcast(&cv[4..])];
-            Self { cv: [rows; S], high: [rows; S], tails: [[rows[0]; S]; 3] }
+            Self { cv: [rows; S], high: MaybeUninit::uninit(), tails: [MaybeUninit::uninit(); 3] }
         }
     }
 
@@ -371,7 +377,7 @@ impl<const S: usize> Operands<S> {
         high: &[u32; N],
         lens: &[u32; N],
         flags: &[u32; N],
-    ) -> [__m512i; S] {
+    ) -> MaybeUninit<[__m512i; S]> {
         // SAFETY: AVX-512F; four lanes of each set.
         unsafe {
             let mut rows = [_mm512_setzero_si512(); S];
@@ -379,7 +385,7 @@ impl<const S: usize> Operands<S> {
                 let four = |words: &[u32; N]| load(words[4 * set..].first_chunk().expect("a set"));
                 *row = row_3(four(low), four(high), four(lens), four(flags));
             }
-            rows
+            MaybeUninit::new(rows)
         }
     }
 
@@ -397,6 +403,23 @@ impl<const S: usize> Operands<S> {
             match S {
                 1 => blocks_4(operands.cast(), inputs.cast(), offset, count),
                 _ => blocks_8(operands.cast(), inputs.cast(), offset, count),
+            }
+        }
+    }
+
+    /// Stores the first `count` lanes as chaining values.
+    #[inline(always)]
+    unsafe fn store(&self, out: *mut ChainingValue, count: usize) {
+        // SAFETY: AVX-512F; the caller has room for `count`.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            for (set, [a, b]) in self.cv.into_iter().enumerate() {
+                for (part, row) in transpose_parts([a, b, zero, zero]).into_iter().enumerate() {
+                    if 4 * set + part < count {
+                        let out = out.add(4 * set + part).cast();
+                        _mm256_storeu_si256(out, _mm512_castsi512_si256(row));
+                    }
+                }
             }
         }
     }
@@ -448,7 +471,7 @@ unsafe fn hash<const S: usize, const N: usize>(
             let block = group.block(step);
             let before = operands.cv;
             let mut padded = [_mm512_setzero_si512(); N];
-            let mut inputs = [core::ptr::null(); N];
+            let mut inputs = [ptr::null(); N];
             for lane in 0..N {
                 let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
                 let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
@@ -467,16 +490,28 @@ unsafe fn hash<const S: usize, const N: usize>(
                 }
             }
         }
-        for (set, [low, high]) in operands.cv.into_iter().enumerate() {
-            let zero = _mm512_setzero_si512();
-            let lanes = transpose_parts([low, high, zero, zero]);
-            for (part, row) in lanes.into_iter().enumerate() {
-                if 4 * set + part < count {
-                    let out = out.add(4 * set + part).cast();
-                    _mm256_storeu_si256(out, _mm512_castsi512_si256(row));
-                }
-            }
-        }
+        operands.store(out, count);
+    }
+}
+
+#[inline(always)]
+unsafe fn hash_row<const S: usize, const N: usize>(
+    row: &Row,
+    key: &Words,
+    out: *mut ChainingValue,
+    count: usize,
+) {
+    let mut inputs = [ptr::null(); N];
+    for (lane, input) in inputs.iter_mut().enumerate() {
+        *input = row.block(lane, count);
+    }
+    let flags = u32::from(row.first.each | row.first.first | row.first.last);
+    // SAFETY: the caller vouches for the instruction set and the pointers.
+    unsafe {
+        let mut operands = Operands::<S>::new(key);
+        operands.tails[0] = Operands::tail(&[0; N], &[0; N], &[BLOCK_LEN as u32; N], &[flags; N]);
+        operands.compress(&inputs, 0, 1);
+        operands.store(out, count);
     }
 }
 
@@ -501,7 +536,7 @@ unsafe fn xof<const S: usize, const N: usize>(
         operands.tails[0] = Operands::tail(&low, &high, &lens, &flags);
         operands.compress(&[root.block.as_ptr(); N], 0, 1);
         for set in 0..S {
-            let ([a, b], [c, d]) = (operands.cv[set], operands.high[set]);
+            let ([a, b], [c, d]) = (operands.cv[set], operands.high.assume_init()[set]);
             let blocks =
                 transpose_parts([a, b, _mm512_xor_si512(c, cv[0]), _mm512_xor_si512(d, cv[1])]);
             for (part, block) in blocks.into_iter().enumerate() {
@@ -522,6 +557,12 @@ unsafe impl Pass<4> for Paced {
     }
 
     #[inline(always)]
+    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { hash_row::<1, 4>(row, key, out, count) }
+    }
+
+    #[inline(always)]
     unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the same contract.
         unsafe { xof::<1, 4>(root, counter, out, count) }
@@ -534,6 +575,12 @@ unsafe impl Pass<8> for Paced {
     unsafe fn hash(group: &Group<8>, key: &Words, out: *mut ChainingValue, count: usize) {
         // SAFETY: the same contract.
         unsafe { hash::<2, 8>(group, key, out, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the same contract.
+        unsafe { hash_row::<2, 8>(row, key, out, count) }
     }
 
     #[inline(always)]
