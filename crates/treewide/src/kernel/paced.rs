@@ -6,7 +6,9 @@
 //! issued in one cycle, eight instructions, with instructions that do nothing, and every operation
 //! stands in the beat in which the one before it is done (rotations take two). Before each block the
 //! core is made to wait until it has caught up, as a delay would otherwise last: what comes early
-//! once, by an interrupt or a late load, makes all that follows come early.
+//! once, by an interrupt or a late load, makes all that follows come early. What the core cannot be
+//! made to do is to issue eight in a cycle while another of its threads takes half of them: then
+//! rows without this pace are faster.
 //!
 //! What is not in the chain, the message of the next round and of the next block, stands in beats
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
@@ -25,7 +27,7 @@ use core::ptr;
 
 use super::group::{Group, Row};
 use super::lanes::{Pass, Root};
-use super::rows::{broadcast, load, row_3, transpose_parts};
+use super::rows::{AHEAD, broadcast, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
 /// Four or eight lanes.
@@ -114,7 +116,7 @@ macro_rules! op {
         concat!("vmovdqu64 ", zmm!($set $to), ",[rax+rdx]\n")
     };
     (fetch) => {
-        "prefetcht0 [rax+rdx+192]\n"
+        "prefetcht0 [rax+rdx+{ahead}]\n"
     };
 }
 
@@ -302,6 +304,8 @@ macro_rules! body {
             "ret",
             orders = sym ORDERS,
             iv = sym IV,
+            // From the block after this one on, which is where `rdx` is by then.
+            ahead = const (AHEAD - 1) * BLOCK_LEN,
             $($register = const $n,)*
         )
     };
@@ -424,9 +428,6 @@ impl<const S: usize> Operands<S> {
         }
     }
 }
-
-/// Blocks that are fetched ahead of each lane, should they be in no cache.
-const AHEAD: usize = 4;
 
 #[inline(always)]
 unsafe fn hash<const S: usize, const N: usize>(

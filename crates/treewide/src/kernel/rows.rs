@@ -27,7 +27,7 @@ use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 pub(super) struct Rows;
 
 /// Blocks that are fetched ahead of each lane, should they be in no cache.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 
 /// Word indices for a permutation of two vectors that is the same in every 128-bit part: 0 to 3
 /// are the part's words of the first vector, 4 to 7 those of the second.
