@@ -38,7 +38,9 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true => "",
     };
     let record = match kernel.one_lane_record() {
-        Some(record) if kernel.is_supported() => format!("; its one lane suits this CPU: {record}"),
+        Some(record) if kernel.is_supported() => {
+            format!("; suits this CPU where lanes are few: {record}")
+        }
         _ => String::new(),
     };
     format!("{}: {} {lanes}{note}{record}", kernel.name(), kernel.degree())
