@@ -6,9 +6,7 @@
 //! issued in one cycle, eight instructions, with instructions that do nothing, and every operation
 //! stands in the beat in which the one before it is done (rotations take two). Before each block the
 //! core is made to wait until it has caught up, as a delay would otherwise last: what comes early
-//! once, by an interrupt or a late load, makes all that follows come early. What the core cannot be
-//! made to do is to issue eight in a cycle while another of its threads takes half of them: then
-//! rows without this pace are faster.
+//! once, by an interrupt or a late load, makes all that follows come early.
 //!
 //! What is not in the chain, the message of the next round and of the next block, stands in beats
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
