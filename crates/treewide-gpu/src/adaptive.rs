@@ -147,10 +147,23 @@ mod tests {
 
     /// So many parts of a megabyte, hashed from that state on; and who hashes at the end.
     fn hashed(engine: Engine, state: State, parts: usize) -> (treewide::Hash, Option<String>) {
+        hashed_by(engine, state, |staged| staged.update(&input(parts)).map(drop))
+    }
+
+    /// The same, read.
+    fn read(engine: Engine, state: State, parts: usize) -> (treewide::Hash, Option<String>) {
+        hashed_by(engine, state, |staged| staged.update_reader(&input(parts)[..]).map(drop))
+    }
+
+    fn hashed_by(
+        engine: Engine,
+        state: State,
+        update: impl Fn(&mut Staged) -> Result<(), Error>,
+    ) -> (treewide::Hash, Option<String>) {
         let ring = Ring { part: PART, parts: 2 };
         let mut staged = Staged::with_engine(engine, &Mode::PLAIN).ring(ring).unwrap();
         staged.adaptive = Some(adaptive(state));
-        staged.update(&input(parts)).unwrap();
+        update(&mut staged).unwrap();
         let device = staged.device().map(|device| device.name().to_owned());
         (staged.finalize().unwrap(), device)
     }
@@ -182,12 +195,16 @@ mod tests {
         // The twin loses it, with the first part.
         let lost = hashed(Engine::Device(twin.clone()), trial(0, Duration::ZERO), 9);
         assert_eq!(lost, (nine, None));
+        let lost = read(Engine::Device(twin.clone()), trial(0, Duration::ZERO), 9);
+        assert_eq!(lost, (nine, None));
         // Opened meanwhile; whether it wins is not for a test.
-        assert_eq!(hashed(Engine::Cpu, opening(Some(twin)), 9).0, nine);
+        assert_eq!(hashed(Engine::Cpu, opening(Some(twin.clone())), 9).0, nine);
+        assert_eq!(read(Engine::Cpu, opening(Some(twin)), 9).0, nine);
         // There is none, or it has no memory for the ring.
         assert_eq!(hashed(Engine::Cpu, opening(None), 5), (five, None));
         let full = opening(Some(stand_in::device(Fate::Full)));
         assert_eq!(hashed(Engine::Cpu, full, 5), (five, None));
+        assert_eq!(read(Engine::Cpu, opening(None), 5), (five, None));
     }
 
     #[test]

@@ -65,8 +65,9 @@ impl Choice {
     /// With [`Auto`](Self::Auto) the CPU starts; of inputs that take it a quarter of a minute and more a
     /// device gets parts for a trial, and the rest if it is quicker; none where a [profile](treewide::profile) says that
     /// none is quicker at that length (`gpu-staged-from`). If it fails meanwhile, so does the hash: then
-    /// [`Cpu`](Self::Cpu) is the choice. Files have [`Contest`](crate::Contest), which reads them by
-    /// better ways than this.
+    /// [`Cpu`](Self::Cpu) is the choice. The CPU hashes each piece where it lies, like
+    /// [`Hasher::update_rayon`](treewide::Hasher::update_rayon): larger pieces are better. Files have
+    /// [`Contest`](crate::Contest), which reads them by better ways than this.
     ///
     /// # Errors
     /// As of [`open`](Self::open).

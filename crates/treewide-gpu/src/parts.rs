@@ -3,7 +3,7 @@
 use crate::Mode;
 use crate::slot::Tree;
 use treewide::hazmat::{self, HasherExt};
-use treewide::{CHUNK_LEN, Hash, OutputReader};
+use treewide::{CHUNK_LEN, Hash, Hasher, OutputReader};
 
 pub(crate) const CHUNK: u64 = CHUNK_LEN as u64;
 
@@ -17,7 +17,7 @@ pub(crate) struct Parts {
     merged: u64,
     /// Values of subtrees, larger ones first, and of the last part, which may be the root's child.
     stack: Vec<Value>,
-    last: Option<Value>,
+    last: Option<(Value, u64)>,
 }
 
 impl Parts {
@@ -25,12 +25,12 @@ impl Parts {
         Self { mode: *mode, merged: 0, stack: Vec::new(), last: None }
     }
 
-    /// The value of the next part.
-    pub(crate) fn add(&mut self, value: Value) {
-        if let Some(mut node) = self.last.replace(value) {
+    /// The value of the next part, or of a subtree of so many.
+    pub(crate) fn add(&mut self, value: Value, parts: u64) {
+        if let Some((mut node, parts)) = self.last.replace((value, parts)) {
             // It was not the last part, so its parents that are complete are no roots either.
-            self.merged += 1;
-            for _ in 0..self.merged.trailing_zeros() {
+            self.merged += parts;
+            for _ in parts.trailing_zeros()..self.merged.trailing_zeros() {
                 let left = self.stack.pop().expect("one for each bit");
                 node = hazmat::merge_subtrees_non_root(&left, &node, self.mode.hazmat());
             }
@@ -41,7 +41,7 @@ impl Parts {
     /// The root above all of them, which are at least two.
     pub(crate) fn root(&mut self) -> Root {
         let mode = self.mode;
-        let mut right = self.last.take().expect("at least two parts");
+        let (mut right, _) = self.last.take().expect("at least two parts");
         loop {
             let left = self.stack.pop().expect("at least two parts");
             if self.stack.is_empty() {
@@ -63,15 +63,20 @@ pub(crate) fn halves(len: u64) -> [Tree; 2] {
 
 /// The value of a part, by the CPU.
 pub(crate) fn subtree(mode: &Mode, bytes: &[u8], counter: u64) -> Value {
+    hasher_at(mode, counter).update_rayon(bytes).finalize_non_root()
+}
+
+/// A hasher for a part, by its first chunk.
+pub(crate) fn hasher_at(mode: &Mode, counter: u64) -> Hasher {
     let mut hasher = mode.hasher();
     hasher.set_input_offset(counter * CHUNK);
-    hasher.update_rayon(bytes).finalize_non_root()
+    hasher
 }
 
 /// The last compression, not yet done.
 pub(crate) enum Root {
     Parent(Value, Value, Mode),
-    Hasher(Box<treewide::Hasher>),
+    Hasher(Box<Hasher>),
 }
 
 impl Root {

@@ -3,21 +3,28 @@
 //! While the device copies and hashes some parts, the host fills the next. Only the chaining value of
 //! each part comes back; the host merges these, up to the root. So memory is bounded for inputs of any
 //! length, the CPU can take parts too (the short tail, or all of them), and all of it is one tree.
+//!
+//! Parts of the CPU have no place in a ring: it hashes bytes where they lie, and what is read in one
+//! buffer while it comes into another.
 
 use crate::adaptive::Adaptive;
 use crate::driver::Kind;
-use crate::parts::{CHUNK, Parts, Root, Value, halves, subtree};
+use crate::parts::{CHUNK, Parts, Root, halves, hasher_at, subtree};
 use crate::slot::{Slot, Source, Tree};
 use crate::{Cancel, Device, Error, ErrorKind, Mode};
 use rayon::prelude::*;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::mpsc::{self, Receiver};
-use treewide::{Hash, OutputReader};
+use treewide::hazmat::HasherExt;
+use treewide::{Hash, Hasher, OutputReader};
 
-/// Bytes that one thread copies, or reads, at a time.
+/// Bytes that one thread copies, or reads, at a time. The CPU has two buffers of as many: more of them would take
+/// longer to get from the system (results/zen5-2vcpu/auto-gpu.txt).
 const PIECE: usize = 1 << 20;
+
+/// The most parts that the CPU hashes before it looks whether it is to go on: a power of two, so that they can be
+/// one subtree.
+const MOST: u64 = 64;
 
 /// A last part below this many bytes is hashed by the CPU. One thread with AVX-512 takes 20 us for as much
 /// (results/zen5-2vcpu/lengths.json), and a launch with the copies to and fro and the wait for it about as
@@ -40,9 +47,6 @@ impl Default for Ring {
         Self { part: 16 << 20, parts: 3 }
     }
 }
-
-/// The value of a part, and its memory.
-type Hashed = (Value, Vec<u8>);
 
 /// Who hashes a part.
 #[derive(Debug)]
@@ -74,12 +78,14 @@ pub struct Staged {
     ring: Ring,
     cancel: Cancel,
     slots: Vec<Slot>,
-    /// The part that the CPU is to hash next, and those that it hashes, the oldest first.
-    memory: Vec<u8>,
-    on_cpu: VecDeque<Receiver<Hashed>>,
-    /// The slot to be filled, and how far the part is.
+    /// The slot to be filled next.
     next: usize,
+    /// What the CPU has of the part that is begun, and memory for what it reads.
+    hasher: Hasher,
+    buffers: [Vec<u8>; 2],
+    /// How many bytes that part has so far, and of how many parts it is one subtree: of one, but for the CPU.
     filled: usize,
+    run: u64,
     /// Whole parts that were given away, and the values of those that are done.
     given: u64,
     parts: Parts,
@@ -100,10 +106,11 @@ impl Staged {
             ring: Ring::default(),
             cancel: Cancel::default(),
             slots: Vec::new(),
-            memory: Vec::new(),
-            on_cpu: VecDeque::new(),
             next: 0,
+            hasher: mode.hasher(),
+            buffers: Default::default(),
             filled: 0,
+            run: 1,
             given: 0,
             parts: Parts::new(mode),
             failed: None,
@@ -155,61 +162,134 @@ impl Staged {
     /// If the device failed, now or before, or it was cancelled.
     pub fn update(&mut self, mut bytes: &[u8]) -> Result<&mut Self, Error> {
         while !bytes.is_empty() {
-            let (to, _) = self.room(bytes.len())?;
-            let take = to.len();
-            to.par_chunks_mut(PIECE)
-                .zip(bytes[..take].par_chunks(PIECE))
-                .for_each(|(to, from)| to.copy_from_slice(from));
-            self.filled += take;
+            let take = match self.room()? {
+                Some(to) => {
+                    let take = to.len().min(bytes.len());
+                    to[..take]
+                        .par_chunks_mut(PIECE)
+                        .zip(bytes[..take].par_chunks(PIECE))
+                        .for_each(|(to, from)| to.copy_from_slice(from));
+                    self.filled += take;
+                    take
+                }
+                None => self.hash_some(bytes),
+            };
             bytes = &bytes[take..];
         }
         Ok(self)
     }
 
-    /// Adds all that a reader gives, which reads straight into the ring. Returns how many bytes.
+    /// Adds all that a reader gives; for a device it reads straight into the ring. Returns how many bytes.
     ///
     /// # Errors
     /// As of [`update`](Self::update), and [`ErrorKind::Io`] if it cannot be read.
     pub fn update_reader(&mut self, mut reader: impl Read) -> Result<u64, Error> {
-        let before = self.count();
-        loop {
-            let (to, _) = self.room(usize::MAX)?;
-            match reader.read(to) {
-                Ok(0) => return Ok(self.count() - before),
-                Ok(read) => self.filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.fail(Error::new(ErrorKind::Io, error))),
+        let (before, cancel) = (self.count(), self.cancel.clone());
+        self.update_by(|to| {
+            let mut filled = 0;
+            while filled < to.len() {
+                cancel.check()?;
+                match reader.read(&mut to[filled..]) {
+                    Ok(0) => break,
+                    Ok(read) => filled += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(Error::new(ErrorKind::Io, error)),
+                }
             }
-        }
+            Ok(filled)
+        })?;
+        Ok(self.count() - before)
     }
 
-    /// Adds `len` bytes of a file from byte `start` on, which many threads read straight into the
-    /// ring.
+    /// Adds `len` bytes of a file from byte `start` on, which many threads read; for a device straight
+    /// into the ring.
     ///
     /// # Errors
     /// As of [`update`](Self::update), and [`ErrorKind::Io`] if it cannot be read, or ends before.
     pub fn update_file(&mut self, file: &File, start: u64, len: u64) -> Result<&mut Self, Error> {
         let mut done = 0;
-        while done < len {
-            let (to, _) = self.room(usize::try_from(len - done).unwrap_or(usize::MAX))?;
-            let take = to.len();
-            let read = to
+        self.update_by(|to| {
+            let take = usize::try_from(len - done).map_or(to.len(), |left| left.min(to.len()));
+            let at = start + done;
+            to[..take]
                 .par_chunks_mut(PIECE)
                 .enumerate()
-                .try_for_each(|(i, to)| read_at(file, to, start + done + (i * PIECE) as u64));
-            if let Err(error) = read {
-                let cause = match error.kind() {
+                .try_for_each(|(i, to)| read_at(file, to, at + (i * PIECE) as u64))
+                .map_err(|error| match error.kind() {
                     io::ErrorKind::UnexpectedEof => {
                         format!("it has become shorter: it ends before byte {}", start + len)
                     }
                     _ => error.to_string(),
-                };
-                return Err(self.fail(Error::new(ErrorKind::Io, cause)));
-            }
-            self.filled += take;
+                })
+                .map_err(|cause| Error::new(ErrorKind::Io, cause))?;
             done += take as u64;
-        }
+            Ok(take)
+        })?;
         Ok(self)
+    }
+
+    /// Adds all that `fill` gives: it fills what it is given, and at the end less than that.
+    fn update_by(
+        &mut self,
+        mut fill: impl FnMut(&mut [u8]) -> Result<usize, Error>,
+    ) -> Result<(), Error> {
+        loop {
+            if self.given == 0 && self.is_full() {
+                // The only part so far is the root if nothing follows.
+                let mut more = [0; CHUNK as usize];
+                let filled = fill(&mut more).map_err(|error| self.fail(error))?;
+                self.update(&more[..filled])?;
+                if filled < more.len() {
+                    return Ok(());
+                }
+            }
+            let is_end = match self.room()? {
+                Some(to) => {
+                    let wanted = to.len();
+                    let filled = fill(to).map_err(|error| self.fail(error))?;
+                    self.filled += filled;
+                    filled < wanted
+                }
+                None => self.read_and_hash(&mut fill)?,
+            };
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The CPU hashes one buffer while the other one is filled, up to the end, which is the answer, or
+    /// until a device has its place.
+    fn read_and_hash(
+        &mut self,
+        fill: &mut impl FnMut(&mut [u8]) -> Result<usize, Error>,
+    ) -> Result<bool, Error> {
+        let [mut full, mut free] = std::mem::take(&mut self.buffers);
+        if full.is_empty() {
+            (full, free) = (vec![0; PIECE], vec![0; PIECE]);
+        }
+        let mut next = fill(&mut full);
+        loop {
+            let len = next.map_err(|error| self.fail(error))?;
+            if len < full.len() {
+                self.update(&full[..len])?;
+                self.buffers = [full, free];
+                return Ok(true);
+            }
+            next = Ok(0);
+            let mut updated = Ok(());
+            // The caller's thread reads, as readers need not be able to leave it.
+            rayon::in_place_scope(|scope| {
+                scope.spawn(|_| updated = self.update(&full).map(drop));
+                next = fill(&mut free);
+            });
+            updated?;
+            std::mem::swap(&mut full, &mut free);
+            if let (Engine::Device(_), Ok(len)) = (&self.engine, &next) {
+                self.update(&full[..*len])?;
+                return Ok(*len < full.len());
+            }
+        }
     }
 
     /// The digest of all bytes.
@@ -228,28 +308,30 @@ impl Staged {
         self.finish().map(|root| root.output())
     }
 
-    /// What is left of the part to be filled, at most `most` bytes and at least one; a full one is
-    /// given away first. Also says where in the input it is.
-    fn room(&mut self, most: usize) -> Result<(&mut [u8], u64), Error> {
+    /// Whether there is no room in the part that is begun.
+    fn is_full(&self) -> bool {
+        self.filled as u64 == self.run * self.part()
+    }
+
+    /// What is left of the part that is begun, at least one byte; none if the CPU hashes, which needs no place.
+    /// A full one is given away first.
+    fn room(&mut self) -> Result<Option<&mut [u8]>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        match self.try_room() {
-            Ok(()) => {}
-            Err(error) => return Err(self.fail(error)),
+        self.begin().map_err(|error| self.fail(error))?;
+        match &self.engine {
+            Engine::Device(device) => {
+                Ok(Some(&mut self.slots[self.next].bytes(device)?[self.filled..]))
+            }
+            Engine::Cpu => Ok(None),
         }
-        let at = self.count();
-        let end = self.ring.part.min(self.filled.saturating_add(most));
-        let part = match &self.engine {
-            Engine::Device(device) => self.slots[self.next].bytes(device)?,
-            Engine::Cpu => &mut self.memory,
-        };
-        Ok((&mut part[self.filled..end], at))
     }
 
-    fn try_room(&mut self) -> Result<(), Error> {
+    /// Makes ready for more.
+    fn begin(&mut self) -> Result<(), Error> {
         self.cancel.check()?;
-        if self.filled == self.ring.part {
+        if self.is_full() {
             // More is to come, so it is not the root.
             self.give()?;
             if let Some(mut adaptive) = self.adaptive.take() {
@@ -257,22 +339,34 @@ impl Staged {
                 self.adaptive = Some(adaptive);
             }
         }
-        if self.filled > 0 {
-            return Ok(());
-        }
         match &self.engine {
-            Engine::Cpu => {
-                if self.on_cpu.len() >= self.ring.parts {
-                    self.collect_cpu()?;
-                }
-                self.memory.resize(self.ring.part, 0);
-            }
+            Engine::Device(_) if self.filled > 0 => Ok(()),
             Engine::Device(device) if self.next == self.slots.len() => {
                 self.slots.push(Slot::new(device, self.ring.part as u64, 1 + self.next)?);
+                Ok(())
             }
-            Engine::Device(_) => self.collect(self.next)?,
+            Engine::Device(_) => self.collect(self.next),
+            Engine::Cpu => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Hashes the first of some bytes on the CPU, where they lie, and says how many.
+    fn hash_some(&mut self, bytes: &[u8]) -> usize {
+        let part = self.ring.part;
+        if self.filled == 0 {
+            // As many at a time as are there and make one subtree, so that all threads work on all of them.
+            let there = 1 << (bytes.len() / part).max(1).ilog2();
+            self.run = there.min(1 << self.given.trailing_zeros().min(MOST.ilog2()));
+        }
+        let take = bytes.len().min(self.run as usize * part - self.filled);
+        self.hasher.update_rayon(&bytes[..take]);
+        self.filled += take;
+        take
+    }
+
+    /// A hasher for the next part.
+    fn next_hasher(&self) -> Hasher {
+        hasher_at(&self.mode, self.given * (self.ring.part as u64 / CHUNK))
     }
 
     /// The part that is full is hashed as a subtree.
@@ -286,49 +380,24 @@ impl Staged {
                 slot.start(device, &self.mode, Kind::Subtree, Source::Staging, len, &[tree])?;
                 self.next = (self.next + 1) % self.ring.parts;
             }
-            Engine::Cpu => {
-                let (mode, memory) = (self.mode, std::mem::take(&mut self.memory));
-                let (to, from) = mpsc::channel();
-                let hash = move || {
-                    // Whoever no longer waits for it needs it no more.
-                    let _ = to.send((subtree(&mode, &memory, counter), memory));
-                };
-                // A thread of the pool that waited for the others might wait for itself.
-                match rayon::current_thread_index() {
-                    None => rayon::spawn(hash),
-                    Some(_) => hash(),
-                }
-                self.on_cpu.push_back(from);
-            }
+            Engine::Cpu => self.parts.add(self.hasher.finalize_non_root(), self.run),
         }
-        self.given += 1;
-        self.filled = 0;
+        self.given += self.run;
+        (self.filled, self.run) = (0, 1);
+        self.hasher = self.next_hasher();
         Ok(())
     }
 
     /// Takes the value of what a slot did.
     fn collect(&mut self, slot: usize) -> Result<(), Error> {
         for value in self.slots[slot].wait()? {
-            self.parts.add(value);
+            self.parts.add(value, 1);
         }
         Ok(())
     }
 
-    /// Takes the value of the oldest part that the CPU hashes.
-    fn collect_cpu(&mut self) -> Result<(), Error> {
-        let Some(hashed) = self.on_cpu.pop_front() else { return Ok(()) };
-        let lost = |_| Error::new(ErrorKind::Lost, "a thread of the CPU ended before its part");
-        let (value, memory) = hashed.recv().map_err(lost)?;
-        self.parts.add(value);
-        self.memory = memory;
-        Ok(())
-    }
-
-    /// Takes the values of all parts, in their order: only one engine has any.
+    /// Takes the values of all parts, in their order.
     fn collect_all(&mut self) -> Result<(), Error> {
-        while !self.on_cpu.is_empty() {
-            self.collect_cpu()?;
-        }
         let slots = self.slots.len();
         // The oldest is the one to be filled next.
         (0..slots).try_for_each(|i| self.collect((self.next + i) % slots))
@@ -357,14 +426,12 @@ impl Staged {
                     let bytes = &self.slots[self.next].bytes(device)?[..self.filled];
                     tail = Some(subtree(&self.mode, bytes, counter));
                 }
-                Engine::Cpu => {
-                    tail = Some(subtree(&self.mode, &self.memory[..self.filled], counter));
-                }
+                Engine::Cpu => tail = Some(self.hasher.finalize_non_root()),
             }
         }
         self.collect_all()?;
         if let Some(tail) = tail {
-            self.parts.add(tail);
+            self.parts.add(tail, 1);
         }
         Ok(self.parts.root())
     }
@@ -374,7 +441,7 @@ impl Staged {
         let len = self.filled as u64;
         let mode = self.mode;
         let bytes = match &self.engine {
-            _ if len == 0 => &[][..],
+            Engine::Device(_) if len == 0 => &[][..],
             Engine::Device(device) if len >= TAIL => {
                 let slot = &mut self.slots[self.next];
                 slot.start(device, &mode, Kind::Subtree, Source::Staging, len, &halves(len))?;
@@ -382,7 +449,7 @@ impl Staged {
                 return Ok(Root::Parent(values[0], values[1], mode));
             }
             Engine::Device(device) => &self.slots[self.next].bytes(device)?[..self.filled],
-            Engine::Cpu => &self.memory[..self.filled],
+            Engine::Cpu => return Ok(Root::Hasher(Box::new(self.hasher.clone()))),
         };
         let mut hasher = mode.hasher();
         hasher.update_rayon(bytes);

@@ -77,7 +77,7 @@ impl Wrapped<'_> {
         for (i, bytes) in self.bytes.chunks(part).enumerate() {
             let (at, slot) = ((i * part) as u64, i % most);
             if let Some(slot) = slots.0.get_mut(slot) {
-                slot.wait()?.into_iter().for_each(|value| parts.add(value));
+                slot.wait()?.into_iter().for_each(|value| parts.add(value, 1));
             }
             let len = bytes.len() as u64;
             self.start(
@@ -92,7 +92,7 @@ impl Wrapped<'_> {
         let (whole, count) = (self.bytes.len().div_ceil(part), slots.0.len());
         for i in 0..count {
             let slot = &mut slots.0[(whole + i) % count];
-            slot.wait()?.into_iter().for_each(|value| parts.add(value));
+            slot.wait()?.into_iter().for_each(|value| parts.add(value, 1));
         }
         Ok(parts.root().hash())
     }

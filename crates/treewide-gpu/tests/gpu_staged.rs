@@ -87,6 +87,18 @@ fn files_and_readers() {
         assert_eq!(staged.update_reader(&input[..]).unwrap(), input.len() as u64);
         let expected = blake3::hash(&input);
         assert_eq!(staged.finalize().unwrap().as_bytes(), expected.as_bytes());
+        // Whether more comes after a whole part shows only at the end.
+        for len in [0, 1, 2].map(|parts| parts * SMALL.part) {
+            let expected = blake3::hash(&input[..len]);
+            let mut staged = Staged::new(device, &Mode::PLAIN).ring(SMALL).unwrap();
+            assert_eq!(staged.update_reader(&input[..len]).unwrap(), len as u64);
+            assert_eq!(staged.update_reader(&[][..]).unwrap(), 0);
+            assert_eq!(staged.finalize().unwrap().as_bytes(), expected.as_bytes());
+            let mut staged = Staged::new(device, &Mode::PLAIN).ring(SMALL).unwrap();
+            staged.update_file(&file, 0, len as u64).unwrap();
+            staged.update_file(&file, 0, 0).unwrap();
+            assert_eq!(staged.finalize().unwrap().as_bytes(), expected.as_bytes());
+        }
         // A file that is too short, and what failed goes on to fail.
         let mut staged = Staged::new(device, &Mode::PLAIN).ring(SMALL).unwrap();
         let error = staged.update_file(&file, 10, input.len() as u64).unwrap_err();
@@ -157,6 +169,63 @@ fn shared_memory_is_hashed_where_it_lies() {
             assert_eq!(hash.as_bytes(), blake3::hash(&input[shift..]).as_bytes());
         }
     });
+}
+
+#[test]
+fn the_cpu_takes_any_pieces() {
+    let input = bytes((13 << 20) + 300_001);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&input).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let mb = 1 << 20;
+    let lengths =
+        [0, 1, 1025, mb - 1, mb, mb + 1, 2 * mb, 4 * mb, 5 * mb, 7 * mb + 5, 8 * mb, input.len()];
+    let mut cases = 0;
+    for (i, mode) in modes().iter().enumerate() {
+        let staged = || Choice::Cpu.stage(mode, None).unwrap().ring(SMALL).unwrap();
+        for input in lengths.map(|len| &input[..len]) {
+            let expected = oracle(i, input).finalize();
+            let check = |staged: Staged, how: &str| {
+                let len = input.len();
+                assert_eq!(staged.count(), len as u64);
+                let hash = staged.finalize().unwrap();
+                assert_eq!(hash.as_bytes(), expected.as_bytes(), "{len} bytes, {mode:?}, {how}");
+            };
+            // Subtrees of many parts, of two, of one, and such as begin within a part.
+            for piece in [usize::MAX, 6 * mb, 3 * mb, 2 * mb + 1, 700_001] {
+                let mut pieces = staged();
+                for piece in input.chunks(piece) {
+                    pieces.update(piece).unwrap();
+                }
+                check(pieces, &format!("pieces of {piece}"));
+            }
+            let (first, rest) = input.split_at(input.len() / 2);
+            let mut read = staged();
+            read.update(first).unwrap();
+            assert_eq!(read.update_reader(rest).unwrap(), rest.len() as u64);
+            assert_eq!(read.update_reader(&[][..]).unwrap(), 0);
+            check(read, "read");
+            let mut read = staged();
+            read.update_file(&file, 0, input.len() as u64).unwrap();
+            read.update_file(&file, 0, 0).unwrap();
+            check(read, "a file");
+            let mut read = staged();
+            pool.install(|| read.update_reader(input).map(drop)).unwrap();
+            check(read, "in a pool of one thread");
+            cases += 8;
+        }
+    }
+    println!("the CPU: {cases} cases");
+    // What failed goes on to fail.
+    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None).unwrap().ring(SMALL).unwrap();
+    let error = staged.update_file(&file, 10, input.len() as u64).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(staged.update(b"more").unwrap_err().kind(), ErrorKind::Io);
+    let cancel = Cancel::default();
+    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None).unwrap().cancel(&cancel);
+    cancel.cancel();
+    assert_eq!(staged.update_reader(&b"more"[..]).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(staged.update(b"more").unwrap_err().kind(), ErrorKind::Cancelled);
 }
 
 #[test]
