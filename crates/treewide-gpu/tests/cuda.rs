@@ -4,6 +4,7 @@
 mod common;
 
 use common::{bytes, cuda_on_cpu};
+use cudarc::driver::{result, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use treewide_gpu::{Backend, Device, ErrorKind, Mode, Slice, cuda};
@@ -40,6 +41,13 @@ fn loaded() -> i32 {
     let library = cuda_on_cpu::load().unwrap();
     // SAFETY: `driver.cpp` has it, with this type.
     unsafe { library.get::<unsafe extern "C" fn() -> i32>(b"treewide_loaded").unwrap()() }
+}
+
+/// Bytes that have come to the host.
+fn copied_back() -> usize {
+    let library = cuda_on_cpu::load().unwrap();
+    // SAFETY: `driver.cpp` has it, with this type.
+    unsafe { library.get::<unsafe extern "C" fn() -> usize>(b"treewide_copied_back").unwrap()() }
 }
 
 fn check(device: &Device, input: &[u8], slice: &Slice) {
@@ -164,6 +172,41 @@ fn memory_and_streams_of_the_caller_are_used_and_left() {
         // SAFETY: As above.
         let error = unsafe { cuda::borrow(&twin, address, 10) }.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+    assert_eq!(left_over(), 0);
+}
+
+#[test]
+fn a_stream_of_the_caller_is_kept_in_order_and_only_the_digest_comes_back() {
+    let Some(_turn) = driver() else { return };
+    let input = bytes(300_001);
+    // SAFETY: All that is made is ended once, after its last use, and the input lives longer.
+    unsafe {
+        let number = result::device::get(0).unwrap();
+        let context = result::primary_ctx::retain(number).unwrap();
+        sys::cuCtxPushCurrent_v2(context).result().unwrap();
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).unwrap();
+        let memory = result::malloc_sync(input.len()).unwrap();
+        {
+            let device = cuda::open_with_stream(0, stream.cast()).unwrap();
+            let buffer = cuda::borrow(&device, memory, input.len() as u64).unwrap();
+            // Nobody waits for it: it is only in the stream before what we do.
+            sys::cuMemcpyHtoDAsync_v2(memory, input.as_ptr().cast(), input.len(), stream)
+                .result()
+                .unwrap();
+            let digest = device.allocate(32).unwrap();
+            let before = copied_back();
+            device.hash_to(&Mode::PLAIN, &buffer, &Slice::from(&digest)).wait().unwrap();
+            assert_eq!(copied_back(), before, "the digest stays there");
+            check(&device, &input, &Slice::from(&buffer));
+            assert_eq!(copied_back(), before + 32, "nothing but the digest");
+            let left = device.download(&digest).wait().unwrap();
+            assert_eq!(left, blake3::hash(&input).as_bytes());
+        }
+        result::free_sync(memory).unwrap();
+        result::stream::destroy(stream).unwrap();
+        sys::cuCtxPopCurrent_v2(&mut std::ptr::null_mut()).result().unwrap();
+        result::primary_ctx::release(number).unwrap();
     }
     assert_eq!(left_over(), 0);
 }

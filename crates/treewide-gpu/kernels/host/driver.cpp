@@ -345,8 +345,12 @@ extern "C" Result cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes,
     return copy(to, from, bytes, stream);
 }
 
+// Bytes that have come to the host.
+static size_t copied_back = 0;
+
 extern "C" Result cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t bytes, void *stream) {
     IN_CONTEXT;
+    copied_back += bytes;
     return copy(to, from, bytes, stream);
 }
 
@@ -432,6 +436,11 @@ extern "C" void treewide_pretend(int device, int architecture) {
 extern "C" int treewide_loaded() {
     IN_TURN;
     return loaded;
+}
+
+extern "C" size_t treewide_copied_back() {
+    IN_TURN;
+    return copied_back;
 }
 
 // What is left of all that was made, and of contexts that this thread made current.
