@@ -1,6 +1,6 @@
 // What the stages `tiles` and `parents` share. Each brings `slots_of`, the slots of a span, and `leaf`,
 // the node of a slot; here are the search for a slot's span, the levels in shared memory, and the
-// results. TILE, the slots of a tile, stands before it all.
+// results.
 
 @group(0) @binding(3) var<storage, read> spans: array<u32>;
 @group(0) @binding(4) var<storage, read_write> cvs: array<u32>;

@@ -24,9 +24,11 @@ const STAGES: [(&str, &[&str]); 5] = [
 
 /// The name and the whole source of each stage.
 pub(super) fn sources() -> impl Iterator<Item = (&'static str, String)> {
-    let whole = |files: &[&str]| format!("const TILE = {TILE}u;\n\n{}", files.join("\n"));
-    STAGES.iter().map(move |(name, files)| (*name, whole(files)))
+    STAGES.iter().map(|(name, files)| (*name, files.join("\n")))
 }
+
+/// What the kernels leave open, of which all have the same.
+const CONSTANTS: [(&str, f64); 1] = [("TILE", TILE as f64)];
 
 #[derive(Debug)]
 pub(super) struct Pipelines {
@@ -63,7 +65,7 @@ fn pipeline(device: &Device, name: &str, source: String) -> Result<ComputePipeli
         compilation_options: PipelineCompilationOptions {
             // Every thread writes its own part before anything is read.
             zero_initialize_workgroup_memory: false,
-            ..PipelineCompilationOptions::default()
+            constants: &CONSTANTS,
         },
         cache: None,
     });
@@ -78,6 +80,7 @@ fn pipeline(device: &Device, name: &str, source: String) -> Result<ComputePipeli
 #[cfg(all(test, feature = "translate"))]
 mod tests {
     use super::*;
+    use naga::back::pipeline_constants::process_overrides;
     use naga::back::{hlsl, msl, spv};
     use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
@@ -87,6 +90,8 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
             let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
             let info = validator.validate(&module).expect(name);
+            let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value)).into();
+            let (module, info) = process_overrides(&module, &info, None, &constants).expect(name);
             test(name, &module, &info);
         }
     }
