@@ -29,8 +29,7 @@ pub(crate) fn find(try_all: bool) -> Vec<Found> {
                 backend: Backend::Wgpu,
                 index,
                 name: format!("{} ({})", info.name, info.backend),
-                // No interface of these tells.
-                memory: None,
+                memory: memory_of(adapter),
                 is_software: info.device_type == DeviceType::Cpu,
                 problem: if try_all { open_adapter(adapter).err() } else { None },
             }
@@ -47,6 +46,27 @@ pub(crate) fn find(try_all: bool) -> Vec<Found> {
         is_software: false,
         problem: Some(none()),
     }]
+}
+
+/// The bytes that are the device's own, where the driver tells: Vulkan does.
+fn memory_of(adapter: &Adapter) -> Option<u64> {
+    #[cfg(any(windows, target_os = "linux", target_os = "android", target_os = "freebsd"))]
+    {
+        // SAFETY: nothing is destroyed, and the adapter outlives what is asked of it.
+        let properties = unsafe {
+            let adapter = adapter.as_hal::<::wgpu::hal::api::Vulkan>()?;
+            let instance = adapter.shared_instance().raw_instance();
+            instance.get_physical_device_memory_properties(adapter.raw_physical_device())
+        };
+        let heaps = &properties.memory_heaps[..properties.memory_heap_count as usize];
+        // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT is 1.
+        Some(heaps.iter().filter(|heap| heap.flags.as_raw() & 1 != 0).map(|heap| heap.size).sum())
+    }
+    #[cfg(not(any(windows, target_os = "linux", target_os = "android", target_os = "freebsd")))]
+    {
+        let _ = adapter;
+        None
+    }
 }
 
 /// The device of that number.

@@ -4,7 +4,7 @@
 mod common;
 
 use common::bytes;
-use treewide_gpu::{Device, ErrorKind, Mode};
+use treewide_gpu::{Backend, Device, ErrorKind, Mode};
 use wgpu::{Adapter, BufferDescriptor, BufferUsages, Instance, InstanceDescriptor};
 
 /// The result of a future that is ready, as those of native drivers are.
@@ -38,6 +38,17 @@ fn buffer(device: &wgpu::Device, size: u64, usage: BufferUsages) -> wgpu::Buffer
 
 const HASHED: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
+
+#[test]
+fn devices_tell_their_memory() {
+    let Some(adapter) = adapter() else { return };
+    if adapter.get_info().backend != wgpu::Backend::Vulkan {
+        return println!("SKIPPED: memory of devices: only Vulkan tells it");
+    }
+    let found = treewide_gpu::devices();
+    let found = found.iter().find(|found| found.backend == Backend::Wgpu).expect("one at least");
+    assert!(found.memory.expect("Vulkan tells") >= 16 << 20, "{found:?}");
+}
 
 #[test]
 fn buffers_of_the_caller() {
