@@ -46,6 +46,7 @@ pub(crate) type NewTask = fn(&Work, &'static [u8], bool) -> Option<Box<dyn Task>
 static ALL: &[&Engine] = &[
     &treewide::ENGINE,
     &treewide::APART,
+    &treewide::INTO,
     &treewide::HALVES,
     &blake3::ENGINE,
     #[cfg(feature = "rscrypto")]

@@ -15,8 +15,9 @@
 //!
 //! Digests are in the order of the inputs and the same as of one input at a time. Empty inputs are
 //! inputs like others, and an empty batch has no digests. A huge input among tiny ones is hashed as
-//! wide as it would be alone. Where megabytes of digests are returned again and again, most of the time
-//! may go into new memory for them; [`Batch::hash_into`] writes to memory that is there.
+//! wide as it would be alone. Where megabytes of digests are returned, a good part of the time goes
+//! into new memory for them, though Linux is asked for large pages; [`Batch::hash_into`] writes to memory
+//! that is there.
 //!
 //! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: 15 KB for
 //! blobs of one length, 50 KB for a mixture, and 10 KB more where there are long ones, with 2 KB for each

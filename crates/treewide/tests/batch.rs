@@ -238,6 +238,20 @@ fn threads_split_by_count_and_by_bytes() {
     }
 }
 
+/// Megabytes of digests, for whose memory the system is asked otherwise.
+#[test]
+fn very_many() {
+    let mut tally = Tally::new("very many");
+    let count = if rounds(10) < 10 { 3000 } else { 140_001 };
+    let blobs: Vec<[u8; 4]> = (0..count).map(u32::to_le_bytes).collect();
+    let expected: Vec<Hash> =
+        blobs.iter().map(|blob| Hash::from_bytes(*blake3::hash(blob).as_bytes())).collect();
+    assert_eq!(hash_many(&blobs), expected);
+    #[cfg(feature = "rayon")]
+    assert_eq!(Batch::new().threads(true).hash(&blobs), expected);
+    tally.case();
+}
+
 /// One thread, one of two, and all of them at once; from within other work and beside it.
 #[test]
 #[cfg(feature = "rayon")]

@@ -1,9 +1,12 @@
 //! Treewide: any kernel, batches, trees, threads.
 
-use anyhow::Result;
-use treewide::{Batch, kernel, merkle};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use super::{Engine, Inputs, Task, blobs, leaves, no_choice, repeated, shared_tasks};
+use anyhow::Result;
+use treewide::{Batch, Hash, kernel, merkle};
+
+use super::{Engine, Inputs, Outcome, Task, blobs, leaves, no_choice, repeated, shared_tasks};
 use crate::report::Family;
 use crate::work::{Shape, Work};
 
@@ -23,6 +26,16 @@ pub(super) static APART: Engine = Engine {
     version: env!("CARGO_PKG_VERSION"),
     family: Family::Blake3,
     task: apart,
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
+/// A batch whose digests go to memory that is there: what new memory takes is not in its time.
+pub(super) static INTO: Engine = Engine {
+    name: "treewide-into",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: into,
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
 };
@@ -86,6 +99,36 @@ fn apart(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Ta
         hashes.insert(middle, hash);
         hashes
     })
+}
+
+fn into(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
+    let Work::Batch { shape } = work else { return None };
+    let blobs = blobs(stream, &shape.lengths());
+    let hashes = vec![Hash::from_bytes([0; 32]); blobs.len()];
+    Some(Box::new(Into { batch: Batch::new().threads(threads), blobs, hashes }))
+}
+
+struct Into {
+    batch: Batch,
+    blobs: Vec<&'static [u8]>,
+    hashes: Vec<Hash>,
+}
+
+impl Task for Into {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            self.batch.hash_into(&self.blobs, black_box(&mut self.hashes));
+        }
+        Ok(start.elapsed())
+    }
+
+    fn outcome(&mut self) -> Result<::blake3::Hash> {
+        self.batch.hash_into(&self.blobs, &mut self.hashes);
+        let mut all = vec![];
+        self.hashes.put(&mut all);
+        Ok(::blake3::hash(&all))
+    }
 }
 
 fn halves(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
