@@ -19,9 +19,11 @@
 //! into new memory for them, though Linux is asked for large pages; [`Batch::hash_into`] writes to memory
 //! that is there.
 //!
-//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: 15 KB for
-//! blobs of one length, 50 KB for a mixture, and 10 KB more where there are long ones, with 2 KB for each
-//! doubling from 128 KiB on. Threads need 1 KB of heap for each leaf of long blobs that are being hashed,
+//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: at most 12 KB
+//! for blobs of one length up to a chunk and 47 KB for others (half of it the chaining values and the slices
+//! of the chunks that are sorted at a time: half as many would make mixtures 5 % slower), 5 KB more for
+//! outputs below 32 bytes, and 14 KB more where there are blobs of 32 KiB to 1 MiB, with 2 KB for each
+//! doubling beyond. Threads need 1 KB of heap for each leaf of long blobs that are being hashed,
 //! which are of 64 KiB to 1 MiB. For iterators see [`Batch::iter`].
 
 #[cfg(feature = "std")]

@@ -245,6 +245,27 @@ impl Kernel {
         unsafe { (self.lanes)(group::Lanes { inputs, count, marks }, key, out.as_mut_ptr()) }
     }
 
+    /// Whether `count` nodes of so many blocks in `all`, and so many in the `longest`, take less time one
+    /// after the other than side by side, where they are `gathered` in the time of so many blocks.
+    #[inline(always)]
+    pub(crate) fn is_faster_one_by_one(
+        &self,
+        count: usize,
+        all: usize,
+        longest: usize,
+        gathered: usize,
+    ) -> bool {
+        let (one, wider) = (self.widths[0].1, &self.widths[1..]);
+        match wider.iter().find(|(lanes, _)| *lanes >= count) {
+            Some(&(_, cost)) => {
+                // As in `lanes::share`.
+                let masked = if all < count * longest { longest * cost / 8 } else { 0 };
+                all * one <= longest * cost + masked + gathered * one
+            }
+            None => self.degree == 1,
+        }
+    }
+
     /// Blocks of extended output from block `counter` on, from the root's last compression.
     pub(crate) fn xof(
         &self,

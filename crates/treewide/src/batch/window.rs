@@ -43,8 +43,8 @@ const GROUP: usize = 32;
 /// Blobs of a block each that are copied for one call.
 const COPIED: usize = 64;
 
-/// Blobs that are hashed one by one, as a vector pass takes longer.
-const ALONE: usize = 2;
+/// Blobs, at most, of which it is asked whether one by one is faster.
+const FEW: usize = 4;
 
 /// Blobs of equal length in a row that are worth leaving the sorting for.
 const RUN: usize = 64;
@@ -54,7 +54,7 @@ const RUN: usize = 64;
 pub(super) const CALL: usize = 128;
 
 /// Pairs of chaining values that are gathered for one call.
-const PAIRS: usize = 64;
+const PAIRS: usize = GROUP;
 
 /// Pairs in a row that are worth a call of their own.
 const ROW: usize = 16;
@@ -131,15 +131,15 @@ fn is_run<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
 }
 
 /// Blobs of one length in a row that a call hashes, and those that come next.
-struct Run<'r, 'a>(&'r mut [&'a [u8]; CALL + AHEAD]);
+struct Run<'r, 'a, const N: usize>(&'r mut [&'a [u8]; N]);
 
-impl<'a> Run<'_, 'a> {
+impl<'a, const N: usize> Run<'_, 'a, N> {
     /// The blobs in a row from the start of `range` that have equally many blocks and one chunk: how
     /// many to hash, none if they are few, and how many with those that come next.
     #[inline(always)]
     fn find<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>) -> (usize, usize) {
         let Some(lens) = equal_to(blobs.get(range.start).len()) else { return (0, 0) };
-        let named = range.len().min(CALL + AHEAD);
+        let named = range.len().min(N);
         blobs.slices(range.start, &mut self.0[..named]);
         let inputs = &self.0[..named];
         let count = named.min(CALL);
@@ -338,8 +338,8 @@ pub(super) fn roots<B: Blobs + ?Sized>(
     range: Range<usize>,
     mut emit: impl FnMut(Node),
 ) {
-    if range.len() <= ALONE {
-        let kernel = detected();
+    let kernel = detected();
+    if are_alone(kernel, blobs, &range, false) {
         return range.for_each(|index| emit(tree::root(kernel, blobs.get(index), 0, mode)));
     }
     match window_of(blobs, &range) {
@@ -347,6 +347,34 @@ pub(super) fn roots<B: Blobs + ?Sized>(
         1 => roots_by::<B, { WINDOWS[1] }>(mode, blobs, range, emit),
         _ => roots_by::<B, { WINDOWS[2] }>(mode, blobs, range, emit),
     }
+}
+
+/// Whether the blobs of `range` are so few and so short that one by one is faster. `copies` says that those
+/// of a block each would be copied.
+#[inline(always)]
+fn are_alone<B: Blobs + ?Sized>(
+    kernel: &Kernel,
+    blobs: &B,
+    range: &Range<usize>,
+    copies: bool,
+) -> bool {
+    if !(2..=FEW).contains(&range.len()) {
+        return range.len() == 1;
+    }
+    let first = blobs.get(range.start).len();
+    let (mut all, mut longest, mut differ) = (0, 0, 0);
+    for index in range.clone() {
+        let len = blobs.get(index).len();
+        if len > CHUNK_LEN {
+            return false;
+        }
+        all += blocks(len);
+        longest = longest.max(blocks(len));
+        differ |= len ^ first;
+    }
+    // To gather lanes takes as long as two blocks, and to copy them next to nothing.
+    let gathered = if copies && differ == 0 && first == BLOCK_LEN { 0 } else { 2 };
+    kernel.is_faster_one_by_one(range.len(), all, longest, gathered)
 }
 
 /// The number of the window that is large enough.
@@ -365,27 +393,39 @@ fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
 pub(super) fn digests<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
-    mut range: Range<usize>,
+    range: Range<usize>,
     mut places: impl Places,
 ) {
     let kernel = detected();
-    if range.len() <= ALONE {
+    if are_alone(kernel, blobs, &range, true) {
         for index in range {
             places.next(1, |out| out[0] = tree::hash(kernel, blobs.get(index), mode));
         }
         return;
     }
-    let copied = if range.len() <= GROUP { copied::<B, _, GROUP> } else { copied::<B, _, COPIED> };
-    range.start = copied(kernel, mode, blobs, range.clone(), &mut places);
-    if range.is_empty() {
-        return;
+    // Arrays that are cleared at the start would count where blobs are few.
+    if range.len() <= GROUP {
+        by_runs::<B, _, GROUP, GROUP>(kernel, mode, blobs, range, places);
+    } else {
+        by_runs::<B, _, { CALL + AHEAD }, COPIED>(kernel, mode, blobs, range, places);
     }
-    let mut inputs = [&[][..]; CALL + AHEAD];
+}
+
+/// [`digests`] of several blobs, `N` of which are looked at together and `C` copied.
+#[inline(never)]
+fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
+    kernel: &Kernel,
+    mode: &Mode,
+    blobs: &B,
+    mut range: Range<usize>,
+    mut places: P,
+) {
+    let mut inputs = [&[][..]; N];
     let mut run = Run(&mut inputs);
     while !range.is_empty() {
         if blobs.get(range.start).len() == BLOCK_LEN {
             let from = range.start;
-            range.start = copied(kernel, mode, blobs, range.clone(), &mut places);
+            range.start = copied::<B, _, C>(kernel, mode, blobs, range.clone(), &mut places);
             if range.start > from {
                 continue;
             }
