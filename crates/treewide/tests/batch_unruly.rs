@@ -213,11 +213,25 @@ impl AsRef<[u8]> for Joins {
     }
 }
 
-/// A thread that waits in an `as_ref` may be given a part of the batch to do meanwhile, and threads that
-/// want a part may be those that another one's `as_ref` waits for.
+/// A blob that asks all threads of the pool, which answer when they have nothing else to do.
 #[cfg(feature = "rayon")]
-#[test]
-fn blobs_that_use_the_pool() {
+struct Broadcasts(Vec<u8>);
+
+#[cfg(feature = "rayon")]
+impl AsRef<[u8]> for Broadcasts {
+    fn as_ref(&self) -> &[u8] {
+        rayon::broadcast(|_| std::hint::spin_loop());
+        &self.0
+    }
+}
+
+/// Callers in pools and outside, several at a time; none may hang.
+#[cfg(feature = "rayon")]
+fn every_batch_ends<T: AsRef<[u8]> + Send + Sync + 'static>(
+    tally: &mut Tally,
+    blobs: Vec<T>,
+    expected: Vec<Hash>,
+) {
     use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::time::Duration;
@@ -225,12 +239,7 @@ fn blobs_that_use_the_pool() {
     /// For tests that hang.
     const PATIENCE: Duration = Duration::from_secs(100);
 
-    let mut tally = Tally::new("blobs that use the pool");
-    let mut random = Random::new(23);
-    let blobs: Arc<Vec<Joins>> = Arc::new((0..300).map(|_| Joins(random.bytes(8192))).collect());
-    let expected: Arc<Vec<Hash>> = Arc::new(
-        blobs.iter().map(|it| Hash::from_bytes(*blake3::hash(&it.0).as_bytes())).collect(),
-    );
+    let (blobs, expected) = (Arc::new(blobs), Arc::new(expected));
     let (sender, done) = channel();
     let mut callers = 0;
     for threads in [1, 2] {
@@ -254,6 +263,32 @@ fn blobs_that_use_the_pool() {
         done.recv_timeout(PATIENCE).expect("every batch ends");
         tally.case();
     }
+}
+
+/// A thread that waits in an `as_ref` may be given a part of the batch to do meanwhile, and threads that
+/// want a part may be those that another one's `as_ref` waits for.
+#[cfg(feature = "rayon")]
+#[test]
+fn blobs_that_use_the_pool() {
+    let mut tally = Tally::new("blobs that use the pool");
+    let mut random = Random::new(23);
+    let blobs: Vec<Joins> = (0..300).map(|_| Joins(random.bytes(8192))).collect();
+    let digest = |it: &Joins| Hash::from_bytes(*blake3::hash(&it.0).as_bytes());
+    let expected = blobs.iter().map(digest).collect();
+    every_batch_ends(&mut tally, blobs, expected);
+}
+
+/// A thread of the pool that has called a batch waits for those at its last parts, and they for it.
+#[cfg(feature = "rayon")]
+#[test]
+fn blobs_that_use_the_whole_pool() {
+    let mut tally = Tally::new("blobs that use the whole pool");
+    // So many bytes that threads are asked for, whatever came of it before.
+    let len = if rounds(10) < 10 { 9000 } else { 40_000 };
+    let bytes = Random::new(24).bytes(len);
+    let blobs: Vec<Broadcasts> = (0..600).map(|_| Broadcasts(bytes.clone())).collect();
+    let expected = vec![Hash::from_bytes(*blake3::hash(&bytes).as_bytes()); blobs.len()];
+    every_batch_ends(&mut tally, blobs, expected);
 }
 
 /// On one thread and on several.

@@ -42,12 +42,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use rayon::Yield;
+
 /// Set in `state` once no helper may enter any more; the other bits count the helpers inside.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 /// How long the caller looks for the last helper before it sleeps: a few leaves of work, as being
 /// woken takes about as long.
 const PATIENCE: Duration = Duration::from_micros(100);
+
+/// How long a caller that is a thread of the pool sleeps at most: it is not woken for rayon's work.
+const NAP: Duration = Duration::from_millis(1);
 
 type Work<'a> = dyn Fn() + Sync + 'a;
 
@@ -165,7 +170,13 @@ impl Drop for Closing<'_> {
             if !looks.is_multiple_of(64) {
                 std::hint::spin_loop();
             } else if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-                std::thread::park();
+                // Those inside may wait for all threads of the pool, as `rayon::broadcast` does in what
+                // the caller of this crate gave: then they wait for this one.
+                match rayon::yield_local() {
+                    Some(Yield::Executed) => {}
+                    Some(Yield::Idle) => std::thread::park_timeout(NAP),
+                    None => std::thread::park(),
+                }
             }
         }
     }
