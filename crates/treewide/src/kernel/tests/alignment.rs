@@ -23,8 +23,11 @@ fn written<const N: usize>(
 fn every_entry_at_every_alignment() {
     let mut random = Random::new(19);
     // The passes for few nodes; one that is full, and one that is not.
-    let counts = |kernel: &Kernel| [2, 7, kernel.degree() + kernel.degree() / 2 + 1];
-    let cases = |kernel| counts(kernel).map(|count| (kernel, count));
+    let counts = |kernel: &Kernel| match cfg!(miri) {
+        true => vec![kernel.degree() / 2 + 1],
+        false => vec![2, 7, kernel.degree() + kernel.degree() / 2 + 1],
+    };
+    let cases = |kernel| counts(kernel).into_iter().map(move |count| (kernel, count));
     for (kernel, count) in supported().flat_map(cases) {
         let mut tally = tally(kernel, &format!("every_entry_at_every_alignment of {count}"));
         let key = any_key(&mut random);
