@@ -23,7 +23,7 @@
 //! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
 //! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
 //! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
-//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread) | several requests in flight |
+//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), by turns at up to four places of the file, 64 MiB apart at least | the system reads ahead at each of them, so the device is never idle |
 //! | in the page cache, less than 16 MiB | [`Pread`](Strategy::Pread) | mapping and unmapping would cost more than copying |
 //! | in the page cache, more | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied, if the cache holds the file in large pieces; if not, tiles are copied as with [`Pread`](Strategy::Pread) |
 //!
@@ -416,8 +416,10 @@ impl<'a> Options<'a> {
     ) -> Result<Report, ErrorKind> {
         let at = { file }.stream_position().map_err(ErrorKind::Read)?;
         let len = opened.len().max(at);
-        let strategy = self.choose(hasher, file, len - at);
-        let drop_cache = self.drop_cache && !device::is_cached(file, len);
+        let may_be_cold = self.drop_cache || len - at > small();
+        let is_cold = may_be_cold && !device::is_cached(file, len);
+        let strategy = self.choose(hasher, file, len - at, is_cold);
+        let drop_cache = self.drop_cache && is_cold;
         let threads = match strategy {
             Strategy::Read | Strategy::Mmap => 1,
             _ => self.most_threads(),
@@ -435,7 +437,12 @@ impl<'a> Options<'a> {
                 map::mapped(hasher, file, at, len, threads, may_copy, &hooks)?
             }
             Strategy::Pread | Strategy::Auto => {
-                read::positional(hasher, file, at, len, threads, &hooks)?
+                // What is dropped behind the reader is dropped in order.
+                let may_seek = is_cold && !drop_cache && !device::prefers_order(file);
+                if may_seek {
+                    device::will_read_in_order(file);
+                }
+                read::positional(hasher, file, at, len, threads, may_seek, &hooks)?
             }
         };
         { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
@@ -451,12 +458,12 @@ impl<'a> Options<'a> {
     }
 
     /// The strategy for a regular file that is not empty.
-    fn choose(&self, hasher: &Hasher, file: &File, len: u64) -> Strategy {
+    fn choose(&self, hasher: &Hasher, file: &File, len: u64, is_cold: bool) -> Strategy {
         // Tiles must be subtrees, as they are where nothing was hashed before.
         let is_aligned = hasher.count().is_multiple_of(self.tile_of(1) as u64);
         let strategy = match self.strategy {
             Strategy::Auto if len <= small() => Strategy::Read,
-            Strategy::Auto if !device::is_cached(file, len) => {
+            Strategy::Auto if is_cold => {
                 if device::prefers_order(file) {
                     Strategy::ReadOverlapped
                 } else {

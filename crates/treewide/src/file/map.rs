@@ -47,7 +47,7 @@ pub(super) fn mapped(
     while at < len {
         let here = WINDOW.min(len - at) as usize;
         let Ok(map) = Guarded::new(file, at, here) else {
-            let read = read::positional(hasher, file, at, len, threads, hooks)?;
+            let read = read::positional(hasher, file, at, len, threads, false, hooks)?;
             return Ok(at - start + read);
         };
         let both = may_copy.then(|| BothWays { file, at, best: Default::default() });

@@ -14,7 +14,7 @@ pub(super) fn mapped(
     _may_copy: bool,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    read::positional(hasher, file, at, len, threads, hooks)
+    read::positional(hasher, file, at, len, threads, false, hooks)
 }
 
 pub(super) fn is_possible() -> bool {

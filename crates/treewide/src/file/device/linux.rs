@@ -64,7 +64,9 @@ fn file_system(file: &File) -> u32 {
     fstatfs(file).map_or(0, |it| it.f_type as u32)
 }
 
-/// Whether the page cache has all of the places that are looked at. Nothing is read for it.
+/// Whether the page cache has all of the places that are looked at. Nobody waits for it; but where it has
+/// one not, the system may begin to read there. So the last one comes first: a file that is read from its
+/// beginning is to be read ahead from there, with more than such a small read would begin with.
 pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
     let is_there = |at| {
         let mut byte = [0];
@@ -76,7 +78,7 @@ pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
         }
     };
     let last = len.saturating_sub(1);
-    (0..PROBES).all(|probe| is_there(last / (PROBES - 1) * probe)) && is_there(last)
+    is_there(last) && (0..PROBES).rev().all(|probe| is_there(last / (PROBES - 1) * probe))
 }
 
 /// Whether the device is much slower out of order: a rotating disk, or one behind a network.
