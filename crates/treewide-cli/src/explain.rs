@@ -37,7 +37,7 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    let record = match kernel.one_lane_record() {
+    let record = match kernel.few_lanes_record() {
         Some(record) if kernel.is_supported() => {
             format!("; suits this CPU where lanes are few: {record}")
         }

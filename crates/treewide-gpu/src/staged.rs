@@ -201,8 +201,8 @@ impl Staged {
         Ok(self.count() - before)
     }
 
-    /// Adds `len` bytes of a file from byte `start` on, which many threads read; for a device straight
-    /// into the ring.
+    /// Adds `len` bytes of a file from byte `start` on. For a device many threads read them into the ring;
+    /// for the CPU one reads while the others hash.
     ///
     /// # Errors
     /// As of [`update`](Self::update), and [`ErrorKind::Io`] if it cannot be read, or ends before.

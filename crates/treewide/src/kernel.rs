@@ -26,11 +26,11 @@ mod avx2;
 mod avx512;
 mod cpu;
 mod explain;
+mod few_lanes;
 mod group;
 mod lanes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
-mod one_lane;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod paced;
 mod portable;
@@ -90,7 +90,7 @@ pub struct Kernel {
     degree: usize,
     widths: &'static [lanes::Width],
     supported: fn(&cpu::Cpu) -> bool,
-    one_lane: one_lane::OneLane,
+    few_lanes: few_lanes::FewLanes,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: lanes::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
@@ -139,10 +139,10 @@ impl Kernel {
 
     /// Where another kernel differs from this one only in how it hashes few lanes, and this one
     /// suits this CPU better: the record, in the repository of this crate, that says so.
-    pub fn one_lane_record(&self) -> Option<&'static str> {
+    pub fn few_lanes_record(&self) -> Option<&'static str> {
         let cpu = cpu::Cpu::detect();
-        (self.one_lane != one_lane::OneLane::Plain && self.one_lane.suits(&cpu))
-            .then(|| one_lane::record(&cpu))
+        (self.few_lanes != few_lanes::FewLanes::Plain && self.few_lanes.suits(&cpu))
+            .then(|| few_lanes::record(&cpu))
     }
 
     /// Nodes that its widest pass hashes side by side.
@@ -300,11 +300,11 @@ impl fmt::Debug for Kernel {
 
 /// Defines the entries of an instruction set and its kernels, which differ in how they hash few lanes:
 /// the degree, what the CPU must have, and for each kernel its name, how it compresses one lane (see
-/// `one_lane.rs`) and by what, and its passes by width in increasing order, each with its lanes and
+/// `few_lanes.rs`) and by what, and its passes by width in increasing order, each with its lanes and
 /// `@` what a step costs (see `lanes::Width`).
 macro_rules! entry_points {
     ($degree:literal, $supported:expr,
-     { $($kernel:ident: $name:literal, $one_lane:ident $compress:path,
+     { $($kernel:ident: $name:literal, $few_lanes:ident $compress:path,
          1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
@@ -401,7 +401,7 @@ macro_rules! entry_points {
                     degree: $degree,
                     widths: WIDTHS,
                     supported: $supported,
-                    one_lane: super::one_lane::OneLane::$one_lane,
+                    few_lanes: super::few_lanes::FewLanes::$few_lanes,
                     compress: $compress,
                     chunks,
                     parents,
@@ -428,20 +428,20 @@ macro_rules! entry_points {
             unsafe { V::hash(group, key, out, count) }
         }
 
-        /// The same for a row.
+        /// The same for blocks that lie one behind another.
         ///
         /// # Safety
-        /// As for `Pass::hash_row`.
+        /// As for `Pass::hash_contiguous`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn row_pass<V: super::lanes::Pass<N>, const N: usize>(
-            row: &super::group::Row,
+        unsafe fn contiguous_pass<V: super::lanes::Pass<N>, const N: usize>(
+            blocks: &super::group::Contiguous,
             key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
             count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { V::hash_row(row, key, out, count) }
+            unsafe { V::hash_contiguous(blocks, key, out, count) }
         }
 
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
@@ -458,8 +458,8 @@ macro_rules! entry_points {
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                if let Some(row) = source.row(at) {
-                    return row_pass::<V, N>(&row, key, out, count);
+                if let Some(blocks) = source.contiguous(at) {
+                    return contiguous_pass::<V, N>(&blocks, key, out, count);
                 }
                 let group = source.group(at, count);
                 pass::<V, N>(&group, key, out, count);
@@ -534,7 +534,7 @@ const VARIABLE: &str = "TREEWIDE_KERNEL";
 
 fn best() -> &'static Kernel {
     let cpu = cpu::Cpu::detect();
-    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.one_lane.suits(&cpu);
+    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.few_lanes.suits(&cpu);
     ALL.iter().find(fits).expect("portable runs everywhere")
 }
 

@@ -35,7 +35,7 @@ fn supported() -> Vec<&'static Kernel> {
 /// The first that runs, of two that differ in one lane the one that has a record.
 fn suited() -> &'static Kernel {
     let all = supported();
-    all.iter().find(|kernel| kernel.one_lane_record().is_some()).unwrap_or(&all[0])
+    all.iter().find(|kernel| kernel.few_lanes_record().is_some()).unwrap_or(&all[0])
 }
 
 /// "a b c, or auto", as errors list what there is.

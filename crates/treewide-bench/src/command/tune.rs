@@ -66,7 +66,7 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     let limit = Limit::start(args, &profile)?;
     let cpus = session.machine.cpus as usize;
     if wanted(Choice::Kernel) {
-        one_lane(&mut session, &mut profile)?;
+        best_kernel(&mut session, &mut profile)?;
         limit.found(&profile);
     }
     if cpus == 1 {
@@ -128,7 +128,7 @@ fn in_second_process() -> Result<ExitCode> {
 
 /// The kernel: that of the library, unless another one is faster at most sizes, one chunk or less
 /// included, where the way of hashing one lane decides.
-fn one_lane(session: &mut Session, profile: &mut String) -> Result<()> {
+fn best_kernel(session: &mut Session, profile: &mut String) -> Result<()> {
     let default = kernel::detected().name();
     let mut sides: Vec<Spec> = vec![format!("treewide:{default}").parse()?];
     for it in kernel::all().iter().filter(|it| it.is_supported() && it.name() != default) {

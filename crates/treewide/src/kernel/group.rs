@@ -46,24 +46,40 @@ pub(super) trait Source {
     /// # Safety
     /// The nodes exist.
     #[inline(always)]
-    unsafe fn row(&self, _at: usize) -> Option<Row> {
+    unsafe fn contiguous(&self, _at: usize) -> Option<Contiguous> {
         None
     }
 }
 
 /// Blocks that lie one behind another, and are hashed alike.
-pub(super) struct Row {
-    pub(super) first: Node,
+pub(super) struct Contiguous {
+    first: Node,
     /// Whether there are so many that later ones, and the places of what is made of them, are worth
     /// fetching.
     pub(super) long: bool,
 }
 
-impl Row {
-    /// The address of what lane `lane` of `count` hashes.
+impl Contiguous {
+    /// The address of block `index`, which need not exist.
     #[inline(always)]
-    pub(super) fn block(&self, lane: usize, count: usize) -> *const u8 {
-        self.first.input.wrapping_add(filled(lane, count) * BLOCK_LEN)
+    pub(super) fn block(&self, index: usize) -> *const u8 {
+        self.first.input.wrapping_add(index * BLOCK_LEN)
+    }
+
+    /// What the lanes of a pass over `count` of them hash.
+    #[inline(always)]
+    pub(super) fn inputs<const N: usize>(&self, count: usize) -> [*const u8; N] {
+        let mut inputs = [ptr::null(); N];
+        for (lane, input) in inputs.iter_mut().enumerate() {
+            *input = self.block(filled(lane, if count == N { N } else { count }));
+        }
+        inputs
+    }
+
+    /// The flags of each.
+    #[inline(always)]
+    pub(super) fn flags(&self) -> u32 {
+        u32::from(self.first.each | self.first.first | self.first.last)
     }
 
     /// `count` of them as a group of any nodes.
@@ -152,14 +168,14 @@ impl Source for Parents {
     #[inline(always)]
     unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
         // SAFETY: within the source.
-        unsafe { self.row(at) }.expect("a row").group(count)
+        unsafe { self.contiguous(at) }.expect("pairs are").group(count)
     }
 
     #[inline(always)]
-    unsafe fn row(&self, at: usize) -> Option<Row> {
+    unsafe fn contiguous(&self, at: usize) -> Option<Contiguous> {
         // SAFETY: within the source.
         let first = unsafe { self.node(at) };
-        Some(Row { first, long: self.count >= PARENTS_AHEAD })
+        Some(Contiguous { first, long: self.count >= PARENTS_AHEAD })
     }
 }
 

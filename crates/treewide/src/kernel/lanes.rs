@@ -22,7 +22,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::Flags;
-use super::group::{Group, Node, PARENTS_AHEAD, Row, Source};
+use super::group::{Contiguous, Group, Node, PARENTS_AHEAD, Source};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
@@ -287,9 +287,14 @@ pub(super) unsafe trait Pass<const N: usize> {
     /// # Safety
     /// As for [`hash`](Self::hash).
     #[inline(always)]
-    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+    unsafe fn hash_contiguous(
+        blocks: &Contiguous,
+        key: &Words,
+        out: *mut ChainingValue,
+        count: usize,
+    ) {
         // SAFETY: the same contract.
-        unsafe { Self::hash(&row.group(count), key, out, count) }
+        unsafe { Self::hash(&blocks.group(count), key, out, count) }
     }
 
     /// `count` blocks of output (at most `N`) from block `counter` on.
@@ -309,9 +314,14 @@ unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     }
 
     #[inline(always)]
-    unsafe fn hash_row(blocks: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
+    unsafe fn hash_contiguous(
+        blocks: &Contiguous,
+        key: &Words,
+        out: *mut ChainingValue,
+        count: usize,
+    ) {
         // SAFETY: the same contract.
-        unsafe { row::<V, N>(blocks, key, out, count) }
+        unsafe { contiguous::<V, N>(blocks, key, out, count) }
     }
 
     #[inline(always)]
@@ -428,8 +438,8 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
 /// # Safety
 /// As for [`group`].
 #[inline(always)]
-unsafe fn row<V: Vector<N>, const N: usize>(
-    row: &Row,
+unsafe fn contiguous<V: Vector<N>, const N: usize>(
+    blocks: &Contiguous,
     key: &Words,
     out: *mut ChainingValue,
     count: usize,
@@ -437,9 +447,9 @@ unsafe fn row<V: Vector<N>, const N: usize>(
     // SAFETY: the caller vouches for the instruction set and the pointers.
     unsafe {
         // What is read or replaced far behind this pass is in no cache.
-        if row.long {
+        if blocks.long {
             for lane in 0..N {
-                V::prefetch(row.block(PARENTS_AHEAD + lane, usize::MAX));
+                V::prefetch(blocks.block(PARENTS_AHEAD + lane));
             }
             let out = out.wrapping_add(PARENTS_AHEAD).cast::<u8>();
             for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
@@ -447,17 +457,13 @@ unsafe fn row<V: Vector<N>, const N: usize>(
             }
         }
         let zero = V::splat(0);
-        let flags = row.first.each | row.first.first | row.first.last;
         let mut operands = Operands {
-            inputs: [ptr::null(); N],
+            inputs: blocks.inputs(count),
             cv: splat(key),
             message: [MaybeUninit::uninit(); 16],
-            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(u32::from(flags))],
+            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags())],
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
-        for (lane, input) in inputs.iter_mut().enumerate() {
-            *input = row.block(lane, if count == N { N } else { count });
-        }
         V::load_blocks(inputs, 0, message);
         V::compress(cv, words(message), tail);
         V::store_cvs(cv, out, count);

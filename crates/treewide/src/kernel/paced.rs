@@ -23,7 +23,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::group::{Group, Row};
+use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root};
 use super::rows::{AHEAD, broadcast, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
@@ -73,7 +73,7 @@ macro_rules! zmm {
     };
 }
 
-/// One instruction, or two that belong together.
+/// One instruction.
 macro_rules! op {
     (add $set:literal $to:ident $from:ident) => {
         concat!("vpaddd ", zmm!($set $to), ",", zmm!($set $to), ",", zmm!($set $from), "\n")
@@ -127,7 +127,8 @@ macro_rules! beat {
 
 /// What fills the slots that the operations leave. An exchange takes two: with half as many
 /// instructions there is room for all in the cache of decoded ones, and where they do not come from
-/// there, four in a cycle are decoded, enough for the pace.
+/// there, four in a cycle are decoded, enough for the pace. The odd slot gets a no-operation of five
+/// bytes.
 macro_rules! pad {
     ([$op:tt $($more:tt)*] $slot:literal $($rest:literal)*) => {
         pad!([$($more)*] $($rest)*)
@@ -494,22 +495,18 @@ unsafe fn hash<const S: usize, const N: usize>(
 }
 
 #[inline(always)]
-unsafe fn hash_row<const S: usize, const N: usize>(
-    row: &Row,
+unsafe fn hash_contiguous<const S: usize, const N: usize>(
+    blocks: &Contiguous,
     key: &Words,
     out: *mut ChainingValue,
     count: usize,
 ) {
-    let mut inputs = [ptr::null(); N];
-    for (lane, input) in inputs.iter_mut().enumerate() {
-        *input = row.block(lane, count);
-    }
-    let flags = u32::from(row.first.each | row.first.first | row.first.last);
     // SAFETY: the caller vouches for the instruction set and the pointers.
     unsafe {
         let mut operands = Operands::<S>::new(key);
-        operands.tails[0] = Operands::tail(&[0; N], &[0; N], &[BLOCK_LEN as u32; N], &[flags; N]);
-        operands.compress(&inputs, 0, 1);
+        let (lens, flags) = ([BLOCK_LEN as u32; N], [blocks.flags(); N]);
+        operands.tails[0] = Operands::tail(&[0; N], &[0; N], &lens, &flags);
+        operands.compress::<N>(&blocks.inputs(count), 0, 1);
         operands.store(out, count);
     }
 }
@@ -547,44 +544,35 @@ unsafe fn xof<const S: usize, const N: usize>(
     }
 }
 
-// SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl Pass<4> for Paced {
-    #[inline(always)]
-    unsafe fn hash(group: &Group<4>, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { hash::<1, 4>(group, key, out, count) }
-    }
+/// A pass for each number of lanes: of so many sets.
+macro_rules! passes {
+    ($($lanes:literal: $sets:literal,)*) => {$(
+        // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
+        unsafe impl Pass<$lanes> for Paced {
+            #[inline(always)]
+            unsafe fn hash(group: &Group<$lanes>, key: &Words, out: *mut ChainingValue, count: usize) {
+                // SAFETY: the same contract.
+                unsafe { hash::<$sets, $lanes>(group, key, out, count) }
+            }
 
-    #[inline(always)]
-    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { hash_row::<1, 4>(row, key, out, count) }
-    }
+            #[inline(always)]
+            unsafe fn hash_contiguous(
+                blocks: &Contiguous,
+                key: &Words,
+                out: *mut ChainingValue,
+                count: usize,
+            ) {
+                // SAFETY: the same contract.
+                unsafe { hash_contiguous::<$sets, $lanes>(blocks, key, out, count) }
+            }
 
-    #[inline(always)]
-    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the same contract.
-        unsafe { xof::<1, 4>(root, counter, out, count) }
-    }
+            #[inline(always)]
+            unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+                // SAFETY: the same contract.
+                unsafe { xof::<$sets, $lanes>(root, counter, out, count) }
+            }
+        }
+    )*};
 }
 
-// SAFETY: as above.
-unsafe impl Pass<8> for Paced {
-    #[inline(always)]
-    unsafe fn hash(group: &Group<8>, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { hash::<2, 8>(group, key, out, count) }
-    }
-
-    #[inline(always)]
-    unsafe fn hash_row(row: &Row, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { hash_row::<2, 8>(row, key, out, count) }
-    }
-
-    #[inline(always)]
-    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the same contract.
-        unsafe { xof::<2, 8>(root, counter, out, count) }
-    }
-}
+passes!(4: 1, 8: 2,);

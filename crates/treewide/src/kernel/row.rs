@@ -2,7 +2,7 @@
 //!
 //! A chain of twelve operations for each of the fourteen half rounds, as in general registers
 //! (`scalar.rs`), but with a third of the instructions. Which of the two is faster depends on how
-//! many cycles an operation takes, and on how many a cycle begins: see `one_lane.rs`.
+//! many cycles an operation takes, and on how many a cycle begins: see `few_lanes.rs`.
 
 use core::arch::asm;
 use core::arch::x86_64::*;

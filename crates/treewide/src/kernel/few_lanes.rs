@@ -18,21 +18,21 @@ use core::ops::RangeInclusive;
 
 use super::cpu::Cpu;
 
-/// How a kernel compresses one lane.
+/// How a kernel hashes few lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OneLane {
+pub(super) enum FewLanes {
     /// In the only way that its instruction set has here.
     Plain,
-    /// In general registers, by assembly; a few lanes, with AVX-512, at the pace of Zen 5.
+    /// One in general registers, by assembly; two to eight, with AVX-512, at the pace of Zen 5.
     General,
     /// As rows.
     Rows,
 }
 
-impl OneLane {
-    /// Whether kernels that compress one lane in this way are for this CPU.
+impl FewLanes {
+    /// Whether kernels that do it in this way are for this CPU.
     pub(super) fn suits(self, cpu: &Cpu) -> bool {
-        self == Self::Plain || self == entry(cpu).one_lane
+        self == Self::Plain || self == entry(cpu).few_lanes
     }
 }
 
@@ -40,7 +40,7 @@ impl OneLane {
 struct Entry {
     vendor: &'static [u8; 12],
     families: RangeInclusive<u32>,
-    one_lane: OneLane,
+    few_lanes: FewLanes,
     record: &'static str,
 }
 
@@ -48,15 +48,15 @@ static TABLE: &[Entry] = &[Entry {
     // Zen 5.
     vendor: b"AuthenticAMD",
     families: 0x1a..=0x1a,
-    one_lane: OneLane::General,
-    record: "results/zen5-2vcpu/one-lane.json",
+    few_lanes: FewLanes::General,
+    record: "results/zen5-2vcpu/few-lanes.json",
 }];
 
 /// All others.
 static REST: Entry = Entry {
     vendor: &[0; 12],
     families: 0..=u32::MAX,
-    one_lane: OneLane::Rows,
+    few_lanes: FewLanes::Rows,
     record: "results/models/one-lane.txt",
 };
 
@@ -65,7 +65,7 @@ fn entry(cpu: &Cpu) -> &'static Entry {
     TABLE.iter().find(fits).unwrap_or(&REST)
 }
 
-/// The record by which [`OneLane::suits`] decides for this CPU.
+/// The record by which [`FewLanes::suits`] decides for this CPU.
 pub(super) fn record(cpu: &Cpu) -> &'static str {
     entry(cpu).record
 }
@@ -74,15 +74,15 @@ pub(super) fn record(cpu: &Cpu) -> &'static str {
 mod tests {
     use super::*;
 
-    fn one_lane(vendor: &[u8; 12], family: u32) -> OneLane {
-        entry(&Cpu { vendor: *vendor, family, ..Cpu::default() }).one_lane
+    fn few_lanes(vendor: &[u8; 12], family: u32) -> FewLanes {
+        entry(&Cpu { vendor: *vendor, family, ..Cpu::default() }).few_lanes
     }
 
     #[test]
     fn by_vendor_and_family() {
-        assert_eq!(one_lane(b"AuthenticAMD", 0x1a), OneLane::General);
-        assert_eq!(one_lane(b"AuthenticAMD", 0x19), OneLane::Rows);
-        assert_eq!(one_lane(b"GenuineIntel", 0x1a), OneLane::Rows);
-        assert_eq!(one_lane(b"GenuineIntel", 6), OneLane::Rows);
+        assert_eq!(few_lanes(b"AuthenticAMD", 0x1a), FewLanes::General);
+        assert_eq!(few_lanes(b"AuthenticAMD", 0x19), FewLanes::Rows);
+        assert_eq!(few_lanes(b"GenuineIntel", 0x1a), FewLanes::Rows);
+        assert_eq!(few_lanes(b"GenuineIntel", 6), FewLanes::Rows);
     }
 }
