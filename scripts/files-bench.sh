@@ -44,8 +44,8 @@ given_back() {
 # measure BEFORE COMMAND: the microseconds of COMMAND alone. Again if memory was given back meanwhile: a run
 # that takes such pages takes two to five times as long, whichever program it is.
 measure() {
-    local try before time
-    for try in 1 2 3 4 5; do
+    local before time
+    for _ in 1 2 3 4 5; do
         $1
         before=$(given_back)
         time=$(microseconds "$2") || exit 1
