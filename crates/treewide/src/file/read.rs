@@ -257,7 +257,9 @@ pub(super) fn positional(
         parallel::append(hasher, &source, hooks.tile, tiles as usize, threads, false)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
-            return Err(ErrorKind::Shrank { read: shrank_to, len });
+            // A place behind the end was perhaps the first to find that out, and all stopped.
+            let now = file.metadata().map_err(ErrorKind::Read)?.len();
+            return Err(ErrorKind::Shrank { read: now.min(shrank_to), len });
         }
         hooks.done(start, tiles * tile);
         start += tiles * tile;
@@ -308,8 +310,8 @@ mod tests {
             let read = positional(&mut hasher, &file, 0, len, threads, true, &hooks);
             assert_eq!(read.expect("it is read"), len);
             assert_eq!(hasher.finalize(), expected.finalize());
-            // As if it had been longer; the first place comes to no end.
-            let read = positional(&mut Hasher::new(), &file, 0, 2 * len, threads, true, &hooks);
+            // As if it had been longer: it ends at the second place, and the third begins behind that.
+            let read = positional(&mut Hasher::new(), &file, 0, 8 * len, threads, true, &hooks);
             assert!(matches!(read, Err(ErrorKind::Shrank { read, .. }) if read == len));
         }
         drop(file);
