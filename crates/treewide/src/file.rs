@@ -369,6 +369,10 @@ impl<'a> Options<'a> {
 
     /// Appends everything that `reader` has, reading and hashing at the same time.
     ///
+    /// While one thread reads, others of the pool wait for what comes next. So neither a reader nor a
+    /// [watcher](Self::watch) may wait for the pool, as `rayon::join` and `rayon::broadcast` do: with them use
+    /// one [thread](Self::threads) or [`Strategy::Read`].
+    ///
     /// # Errors
     /// [`ErrorKind::Read`] with the first error of the reader but for interruptions,
     /// [`ErrorKind::Stopped`].

@@ -320,7 +320,7 @@ pub(crate) trait Source: Sync {
 /// at least [`WIDE`] chunks.
 ///
 /// # Errors
-/// The first one of `source`; then nothing is appended.
+/// The first one of `source`; then nothing is appended, and each thread ends with the leaf that it has.
 pub(crate) fn append<S: Source>(
     hasher: &mut Hasher,
     source: &S,
@@ -353,6 +353,9 @@ pub(crate) fn append<S: Source>(
                     let counter = first + (index * chunks) as u64;
                     tree::subtree(kernel, leaf, counter, &hasher.mode, &mut nodes);
                     let mut done = lock();
+                    if done.error.is_some() {
+                        return;
+                    }
                     done.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&nodes);
                     done.leaves += 1;
                 }

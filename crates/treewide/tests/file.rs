@@ -328,6 +328,28 @@ fn the_watcher_counts_and_stops() {
         let error = options.hash(&file).expect_err("it was stopped");
         assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
         assert!(calls.load(Ordering::Relaxed) <= 2, "{strategy}: once for each thread");
+        // The helper is told, once, and the calling thread learns it from there.
+        let (mut stopped, mut more) = (0, 0);
+        for _ in 0..4 {
+            let caller = std::thread::current().id();
+            let calls = AtomicU64::new(0);
+            let stop = |_| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                let is_helper = std::thread::current().id() != caller;
+                if calls.load(Ordering::Relaxed) == 0 && !is_helper {
+                    return ControlFlow::Continue(());
+                }
+                match calls.fetch_add(1, Ordering::Relaxed) {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            };
+            if Options::new().strategy(strategy).threads(2).watch(&stop).hash(&file).is_err() {
+                stopped += 1;
+                more += calls.load(Ordering::Relaxed) - 1;
+            }
+        }
+        assert!(more <= 10 * stopped, "{strategy}: {more} tiles after {stopped} stops");
         tally.case();
     }
 }
