@@ -23,7 +23,7 @@
 //! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
 //! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
 //! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
-//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), by turns at up to four places of the file, 64 MiB apart at least | the system reads ahead at each of them, so the device is never idle |
+//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), by turns at up to four places of the file, 64 MiB apart at least | the system reads ahead at each of them, so the device has work while one of them is hashed |
 //! | in the page cache, less than 16 MiB | [`Pread`](Strategy::Pread) | mapping and unmapping would cost more than copying |
 //! | in the page cache, more | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied, if the cache holds the file in large pieces; if not, tiles are copied as with [`Pread`](Strategy::Pread) |
 //!

@@ -20,7 +20,7 @@ pub(super) struct Fresh<'a> {
 pub(super) fn hashes(count: usize, write: impl FnOnce(Fresh<'_>)) -> Vec<Hash> {
     let mut hashes = Vec::with_capacity(count);
     let places = &mut hashes.spare_capacity_mut()[..count];
-    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
     ask_for_large_pages(places);
     let written = AtomicUsize::new(0);
     write(Fresh { places, written: &written });
@@ -31,13 +31,13 @@ pub(super) fn hashes(count: usize, write: impl FnOnce(Fresh<'_>)) -> Vec<Hash> {
 }
 
 /// Bytes from which on large pages are asked for: below, most allocators have memory that is there.
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 const LARGE: usize = 4 << 20;
 
 /// Asks the system for pages of 2 MiB for `places`, all of which will be written: one fault for each page
 /// of 4 KiB takes longer than to hash the blobs of a block whose digests it holds
 /// (`results/zen5-2vcpu/threads.txt`).
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 fn ask_for_large_pages(places: &mut [MaybeUninit<Hash>]) {
     use core::ffi::{c_int, c_void};
 
