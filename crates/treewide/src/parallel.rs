@@ -23,6 +23,7 @@ use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, Mode, WIDE};
 use crate::{Hash, Hasher, OutputReader};
+pub(crate) use crew::Wake;
 
 /// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are
 /// the next two.
@@ -189,6 +190,7 @@ impl Waking {
 /// Whether several threads were faster than one would have been: as many bytes, each in the time that
 /// those of the fastest part took.
 pub(crate) struct Trial {
+    wake: Wake,
     begun: Instant,
     bytes: AtomicU64,
     /// Picoseconds for a byte.
@@ -196,8 +198,9 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    fn begin() -> Self {
-        Self { begun: Instant::now(), bytes: AtomicU64::new(0), fastest: AtomicU64::new(u64::MAX) }
+    fn begin(wake: Wake) -> Self {
+        let [bytes, fastest] = [0, u64::MAX].map(AtomicU64::new);
+        Self { wake, begun: Instant::now(), bytes, fastest }
     }
 
     /// One part is done, by one thread.
@@ -216,6 +219,11 @@ impl Trial {
     }
 }
 
+/// Whom a call with such a trial wakes: without one, nobody.
+fn wake(trial: Option<&Trial>) -> Wake {
+    trial.map_or(Wake::Nobody, |trial| trial.wake)
+}
+
 /// Has `work` done with the threads that are worth it for so many bytes in memory. If it is given a
 /// trial, it notes its parts there.
 pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
@@ -224,14 +232,14 @@ pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) 
     let (threads, trial) = match bytes {
         _ if LAST_HELP.was_just(now) => (threads(), None),
         CROSSOVER_ASLEEP.. if WAKING.is_worth_a_try(bytes, now) => {
-            (threads(), Some(Trial::begin()))
+            (threads(), Some(Trial::begin(Wake::ForThis)))
         }
         _ if LAST_CALL.was_just(now)
             && WAKING_IN_A_ROW.is_worth_a_try(0, now)
             && WAKING_IN_A_ROW.is_due(LAST_HELP.get(), now) =>
         {
             is_in_a_row = true;
-            (threads(), Some(Trial::begin()))
+            (threads(), Some(Trial::begin(Wake::ForLater)))
         }
         SURE.. => (threads(), None),
         _ => (1, None),
@@ -269,7 +277,7 @@ pub(crate) fn each_of<T>(
     next: impl Fn() -> Option<T> + Sync,
     work: impl Fn(T) -> usize + Sync,
 ) {
-    crew::together(threads, trial.is_some(), &|| {
+    crew::together(threads, wake(trial), &|| {
         while let Some(part) = next() {
             let begun = trial.map(|_| Instant::now());
             let bytes = work(part);
@@ -316,7 +324,7 @@ pub(crate) trait Source: Sync {
 }
 
 /// Appends up to `most` leaves of `size` bytes each, as many as `source` has, on up to `threads`
-/// threads, which are asleep if `wake`. The hasher must be at a multiple of `size`, a power of two of
+/// threads, woken as `wake` says. The hasher must be at a multiple of `size`, a power of two of
 /// at least [`WIDE`] chunks.
 ///
 /// # Errors
@@ -327,7 +335,7 @@ pub(crate) fn append<S: Source>(
     size: usize,
     most: usize,
     threads: usize,
-    wake: bool,
+    wake: Wake,
 ) -> Result<(), S::Error> {
     let kernel = detected();
     let first = hasher.first_chunk + hasher.count() / CHUNK_LEN as u64;
@@ -452,7 +460,7 @@ impl Hasher {
         }
         let (whole, rest) = input.split_at(input.len() - input.len() % size);
         let source = Memory { input: whole, size, taken: AtomicUsize::new(0), trial };
-        let Ok(()) = append(self, &source, size, whole.len() / size, threads, trial.is_some());
+        let Ok(()) = append(self, &source, size, whole.len() / size, threads, wake(trial));
         self.update(rest)
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn mapped(
         };
         let both = may_copy.then(|| BothWays { file, at, best: Default::default() });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
-        parallel::append(hasher, &tiles, tile, here / tile, threads, false)?;
+        parallel::append(hasher, &tiles, tile, here / tile, threads, parallel::Wake::Nobody)?;
         let rest = here % tile;
         if rest > 0 {
             hooks.read(rest)?;

@@ -75,18 +75,30 @@ unsafe impl Send for Crew {}
 // SAFETY: as above.
 unsafe impl Sync for Crew {}
 
+/// What the helpers do before, and what they are wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// They are awake, or come when they come.
+    Nobody,
+    /// They sleep, and are to be awake for the calls that follow. The caller does not stop for them.
+    ForLater,
+    /// They sleep, and are let have the CPU for a moment. One that was put on the caller's can go to
+    /// another one then, in place of waiting until the caller is done. Where another process waits for
+    /// that CPU, it may get a slice.
+    ForThis,
+}
+
 /// Runs `work` on the calling thread, and besides on up to `threads - 1` threads of the current
 /// rayon pool, each at most once and only if it gets there before the caller is done.
 ///
 /// So `work` must take its share from something that all of them take from, and return when nothing
 /// is left to take.
 ///
-/// If the helpers sleep (`wake`), they are let have the CPU for a moment. One that was put on the
-/// caller's can go to another one then, in place of waiting until the caller is done.
+/// Helpers that sleep are woken as `wake` says.
 ///
 /// # Panics
 /// If `work` does, on any thread.
-pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
+pub(crate) fn together(threads: usize, wake: Wake, work: &Work<'_>) {
     if threads < 2 {
         return work();
     }
@@ -105,10 +117,10 @@ pub(crate) fn together(threads: usize, wake: bool, work: &Work<'_>) {
     let closing = Closing(&crew);
     {
         // No longer than that: what the thread starts if it is at other work may go no further than it.
-        let _away = if wake && is_global { cpu::keep_away() } else { None };
+        let _away = if wake != Wake::Nobody && is_global { cpu::keep_away() } else { None };
         call_helpers(&crew, 0);
     }
-    if wake {
+    if wake == Wake::ForThis {
         std::thread::yield_now();
     }
     work();
@@ -199,10 +211,10 @@ mod tests {
                         done.fetch_add(1, Ordering::Relaxed);
                     }
                 };
-                together(threads, false, &work);
+                together(threads, Wake::Nobody, &work);
                 assert_eq!(done.load(Ordering::Relaxed), count);
                 next.store(0, Ordering::Relaxed);
-                pool.install(|| together(threads, false, &work));
+                pool.install(|| together(threads, Wake::Nobody, &work));
                 assert_eq!(done.load(Ordering::Relaxed), 2 * count);
             }
         }
@@ -215,7 +227,7 @@ mod tests {
         let runs = AtomicUsize::new(0);
         // The only thread of the pool is this one.
         pool.install(|| {
-            together(4, true, &|| {
+            together(4, Wake::ForThis, &|| {
                 runs.fetch_add(1, Ordering::Relaxed);
             });
         });
@@ -230,7 +242,7 @@ mod tests {
             let result = pool.install(|| {
                 let caller = std::thread::current().id();
                 catch_unwind(AssertUnwindSafe(|| {
-                    together(2, true, &|| {
+                    together(2, Wake::ForLater, &|| {
                         let is_caller = std::thread::current().id() == caller;
                         inside.fetch_or(!is_caller, Ordering::AcqRel);
                         // Until the helper is there, so that both cases happen.
