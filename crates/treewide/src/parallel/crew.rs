@@ -80,7 +80,8 @@ unsafe impl Sync for Crew {}
 pub(crate) enum Wake {
     /// They are awake, or come when they come.
     Nobody,
-    /// They sleep, and are to be awake for the calls that follow. The caller does not stop for them.
+    /// They sleep, and are to be awake for the calls that follow. The caller does not stop for them, if
+    /// they are kept away from its CPU.
     ForLater,
     /// They sleep, and are let have the CPU for a moment. One that was put on the caller's can go to
     /// another one then, in place of waiting until the caller is done. Where another process waits for
@@ -115,12 +116,18 @@ pub(crate) fn together(threads: usize, wake: Wake, work: &Work<'_>) {
         panic: Mutex::new(None),
     });
     let closing = Closing(&crew);
-    {
+    let is_kept_away = {
         // No longer than that: what the thread starts if it is at other work may go no further than it.
-        let _away = if wake != Wake::Nobody && is_global { cpu::keep_away() } else { None };
+        let away = if wake != Wake::Nobody && is_global { cpu::keep_away() } else { None };
         call_helpers(&crew, 0);
-    }
-    if wake == Wake::ForThis {
+        away.is_some()
+    };
+    let stops = match wake {
+        Wake::Nobody => false,
+        Wake::ForLater => !is_kept_away,
+        Wake::ForThis => true,
+    };
+    if stops {
         std::thread::yield_now();
     }
     work();
