@@ -86,12 +86,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: the same contract.
-        unsafe {
-            let v = rounds(cv, message, tail);
-            for i in 0..8 {
-                cv[i] = v[i].xor(v[i + 8]);
-            }
-        }
+        unsafe { compress(cv, message, tail) }
     }
 
     /// One compression in every lane with all sixteen words of output (section 2.6).
@@ -131,6 +126,22 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         let _ = address;
+    }
+}
+
+/// [`Vector::compress`] where the compiler does well.
+#[inline(always)]
+pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(
+    cv: &mut [V; 8],
+    message: &[V; 16],
+    tail: &[V; 4],
+) {
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        let v = rounds(cv, message, tail);
+        for i in 0..8 {
+            cv[i] = v[i].xor(v[i + 8]);
+        }
     }
 }
 

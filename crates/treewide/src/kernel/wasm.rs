@@ -7,7 +7,7 @@ use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-use super::lanes::{Vector, rounds};
+use super::lanes::{self, Vector};
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
@@ -104,12 +104,7 @@ unsafe impl Vector<4> for W4 {
     #[inline(never)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: the same contract.
-        unsafe {
-            let v = rounds(cv, message, tail);
-            for i in 0..8 {
-                cv[i] = v[i].xor(v[i + 8]);
-            }
-        }
+        unsafe { lanes::compress(cv, message, tail) }
     }
     #[inline(always)]
     unsafe fn load_blocks(

@@ -122,12 +122,7 @@ pub(crate) fn together(threads: usize, wake: Wake, work: &Work<'_>) {
         call_helpers(&crew, 0);
         away.is_some()
     };
-    let stops = match wake {
-        Wake::Nobody => false,
-        Wake::ForLater => !is_kept_away,
-        Wake::ForThis => true,
-    };
-    if stops {
+    if wake == Wake::ForThis || (wake == Wake::ForLater && !is_kept_away) {
         std::thread::yield_now();
     }
     work();
