@@ -12,6 +12,7 @@
 //! Where the leaves come from is a [`Source`]: memory here, files in the module `file`.
 
 mod crew;
+mod load;
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -21,8 +22,8 @@ use std::time::Instant;
 use crate::kernel::detected;
 use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
-use crate::tree::{self, Mode, WIDE};
-use crate::{Hash, Hasher, OutputReader};
+use crate::tree::{self, WIDE};
+use crate::{Hash, Hasher, OutputReader, hash};
 pub(crate) use crew::Wake;
 
 /// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are
@@ -56,6 +57,10 @@ const LEAVES_PER_THREAD: usize = 3;
 /// Bytes from which on a sleeping pool is woken whatever came of it before: there is time enough for
 /// the system to give its threads a CPU, and little to lose.
 pub(crate) const SURE: usize = 16 << 20;
+
+/// The same where others keep every CPU busy. The caller may wait for a helper that waits for a slice of
+/// the scheduler, milliseconds; and two threads get more of the CPUs than one.
+const SURE_AMONG_OTHERS: usize = 128 << 20;
 
 /// The threads that may work together, the calling one included: those of the current pool, but no
 /// more than there are cores. Starts the global pool if there are several cores and the caller is
@@ -228,20 +233,22 @@ fn wake(trial: Option<&Trial>) -> Wake {
 /// trial, it notes its parts there.
 pub(crate) fn by_team<T>(bytes: usize, work: impl FnOnce(usize, Option<&Trial>) -> T) -> T {
     let now = now();
+    let is_room = || bytes >= SURE_AMONG_OTHERS || !load::is_every_cpu_taken(now);
     let mut is_in_a_row = false;
     let (threads, trial) = match bytes {
         _ if LAST_HELP.was_just(now) => (threads(), None),
-        CROSSOVER_ASLEEP.. if WAKING.is_worth_a_try(bytes, now) => {
+        CROSSOVER_ASLEEP.. if WAKING.is_worth_a_try(bytes, now) && is_room() => {
             (threads(), Some(Trial::begin(Wake::ForThis)))
         }
         _ if LAST_CALL.was_just(now)
             && WAKING_IN_A_ROW.is_worth_a_try(0, now)
-            && WAKING_IN_A_ROW.is_due(LAST_HELP.get(), now) =>
+            && WAKING_IN_A_ROW.is_due(LAST_HELP.get(), now)
+            && is_room() =>
         {
             is_in_a_row = true;
             (threads(), Some(Trial::begin(Wake::ForLater)))
         }
-        SURE.. => (threads(), None),
+        SURE.. if is_room() => (threads(), None),
         _ => (1, None),
     };
     let done = work(threads, trial.as_ref());
@@ -419,14 +426,17 @@ impl Source for Memory<'_> {
 /// [`hash`](crate::hash()) with the threads of the current rayon pool, where that is faster.
 ///
 /// Short inputs are hashed by the calling thread alone, and no pool is started for them; nor is one
-/// woken for inputs below 2 MiB that come now and then, nor for those below 16 MiB where waking it
-/// was of no use the last times. The calling thread always takes part, and never waits for one that
-/// has not woken up.
+/// woken for inputs below 2 MiB that come now and then, for those below 16 MiB where waking it was of
+/// no use the last times, and for those below 128 MiB while others keep every CPU busy, as Linux tells.
+/// The calling thread always takes part, and never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
     if input.len() < crossover() {
-        return Hash::from_bytes(tree::hash(detected(), input, &Mode::PLAIN));
+        return hash(input);
     }
-    Hasher::new().update_rayon(input).finalize()
+    by_team(input.len(), |threads, trial| match threads {
+        1 => hash(input),
+        _ => Hasher::new().update_leaves(input, threads, trial).finalize(),
+    })
 }
 
 impl Hasher {

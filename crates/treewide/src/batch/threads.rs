@@ -47,7 +47,7 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     finish: impl Fn(&Hasher, P) + Sync,
 ) {
     let count = blobs.count();
-    // More changes nothing, and to ask each of a million blobs takes time.
+    // To ask each of a million blobs takes time: the others are taken to be like these.
     let mut counted = 0;
     let mut all = 0_usize;
     while counted < count && all < SURE {
@@ -58,11 +58,12 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     if all < least {
         return task(0..count, places);
     }
-    parallel::by_team(all, |threads, trial| {
+    let mean = all / counted.max(1);
+    parallel::by_team(mean.saturating_mul(count).max(all), |threads, trial| {
         if threads == 1 {
             return task(0..count, places);
         }
-        let rest = Rest { next: 0, places, mean: all / counted, tree: None };
+        let rest = Rest { next: 0, places, mean, tree: None };
         let parts = Parts { blobs, least, threads, rest: Mutex::new(rest) };
         parallel::each_of(threads, trial, || parts.next(), |part| part.hash(mode, &task, &finish));
     });
