@@ -1,10 +1,12 @@
-//! Many inputs at once against one at a time, in every form that batches take; offsets that are no offsets.
+//! Many inputs at once against one at a time, by every kernel, in every form that batches take; offsets
+//! that are no offsets.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use treewide::batch::{Batch, Packed};
-use treewide_fuzz::{Input, Mode};
+use treewide::kernel;
+use treewide_fuzz::{Input, Mode, kernels};
 
 #[derive(Arbitrary, Debug)]
 struct Case {
@@ -15,9 +17,12 @@ struct Case {
     threads: bool,
     offsets: Vec<i16>,
     small: u8,
+    kernel: u8,
 }
 
 fuzz_target!(|case: Case| {
+    let names = kernels();
+    kernel::force(names[usize::from(case.kernel) % names.len()]).unwrap();
     let bits = u32::from(case.small % 16);
     let mut blobs = Vec::new();
     let mut total = 0;

@@ -4,6 +4,8 @@
 mod common;
 mod reference;
 
+use std::sync::{Mutex, PoisonError};
+
 use common::{Mode, Random, Tally, edge_lengths, rounds, sample};
 use treewide::batch::{Blobs, Offset, OffsetProblem, Packed};
 use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
@@ -149,17 +151,28 @@ fn check(random: &mut Random, lens: &[usize], mode: &Mode) {
     }
 }
 
-/// The kernel is one for the whole process. The other tests here run with whatever this one forces
-/// meanwhile, and must pass with all of them.
-#[test]
-fn every_kernel_hashes_batches_like_one_at_a_time() {
-    let mut tally = Tally::new("batches");
+/// Runs `f` with each kernel forced, and goes back to the one before. The kernel is one for the whole
+/// process: those who force one take turns. The other tests here run with whatever is forced meanwhile,
+/// and must pass with all of them.
+fn with_every_kernel(mut f: impl FnMut(&str)) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = treewide::kernel::detected();
     for kernel in treewide::kernel::all() {
         if !kernel.is_supported() {
             println!("skipped: {} is not supported here", kernel.name());
             continue;
         }
         treewide::kernel::force(kernel.name()).expect("supported");
+        f(kernel.name());
+    }
+    treewide::kernel::force(before.name()).expect("it was in use");
+}
+
+#[test]
+fn every_kernel_hashes_batches_like_one_at_a_time() {
+    let mut tally = Tally::new("batches");
+    with_every_kernel(|_| {
         let mut random = Random::new(4);
         for _ in 0..rounds(60) {
             let lens = lengths(&mut random);
@@ -167,8 +180,7 @@ fn every_kernel_hashes_batches_like_one_at_a_time() {
             check(&mut random, &lens, &mode);
             tally.case();
         }
-    }
-    treewide::kernel::force("auto").expect("always there");
+    });
 }
 
 /// Every length up to some chunks in one batch, in order, backwards and shuffled.
@@ -442,17 +454,22 @@ mod guarded {
     #[test]
     fn nothing_is_read_beyond_the_end() {
         let mut random = Random::new(8);
+        let mut tally = Tally::new("batches before a guard");
         let mut pages = Pages::new();
         pages.fill(&mut random);
-        for _ in 0..rounds(60) {
-            let count = 1 + random.below(200);
-            let most = [64, 300, 1024, 5000, Pages::LEN][random.below(5)];
-            let blobs: Vec<&[u8]> = (0..count).map(|_| pages.last(random.length(most))).collect();
-            let expected = expected(&Mode::Hash, &blobs, 70);
-            assert_eq!(Batch::new().output_len(70).bytes(&blobs), expected);
-            for (hash, expected) in hash_many(&blobs).iter().zip(expected.chunks(70)) {
-                assert_eq!(hash.as_bytes(), &expected[..32]);
+        with_every_kernel(|name| {
+            for _ in 0..rounds(30) {
+                let count = 1 + random.below(200);
+                let most = [64, 300, 1024, 5000, Pages::LEN][random.below(5)];
+                let blobs: Vec<&[u8]> =
+                    (0..count).map(|_| pages.last(random.length(most))).collect();
+                let expected = expected(&Mode::Hash, &blobs, 70);
+                assert_eq!(Batch::new().output_len(70).bytes(&blobs), expected, "{name}");
+                for (hash, expected) in hash_many(&blobs).iter().zip(expected.chunks(70)) {
+                    assert_eq!(hash.as_bytes(), &expected[..32], "{name}");
+                }
+                tally.case();
             }
-        }
+        });
     }
 }

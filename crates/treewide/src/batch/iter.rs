@@ -51,6 +51,9 @@ impl Batch {
     /// As many blobs are taken and held at a time as [`iter`](Self::iter) does, and fewer where outputs are
     /// longer than blobs: those count, too.
     ///
+    /// # Panics
+    /// If one output is more than an allocation may have.
+    ///
     /// ```
     /// use treewide::Batch;
     ///

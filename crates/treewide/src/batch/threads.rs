@@ -50,11 +50,11 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     // To ask each of a million blobs takes time: the others are taken to be like these.
     let mut counted = 0;
     let mut all = 0_usize;
-    while counted < count && all < SURE {
+    let least = profile::current().batch_task.unwrap_or(BYTES);
+    while counted < count && all < SURE.max(least) {
         all = all.saturating_add(cost(blobs.get(counted)));
         counted += 1;
     }
-    let least = profile::current().batch_task.unwrap_or(BYTES);
     if all < least {
         return task(0..count, places);
     }

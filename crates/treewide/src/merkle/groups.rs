@@ -42,7 +42,7 @@ const fn group_len(chunks: usize) -> usize {
 /// is given, but cannot be merged to its digest, which is [`hash`](crate::hash()).
 ///
 /// # Panics
-/// If `chunks` is no power of two.
+/// As [`count`] does.
 #[cfg(feature = "std")]
 pub fn chaining_values(input: &[u8], chunks: usize, mode: hazmat::Mode<'_>) -> Vec<ChainingValue> {
     let mut cvs = vec![[0; 32]; count(input.len(), chunks)];
@@ -55,7 +55,7 @@ pub fn chaining_values(input: &[u8], chunks: usize, mode: hazmat::Mode<'_>) -> V
 /// last group must be full.
 ///
 /// # Panics
-/// If `chunks` is no power of two, `offset` no multiple of a group, or `out` has not [`count`] places.
+/// As [`count`] does; if `offset` is no multiple of a group, or `out` has not [`count`] places.
 pub fn fill(
     input: &[u8],
     offset: u64,

@@ -53,7 +53,7 @@ fn counted(list: &str) -> Option<usize> {
         let [first, last] = [first, last].map(|number| number.parse::<usize>().ok());
         last?.checked_sub(first?)?.checked_add(1)
     };
-    list.trim_end().split(',').map(count).sum()
+    list.trim_end().split(',').try_fold(0_usize, |all, range| all.checked_add(count(range)?))
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -65,7 +65,7 @@ mod tests {
         for (list, count) in [("0\n", Some(1)), ("0-1\n", Some(2)), ("0-3,8,10-11", Some(7))] {
             assert_eq!(counted(list), count, "{list}");
         }
-        for list in ["", "\n", "3-0", "0-", "a", "0,,1"] {
+        for list in ["", "\n", "3-0", "0-", "a", "0,,1", "0-18446744073709551614,0"] {
             assert_eq!(counted(list), None, "{list}");
         }
     }

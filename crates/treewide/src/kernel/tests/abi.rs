@@ -333,3 +333,65 @@ fn every_entry_keeps_what_is_the_callers() {
         }
     }
 }
+
+/// What a routine of assembly gets, by the convention of System V, under Windows too.
+#[repr(C)]
+struct Routine {
+    entry: *const (),
+    arguments: [*const u8; 6],
+}
+
+/// Goes on at the routine, so that no compiled code is between it and [`observe`], which would restore
+/// what the routine has changed.
+#[cfg(not(windows))]
+#[unsafe(naked)]
+unsafe extern "C" fn go_on(_: *mut c_void) {
+    naked_asm!(
+        "mov rax, rdi",
+        "mov rdi, [rax+8]",
+        "mov rsi, [rax+16]",
+        "mov rdx, [rax+24]",
+        "mov rcx, [rax+32]",
+        "mov r8, [rax+40]",
+        "mov r9, [rax+48]",
+        "jmp [rax]",
+    )
+}
+
+/// The routines by themselves: compiled code around them saves registers of its own caller, and hides
+/// what they do to them.
+#[cfg(not(windows))]
+#[test]
+fn assembly_keeps_what_is_the_callers() {
+    use super::super::{rounds16, rounds32};
+
+    #[repr(align(64))]
+    struct Room([u8; 4096]);
+
+    let mut rooms: [Room; 4] = [const { Room([0; 4096]) }; 4];
+    let [a, b, c, d] = rooms.each_mut().map(|room| room.0.as_mut_ptr().cast_const());
+    let inputs = [a; 32];
+    let lanes = [a, b, c, d, a, b];
+    let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
+    let routines: [(&str, &str, *const (), _); 7] = [
+        ("avx512", "compress", rounds32::compress as _, lanes),
+        ("avx512", "compress_xof", rounds32::compress_xof as _, lanes),
+        ("avx512", "load", rounds32::load as _, gathered),
+        ("avx2", "compress_8", rounds16::compress_8 as _, lanes),
+        ("avx2", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
+        ("sse41", "compress_4", rounds16::compress_4 as _, lanes),
+        ("sse41", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
+    ];
+    for (kernel, name, entry, arguments) in routines {
+        if !supported().any(|it| it.name() == kernel) {
+            continue;
+        }
+        let mut routine = Routine { entry, arguments };
+        for shift in [0, 16, 32, 48] {
+            let mut damage = damage(go_on, (&raw mut routine).cast(), shift);
+            // `load` leaves that to what is called next.
+            damage.retain(|it| name != "load" || it != "upper halves in use");
+            assert!(damage.is_empty(), "{kernel} {name} changes {damage:?}");
+        }
+    }
+}
