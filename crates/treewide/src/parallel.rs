@@ -427,7 +427,8 @@ impl Source for Memory<'_> {
 ///
 /// Short inputs are hashed by the calling thread alone, and no pool is started for them; nor is one
 /// woken for inputs below 2 MiB that come now and then, for those below 16 MiB where waking it was of
-/// no use the last times, and for those below 128 MiB while others keep every CPU busy, as Linux tells.
+/// no use the last times, and for those below 128 MiB while others keep every CPU busy, as Linux tells
+/// (`/proc/loadavg`), whatever their priority and whichever CPUs they may use.
 /// The calling thread always takes part, and never waits for one that has not woken up.
 pub fn hash_parallel(input: &[u8]) -> Hash {
     if input.len() < crossover() {

@@ -176,8 +176,7 @@ impl AsRef<[u8]> for Changes<'_> {
     }
 }
 
-/// Their digests may be any, or there may be a panic; but what is not theirs is not touched (Miri and
-/// the sanitizers look).
+/// Their digests may be any, or there may be a panic; but what is not theirs is not touched (AddressSanitizer looks).
 #[test]
 fn blobs_that_change() {
     let mut tally = Tally::new("blobs that change");

@@ -2,8 +2,8 @@
 //!
 //! Where others keep every CPU busy, it would take its time from them or, as soon, from the caller: a
 //! slice of the scheduler is longer than what is to be won. Linux tells how many threads want to run, in
-//! two microseconds. It does not know which of them are bound to CPUs of their own, so it is
-//! believed only about the whole machine.
+//! two microseconds where there are two CPUs. It does not tell their priorities, nor which of them are
+//! bound to CPUs of their own, so beside those nothing is won where something could be.
 
 /// Nanoseconds for which an answer that every CPU is taken holds, as asking is a hundredth of a short call.
 #[cfg(target_os = "linux")]
