@@ -176,7 +176,8 @@ impl AsRef<[u8]> for Changes<'_> {
     }
 }
 
-/// Their digests may be any, or there may be a panic; but what is not theirs is not touched (AddressSanitizer looks).
+/// Their digests may be any, or there may be a panic; but what is not theirs is not touched
+/// (AddressSanitizer looks).
 #[test]
 fn blobs_that_change() {
     let mut tally = Tally::new("blobs that change");
