@@ -46,6 +46,7 @@ mod rows;
 mod rows256;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod scalar;
+mod share;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse41;
 #[cfg(all(test, feature = "std"))]
@@ -88,11 +89,11 @@ static ALL: &[&Kernel] = &[
 pub struct Kernel {
     name: &'static str,
     degree: usize,
-    widths: &'static [lanes::Width],
+    widths: &'static [share::Width],
     supported: fn(&cpu::Cpu) -> bool,
     few_lanes: few_lanes::FewLanes,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
-    compress: lanes::Compress,
+    compress: share::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
     chunks: unsafe fn(*const u8, usize, &Words, u64, u8, *mut ChainingValue),
     /// Pairs of chaining values as one block each: `(children, pairs, key, flags, out)`, where `out`
@@ -258,7 +259,7 @@ impl Kernel {
         let (one, wider) = (self.widths[0].1, &self.widths[1..]);
         match wider.iter().find(|(lanes, _)| *lanes >= count) {
             Some(&(_, cost)) => {
-                // As in `lanes::share`.
+                // As in `share::share`.
                 let masked = if all < count * longest { longest * cost / 8 } else { 0 };
                 all * one <= longest * cost + masked + gathered * one
             }
@@ -301,7 +302,7 @@ impl fmt::Debug for Kernel {
 /// Defines the entries of an instruction set and its kernels, which differ in how they hash few lanes:
 /// the degree, what the CPU must have, and for each kernel its name, how it compresses one lane (see
 /// `few_lanes.rs`) and by what, and its passes by width in increasing order, each with its lanes and
-/// `@` what a step costs (see `lanes::Width`).
+/// `@` what a step costs (see `share::Width`).
 macro_rules! entry_points {
     ($degree:literal, $supported:expr,
      { $($kernel:ident: $name:literal, $few_lanes:ident $compress:path,
@@ -309,7 +310,7 @@ macro_rules! entry_points {
      $(, enable = $features:literal)?) => {
         $(
             pub(super) static $kernel: super::Kernel = {
-                const WIDTHS: &[super::lanes::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+                const WIDTHS: &[super::share::Width] = &[(1, $one) $(, ($lanes, $cost))+];
                 const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
 
                 /// Hashes every node of `source`.
@@ -331,7 +332,7 @@ macro_rules! entry_points {
                         })+
                     };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { super::lanes::nodes(&source, key, out, $compress, WIDTHS, pass) }
+                    unsafe { super::share::nodes(&source, key, out, $compress, WIDTHS, pass) }
                 }
 
                 unsafe fn chunks(

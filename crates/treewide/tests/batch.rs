@@ -4,9 +4,7 @@
 mod common;
 mod reference;
 
-use std::sync::{Mutex, PoisonError};
-
-use common::{Mode, Random, Tally, edge_lengths, rounds, sample};
+use common::{Mode, Random, Tally, edge_lengths, rounds, sample, with_every_kernel};
 use treewide::batch::{Blobs, Offset, OffsetProblem, Packed};
 use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
 
@@ -149,24 +147,6 @@ fn check(random: &mut Random, lens: &[usize], mode: &Mode) {
         assert_eq!(batch.bytes(&slices), outputs, "{what}, {len} bytes, threads");
         assert_eq!(flat(&batch.iter(&slices).collect::<Vec<_>>()), digests, "{what}, threads");
     }
-}
-
-/// Runs `f` with each kernel forced, and goes back to the one before. The kernel is one for the whole
-/// process: those who force one take turns. The other tests here run with whatever is forced meanwhile,
-/// and must pass with all of them.
-fn with_every_kernel(mut f: impl FnMut(&str)) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = treewide::kernel::detected();
-    for kernel in treewide::kernel::all() {
-        if !kernel.is_supported() {
-            println!("skipped: {} is not supported here", kernel.name());
-            continue;
-        }
-        treewide::kernel::force(kernel.name()).expect("supported");
-        f(kernel.name());
-    }
-    treewide::kernel::force(before.name()).expect("it was in use");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 mod reference;
 
-use common::{Mode, Random, Tally, rounds, sample};
+use common::{Mode, Random, Tally, rounds, sample, with_every_kernel};
 use treewide::hazmat::{self, HasherExt};
 use treewide::merkle::{self, Proof, Tree, groups};
 use treewide::{CHUNK_LEN, Hash, Hasher};
@@ -39,13 +39,7 @@ fn every_kernel_builds_trees_of_any_number_of_leaves() {
     let mut counts: Vec<usize> = sample(counts);
     counts.extend([1, 4096, 8191, 20_000]);
     let trees: Vec<_> = counts.iter().map(|&count| expected(&all[..count])).collect();
-    let before = treewide::kernel::detected();
-    for kernel in treewide::kernel::all() {
-        if !kernel.is_supported() {
-            println!("skipped: {} is not supported here", kernel.name());
-            continue;
-        }
-        treewide::kernel::force(kernel.name()).expect("supported");
+    with_every_kernel(|_| {
         for (levels, count) in trees.iter().zip(&counts) {
             let leaves = &all[..*count];
             let root = Hash::from_bytes(levels[levels.len() - 1][0]);
@@ -65,8 +59,7 @@ fn every_kernel_builds_trees_of_any_number_of_leaves() {
             }
             tally.case();
         }
-    }
-    treewide::kernel::force(before.name()).expect("it was in use");
+    });
 }
 
 #[test]

@@ -22,7 +22,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
 use crate::Hasher;
-use crate::parallel::{self, Source};
+use crate::parallel::{self, Source, Wake};
 
 /// Bytes of a mapping.
 const WINDOW: u64 = 256 << 20;
@@ -52,7 +52,7 @@ pub(super) fn mapped(
         };
         let both = may_copy.then(|| BothWays { file, at, best: Default::default() });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
-        parallel::append(hasher, &tiles, tile, here / tile, threads, parallel::Wake::Nobody)?;
+        parallel::append(hasher, &tiles, tile, here / tile, threads, Wake::Nobody)?;
         let rest = here % tile;
         if rest > 0 {
             hooks.read(rest)?;

@@ -1,9 +1,9 @@
-//! What hashing an input of some length takes: the same decisions as in `lanes::nodes` and `tree`,
+//! What hashing an input of some length takes: the same decisions as in `share::nodes` and `tree`,
 //! counted instead of carried out.
 
 use core::fmt;
 
-use super::lanes::{Width, share};
+use super::share::{Width, share};
 use super::{Kernel, detected};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN};
 use crate::tree::{LEAF, WIDE, left_len};

@@ -78,21 +78,15 @@ macro_rules! rounds {
     };
 }
 
-/// Four times eight bytes of the block to the stack. By general registers, as Zen 5 then has the words
+/// Parts of the block, of eight bytes, to the stack. By general registers, as Zen 5 then has the words
 /// sooner than of a vector that was stored: 193 cycles a block for 199.
 macro_rules! copy {
-    ($at0:literal $at1:literal $at2:literal $at3:literal) => {
+    ($($at:literal $by:literal),+) => {
         concat!(
-            each_at!("mov r11,[rsi+" $at0 "]", "mov r12,[rsi+" $at1 "]",
-                "mov r13,[rsi+" $at2 "]", "mov rbp,[rsi+" $at3 "]"),
-            each_at!("mov [rsp+" $at0 "],r11", "mov [rsp+" $at1 "],r12",
-                "mov [rsp+" $at2 "],r13", "mov [rsp+" $at3 "],rbp"),
+            $("mov ", $by, ",[rsi+", $at, "]\n",)+
+            $("mov [rsp+", $at, "],", $by, "\n",)+
         )
     };
-}
-
-macro_rules! each_at {
-    ($($before:literal $at:literal $after:literal),+) => { concat!($($before, $at, $after, "\n",)+) };
 }
 
 /// The block of the empty input.
@@ -211,8 +205,8 @@ pub(super) unsafe fn padded_by(
             "movzx r12d, byte ptr [rbx+30]",
             "or r15d, r12d",
             "3:",
-            copy!(0 8 16 24),
-            copy!(32 40 48 56),
+            copy!(0 "r11", 8 "r12", 16 "r13", 24 "rbp"),
+            copy!(32 "r11", 40 "r12", 48 "r13", 56 "rbp"),
             "add rsi, 64",
             "mov [rbx], rsi",
             "mov r12d, [rbx+32]",

@@ -5,23 +5,24 @@
 //! two microseconds where there are two CPUs. It does not tell their priorities, nor which of them are
 //! bound to CPUs of their own, so beside those nothing is won where something could be.
 
+use std::fs::{self, File};
+use std::io::Read;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// Nanoseconds for which an answer that every CPU is taken holds, as asking is a hundredth of a short call.
-#[cfg(target_os = "linux")]
 const HOLDS: u64 = 1_000_000;
 
 /// Whether, besides the calling one, at least as many threads want to run as there are CPUs; `now` is
 /// in nanoseconds. False if the system does not tell.
-#[cfg(target_os = "linux")]
 pub(super) fn is_every_cpu_taken(now: u64) -> bool {
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicU64, Ordering};
     static CPUS: OnceLock<Option<usize>> = OnceLock::new();
     static UNTIL: AtomicU64 = AtomicU64::new(0);
     if now < UNTIL.load(Ordering::Relaxed) {
         return true;
     }
-    let cpus = *CPUS
-        .get_or_init(|| counted(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?));
+    let cpus =
+        *CPUS.get_or_init(|| counted(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?));
     let is_taken = cpus.zip(running()).is_some_and(|(cpus, running)| running > cpus);
     if is_taken {
         UNTIL.store(now + HOLDS, Ordering::Relaxed);
@@ -29,24 +30,16 @@ pub(super) fn is_every_cpu_taken(now: u64) -> bool {
     is_taken
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn is_every_cpu_taken(_now: u64) -> bool {
-    false
-}
-
 /// The threads that run or wait for a CPU, the calling one included.
-#[cfg(target_os = "linux")]
 fn running() -> Option<usize> {
-    use std::io::Read;
     let mut text = [0; 64];
-    let len = std::fs::File::open("/proc/loadavg").ok()?.read(&mut text).ok()?;
+    let len = File::open("/proc/loadavg").ok()?.read(&mut text).ok()?;
     // Three averages, then "running/all".
     let text = str::from_utf8(&text[..len]).ok()?;
     text.split(' ').nth(3)?.split_once('/')?.0.parse().ok()
 }
 
 /// How many numbers there are in a list such as "0-3,8".
-#[cfg(target_os = "linux")]
 fn counted(list: &str) -> Option<usize> {
     let count = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -56,7 +49,7 @@ fn counted(list: &str) -> Option<usize> {
     list.trim_end().split(',').try_fold(0_usize, |all, range| all.checked_add(count(range)?))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -73,7 +66,7 @@ mod tests {
     /// Where the file can be read, it says something (0 under gVisor).
     #[test]
     fn what_runs_is_told() {
-        let is_there = std::fs::read("/proc/loadavg").is_ok();
+        let is_there = fs::read("/proc/loadavg").is_ok();
         assert_eq!(running().is_some(), is_there);
     }
 }

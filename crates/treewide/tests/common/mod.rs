@@ -9,6 +9,7 @@ pub(crate) use random::Random;
 
 use crate::reference;
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 /// The input of the official test vectors: byte `i` is `i % 251`. 251 is prime to every length in
 /// the tree, so that no two blocks, chunks or lanes that matter are equal.
@@ -119,4 +120,22 @@ pub(crate) fn blake3_output(hasher: &blake3::Hasher, seek: u64, len: usize) -> V
     let mut output = vec![0; len];
     reader.fill(&mut output);
     output
+}
+
+/// Runs `f` with each kernel forced, and goes back to the one before. The kernel is one for the whole
+/// process: those who force one take turns. The other tests of a file run with whatever is forced meanwhile,
+/// and must pass with all of them.
+pub(crate) fn with_every_kernel(mut f: impl FnMut(&str)) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = treewide::kernel::detected();
+    for kernel in treewide::kernel::all() {
+        if !kernel.is_supported() {
+            println!("skipped: {} is not supported here", kernel.name());
+            continue;
+        }
+        treewide::kernel::force(kernel.name()).expect("supported");
+        f(kernel.name());
+    }
+    treewide::kernel::force(before.name()).expect("it was in use");
 }

@@ -1,0 +1,70 @@
+//! Which nodes go into which pass: by what the passes of a kernel cost.
+
+use super::Flags;
+use super::group::{Node, Source};
+use crate::spec::{ChainingValue, Words, bytes};
+
+/// A one-lane compression of all blocks of a node; see [`super::Kernel`].
+pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
+
+/// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
+/// nanoseconds on a Zen 5 core, from `lengths.json` and `peers.txt` in `results/zen5-2vcpu/`.
+pub(super) type Width = (usize, usize);
+
+/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
+/// as a narrower one does where it costs less to hash the others alone. `blocks` tells how many the
+/// last node but one has, and the last.
+#[inline(always)]
+pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
+    let mut take = widths[widths.len() - 1].0.min(rest);
+    for pair in widths.windows(2) {
+        let ((narrow, narrow_cost), (wide, wide_cost)) = (pair[0], pair[1]);
+        if narrow < rest && rest < wide {
+            let (steps, last) = blocks();
+            let alone = (rest - narrow - 1) * steps + last;
+            // Masks for a lane that ends before the others cost an eighth.
+            let masked = if last < steps { wide_cost / 8 } else { 0 };
+            if alone * widths[0].1 + steps * narrow_cost <= steps * (wide_cost + masked) {
+                take = narrow;
+            }
+        }
+    }
+    take
+}
+
+/// Hashes all nodes of `source` in groups as [`share`] says; each takes the narrowest pass that
+/// holds it.
+///
+/// `widths` are the kernel's passes in increasing order, the first of them its one-lane
+/// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
+///
+/// # Safety
+/// As for `lanes::group` and `compress`.
+#[inline(always)]
+pub(super) unsafe fn nodes<S: Source>(
+    source: &S,
+    key: &Words,
+    out: *mut ChainingValue,
+    compress: Compress,
+    widths: &[Width],
+    pass: impl Fn(usize, usize, *mut ChainingValue),
+) {
+    let total = source.count();
+    let mut at = 0;
+    while at < total {
+        // SAFETY: nodes of the source, and places for their chaining values.
+        unsafe {
+            let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
+            let take = share(widths, total - at, blocks);
+            if take == 1 {
+                let Node { input, len, counter, each, first, last } = source.node(at);
+                let mut cv = *key;
+                compress(&mut cv, input, len as usize, counter, Flags { each, first, last });
+                *out.add(at) = bytes(&cv);
+            } else {
+                pass(at, take, out.add(at));
+            }
+            at += take;
+        }
+    }
+}
