@@ -37,9 +37,9 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    let record = match kernel.few_lanes_record() {
+    let record = match kernel.record() {
         Some(record) if kernel.is_supported() => {
-            format!("; suits this CPU where lanes are few: {record}")
+            format!("; suits this CPU by {record}")
         }
         _ => String::new(),
     };

@@ -26,11 +26,13 @@ mod avx2;
 mod avx512;
 mod cpu;
 mod explain;
-mod few_lanes;
 mod group;
 mod lanes;
+mod latency;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod overlap;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod paced;
 mod portable;
@@ -44,6 +46,8 @@ mod row;
 mod rows;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rows256;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod rows512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod scalar;
 mod share;
@@ -91,7 +95,7 @@ pub struct Kernel {
     degree: usize,
     widths: &'static [share::Width],
     supported: fn(&cpu::Cpu) -> bool,
-    few_lanes: few_lanes::FewLanes,
+    latency: latency::Latency,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: share::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, out)`.
@@ -138,12 +142,12 @@ impl Kernel {
         self.name
     }
 
-    /// Where another kernel differs from this one only in how it hashes few lanes, and this one
-    /// suits this CPU better: the record, in the repository of this crate, that says so.
-    pub fn few_lanes_record(&self) -> Option<&'static str> {
+    /// Where there is another kernel for the same instructions, and this one suits this CPU better: the
+    /// record, in the repository of this crate, that says so.
+    pub fn record(&self) -> Option<&'static str> {
         let cpu = cpu::Cpu::detect();
-        (self.few_lanes != few_lanes::FewLanes::Plain && self.few_lanes.suits(&cpu))
-            .then(|| few_lanes::record(&cpu))
+        (self.latency != latency::Latency::Any && self.latency.suits(&cpu))
+            .then(|| latency::record(&cpu))
     }
 
     /// Nodes that its widest pass hashes side by side.
@@ -299,19 +303,20 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// Defines the entries of an instruction set and its kernels, which differ in how they hash few lanes:
-/// the degree, what the CPU must have, and for each kernel its name, how it compresses one lane (see
-/// `few_lanes.rs`) and by what, and its passes by width in increasing order, each with its lanes and
-/// `@` what a step costs (see `share::Width`).
+/// Defines the entries of an instruction set and its kernels, what the CPU must
+/// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
+/// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
+/// a step costs (see `share::Width`).
 macro_rules! entry_points {
-    ($degree:literal, $supported:expr,
-     { $($kernel:ident: $name:literal, $few_lanes:ident $compress:path,
+    ($supported:expr,
+     { $($kernel:ident: $name:literal, $latency:ident $compress:path,
          1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(super) static $kernel: super::Kernel = {
                 const WIDTHS: &[super::share::Width] = &[(1, $one) $(, ($lanes, $cost))+];
                 const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
+                const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].0;
 
                 /// Hashes every node of `source`.
                 ///
@@ -383,7 +388,7 @@ macro_rules! entry_points {
                     };
                     let mut done = 0;
                     while done < count {
-                        let take = (count - done).min($degree);
+                        let take = (count - done).min(DEGREE);
                         let counter = counter.wrapping_add(done as u64);
                         // SAFETY: within `out`.
                         unsafe {
@@ -399,10 +404,10 @@ macro_rules! entry_points {
 
                 super::Kernel {
                     name: $name,
-                    degree: $degree,
+                    degree: DEGREE,
                     widths: WIDTHS,
                     supported: $supported,
-                    few_lanes: super::few_lanes::FewLanes::$few_lanes,
+                    latency: super::latency::Latency::$latency,
                     compress: $compress,
                     chunks,
                     parents,
@@ -535,7 +540,7 @@ const VARIABLE: &str = "TREEWIDE_KERNEL";
 
 fn best() -> &'static Kernel {
     let cpu = cpu::Cpu::detect();
-    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.few_lanes.suits(&cpu);
+    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.latency.suits(&cpu);
     ALL.iter().find(fits).expect("portable runs everywhere")
 }
 

@@ -32,10 +32,10 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// The first that runs, of two that differ in one lane the one that has a record.
+/// The first that runs, of two for the same instructions the one that has a record.
 fn suited() -> &'static Kernel {
     let all = supported();
-    all.iter().find(|kernel| kernel.few_lanes_record().is_some()).unwrap_or(&all[0])
+    all.iter().find(|kernel| kernel.record().is_some()).unwrap_or(&all[0])
 }
 
 /// "a b c, or auto", as errors list what there is.

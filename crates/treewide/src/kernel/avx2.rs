@@ -3,15 +3,17 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::group::Group;
 use super::lanes::{Vector, rounds};
 use super::rounds16;
 use super::rows256::Rows;
 use super::scalar::compress;
-use super::{Flags, row};
+use super::{Flags, overlap, row};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
-/// has 32 registers and so needs no assembly.
+/// has 32 registers and so needs no assembly (`rounds16.rs`); whole blocks one after the other are compressed
+/// by `overlap.rs`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct X8<const VL: bool>(__m256i);
@@ -128,10 +130,15 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
     ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            for half in 0..2 {
-                let rows =
-                    inputs.map(|input| _mm256_loadu_si256(input.add(offset + 32 * half).cast()));
-                for (word, row) in message[8 * half..].iter_mut().zip(transpose(rows)) {
+            // Put together from halves, which any port does; of shuffles two ports do, or one.
+            for (quarter, words) in message.chunks_exact_mut(4).enumerate() {
+                let part =
+                    |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
+                let row = |lane: usize| {
+                    let low = _mm256_castsi128_si256(part(lane));
+                    _mm256_inserti128_si256::<1>(low, part(lane + 4))
+                };
+                for (word, row) in words.iter_mut().zip(quads(row(0), row(1), row(2), row(3))) {
                     word.write(Self(row));
                 }
             }
@@ -190,6 +197,14 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
             }
         }
     }
+
+    const RUNS: bool = VL;
+
+    #[inline(always)]
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, steps: usize, last: &[u32; 8]) {
+        // SAFETY: AVX-512VL, as `VL` says.
+        unsafe { overlap::run(overlap::run_8, cv, nodes, steps, last) }
+    }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
@@ -208,10 +223,10 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 }
 
 super::entry_points!(
-    8, |cpu| cpu.avx2,
+    |cpu| cpu.avx2,
     {
-        KERNEL: "avx2", General compress, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
-        ROW: "avx2-row", Rows compress_row, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
+        KERNEL: "avx2", Two compress, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
+        ROW: "avx2-row", One compress_row, 1 @ 216, Rows: 4 @ 401, X8<false>: 8 @ 514;
     },
     enable = "avx2"
 );

@@ -4,20 +4,44 @@
 //! the one before it. Two states use exactly the 32 registers, with the message as memory operands
 //! and rotations in place, and fill the waiting of each other. The compiler would pull the two
 //! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
+//!
+//! That is Zen 5, where an operation that waits takes two cycles. Where it takes one, as on Intel, one state
+//! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`overlap.rs`).
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::avx2::X8;
+use super::group::Group;
 use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
-use super::rows::Rows;
-use super::{Flags, row, scalar};
+use super::rows512::Rows;
+use super::{Flags, overlap, row, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
+/// `RUNS`: whole blocks one after the other are compressed by `overlap.rs`.
 #[derive(Clone, Copy)]
-struct X16(__m512i);
+pub(super) struct X16<const RUNS: bool>(__m512i);
+
+/// One state of two.
+type Half = X16<false>;
+
+/// Transposes the 4 by 4 words in each quarter of four rows.
+#[inline(always)]
+unsafe fn quads(a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> [__m512i; 4] {
+    // SAFETY: AVX-512F.
+    unsafe {
+        let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        [
+            _mm512_unpacklo_epi64(ab_low, cd_low),
+            _mm512_unpackhi_epi64(ab_low, cd_low),
+            _mm512_unpacklo_epi64(ab_high, cd_high),
+            _mm512_unpackhi_epi64(ab_high, cd_high),
+        ]
+    }
+}
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -53,14 +77,14 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn store(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16>; 16]) {
+fn store<const RUNS: bool>(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16<RUNS>>; 16]) {
     for (word, column) in message.iter_mut().zip(columns) {
         word.write(X16(*column));
     }
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl Vector<16> for X16 {
+unsafe impl<const RUNS: bool> Vector<16> for X16<RUNS> {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         // SAFETY: AVX-512F.
@@ -106,11 +130,22 @@ unsafe impl Vector<16> for X16 {
     ) {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
-            let mut rows = [_mm512_setzero_si512(); 16];
-            for (row, input) in rows.iter_mut().zip(inputs) {
-                *row = _mm512_loadu_si512(input.add(offset).cast());
+            // Put together from halves, which any port does; shuffles have one port, or two.
+            for (half, words) in message.chunks_exact_mut(8).enumerate() {
+                let part =
+                    |lane: usize| _mm256_loadu_si256(inputs[lane].add(offset + 32 * half).cast());
+                // Lanes 0 to 3 and 8 to 11, each with the one four after it.
+                let row = |i: usize| {
+                    let lane = i + i / 4 * 4;
+                    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(part(lane)), part(lane + 4))
+                };
+                let low = quads(row(0), row(1), row(2), row(3));
+                let high = quads(row(4), row(5), row(6), row(7));
+                for w in 0..4 {
+                    words[w].write(Self(_mm512_shuffle_i32x4::<0x88>(low[w], high[w])));
+                    words[w + 4].write(Self(_mm512_shuffle_i32x4::<0xdd>(low[w], high[w])));
+                }
             }
-            store(&transpose(&rows), message);
         }
     }
     #[inline(always)]
@@ -184,6 +219,14 @@ unsafe impl Vector<16> for X16 {
             }
         }
     }
+
+    const RUNS: bool = RUNS;
+
+    #[inline(always)]
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, steps: usize, last: &[u32; 16]) {
+        // SAFETY: AVX-512F and VL.
+        unsafe { overlap::run(overlap::run_16, cv, nodes, steps, last) }
+    }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
@@ -193,7 +236,7 @@ unsafe impl Vector<16> for X16 {
 
 /// The vectors of one state of two.
 #[inline(always)]
-fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [X16; W] {
+fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [Half; W] {
     let mut half = [pairs[0].0[state]; W];
     for (word, pair) in half.iter_mut().zip(pairs) {
         *word = pair.0[state];
@@ -204,7 +247,7 @@ fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [X16; W] {
 /// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct X32([X16; 2]);
+pub(super) struct X32([Half; 2]);
 
 #[inline(always)]
 fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
@@ -217,13 +260,13 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         // SAFETY: AVX-512F.
-        Self([unsafe { X16::splat(word) }; 2])
+        Self([unsafe { Half::splat(word) }; 2])
     }
     #[inline(always)]
     unsafe fn load(words: &[u32; 32]) -> Self {
         let (low, high) = halves(words);
         // SAFETY: AVX-512F.
-        unsafe { Self([X16::load(low), X16::load(high)]) }
+        unsafe { Self([Half::load(low), Half::load(high)]) }
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
@@ -265,8 +308,8 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: bytes past `lens` are not read.
         unsafe {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
-            X16::load_ragged(low, offset, low_lens, &mut first);
-            X16::load_ragged(high, offset, high_lens, &mut second);
+            Half::load_ragged(low, offset, low_lens, &mut first);
+            Half::load_ragged(high, offset, high_lens, &mut second);
             for (pair, (low, high)) in message.iter_mut().zip(first.iter().zip(&second)) {
                 pair.write(Self([low.assume_init(), high.assume_init()]));
             }
@@ -279,11 +322,11 @@ unsafe impl Vector<32> for X32 {
             let [low, high] = [half(cv, 0), half(cv, 1)];
             if count == 32 {
                 // Of known number: the compiler stores two lanes at once.
-                X16::store_cvs(&low, out, 16);
-                X16::store_cvs(&high, out.add(16), 16);
+                Half::store_cvs(&low, out, 16);
+                Half::store_cvs(&high, out.add(16), 16);
             } else {
-                X16::store_cvs(&low, out, count.min(16));
-                X16::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
+                Half::store_cvs(&low, out, count.min(16));
+                Half::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
             }
         }
     }
@@ -291,9 +334,9 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            X16::store_blocks(&half(words, 0), out, count.min(16));
+            Half::store_blocks(&half(words, 0), out, count.min(16));
             if count > 16 {
-                X16::store_blocks(&half(words, 1), out.add(16), count - 16);
+                Half::store_blocks(&half(words, 1), out.add(16), count - 16);
             }
         }
     }
@@ -328,7 +371,7 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
-        unsafe { X16::prefetch(address) }
+        unsafe { Half::prefetch(address) }
     }
 }
 
@@ -365,12 +408,12 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 }
 
 super::entry_points!(
-    32, |cpu| cpu.avx512,
+    |cpu| cpu.avx512,
     {
-        KERNEL: "avx512", General compress,
-            1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, X16: 16 @ 101, X32: 32 @ 130;
-        ROW: "avx512-row", Rows compress_row,
-            1 @ 51, Rows: 4 @ 89, X8<true>: 8 @ 97, X16: 16 @ 101, X32: 32 @ 130;
+        KERNEL: "avx512", Two compress,
+            1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, Half: 16 @ 101, X32: 32 @ 130;
+        ROW: "avx512-row", One compress_row,
+            1 @ 173, Rows<__m256i>: 2 @ 173, Rows<__m512i>: 4 @ 192, X8<true>: 8 @ 309, X16<true>: 16 @ 456;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

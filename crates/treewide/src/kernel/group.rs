@@ -358,6 +358,22 @@ impl<const N: usize> Group<N> {
         (self.longest as usize).div_ceil(BLOCK_LEN).max(1)
     }
 
+    /// Whether all nodes end together, with a whole block.
+    #[inline(always)]
+    pub(super) fn ends_whole(&self) -> bool {
+        self.shortest == self.longest && self.shortest as usize == self.steps() * BLOCK_LEN
+    }
+
+    /// Blocks up to the first that is the last one of some node; and that too if all end with it, whole.
+    #[inline(always)]
+    pub(super) fn whole_blocks(&self) -> usize {
+        if self.ends_whole() {
+            self.steps()
+        } else {
+            self.shortest.saturating_sub(1) as usize / BLOCK_LEN
+        }
+    }
+
     /// Block `step` of every lane.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the index is a lane, of six arrays")]

@@ -121,6 +121,17 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         }
     }
 
+    /// Whether [`run`](Self::run) is there.
+    const RUNS: bool = false;
+
+    /// Compresses the first `steps` blocks of nodes, one at least and all of them whole, into `cv`; the
+    /// last adds the flags `last`. Fetches as many lines of each of the nodes ahead, where there are `N`.
+    #[inline(always)]
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, steps: usize, last: &[u32; N]) {
+        let _ = (cv, nodes, steps, last);
+        unreachable!("where RUNS is false");
+    }
+
     /// Asks for the cache line at `address`, which need not exist.
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
@@ -372,7 +383,8 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     // As many lines a step as the group itself reads, in the order of the addresses; for nodes of
     // one block at once, as the bookkeeping would take longer.
     let single = steps == 1 && group.fetch == N;
-    let fetch = if single { 0 } else { group.fetch };
+    let run = if V::RUNS && steps > 1 { group.whole_blocks() } else { 0 };
+    let fetch = if single || run > 0 { 0 } else { group.fetch };
     let share = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
     let mut ahead = group.ahead[..fetch].chunks(share);
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
@@ -391,7 +403,10 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
-        for step in 0..steps {
+        if run > 0 {
+            V::run(cv, group, run, if group.ends_whole() { &group.last } else { &[0; N] });
+        }
+        for step in run..steps {
             let done = step as u32 * BLOCK;
             let flags = if step == 0 { group.first } else { group.each };
             let nodes = ahead.next().unwrap_or_default();

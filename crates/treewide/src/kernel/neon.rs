@@ -125,5 +125,5 @@ unsafe impl Vector<4> for N4 {
 }
 
 super::entry_points!(
-    4, |_| true, { KERNEL: "neon", Plain compress, 1 @ 60, N4: 4 @ 100; }
+    |_| true, { KERNEL: "neon", Any compress, 1 @ 60, N4: 4 @ 100; }
 );

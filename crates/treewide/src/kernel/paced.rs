@@ -25,7 +25,7 @@ use core::ptr;
 
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root};
-use super::rows::{AHEAD, broadcast, load, row_3, transpose_parts};
+use super::rows512::{AHEAD, load, row_3, rows_0_1, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
 /// Four or eight lanes.
@@ -368,7 +368,7 @@ impl<const S: usize> Operands<S> {
     unsafe fn new(cv: &Words) -> Self {
         // SAFETY: AVX-512F.
         unsafe {
-            let rows = [broadcast(&cv[..4]), broadcast(&cv[4..])];
+            let rows: [__m512i; 2] = rows_0_1(cv);
             Self { cv: [rows; S], high: MaybeUninit::uninit(), tails: [MaybeUninit::uninit(); 3] }
         }
     }

@@ -7,8 +7,10 @@ use crate::spec::{ChainingValue, Words, bytes};
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: they are
-/// nanoseconds on a Zen 5 core, from `lengths.json` and `peers.txt` in `results/zen5-2vcpu/`.
+/// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: of kernels for
+/// [`Latency::One`](super::latency::Latency) they are cycles of Sapphire Rapids, from
+/// `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json` and `peers.txt` in
+/// `results/zen5-2vcpu`.
 pub(super) type Width = (usize, usize);
 
 /// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or

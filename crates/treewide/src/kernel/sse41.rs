@@ -150,10 +150,10 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 }
 
 super::entry_points!(
-    4, |cpu| cpu.sse41,
+    |cpu| cpu.sse41,
     {
-        KERNEL: "sse41", General compress, 1 @ 51, X4: 4 @ 120;
-        ROW: "sse41-row", Rows compress_row, 1 @ 51, X4: 4 @ 120;
+        KERNEL: "sse41", Two compress, 1 @ 51, X4: 4 @ 120;
+        ROW: "sse41-row", One compress_row, 1 @ 223, X4: 4 @ 591;
     },
     enable = "sse4.1"
 );

@@ -138,5 +138,5 @@ unsafe impl Vector<4> for W4 {
 }
 
 super::entry_points!(
-    4, |_| true, { KERNEL: "wasm", Plain compress, 1 @ 60, W4: 4 @ 100; }
+    |_| true, { KERNEL: "wasm", Any compress, 1 @ 60, W4: 4 @ 100; }
 );

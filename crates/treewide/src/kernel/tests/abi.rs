@@ -363,7 +363,7 @@ unsafe extern "C" fn go_on(_: *mut c_void) {
 #[cfg(not(windows))]
 #[test]
 fn assembly_keeps_what_is_the_callers() {
-    use super::super::{rounds16, rounds32};
+    use super::super::{overlap, rounds16, rounds32};
 
     #[repr(align(64))]
     struct Room([u8; 4096]);
@@ -373,10 +373,14 @@ fn assembly_keeps_what_is_the_callers() {
     let inputs = [a; 32];
     let lanes = [a, b, c, d, a, b];
     let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
-    let routines: [(&str, &str, *const (), _); 7] = [
+    let steps = core::ptr::without_provenance(3);
+    let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, c];
+    let routines: [(&str, &str, *const (), _); 9] = [
         ("avx512", "compress", rounds32::compress as _, lanes),
         ("avx512", "compress_xof", rounds32::compress_xof as _, lanes),
         ("avx512", "load", rounds32::load as _, gathered),
+        ("avx512", "run_16", overlap::run_16 as _, run),
+        ("avx512", "run_8", overlap::run_8 as _, run),
         ("avx2", "compress_8", rounds16::compress_8 as _, lanes),
         ("avx2", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
         ("sse41", "compress_4", rounds16::compress_4 as _, lanes),

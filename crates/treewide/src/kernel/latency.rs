@@ -1,0 +1,99 @@
+//! Which of two kernels of one instruction set a CPU gets: by how long its vector operations take.
+//!
+//! In one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows512.rs`), one chain of
+//! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
+//! operations than the ports take, so that a second one beside it gains nothing, but work between the
+//! steps costs (`overlap.rs`).
+//!
+//! In two, or in one only if they come when their operands are ready (Zen 5): one lane in general registers
+//! (`scalar.rs`), a chain as long but of plain operations; two to eight as rows at that pace (`paced.rs`),
+//! which elsewhere would only be slow; and two transposed states that fill each other's waiting
+//! (`rounds32.rs`).
+//!
+//! By LLVM's model rotations of AVX-512 take two cycles on Zen 4: 225 cycles a block for one lane as rows,
+//! 217 in general registers. Nobody has measured there, so it is not in the table.
+
+#![cfg_attr(
+    not(all(target_arch = "x86_64", target_feature = "sse2")),
+    allow(dead_code, reason = "other instruction sets have one kernel each")
+)]
+
+use core::ops::RangeInclusive;
+
+use super::cpu::Cpu;
+
+/// The cycles of vector operations that a kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Latency {
+    /// There is one kernel for its instruction set.
+    Any,
+    One,
+    Two,
+}
+
+impl Latency {
+    /// Whether kernels made for it are for this CPU.
+    pub(super) fn suits(self, cpu: &Cpu) -> bool {
+        self == Self::Any || self == entry(cpu).latency
+    }
+}
+
+/// CPUs, by the vendor and the family that CPUID tells, what they get, and the record that chose it.
+struct Entry {
+    vendor: &'static [u8; 12],
+    families: RangeInclusive<u32>,
+    latency: Latency,
+    record: &'static str,
+}
+
+static TABLE: &[Entry] = &[
+    Entry {
+        // Zen 5.
+        vendor: b"AuthenticAMD",
+        families: 0x1a..=0x1a,
+        latency: Latency::Two,
+        record: "results/zen5-2vcpu/latency.json",
+    },
+    Entry {
+        // All of Intel's since Pentium Pro; measured on Sapphire Rapids.
+        vendor: b"GenuineIntel",
+        families: 6..=6,
+        latency: Latency::One,
+        record: "results/spr-2vcpu/latency.json",
+    },
+];
+
+/// All others.
+static REST: Entry = Entry {
+    vendor: &[0; 12],
+    families: 0..=u32::MAX,
+    latency: Latency::One,
+    record: "results/models/one-lane.txt",
+};
+
+fn entry(cpu: &Cpu) -> &'static Entry {
+    let fits = |entry: &&Entry| *entry.vendor == cpu.vendor && entry.families.contains(&cpu.family);
+    TABLE.iter().find(fits).unwrap_or(&REST)
+}
+
+/// The record by which [`Latency::suits`] decides for this CPU.
+pub(super) fn record(cpu: &Cpu) -> &'static str {
+    entry(cpu).record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latency(vendor: &[u8; 12], family: u32) -> Latency {
+        entry(&Cpu { vendor: *vendor, family, ..Cpu::default() }).latency
+    }
+
+    #[test]
+    fn by_vendor_and_family() {
+        assert_eq!(latency(b"AuthenticAMD", 0x1a), Latency::Two);
+        assert_eq!(latency(b"AuthenticAMD", 0x19), Latency::One);
+        assert_eq!(latency(b"GenuineIntel", 0x1a), Latency::One);
+        assert_eq!(latency(b"GenuineIntel", 6), Latency::One);
+    }
+}
