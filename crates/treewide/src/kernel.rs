@@ -26,13 +26,13 @@ mod avx2;
 mod avx512;
 mod cpu;
 mod explain;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod few_lanes;
 mod group;
 mod lanes;
 mod latency;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod overlap;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod paced;
 mod portable;
@@ -48,6 +48,10 @@ mod rows;
 mod rows256;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rows512;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod run;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod run512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod scalar;
 mod share;

@@ -3,17 +3,17 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::few_lanes::{Pair, Rows};
 use super::group::Group;
 use super::lanes::{Vector, rounds};
 use super::rounds16;
-use super::rows256::Rows;
+use super::rows256::Two;
 use super::scalar::compress;
-use super::{Flags, overlap, row};
+use super::{Flags, row, run, run512};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
-/// has 32 registers and so needs no assembly (`rounds16.rs`); whole blocks one after the other are compressed
-/// by `overlap.rs`.
+/// has 32 registers and so needs no assembly (`rounds16.rs`) but for runs (`run512.rs`).
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct X8<const VL: bool>(__m256i);
@@ -198,12 +198,13 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         }
     }
 
-    const RUNS: bool = VL;
+    const RUNS: bool = true;
 
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, steps: usize, last: &[u32; 8]) {
-        // SAFETY: AVX-512VL, as `VL` says.
-        unsafe { overlap::run(overlap::run_8, cv, nodes, steps, last) }
+        let routine = if VL { run512::run_8 } else { rounds16::run_8 };
+        // SAFETY: AVX2, or AVX-512VL as `VL` says.
+        unsafe { run::run(routine, cv, nodes, steps, last) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
@@ -225,8 +226,8 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 super::entry_points!(
     |cpu| cpu.avx2,
     {
-        KERNEL: "avx2", Two compress, 1 @ 51, Rows: 4 @ 108, X8<false>: 8 @ 127;
-        ROW: "avx2-row", One compress_row, 1 @ 216, Rows: 4 @ 401, X8<false>: 8 @ 514;
+        KERNEL: "avx2", Two compress, 1 @ 51, Rows<Pair<Two>>: 4 @ 108, X8<false>: 8 @ 127;
+        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two>: 2 @ 219, Rows<Pair<Two>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"
 );

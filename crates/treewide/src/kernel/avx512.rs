@@ -6,21 +6,22 @@
 //! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
 //!
 //! That is Zen 5, where an operation that waits takes two cycles. Where it takes one, as on Intel, one state
-//! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`overlap.rs`).
+//! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`run.rs`).
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::avx2::X8;
+use super::few_lanes::Rows;
 use super::group::Group;
 use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
-use super::rows512::Rows;
-use super::{Flags, overlap, row, scalar};
+
+use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// `RUNS`: whole blocks one after the other are compressed by `overlap.rs`.
+/// `RUNS`: whole blocks one after the other are compressed by `run512.rs`.
 #[derive(Clone, Copy)]
 pub(super) struct X16<const RUNS: bool>(__m512i);
 
@@ -225,7 +226,7 @@ unsafe impl<const RUNS: bool> Vector<16> for X16<RUNS> {
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, steps: usize, last: &[u32; 16]) {
         // SAFETY: AVX-512F and VL.
-        unsafe { overlap::run(overlap::run_16, cv, nodes, steps, last) }
+        unsafe { run::run(run512::run_16, cv, nodes, steps, last) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {

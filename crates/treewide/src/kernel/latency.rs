@@ -3,7 +3,7 @@
 //! In one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows512.rs`), one chain of
 //! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
 //! operations than the ports take, so that a second one beside it gains nothing, but work between the
-//! steps costs (`overlap.rs`).
+//! steps costs (`run.rs`).
 //!
 //! In two, or in one only if they come when their operands are ready (Zen 5): one lane in general registers
 //! (`scalar.rs`), a chain as long but of plain operations; two to eight as rows at that pace (`paced.rs`),

@@ -23,9 +23,10 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::few_lanes::{AHEAD, rows_0_1};
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root};
-use super::rows512::{AHEAD, load, row_3, rows_0_1, transpose_parts};
+use super::rows512::{load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
 /// Four or eight lanes.

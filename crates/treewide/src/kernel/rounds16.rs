@@ -9,6 +9,8 @@
 //! their `b` comes out of the half-round before: shifts and shuffles have fewer ports than the rest,
 //! and columns in step would wait for each other there.
 //!
+//! There are runs (see `run.rs`), which also put the blocks in order, and one compression by itself.
+//!
 //! The functions are naked, with the System V calling convention on every platform, as in
 //! `rounds32.rs`. Word `w` of every array is one vector, aligned to its size.
 
@@ -173,16 +175,25 @@ macro_rules! high_words {
     };
 }
 
-macro_rules! body {
-    ($isa:tt $($high:expr)?) => {
-        naked_asm!(
-            load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+/// The rest of the state, where a block begins.
+macro_rules! begin {
+    ($isa:tt) => {
+        concat!(
             isa!($isa splat 11 "[rip+{iv}+12]"),
             isa!($isa move "[rcx]", isa!($isa register 11)),
             isa!($isa splat 8 "[rip+{iv}]"),
             isa!($isa splat 9 "[rip+{iv}+4]"),
             isa!($isa splat 10 "[rip+{iv}+8]"),
             load!($isa "rdx" 0 12, 1 13, 2 14, 3 15,),
+        )
+    };
+}
+
+macro_rules! body {
+    ($isa:tt $($high:expr)?) => {
+        naked_asm!(
+            load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+            begin!($isa),
             rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             isa!($isa move isa!($isa register 11), "[rcx]"),
             fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,),
@@ -193,6 +204,137 @@ macro_rules! body {
             iv = sym IV,
             rotations = sym ROTATIONS,
         )
+    };
+}
+
+/// A quarter of the block of a lane, and in the upper half of a register the one of a lane four further.
+macro_rules! row {
+    ([avx2] $to:literal $lane:literal $other:literal $quarter:literal) => {
+        concat!(
+            "vmovdqu xmm",
+            $to,
+            ",[",
+            $lane,
+            "+r11+16*",
+            $quarter,
+            "]\n",
+            "vinserti128 ymm",
+            $to,
+            ",ymm",
+            $to,
+            ",[",
+            $other,
+            "+r11+16*",
+            $quarter,
+            "],1\n",
+        )
+    };
+    ([sse41] $to:literal $lane:literal $other:literal $quarter:literal) => {
+        concat!("movdqu xmm", $to, ",[", $lane, "+r11+16*", $quarter, "]\n")
+    };
+}
+
+/// Two registers' words by turns, the first ones in `low`, the others in `a`.
+macro_rules! turns {
+    ($isa:tt $low_op:literal $high_op:literal: $low:literal $a:literal $b:literal) => {
+        concat!(
+            isa!($isa move isa!($isa register $low), isa!($isa register $a)),
+            isa!($isa $low_op $low isa!($isa register $b)),
+            isa!($isa $high_op $a isa!($isa register $b)),
+        )
+    };
+}
+
+/// The words of a quarter of a block of every lane, transposed, to the message.
+macro_rules! quarter {
+    ($isa:tt $quarter:literal) => {
+        quarter!($isa $quarter 0 14, 1 12, 2 15, 3 8,)
+    };
+    ($isa:tt $quarter:literal $($offset:literal $register:literal,)+) => {
+        concat!(
+            row!($isa 8 "rdi" "rbx" $quarter), row!($isa 9 "r9" "rbp" $quarter),
+            row!($isa 10 "r10" "r12" $quarter), row!($isa 11 "r14" "r13" $quarter),
+            turns!($isa "punpckldq" "punpckhdq": 12 8 9), turns!($isa "punpckldq" "punpckhdq": 13 10 11),
+            turns!($isa "punpcklqdq" "punpckhqdq": 14 12 13), turns!($isa "punpcklqdq" "punpckhqdq": 15 8 10),
+            $(isa!($isa move
+                concat!("[rsi+4*", isa!($isa size), "*", $quarter, "+", isa!($isa size), "*", $offset, "]"),
+                isa!($isa register $register)),)+
+        )
+    };
+}
+
+/// The addresses of the inputs; those of lanes 4 to 7 where there are eight.
+macro_rules! inputs {
+    ([avx2]) => {
+        concat!(
+            inputs!([sse41]),
+            "mov rbx,[rcx+32]\n mov rbp,[rcx+40]\n mov r12,[rcx+48]\n mov r13,[rcx+56]\n",
+        )
+    };
+    ([sse41]) => {
+        "mov rdi,[rcx]\n mov r9,[rcx+8]\n mov r10,[rcx+16]\n mov r14,[rcx+24]\n"
+    };
+}
+
+/// Asks for what is at the place of this block in nodes for later.
+macro_rules! fetch {
+    ([avx2]) => {
+        concat!(fetch!([sse41]), fetch!(4 5 6 7))
+    };
+    ([sse41]) => {
+        fetch!(0 1 2 3)
+    };
+    ($($lane:literal)*) => {
+        concat!($("mov rax,[r15+8*", $lane, "]\n prefetcht1 [rax+r11]\n",)*)
+    };
+}
+
+macro_rules! run {
+    ($isa:tt $cpu:literal $name:ident) => {
+        /// Compresses whole blocks one after the other, as `run::Run` says.
+        ///
+        /// # Safety
+        #[doc = concat!("The CPU has ", $cpu, "; the blocks are readable.")]
+        #[unsafe(naked)]
+        pub(super) unsafe extern "sysv64" fn $name(
+            cv: *mut u8,
+            operands: *mut u8,
+            inputs: *const *const u8,
+            ahead: *const *const u8,
+            steps: usize,
+        ) {
+            // rsi the message, rcx the place of word 11, rdx what follows, r8 steps that are left, r11 where
+            // the block is, r15 ahead; inputs in others.
+            naked_asm!(
+                "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push rdi",
+                load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+                "mov r15,rcx\n mov rcx,rdx\n xor r11d,r11d",
+                inputs!($isa),
+                concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
+                "2:",
+                fetch!($isa),
+                quarter!($isa 0),
+                quarter!($isa 1),
+                quarter!($isa 2),
+                quarter!($isa 3),
+                begin!($isa),
+                rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+                isa!($isa move isa!($isa register 11), "[rcx]"),
+                fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,),
+                // The flags of the next block: those of the last if two are left.
+                "xor eax,eax\n cmp r8,2\n sete al",
+                concat!("imul eax,eax,", isa!($isa size)),
+                isa!($isa move isa!($isa register 8), concat!("[rdx+rax+", isa!($isa size), "*4]")),
+                isa!($isa move concat!("[rdx+", isa!($isa size), "*3]"), isa!($isa register 8)),
+                "add r11,64\n dec r8\n jnz 2b",
+                "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
+                store!($isa 0 1 2 3 4 5 6 7),
+                isa!($isa end),
+                "ret",
+                iv = sym IV,
+                rotations = sym ROTATIONS,
+            )
+        }
     };
 }
 
@@ -230,3 +372,6 @@ macro_rules! routines {
 
 routines!([avx2] "AVX2, and the OS saves its registers" super::avx2::X8<false>, compress_8, compress_xof_8);
 routines!([sse41] "SSE4.1" super::sse41::X4, compress_4, compress_xof_4);
+
+run!([avx2] "AVX2, and the OS saves its registers" run_8);
+run!([sse41] "SSE4.1" run_4);

@@ -9,12 +9,13 @@ use core::arch::x86_64::*;
 use core::ptr;
 
 use super::Flags;
+use super::few_lanes::Lanes;
 use super::rows::{Row, rounds};
 use crate::spec::{BLOCK_LEN, IV, Words};
 
 /// Where each byte comes from when every word rotates right by 16, and by 8.
-const BY_16: [u64; 2] = [0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a];
-const BY_8: [u64; 2] = [0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09];
+pub(super) const BY_16: [u64; 2] = [0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a];
+pub(super) const BY_8: [u64; 2] = [0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09];
 
 /// The block of the empty input.
 static NOTHING: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
@@ -22,7 +23,7 @@ static NOTHING: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
 /// A row of one lane. `ROTATES` says that there is an instruction for rotations (AVX-512VL); otherwise
 /// words rotate by a table of bytes, or by two shifts.
 #[derive(Clone, Copy)]
-struct One<const ROTATES: bool>(__m128i);
+pub(super) struct One<const ROTATES: bool>(__m128i);
 
 /// A table of bytes, of which the compiler knows nothing: it would make two shuffles of it, one after the
 /// other.
@@ -86,6 +87,35 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
             asm!("/* {0} */", inout(xmm_reg) self.0, options(pure, nomem, nostack, preserves_flags));
         }
         self
+    }
+}
+
+// SAFETY: SSE4.1.
+unsafe impl Lanes<1> for One<false> {
+    #[inline(always)]
+    unsafe fn broadcast(words: &[u32; 4]) -> Self {
+        // SAFETY: sixteen readable bytes.
+        Self(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    unsafe fn load(inputs: &[*const u8; 1], offset: usize) -> Self {
+        // SAFETY: the caller has the bytes.
+        Self(unsafe { _mm_loadu_si128(inputs[0].add(offset).cast()) })
+    }
+    #[inline(always)]
+    unsafe fn row_3(low: &[u32; 1], high: &[u32; 1], lens: &[u32; 1], flags: &[u32; 1]) -> Self {
+        let words = [low, high, lens, flags].map(|words| words[0] as i32);
+        // SAFETY: SSE2.
+        Self(unsafe { _mm_setr_epi32(words[0], words[1], words[2], words[3]) })
+    }
+    #[inline(always)]
+    unsafe fn replace(self, runs: &[u32; 1], new: Self) -> Self {
+        if runs[0] == 0 { self } else { new }
+    }
+    #[inline(always)]
+    unsafe fn store(self, out: *mut u8, _stride: usize, _count: usize) {
+        // SAFETY: the caller has room.
+        unsafe { _mm_storeu_si128(out.cast(), self.0) }
     }
 }
 

@@ -3,10 +3,13 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::few_lanes::{Pair, Rows};
+use super::group::Group;
 use super::lanes::Vector;
 use super::rounds16;
+use super::row::One;
 use super::scalar::compress;
-use super::{Flags, row};
+use super::{Flags, row, run};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 #[derive(Clone, Copy)]
@@ -132,6 +135,15 @@ unsafe impl Vector<4> for X4 {
             out.assume_init()
         }
     }
+
+    const RUNS: bool = true;
+
+    #[inline(always)]
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<4>, steps: usize, last: &[u32; 4]) {
+        // SAFETY: SSE4.1.
+        unsafe { run::run(rounds16::run_4, cv, nodes, steps, last) }
+    }
+
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
@@ -153,7 +165,7 @@ super::entry_points!(
     |cpu| cpu.sse41,
     {
         KERNEL: "sse41", Two compress, 1 @ 51, X4: 4 @ 120;
-        ROW: "sse41-row", One compress_row, 1 @ 223, X4: 4 @ 591;
+        ROW: "sse41-row", One compress_row, 1 @ 220, Rows<Pair<One<false>>>: 2 @ 344, X4: 4 @ 540;
     },
     enable = "sse4.1"
 );

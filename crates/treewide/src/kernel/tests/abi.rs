@@ -363,7 +363,7 @@ unsafe extern "C" fn go_on(_: *mut c_void) {
 #[cfg(not(windows))]
 #[test]
 fn assembly_keeps_what_is_the_callers() {
-    use super::super::{overlap, rounds16, rounds32};
+    use super::super::{rounds16, rounds32, run512};
 
     #[repr(align(64))]
     struct Room([u8; 4096]);
@@ -375,12 +375,14 @@ fn assembly_keeps_what_is_the_callers() {
     let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
     let steps = core::ptr::without_provenance(3);
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, c];
-    let routines: [(&str, &str, *const (), _); 9] = [
+    let routines: [(&str, &str, *const (), _); 11] = [
         ("avx512", "compress", rounds32::compress as _, lanes),
         ("avx512", "compress_xof", rounds32::compress_xof as _, lanes),
         ("avx512", "load", rounds32::load as _, gathered),
-        ("avx512", "run_16", overlap::run_16 as _, run),
-        ("avx512", "run_8", overlap::run_8 as _, run),
+        ("avx512", "run_16", run512::run_16 as _, run),
+        ("avx512", "run_8", run512::run_8 as _, run),
+        ("avx2", "run_8", rounds16::run_8 as _, run),
+        ("sse41", "run_4", rounds16::run_4 as _, run),
         ("avx2", "compress_8", rounds16::compress_8 as _, lanes),
         ("avx2", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
         ("sse41", "compress_4", rounds16::compress_4 as _, lanes),

@@ -1,11 +1,6 @@
-//! Whole blocks, one after the other, on one transposed state of sixteen lanes or eight, with the 32
-//! registers of AVX-512.
+//! Runs (see `run.rs`) of sixteen lanes and of eight with the 32 registers of AVX-512.
 //!
-//! Where operations take one cycle one state keeps the ports busy: on Intel's cores the rounds of sixteen
-//! lanes, 784 operations, take the 392 cycles that two ports for 512 bits need, in whatever order they come.
-//! So what is left to gain lies between the rounds of one block and those of the next. Here the chaining
-//! value stays in registers, and nothing is asked or looked up from block to block. Of sixteen lanes the next
-//! block is transposed while this one is compressed: that needs one port of the two, and would leave the
+//! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the two, and would leave the
 //! other idle. Of eight it is not, as three ports take vectors of 256 bits: the message stays in registers
 //! instead, and so do the addresses of the inputs.
 //!
@@ -13,61 +8,8 @@
 //! Word `w` of every array is one vector, aligned to its size.
 
 use core::arch::naked_asm;
-use core::mem::MaybeUninit;
 
-use super::group::Group;
-use super::lanes::Vector;
-use crate::spec::{BLOCK_LEN, IV};
-
-/// What a run reads and writes beside its inputs.
-#[repr(C, align(64))]
-pub(super) struct Operands<V> {
-    /// The message of the block that is compressed, and of the next.
-    messages: MaybeUninit<[[V; 16]; 2]>,
-    /// Counters, low and high words, and the length of a block.
-    tail: [V; 3],
-    /// The flags of the first block; changed to those of the next, block by block.
-    flags: V,
-    /// The flags of the blocks between, and of the last.
-    each: V,
-    last: V,
-}
-
-/// [`run_16`] or [`run_8`].
-type Run = unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize);
-
-/// [`Vector::run`] by this routine.
-///
-/// # Safety
-/// As for that.
-#[inline(always)]
-pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
-    routine: Run,
-    cv: &mut [V; 8],
-    nodes: &Group<N>,
-    steps: usize,
-    last: &[u32; N],
-) {
-    // Where nothing comes next, what is there is fetched once more.
-    let ahead = if nodes.fetch == N { &nodes.ahead } else { &nodes.inputs };
-    // SAFETY: the caller vouches for the instruction set and the inputs.
-    unsafe {
-        let mut operands = Operands {
-            messages: MaybeUninit::uninit(),
-            tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
-            flags: V::splat(nodes.first),
-            each: V::splat(nodes.each),
-            last: V::splat(nodes.each).xor(V::load(last)),
-        };
-        routine(
-            cv.as_mut_ptr().cast(),
-            (&raw mut operands).cast(),
-            nodes.inputs.as_ptr(),
-            ahead.as_ptr(),
-            steps,
-        );
-    }
-}
+use crate::spec::IV;
 
 /// What an instruction set calls its registers, the bytes of one, and one operation: `to = a op b`.
 macro_rules! isa {

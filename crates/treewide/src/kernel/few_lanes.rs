@@ -1,0 +1,267 @@
+//! A few lanes as rows (see `rows.rs`), in vectors of one lane or more, or in two of those.
+
+use core::arch::x86_64::*;
+use core::ptr;
+
+use super::group::{Contiguous, Group};
+use super::lanes::{Pass, Root};
+use super::rows::{Row, rounds};
+use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
+
+/// A row of `N` lanes, and how it gets into its vector and out of it.
+///
+/// # Safety
+/// As for [`Row`].
+pub(super) unsafe trait Lanes<const N: usize>: Row {
+    /// The same four words for every lane.
+    unsafe fn broadcast(words: &[u32; 4]) -> Self;
+    /// The 16 bytes at `inputs[lane] + offset` of every lane.
+    unsafe fn load(inputs: &[*const u8; N], offset: usize) -> Self;
+    /// Row 3 before the rounds, of these counters (low and high words), lengths and flags.
+    unsafe fn row_3(low: &[u32; N], high: &[u32; N], lens: &[u32; N], flags: &[u32; N]) -> Self;
+    /// The lanes of `new` for which `runs` has ones, the others of `self`.
+    unsafe fn replace(self, runs: &[u32; N], new: Self) -> Self;
+    /// Writes 16 bytes of each of the first `count` lanes to `out` and on, `stride` bytes apart.
+    unsafe fn store(self, out: *mut u8, stride: usize, count: usize);
+
+    /// `len` bytes (0 to 64) from `input` on to a block of zeros; no byte after them is read.
+    #[inline(always)]
+    unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
+        // SAFETY: the caller has the bytes, and a block has room for them.
+        unsafe { ptr::copy_nonoverlapping(input, block.as_mut_ptr(), len as usize) }
+    }
+}
+
+/// Rows 0 and 1 before the rounds: the same chaining value in every lane.
+#[inline(always)]
+pub(super) unsafe fn rows_0_1<R: Lanes<N>, const N: usize>(cv: &Words) -> [R; 2] {
+    let (low, high) = (cv.first_chunk(), cv.last_chunk());
+    // SAFETY: the same contract.
+    unsafe { [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))] }
+}
+
+/// Row 2 before the rounds.
+#[inline(always)]
+unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
+    // SAFETY: the same contract.
+    unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
+}
+
+/// As many lanes as vectors of this type have parts.
+pub(super) struct Rows<R>(R);
+
+/// Blocks that are fetched ahead of each lane, should they be in no cache.
+pub(super) const AHEAD: usize = 4;
+
+/// Stores the chaining values of the first `count` lanes.
+#[inline(always)]
+unsafe fn store<R: Lanes<N>, const N: usize>(cv: [R; 2], out: *mut ChainingValue, count: usize) {
+    for (half, row) in cv.into_iter().enumerate() {
+        // SAFETY: the caller has room.
+        unsafe { row.store(out.cast::<u8>().add(16 * half), size_of::<ChainingValue>(), count) }
+    }
+}
+
+// SAFETY: what `R` says.
+unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
+    #[inline(always)]
+    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+        // SAFETY: the caller vouches for the instruction set and the pointers; bytes outside the
+        // masks are not read.
+        unsafe {
+            let mut cv: [R; 2] = rows_0_1(key);
+            let row =
+                |lens: &[u32; N], flags: &[u32; N]| R::row_3(&group.low, &group.high, lens, flags);
+            let whole = [BLOCK_LEN as u32; N];
+            let (mut now, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
+            let fetch = |line: usize| {
+                for input in group.inputs {
+                    _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
+                }
+            };
+            if group.steps() > 1 {
+                (1..AHEAD).for_each(fetch);
+            }
+            // Blocks up to the first that is the last one of some lane; and that too if it is of all, and
+            // whole.
+            let runs = group.whole_blocks();
+            for step in 0..runs {
+                fetch(step + AHEAD);
+                if group.ends_whole() && step == runs - 1 {
+                    now = now.xor(R::row_3(&[0; N], &[0; N], &[0; N], &group.last));
+                }
+                let load = |part: usize| R::load(&group.inputs, step * BLOCK_LEN + 16 * part);
+                let mut v = [cv[0], cv[1], row_2(), now];
+                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+                cv = [v[0].xor(v[2]), v[1].xor(v[3])];
+                now = each;
+            }
+            for step in runs..group.steps() {
+                let block = group.block(step);
+                let (mut padded, mut inputs) = ([[0; BLOCK_LEN]; N], [ptr::null(); N]);
+                for (lane, padded) in padded.iter_mut().enumerate() {
+                    let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                    R::pad(padded, input, block.lens[lane]);
+                    inputs[lane] = padded.as_ptr();
+                }
+                let load = |part: usize| R::load(&inputs, 16 * part);
+                let mut v = [cv[0], cv[1], row_2(), row(&block.lens, &block.flags)];
+                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+                cv = [
+                    cv[0].replace(&block.runs, v[0].xor(v[2])),
+                    cv[1].replace(&block.runs, v[1].xor(v[3])),
+                ];
+            }
+            store(cv, out, count);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn hash_contiguous(
+        blocks: &Contiguous,
+        key: &Words,
+        out: *mut ChainingValue,
+        count: usize,
+    ) {
+        // SAFETY: the same contract.
+        unsafe {
+            let cv: [R; 2] = rows_0_1(key);
+            let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags()]);
+            let inputs = blocks.inputs(count);
+            let load = |part: usize| R::load(&inputs, 16 * part);
+            let mut v = [cv[0], cv[1], row_2(), last];
+            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+            store([v[0].xor(v[2]), v[1].xor(v[3])], out, count);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
+        unsafe {
+            let cv: [R; 2] = rows_0_1(root.cv);
+            let (mut low, mut high) = ([0; N], [0; N]);
+            for lane in 0..N {
+                let counter = counter.wrapping_add(lane as u64);
+                low[lane] = counter as u32;
+                high[lane] = (counter >> 32) as u32;
+            }
+            let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
+            let mut v = [cv[0], cv[1], row_2(), R::row_3(&low, &high, &len, &flags)];
+            let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part);
+            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+            let rows = [v[0].xor(v[2]), v[1].xor(v[3]), v[2].xor(cv[0]), v[3].xor(cv[1])];
+            for (part, row) in rows.into_iter().enumerate() {
+                row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
+            }
+        }
+    }
+}
+
+/// Twice the lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<R>([R; 2]);
+
+// SAFETY: as `R` says.
+unsafe impl<R: Row> Row for Pair<R> {
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the same contract, here and below.
+        unsafe { Self([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
+    }
+    #[inline(always)]
+    unsafe fn shuffle<const PICK: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].shuffle::<PICK>(), self.0[1].shuffle::<PICK>()]) }
+    }
+    #[inline(always)]
+    unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
+        let ([a, b], [c, d]) = (self.0, other.0);
+        // SAFETY: as above.
+        unsafe { Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)]) }
+    }
+    #[inline(always)]
+    unsafe fn last_two(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].last_two(other.0[0]), self.0[1].last_two(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn with_last(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].with_last(other.0[0]), self.0[1].with_last(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn hidden(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].hidden(), self.0[1].hidden()]) }
+    }
+}
+
+/// The first half of an array, or the second.
+#[inline(always)]
+fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
+    array[second * M..].first_chunk().expect("half of it")
+}
+
+/// Twice as many lanes: `const` parameters cannot be computed yet.
+macro_rules! pair {
+    ($one:literal $two:literal) => {
+        // SAFETY: as `R` says.
+        unsafe impl<R: Lanes<$one>> Lanes<$two> for Pair<R> {
+            #[inline(always)]
+            unsafe fn broadcast(words: &[u32; 4]) -> Self {
+                // SAFETY: the same contract, here and below.
+                unsafe { Self([R::broadcast(words); 2]) }
+            }
+            #[inline(always)]
+            unsafe fn load(inputs: &[*const u8; $two], offset: usize) -> Self {
+                // SAFETY: as above.
+                unsafe {
+                    Self([R::load(half(inputs, 0), offset), R::load(half(inputs, 1), offset)])
+                }
+            }
+            #[inline(always)]
+            unsafe fn row_3(
+                low: &[u32; $two],
+                high: &[u32; $two],
+                lens: &[u32; $two],
+                flags: &[u32; $two],
+            ) -> Self {
+                // SAFETY: as above.
+                unsafe {
+                    let row =
+                        |i| R::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
+                    Self([row(0), row(1)])
+                }
+            }
+            #[inline(always)]
+            unsafe fn replace(self, runs: &[u32; $two], new: Self) -> Self {
+                let ([a, b], [c, d]) = (self.0, new.0);
+                // SAFETY: as above.
+                unsafe { Self([a.replace(half(runs, 0), c), b.replace(half(runs, 1), d)]) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
+                // SAFETY: as above.
+                unsafe {
+                    self.0[0].store(out, stride, count.min($one));
+                    if count > $one {
+                        self.0[1].store(out.add($one * stride), stride, count - $one);
+                    }
+                }
+            }
+        }
+    };
+}
+pair!(1 2);
+pair!(2 4);

@@ -1,0 +1,65 @@
+//! Runs: whole blocks, one after the other, on one transposed state, in one piece of assembly.
+//!
+//! Where operations take one cycle one state keeps the ports busy, in whatever order they come: on Intel's
+//! cores the 784 operations of the rounds of sixteen lanes take the 392 cycles that two ports for 512 bits
+//! need. So what is left to gain lies between the rounds of one block and those of the next. In a run the
+//! chaining value stays in registers, and nothing is asked from block to block.
+
+use core::mem::MaybeUninit;
+
+use super::group::Group;
+use super::lanes::Vector;
+use crate::spec::BLOCK_LEN;
+
+/// What a run reads and writes beside its inputs.
+#[repr(C, align(64))]
+struct Operands<V> {
+    /// The message of the block that is compressed, and of the next.
+    messages: MaybeUninit<[[V; 16]; 2]>,
+    /// Counters, low and high words, and the length of a block.
+    tail: [V; 3],
+    /// The flags of the first block; changed to those of the next, block by block.
+    flags: V,
+    /// The flags of the blocks between, and of the last.
+    each: V,
+    last: V,
+}
+
+/// Compresses so many blocks (one at least) of every lane, one behind the other, into a chaining value:
+/// `(cv, operands, inputs, ahead, blocks)`. It may fetch as many cache lines at `ahead[lane]`; those
+/// addresses need not exist. Word `w` of every array is one vector, aligned to its size.
+pub(super) type Run =
+    unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize);
+
+/// [`Vector::run`] by this routine.
+///
+/// # Safety
+/// As for that.
+#[inline(always)]
+pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
+    routine: Run,
+    cv: &mut [V; 8],
+    nodes: &Group<N>,
+    steps: usize,
+    last: &[u32; N],
+) {
+    // Where nothing comes next, what is there is fetched once more.
+    let ahead = if nodes.fetch == N { &nodes.ahead } else { &nodes.inputs };
+    // SAFETY: the caller vouches for the instruction set and the inputs.
+    unsafe {
+        let mut operands = Operands {
+            messages: MaybeUninit::uninit(),
+            tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
+            flags: V::splat(nodes.first),
+            each: V::splat(nodes.each),
+            last: V::splat(nodes.each).xor(V::load(last)),
+        };
+        routine(
+            cv.as_mut_ptr().cast(),
+            (&raw mut operands).cast(),
+            nodes.inputs.as_ptr(),
+            ahead.as_ptr(),
+            steps,
+        );
+    }
+}
