@@ -554,7 +554,13 @@ fn set(kernel: &'static Kernel) -> &'static Kernel {
 }
 
 pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
-    match ALL.iter().find(|kernel| kernel.name == name) {
+    let cpu = cpu::Cpu::detect();
+    // Of two for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
+    let is_it = |kernel: &&&Kernel| {
+        let set = kernel.name.split('-').next();
+        kernel.name == name || (set == Some(name) && kernel.latency.suits(&cpu))
+    };
+    match ALL.iter().find(is_it) {
         None if name == "auto" => Ok(best()),
         Some(kernel) if kernel.is_supported() => Ok(kernel),
         Some(kernel) => Err(ForceError(Some(kernel))),
@@ -563,7 +569,8 @@ pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
 }
 
 /// Makes all hashing of this process use the kernel of that name from now on; `"auto"` goes back to
-/// the best one. Objects that exist switch too: results never depend on the kernel.
+/// the best one. Where there are two for the same instructions, `"avx2-general"` and `"avx2-row"`, `"avx2"` is
+/// the one that suits this CPU. Objects that exist switch too: results never depend on the kernel.
 ///
 /// # Errors
 /// If there is no such kernel in this build, or this CPU cannot run it; nothing changes then.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! # Written by treewide-bench tune.
-//! kernel = "avx512"          # as TREEWIDE_KERNEL does, which goes before it
+//! kernel = "avx2"            # as TREEWIDE_KERNEL does, which goes before it
 //! parallel-from = 262144     # bytes of an input below which one thread does all; or "never"
 //! batch-task = 131072        # bytes of a batch below which it is not split among threads; or "never"
 //! file-from = 1048576        # bytes of a file up to which one thread reads and hashes it; or "never"

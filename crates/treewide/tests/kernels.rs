@@ -241,6 +241,18 @@ fn the_variable() {
     }
 }
 
+#[test]
+fn an_instruction_set_is_the_kernel_that_suits() {
+    let _turn = Turn::take();
+    for kernel in supported() {
+        let set = kernel.name().split('-').next().unwrap();
+        let forced = kernel::force(set).unwrap();
+        let alone = forced.name() == set;
+        assert!(forced.name().starts_with(set) && (alone || forced.record().is_some()), "{set}");
+        assert!(std::ptr::eq(forced, kernel::detected()));
+    }
+}
+
 /// What the models have, and what must be chosen on them. The emulator has no AVX-512.
 const MODELS: &[(&str, &str)] = &[
     // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
@@ -272,8 +284,8 @@ fn models_of_cpus() {
         assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
     }
     let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap_err();
-    let expected = "TREEWIDE_KERNEL=avx2: this CPU cannot run the kernel 'avx2'; \
-                    use one of: sse41 sse41-row portable array, or auto";
+    let expected = "TREEWIDE_KERNEL=avx2: this CPU cannot run the kernel 'avx2-row'; \
+                    use one of: sse41-general sse41-row portable array, or auto";
     assert!(text.contains(expected), "{text}");
     println!("{} models", MODELS.len());
 }

@@ -411,7 +411,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 super::entry_points!(
     |cpu| cpu.avx512,
     {
-        KERNEL: "avx512", Two compress,
+        KERNEL: "avx512-general", Two compress,
             1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, Half: 16 @ 101, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
             1 @ 173, Rows<__m256i>: 2 @ 173, Rows<__m512i>: 4 @ 192, X8<true>: 8 @ 309, X16<true>: 16 @ 456;

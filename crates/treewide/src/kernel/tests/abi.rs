@@ -376,17 +376,17 @@ fn assembly_keeps_what_is_the_callers() {
     let steps = core::ptr::without_provenance(3);
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, c];
     let routines: [(&str, &str, *const (), _); 11] = [
-        ("avx512", "compress", rounds32::compress as _, lanes),
-        ("avx512", "compress_xof", rounds32::compress_xof as _, lanes),
-        ("avx512", "load", rounds32::load as _, gathered),
-        ("avx512", "run_16", run512::run_16 as _, run),
-        ("avx512", "run_8", run512::run_8 as _, run),
-        ("avx2", "run_8", rounds16::run_8 as _, run),
-        ("sse41", "run_4", rounds16::run_4 as _, run),
-        ("avx2", "compress_8", rounds16::compress_8 as _, lanes),
-        ("avx2", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
-        ("sse41", "compress_4", rounds16::compress_4 as _, lanes),
-        ("sse41", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
+        ("avx512-row", "compress", rounds32::compress as _, lanes),
+        ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
+        ("avx512-row", "load", rounds32::load as _, gathered),
+        ("avx512-row", "run_16", run512::run_16 as _, run),
+        ("avx512-row", "run_8", run512::run_8 as _, run),
+        ("avx2-row", "run_8", rounds16::run_8 as _, run),
+        ("sse41-row", "run_4", rounds16::run_4 as _, run),
+        ("avx2-row", "compress_8", rounds16::compress_8 as _, lanes),
+        ("avx2-row", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
+        ("sse41-row", "compress_4", rounds16::compress_4 as _, lanes),
+        ("sse41-row", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
         if !supported().any(|it| it.name() == kernel) {
