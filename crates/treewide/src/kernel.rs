@@ -264,12 +264,12 @@ impl Kernel {
         longest: usize,
         gathered: usize,
     ) -> bool {
-        let (one, wider) = (self.widths[0].1, &self.widths[1..]);
-        match wider.iter().find(|(lanes, _)| *lanes >= count) {
-            Some(&(_, cost)) => {
-                // As in `share::share`.
-                let masked = if all < count * longest { longest * cost / 8 } else { 0 };
-                all * one <= longest * cost + masked + gathered * one
+        let alone = |blocks| self.widths[0].cost(blocks, blocks);
+        match self.widths[1..].iter().find(|width| width.lanes >= count) {
+            Some(width) => {
+                // As if one lane ended at once, where any ends before the longest.
+                let last = if all < count * longest { 0 } else { longest };
+                alone(all) <= width.cost(longest, last) + alone(gathered)
             }
             None => self.degree == 1,
         }
@@ -310,17 +310,20 @@ impl fmt::Debug for Kernel {
 /// Defines the entries of an instruction set and its kernels, what the CPU must
 /// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
 /// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
-/// a step costs (see `share::Width`).
+/// a step costs, `+` masks (see `share::Width`).
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, $latency:ident $compress:path,
-         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
+         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal $(+ $masks:literal)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(super) static $kernel: super::Kernel = {
-                const WIDTHS: &[super::share::Width] = &[(1, $one) $(, ($lanes, $cost))+];
+                const WIDTHS: &[super::share::Width] = &[
+                    super::share::Width::new(1, $one, &[]),
+                    $(super::share::Width::new($lanes, $cost, &[$($masks)?]),)+
+                ];
                 const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
-                const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].0;
+                const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
                 /// Hashes every node of `source`.
                 ///

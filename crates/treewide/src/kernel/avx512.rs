@@ -414,7 +414,8 @@ super::entry_points!(
         KERNEL: "avx512-general", Two compress,
             1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, Half: 16 @ 101, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
-            1 @ 173, Rows<__m256i>: 2 @ 173, Rows<__m512i>: 4 @ 192, X8<true>: 8 @ 309, X16<true>: 16 @ 456;
+            1 @ 173, Rows<__m256i>: 2 @ 173 + 40, Rows<__m512i>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
+            X16<true>: 16 @ 456 + 137;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::share::{Width, share};
+use super::share::share;
 use super::{Kernel, detected};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN};
 use crate::tree::{LEAF, WIDE, left_len};
@@ -56,8 +56,8 @@ pub fn explain(bytes: u64) -> Explanation {
 impl Explanation {
     fn new(kernel: &'static Kernel, bytes: u64, threads: usize) -> Self {
         let mut passes = [Passes::default(); MOST_WIDTHS];
-        for (passes, (lanes, _)) in passes.iter_mut().zip(kernel.widths) {
-            passes.lanes = *lanes;
+        for (passes, width) in passes.iter_mut().zip(kernel.widths) {
+            passes.lanes = width.lanes;
         }
         let mut explanation = Self { kernel, bytes, threads, passes };
         explanation.count();
@@ -110,11 +110,11 @@ impl Explanation {
     }
 
     fn nodes(&mut self, count: u64, blocks: (usize, usize), of: impl Fn(&mut Passes) -> &mut u64) {
-        let widths: &[Width] = self.kernel.widths;
+        let widths = self.kernel.widths;
         let mut rest = count as usize;
         while rest > 0 {
             let take = share(widths, rest, || blocks);
-            let width = widths.iter().position(|(lanes, _)| *lanes >= take).expect("one holds it");
+            let width = widths.iter().position(|width| width.lanes >= take).expect("one holds it");
             self.passes[width].count += 1;
             *of(&mut self.passes[width]) += take as u64;
             rest -= take;

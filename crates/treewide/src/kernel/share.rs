@@ -7,27 +7,53 @@ use crate::spec::{ChainingValue, Words, bytes};
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs. Only ratios of costs matter: of kernels for
-/// [`Latency::One`](super::latency::Latency) they are cycles of Sapphire Rapids, from
-/// `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json` and `peers.txt` in
-/// `results/zen5-2vcpu`.
-pub(super) type Width = (usize, usize);
+/// The lanes of a pass, and what a step of it costs: as much and, where a lane has ended, as much more for
+/// masks. Only ratios matter: of kernels for [`Latency::One`](super::latency::Latency) they are cycles of
+/// Sapphire Rapids, from `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json`
+/// and `peers.txt` in `results/zen5-2vcpu`.
+#[derive(Clone, Copy)]
+pub(super) struct Width {
+    pub(super) lanes: usize,
+    step: usize,
+    masks: usize,
+}
+
+impl Width {
+    /// Masks cost an eighth, if nothing else is said.
+    pub(super) const fn new(lanes: usize, step: usize, masks: &[usize]) -> Self {
+        let masks = match masks {
+            [masks] => *masks,
+            _ => step / 8,
+        };
+        Self { lanes, step, masks }
+    }
+
+    /// Of a pass in which a lane ends after `last` of the steps.
+    #[inline(always)]
+    pub(super) fn cost(&self, steps: usize, last: usize) -> usize {
+        steps * self.step + (steps - last) * self.masks
+    }
+}
 
 /// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
-/// as a narrower one does where it costs less to hash the others alone. `blocks` tells how many the
-/// last node but one has, and the last.
+/// as a narrower one does, or all but a shorter last one, where it costs less to hash the others alone.
+/// `blocks` tells how many the last node but one has, and the last.
 #[inline(always)]
 pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
-    let mut take = widths[widths.len() - 1].0.min(rest);
+    let mut take = widths[widths.len() - 1].lanes.min(rest);
     for pair in widths.windows(2) {
-        let ((narrow, narrow_cost), (wide, wide_cost)) = (pair[0], pair[1]);
-        if narrow < rest && rest < wide {
+        let [narrow, wide] = [pair[0], pair[1]];
+        if narrow.lanes < rest && rest <= wide.lanes {
             let (steps, last) = blocks();
-            let alone = (rest - narrow - 1) * steps + last;
-            // Masks for a lane that ends before the others cost an eighth.
-            let masked = if last < steps { wide_cost / 8 } else { 0 };
-            if alone * widths[0].1 + steps * narrow_cost <= steps * (wide_cost + masked) {
-                take = narrow;
+            let alone = |blocks| widths[0].cost(blocks, blocks);
+            let all = wide.cost(steps, last.min(steps));
+            let all_but_last = wide.cost(steps, steps) + alone(last);
+            if all_but_last < all {
+                take = rest - 1;
+            }
+            let others = alone((rest - narrow.lanes - 1) * steps + last);
+            if narrow.cost(steps, steps) + others <= all.min(all_but_last) {
+                take = narrow.lanes;
             }
         }
     }
@@ -37,7 +63,7 @@ pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, 
 /// Hashes all nodes of `source` in groups as [`share`] says; each takes the narrowest pass that
 /// holds it.
 ///
-/// `widths` are the kernel's passes in increasing order, the first of them its one-lane
+/// `widths` are the kernel's passes in increasing order, the first of them `compress`, its one-lane
 /// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
 ///
 /// # Safety
