@@ -47,7 +47,7 @@ unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
     unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
 }
 
-/// As many lanes as vectors of this type have parts.
+/// As many lanes as rows of this type have.
 pub(super) struct Rows<R>(R);
 
 /// Blocks that are fetched ahead of each lane, should they be in no cache.

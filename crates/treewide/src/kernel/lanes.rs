@@ -124,8 +124,9 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     /// Whether [`run`](Self::run) is there.
     const RUNS: bool = false;
 
-    /// Compresses the first `steps` blocks of nodes, one at least and all of them whole, into `cv`; the
-    /// last adds the flags `last`. Fetches as many lines of each of the nodes ahead, where there are `N`.
+    /// Compresses the first `steps` blocks of nodes, all of them whole, into `cv`. If nodes end there, they
+    /// have two at least, and the last adds the flags `last`; otherwise those are zeros. May fetch as many
+    /// lines of each of the nodes ahead, where there are `N`.
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, steps: usize, last: &[u32; N]) {
         let _ = (cv, nodes, steps, last);
@@ -278,8 +279,9 @@ unsafe fn half_round<V: Vector<N>, const N: usize>(
 
 /// The same chaining value in every lane.
 ///
-/// A loop and no closure, as everywhere in the kernels: a closure has none of the target features
-/// of the function it stands in once that function is generic, and may stay a call.
+/// A loop and no closure: a closure has none of the target features of the function it stands in once
+/// that function is generic, and may stay a call. (Those in the kernels that only load do not, but in
+/// builds with debug assertions.)
 #[inline(always)]
 unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
     // SAFETY: the caller upholds the contract of `Vector`.
@@ -353,7 +355,8 @@ unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
 }
 
 /// How far ahead in its own node a lane fetches: for inputs that are in no cache, and too short for
-/// anything to have been fetched by the group before. Not with 32 lanes, which do it as they load.
+/// anything to have been fetched by the group before. Not with 32 lanes, which do it as they load, nor in
+/// runs.
 const LANE_AHEAD: usize = 256;
 
 /// What a compression reads, in one piece of less than 4 KiB at 32 lanes: loads wait for earlier

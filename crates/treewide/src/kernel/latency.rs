@@ -6,8 +6,8 @@
 //! steps costs (`run.rs`).
 //!
 //! In two, or in one only if they come when their operands are ready (Zen 5): one lane in general registers
-//! (`scalar.rs`), a chain as long but of plain operations; two to eight as rows at that pace (`paced.rs`),
-//! which elsewhere would only be slow; and two transposed states that fill each other's waiting
+//! (`scalar.rs`), a chain as long but of plain operations; with AVX-512 two to eight as rows at that pace
+//! (`paced.rs`), which elsewhere would only be slow, and two transposed states that fill each other's waiting
 //! (`rounds32.rs`).
 //!
 //! By LLVM's model rotations of AVX-512 take two cycles on Zen 4: 225 cycles a block for one lane as rows,
@@ -85,15 +85,33 @@ pub(super) fn record(cpu: &Cpu) -> &'static str {
 mod tests {
     use super::*;
 
-    fn latency(vendor: &[u8; 12], family: u32) -> Latency {
-        entry(&Cpu { vendor: *vendor, family, ..Cpu::default() }).latency
+    fn chosen(vendor: &[u8; 12], family: u32) -> (Latency, &'static str) {
+        let entry = entry(&Cpu { vendor: *vendor, family, ..Cpu::default() });
+        (entry.latency, entry.record)
     }
 
     #[test]
     fn by_vendor_and_family() {
-        assert_eq!(latency(b"AuthenticAMD", 0x1a), Latency::Two);
-        assert_eq!(latency(b"AuthenticAMD", 0x19), Latency::One);
-        assert_eq!(latency(b"GenuineIntel", 0x1a), Latency::One);
-        assert_eq!(latency(b"GenuineIntel", 6), Latency::One);
+        let models = "results/models/one-lane.txt";
+        assert_eq!(
+            chosen(b"AuthenticAMD", 0x1a),
+            (Latency::Two, "results/zen5-2vcpu/latency.json")
+        );
+        assert_eq!(chosen(b"AuthenticAMD", 0x19), (Latency::One, models));
+        assert_eq!(chosen(b"GenuineIntel", 0x1a), (Latency::One, models));
+        assert_eq!(chosen(b"GenuineIntel", 6), (Latency::One, "results/spr-2vcpu/latency.json"));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri is kept from files")]
+    fn records_exist() {
+        let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        if !repository.join("results").is_dir() {
+            println!("SKIPPED: records: they are in the repository, not in the package");
+            return;
+        }
+        for entry in TABLE.iter().chain([&REST]) {
+            assert!(repository.join(entry.record).is_file(), "{}", entry.record);
+        }
     }
 }

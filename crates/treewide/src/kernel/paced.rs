@@ -13,7 +13,7 @@
 //! instructions: unrolled, passes of different width would push each other out.
 //!
 //! What it costs: all that a core can issue. While the other thread of the core takes half of it, this
-//! is slower than rows without pace (0.8 of the `blake3` crate's speed was seen, where those have 0.98);
+//! is slower than rows without pace (0.8 of the `blake3` crate's speed was seen, where those had 0.98);
 //! who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force `avx512-row`.
 //!
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.

@@ -25,9 +25,10 @@ struct Operands<V> {
     last: V,
 }
 
-/// Compresses so many blocks (one at least) of every lane, one behind the other, into a chaining value:
-/// `(cv, operands, inputs, ahead, blocks)`. It may fetch as many cache lines at `ahead[lane]`; those
-/// addresses need not exist. Word `w` of every array is one vector, aligned to its size.
+/// Compresses so many blocks of every lane, one behind the other, into a chaining value:
+/// `(cv, operands, inputs, ahead, blocks)`. They are two at least where the last of them adds flags. It may
+/// fetch as many cache lines at `ahead[lane]`; those addresses need not exist. Word `w` of every array is one
+/// vector, aligned to its size. Backtraces from inside of those that push registers end there.
 pub(super) type Run =
     unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize);
 
@@ -52,6 +53,7 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
             tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
             flags: V::splat(nodes.first),
             each: V::splat(nodes.each),
+            // The flags of a last block are others.
             last: V::splat(nodes.each).xor(V::load(last)),
         };
         routine(

@@ -1,8 +1,8 @@
 //! Runs (see `run.rs`) of sixteen lanes and of eight with the 32 registers of AVX-512.
 //!
-//! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the two, and would leave the
-//! other idle. Of eight it is not, as three ports take vectors of 256 bits: the message stays in registers
-//! instead, and so do the addresses of the inputs.
+//! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the
+//! two, and would leave the other idle. Of eight it is not, as three ports take vectors of 256 bits: the
+//! message stays in registers instead, and so do the addresses of the inputs.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in `rounds32.rs`.
 //! Word `w` of every array is one vector, aligned to its size.
@@ -64,12 +64,6 @@ macro_rules! row {
         concat!(
             "vmovdqu32 xmm", $to, ",[", $lane, "+r11+", $at, "]\n",
             "vinserti32x4 ymm", $to, ",ymm", $to, ",[", $other, "+r11+", $at, "],1\n",
-        )
-    };
-    (8 near $to:literal $at:literal $lane:literal $other:literal) => {
-        concat!(
-            row!(8 $to $at $lane $other),
-            "prefetcht0 [", $lane, "+r11+192]\n prefetcht0 [", $other, "+r11+192]\n",
         )
     };
 }
@@ -208,10 +202,11 @@ macro_rules! at_once {
 /// The message of eight lanes: for each quarter of the block the registers of its words, four to spare, and
 /// where it is.
 macro_rules! message_8 {
-    ($([$a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal $h:literal] $at:literal $($near:ident)?,)*) => {
+    ($([$a:literal $b:literal $c:literal $d:literal
+        $e:literal $f:literal $g:literal $h:literal] $at:literal,)*) => {
         concat!($(
-            row!(8 $($near)? $a $at "rbx" "rdi"), row!(8 $($near)? $b $at "rbp" "r9"),
-            row!(8 $($near)? $c $at "r12" "r10"), row!(8 $($near)? $d $at "rsi" "rcx"),
+            row!(8 $a $at "rbx" "rdi"), row!(8 $b $at "rbp" "r9"),
+            row!(8 $c $at "r12" "r10"), row!(8 $d $at "rsi" "rcx"),
             turns!([ymm] 1 $e $f $a $b), turns!([ymm] 1 $g $h $c $d),
             turns!([ymm] 2 $a $b $e $g), turns!([ymm] 2 $c $d $f $h),
         )*)
@@ -256,7 +251,7 @@ macro_rules! end {
 ///
 /// # Safety
 /// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; the blocks are readable; `cv` and
-/// `operands` are vectors of 512 bits, as [`run`] has them.
+/// `operands` are vectors of 512 bits, as [`run`](super::run::run) has them.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn run_16(
     cv: *mut u8,
