@@ -25,6 +25,7 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512;
 mod cpu;
+mod entries;
 mod explain;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod few_lanes;
@@ -62,6 +63,7 @@ mod tests;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
 
+use entries::entry_points;
 pub use explain::{Explanation, Passes, explain};
 
 /// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
@@ -306,196 +308,6 @@ impl fmt::Debug for Kernel {
         f.debug_struct("Kernel").field("name", &self.name).field("degree", &self.degree).finish()
     }
 }
-
-/// Defines the entries of an instruction set and its kernels, what the CPU must
-/// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
-/// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
-/// a step costs, `+` masks (see `share::Width`).
-macro_rules! entry_points {
-    ($supported:expr,
-     { $($kernel:ident: $name:literal, $latency:ident $compress:path,
-         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal $(+ $masks:literal)?)+;)+ }
-     $(, enable = $features:literal)?) => {
-        $(
-            pub(super) static $kernel: super::Kernel = {
-                const WIDTHS: &[super::share::Width] = &[
-                    super::share::Width::new(1, $one, &[]),
-                    $(super::share::Width::new($lanes, $cost, &[$($masks)?]),)+
-                ];
-                const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
-                const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
-
-                /// Hashes every node of `source`.
-                ///
-                /// # Safety
-                /// As for the entries of `Kernel`.
-                #[inline(always)]
-                unsafe fn run(
-                    source: impl super::group::Source,
-                    key: &crate::spec::Words,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
-                    let pass = |at, count, out| {
-                        $(if count <= $lanes {
-                            // SAFETY: the caller upholds the contract.
-                            return unsafe {
-                                gather::<$vector, $lanes>(&source, at, count, key, out)
-                            };
-                        })+
-                    };
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { super::share::nodes(&source, key, out, $compress, WIDTHS, pass) }
-                }
-
-                unsafe fn chunks(
-                    input: *const u8,
-                    len: usize,
-                    key: &crate::spec::Words,
-                    counter: u64,
-                    flags: u8,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
-                    let source = super::group::Chunks { input, len, counter, flags };
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out) }
-                }
-
-                unsafe fn parents(
-                    children: *const crate::spec::ChainingValue,
-                    count: usize,
-                    key: &crate::spec::Words,
-                    flags: u8,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
-                    let source = super::group::Parents { children, count, flags };
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out) }
-                }
-
-                unsafe fn lanes(
-                    lanes: super::group::Lanes<'_>,
-                    key: &crate::spec::Words,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { run(lanes, key, out) }
-                }
-
-                unsafe fn xof(
-                    root: super::lanes::Root<'_>,
-                    counter: u64,
-                    out: *mut [u8; crate::spec::BLOCK_LEN],
-                    count: usize,
-                ) {
-                    let pass = |counter, out, count| {
-                        $(if count <= $lanes {
-                            // SAFETY: the caller upholds the contract.
-                            return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
-                        })+
-                    };
-                    let mut done = 0;
-                    while done < count {
-                        let take = (count - done).min(DEGREE);
-                        let counter = counter.wrapping_add(done as u64);
-                        // SAFETY: within `out`.
-                        unsafe {
-                            if take == 1 {
-                                super::portable::xof_block(root, counter, out.add(done));
-                            } else {
-                                pass(counter, out.add(done), take);
-                            }
-                        }
-                        done += take;
-                    }
-                }
-
-                super::Kernel {
-                    name: $name,
-                    degree: DEGREE,
-                    widths: WIDTHS,
-                    supported: $supported,
-                    latency: super::latency::Latency::$latency,
-                    compress: $compress,
-                    chunks,
-                    parents,
-                    lanes,
-                    xof,
-                }
-            };
-        )+
-
-        /// One pass, once in the program for each width, and compiled for this instruction set;
-        /// everything else is as fast without.
-        ///
-        /// # Safety
-        /// As for `group`.
-        #[inline(never)]
-        $(#[target_feature(enable = $features)])?
-        unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
-            group: &super::group::Group<N>,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-            count: usize,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::hash(group, key, out, count) }
-        }
-
-        /// The same for blocks that lie one behind another.
-        ///
-        /// # Safety
-        /// As for `Pass::hash_contiguous`.
-        #[inline(never)]
-        $(#[target_feature(enable = $features)])?
-        unsafe fn contiguous_pass<V: super::lanes::Pass<N>, const N: usize>(
-            blocks: &super::group::Contiguous,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-            count: usize,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::hash_contiguous(blocks, key, out, count) }
-        }
-
-        /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
-        ///
-        /// # Safety
-        /// As for `Source::group` and `Pass::hash`.
-        $(#[target_feature(enable = $features)])?
-        unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
-            source: &impl super::group::Source,
-            at: usize,
-            count: usize,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe {
-                if let Some(blocks) = source.contiguous(at) {
-                    return contiguous_pass::<V, N>(&blocks, key, out, count);
-                }
-                let group = source.group(at, count);
-                pass::<V, N>(&group, key, out, count);
-            }
-        }
-
-        /// One pass of extended output.
-        ///
-        /// # Safety
-        /// As for `xof`.
-        $(#[target_feature(enable = $features)])?
-        unsafe fn xof_pass<V: super::lanes::Pass<N>, const N: usize>(
-            root: super::lanes::Root<'_>,
-            counter: u64,
-            out: *mut [u8; crate::spec::BLOCK_LEN],
-            count: usize,
-        ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::xof(root, counter, out, count) }
-        }
-    };
-}
-use entry_points;
 
 /// Every kernel of this build, best first, whether this CPU runs it or not.
 pub fn all() -> &'static [&'static Kernel] {

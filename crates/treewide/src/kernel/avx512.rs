@@ -17,7 +17,6 @@ use super::group::Group;
 use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
-
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 

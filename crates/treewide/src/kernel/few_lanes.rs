@@ -66,8 +66,7 @@ unsafe fn store<R: Lanes<N>, const N: usize>(cv: [R; 2], out: *mut ChainingValue
 unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
     #[inline(always)]
     unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller vouches for the instruction set and the pointers; bytes outside the
-        // masks are not read.
+        // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
         unsafe {
             let mut cv: [R; 2] = rows_0_1(key);
             let row =
