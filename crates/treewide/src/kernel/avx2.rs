@@ -198,7 +198,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         }
     }
 
-    const RUNS: bool = true;
+    const RUN_FROM: usize = 1;
 
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, steps: usize, last: &[u32; 8]) {

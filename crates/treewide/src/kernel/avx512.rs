@@ -20,12 +20,12 @@ use super::rounds32;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// `RUNS`: whole blocks one after the other are compressed by `run512.rs`.
+/// `RUN_FROM` whole blocks one after the other, or more, are compressed by `run512.rs`.
 #[derive(Clone, Copy)]
-pub(super) struct X16<const RUNS: bool>(__m512i);
+pub(super) struct X16<const RUN_FROM: usize>(__m512i);
 
-/// One state of two.
-type Half = X16<false>;
+/// One state of two: runs are 32 lanes' business.
+type Half = X16<{ usize::MAX }>;
 
 /// Transposes the 4 by 4 words in each quarter of four rows.
 #[inline(always)]
@@ -77,14 +77,14 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn store<const RUNS: bool>(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16<RUNS>>; 16]) {
+fn store<const FROM: usize>(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16<FROM>>; 16]) {
     for (word, column) in message.iter_mut().zip(columns) {
         word.write(X16(*column));
     }
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl<const RUNS: bool> Vector<16> for X16<RUNS> {
+unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         // SAFETY: AVX-512F.
@@ -220,7 +220,7 @@ unsafe impl<const RUNS: bool> Vector<16> for X16<RUNS> {
         }
     }
 
-    const RUNS: bool = RUNS;
+    const RUN_FROM: usize = RUN_FROM;
 
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, steps: usize, last: &[u32; 16]) {
@@ -411,10 +411,10 @@ super::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", Two compress,
-            1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, Half: 16 @ 101, X32: 32 @ 130;
+            1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, X16<16>: 16 @ 97 + 30, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
             1 @ 173, Rows<__m256i>: 2 @ 173 + 40, Rows<__m512i>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
-            X16<true>: 16 @ 456 + 137;
+            X16<1>: 16 @ 456 + 137;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

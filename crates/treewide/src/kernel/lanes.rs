@@ -121,8 +121,8 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         }
     }
 
-    /// Whether [`run`](Self::run) is there.
-    const RUNS: bool = false;
+    /// From how many blocks on [`run`](Self::run) is worth it: none, if it is not there.
+    const RUN_FROM: usize = usize::MAX;
 
     /// Compresses the first `steps` blocks of nodes, all of them whole, into `cv`. If nodes end there, they
     /// have two at least, and the last adds the flags `last`; otherwise those are zeros. May fetch as many
@@ -130,7 +130,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, steps: usize, last: &[u32; N]) {
         let _ = (cv, nodes, steps, last);
-        unreachable!("where RUNS is false");
+        unreachable!("no run is long enough");
     }
 
     /// Asks for the cache line at `address`, which need not exist.
@@ -386,7 +386,8 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     // As many lines a step as the group itself reads, in the order of the addresses; for nodes of
     // one block at once, as the bookkeeping would take longer.
     let single = steps == 1 && group.fetch == N;
-    let run = if V::RUNS && steps > 1 { group.whole_blocks() } else { 0 };
+    let whole = group.whole_blocks();
+    let run = if whole >= V::RUN_FROM && steps > 1 { whole } else { 0 };
     let fetch = if single || run > 0 { 0 } else { group.fetch };
     let share = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
     let mut ahead = group.ahead[..fetch].chunks(share);

@@ -136,7 +136,7 @@ unsafe impl Vector<4> for X4 {
         }
     }
 
-    const RUNS: bool = true;
+    const RUN_FROM: usize = 1;
 
     #[inline(always)]
     unsafe fn run(cv: &mut [Self; 8], nodes: &Group<4>, steps: usize, last: &[u32; 4]) {
