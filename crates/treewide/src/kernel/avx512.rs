@@ -17,6 +17,8 @@ use super::group::Group;
 use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
+use super::rows256::Two;
+use super::rows512::Four;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
@@ -413,7 +415,7 @@ super::entry_points!(
         KERNEL: "avx512-general", Two compress,
             1 @ 51, Paced: 4 @ 67, Paced: 8 @ 84, X16<16>: 16 @ 97 + 30, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
-            1 @ 173, Rows<__m256i>: 2 @ 173 + 40, Rows<__m512i>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
+            1 @ 173, Rows<Two<true>>: 2 @ 173 + 40, Rows<Four>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
             X16<1>: 16 @ 456 + 137;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"

@@ -6,6 +6,7 @@ use core::ptr;
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root};
 use super::rows::{Row, rounds};
+use super::rows512::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A row of `N` lanes, and how it gets into its vector and out of it.
@@ -24,12 +25,8 @@ pub(super) unsafe trait Lanes<const N: usize>: Row {
     /// Writes 16 bytes of each of the first `count` lanes to `out` and on, `stride` bytes apart.
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize);
 
-    /// `len` bytes (0 to 64) from `input` on to a block of zeros; no byte after them is read.
-    #[inline(always)]
-    unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
-        // SAFETY: the caller has the bytes, and a block has room for them.
-        unsafe { ptr::copy_nonoverlapping(input, block.as_mut_ptr(), len as usize) }
-    }
+    /// Whether there are masked loads (AVX-512BW, and BMI2).
+    const MASKS: bool = false;
 }
 
 /// Rows 0 and 1 before the rounds: the same chaining value in every lane.
@@ -100,7 +97,12 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
                 let (mut padded, mut inputs) = ([[0; BLOCK_LEN]; N], [ptr::null(); N]);
                 for (lane, padded) in padded.iter_mut().enumerate() {
                     let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                    R::pad(padded, input, block.lens[lane]);
+                    if R::MASKS {
+                        pad(padded, input, block.lens[lane]);
+                    } else {
+                        let len = block.lens[lane] as usize;
+                        ptr::copy_nonoverlapping(input, padded.as_mut_ptr(), len);
+                    }
                     inputs[lane] = padded.as_ptr();
                 }
                 let load = |part: usize| R::load(&inputs, 16 * part);

@@ -26,7 +26,7 @@ use core::ptr;
 use super::few_lanes::{AHEAD, rows_0_1};
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root};
-use super::rows512::{load, row_3, transpose_parts};
+use super::rows512::{Four, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
 /// Four or eight lanes.
@@ -369,8 +369,12 @@ impl<const S: usize> Operands<S> {
     unsafe fn new(cv: &Words) -> Self {
         // SAFETY: AVX-512F.
         unsafe {
-            let rows: [__m512i; 2] = rows_0_1(cv);
-            Self { cv: [rows; S], high: MaybeUninit::uninit(), tails: [MaybeUninit::uninit(); 3] }
+            let rows: [Four; 2] = rows_0_1(cv);
+            Self {
+                cv: [rows.map(|row| row.0); S],
+                high: MaybeUninit::uninit(),
+                tails: [MaybeUninit::uninit(); 3],
+            }
         }
     }
 

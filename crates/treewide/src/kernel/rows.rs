@@ -1,7 +1,7 @@
 //! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in
 //! each 128-bit part of them. Here are the rounds; vectors of one lane are in `row.rs`, of two in
-//! `rows256.rs`, of two and four with AVX-512 in `rows512.rs`, passes over them in `few_lanes.rs`. At the pace
-//! of Zen 5 rows are assembly, in `paced.rs`.
+//! `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`. At the pace of Zen 5 rows are
+//! assembly, in `paced.rs`.
 //!
 //! ```text
 //!            lane 0           lane 1     lane 2     lane 3

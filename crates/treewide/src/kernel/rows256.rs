@@ -1,4 +1,4 @@
-//! Two lanes as rows (see `rows.rs`), with AVX2.
+//! Two lanes as rows (see `rows.rs`), with AVX2 or AVX-512.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -6,20 +6,25 @@ use core::arch::x86_64::*;
 use super::few_lanes::Lanes;
 use super::row::{BY_8, BY_16};
 use super::rows::Row;
+use super::rows512;
 
-/// A row of two lanes.
+/// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and BMI2:
+/// rotations, and masks.
 #[derive(Clone, Copy)]
-pub(super) struct Two(__m256i);
+pub(super) struct Two<const AVX512: bool>(__m256i);
 
 /// A table of bytes, of which the compiler knows nothing: see `row.rs`.
 #[inline(always)]
 unsafe fn table(words: [u64; 2]) -> __m256i {
     // SAFETY: AVX2.
-    unsafe { Two(_mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast()))).hidden().0 }
+    unsafe {
+        let words = _mm_loadu_si128(words.as_ptr().cast());
+        Two::<false>(_mm256_broadcastsi128_si256(words)).hidden().0
+    }
 }
 
-// SAFETY: AVX2.
-unsafe impl Row for Two {
+// SAFETY: AVX2, or with `AVX512` AVX-512F and VL.
+unsafe impl<const AVX512: bool> Row for Two<AVX512> {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: AVX2.
@@ -32,9 +37,10 @@ unsafe impl Row for Two {
     }
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: AVX2.
+        // SAFETY: AVX-512F and VL, or AVX2.
         Self(unsafe {
             match R {
+                _ if AVX512 => _mm256_ror_epi32::<R>(self.0),
                 16 => _mm256_shuffle_epi8(self.0, table(BY_16)),
                 8 => _mm256_shuffle_epi8(self.0, table(BY_8)),
                 _ => {
@@ -94,51 +100,10 @@ pub(super) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
     unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) }
 }
 
-/// The 16 bytes at `inputs[lane] + offset`.
-///
-/// # Safety
-/// They are there; AVX2, here and below.
-#[inline(always)]
-pub(super) unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> __m256i {
-    // SAFETY: just that.
-    unsafe {
-        let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
-        joined(part(0), part(1))
-    }
-}
+// SAFETY: AVX2, or with `AVX512` AVX-512F, BW and VL, and BMI2.
+unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
+    const MASKS: bool = AVX512;
 
-/// [`Lanes::row_3`].
-#[inline(always)]
-pub(super) unsafe fn row_3(
-    low: &[u32; 2],
-    high: &[u32; 2],
-    lens: &[u32; 2],
-    flags: &[u32; 2],
-) -> __m256i {
-    // SAFETY: AVX2.
-    unsafe {
-        let part = |lane: usize| {
-            let words = [low, high, lens, flags].map(|words| words[lane] as i32);
-            _mm_setr_epi32(words[0], words[1], words[2], words[3])
-        };
-        joined(part(0), part(1))
-    }
-}
-
-/// [`Lanes::store`].
-#[inline(always)]
-pub(super) unsafe fn store(row: __m256i, out: *mut u8, stride: usize, count: usize) {
-    // SAFETY: the caller has room.
-    unsafe {
-        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(row));
-        if count > 1 {
-            _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
-        }
-    }
-}
-
-// SAFETY: AVX2.
-unsafe impl Lanes<2> for Two {
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: AVX2; sixteen readable bytes.
@@ -146,25 +111,43 @@ unsafe impl Lanes<2> for Two {
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> Self {
-        // SAFETY: the same contract.
-        Self(unsafe { load(inputs, offset) })
+        // SAFETY: AVX2; the caller has the bytes.
+        Self(unsafe {
+            let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
+            joined(part(0), part(1))
+        })
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
         // SAFETY: AVX2.
-        Self(unsafe { row_3(low, high, lens, flags) })
+        Self(unsafe {
+            let part = |lane: usize| {
+                let words = [low, high, lens, flags].map(|words| words[lane] as i32);
+                _mm_setr_epi32(words[0], words[1], words[2], words[3])
+            };
+            joined(part(0), part(1))
+        })
     }
     #[inline(always)]
     unsafe fn replace(self, runs: &[u32; 2], new: Self) -> Self {
-        // SAFETY: AVX2.
+        // SAFETY: AVX-512VL, or AVX2.
         Self(unsafe {
-            let runs = joined(_mm_set1_epi32(runs[0] as i32), _mm_set1_epi32(runs[1] as i32));
-            _mm256_blendv_epi8(self.0, new.0, runs)
+            if AVX512 {
+                _mm256_mask_mov_epi32(self.0, rows512::active(runs) as u8, new.0)
+            } else {
+                let runs = joined(_mm_set1_epi32(runs[0] as i32), _mm_set1_epi32(runs[1] as i32));
+                _mm256_blendv_epi8(self.0, new.0, runs)
+            }
         })
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { store(self.0, out, stride, count) }
+        // SAFETY: the caller has room.
+        unsafe {
+            _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
+            if count > 1 {
+                _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(self.0));
+            }
+        }
     }
 }

@@ -1,88 +1,72 @@
-//! Two lanes and four as rows (see `rows.rs`), with AVX-512, in vectors of 256 bits and of 512.
+//! Four lanes as rows (see `rows.rs`), with AVX-512.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
 use super::rows::Row;
-use super::rows256::{self, joined};
+use super::rows256::joined;
 use crate::spec::BLOCK_LEN;
 
-/// Implements [`Row`] by these intrinsics.
-macro_rules! row {
-    ($row:ty, $reg:ident, $add:ident $xor:ident $rotate:ident $shuffle:ident $two:ident
-     $from_float:ident $to_float:ident $last_two:ident, $with_last:expr) => {
-        // SAFETY: AVX-512F and, for vectors of fewer than 512 bits, AVX-512VL.
-        unsafe impl Row for $row {
-            #[inline(always)]
-            unsafe fn add(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { $add(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn xor(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { $xor(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-                // SAFETY: as above.
-                unsafe { $rotate::<R>(self) }
-            }
-            #[inline(always)]
-            unsafe fn shuffle<const PICK: i32>(self) -> Self {
-                // SAFETY: as above.
-                unsafe { $shuffle::<PICK>(self) }
-            }
-            #[inline(always)]
-            unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { $from_float($two::<PICK>($to_float(self), $to_float(other))) }
-            }
-            #[inline(always)]
-            unsafe fn last_two(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { $last_two(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn with_last(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { $with_last(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn hidden(self) -> Self {
-                #[inline]
-                #[target_feature(enable = "avx512f")]
-                unsafe fn pass(mut row: $row) -> $row {
-                    // SAFETY: nothing happens.
-                    unsafe {
-                        asm!(
-                            "/* {0} */",
-                            inout($reg) row,
-                            options(pure, nomem, nostack, preserves_flags),
-                        );
-                    }
-                    row
-                }
-                // SAFETY: as above.
-                unsafe { pass(self) }
-            }
-        }
-    };
-}
+/// A row of four lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Four(pub(super) __m512i);
 
-row!(
-    __m256i, ymm_reg,
-    _mm256_add_epi32 _mm256_xor_si256 _mm256_ror_epi32 _mm256_shuffle_epi32 _mm256_shuffle_ps
-    _mm256_castps_si256 _mm256_castsi256_ps _mm256_unpackhi_epi32,
-    |a, b| _mm256_blend_epi32::<0x88>(a, b)
-);
-row!(
-    __m512i, zmm_reg,
-    _mm512_add_epi32 _mm512_xor_si512 _mm512_ror_epi32 _mm512_shuffle_epi32 _mm512_shuffle_ps
-    _mm512_castps_si512 _mm512_castsi512_ps _mm512_unpackhi_epi32,
-    |a, b| _mm512_mask_blend_epi32(0x8888, a, b)
-);
+// SAFETY: AVX-512F.
+unsafe impl Row for Four {
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: AVX-512F, here and below.
+        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_ror_epi32::<R>(self.0) })
+    }
+    #[inline(always)]
+    unsafe fn shuffle<const PICK: i32>(self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_shuffle_epi32::<PICK>(self.0) })
+    }
+    #[inline(always)]
+    unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe {
+            let [a, b] = [_mm512_castsi512_ps(self.0), _mm512_castsi512_ps(other.0)];
+            _mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b))
+        })
+    }
+    #[inline(always)]
+    unsafe fn last_two(self, other: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_unpackhi_epi32(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn with_last(self, other: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_mask_blend_epi32(0x8888, self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn hidden(self) -> Self {
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn pass(mut row: __m512i) -> __m512i {
+            // SAFETY: nothing happens.
+            unsafe {
+                asm!("/* {0} */", inout(zmm_reg) row, options(pure, nomem, nostack, preserves_flags));
+            }
+            row
+        }
+        // SAFETY: as above.
+        Self(unsafe { pass(self.0) })
+    }
+}
 
 #[inline(always)]
 pub(super) unsafe fn load(words: &[u32; 4]) -> __m128i {
@@ -92,13 +76,16 @@ pub(super) unsafe fn load(words: &[u32; 4]) -> __m128i {
 
 /// A bit for each word of the lanes that run.
 #[inline(always)]
-fn active(runs: &[u32]) -> u16 {
+pub(super) fn active(runs: &[u32]) -> u16 {
     runs.iter().enumerate().fold(0, |mask, (lane, run)| mask | (*run as u16 & 0b1111) << (4 * lane))
 }
 
-/// [`Lanes::pad`] by a masked load.
+/// Bytes to a block of zeros, by a masked load.
+///
+/// # Safety
+/// AVX-512BW and BMI2; `len` readable bytes.
 #[inline(always)]
-unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
+pub(super) unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
     // SAFETY: AVX-512BW and BMI2; bytes outside the mask are not read.
     unsafe {
         let mask = _bzhi_u64(u64::MAX, len);
@@ -107,82 +94,45 @@ unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
     }
 }
 
-// SAFETY: AVX-512F and VL.
-unsafe impl Lanes<2> for __m256i {
-    #[inline(always)]
-    unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        // SAFETY: AVX2.
-        unsafe { _mm256_broadcastsi128_si256(load(words)) }
-    }
-    #[inline(always)]
-    unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> Self {
-        // SAFETY: the same contract.
-        unsafe { rows256::load(inputs, offset) }
-    }
-    #[inline(always)]
-    unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
-        // SAFETY: AVX2.
-        unsafe { rows256::row_3(low, high, lens, flags) }
-    }
-    #[inline(always)]
-    unsafe fn replace(self, runs: &[u32; 2], new: Self) -> Self {
-        // SAFETY: AVX-512VL.
-        unsafe { _mm256_mask_mov_epi32(self, active(runs) as u8, new) }
-    }
-    #[inline(always)]
-    unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
-        // SAFETY: the same contract.
-        unsafe { pad(block, input, len) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { rows256::store(self, out, stride, count) }
-    }
-}
-
 // SAFETY: AVX-512F.
-unsafe impl Lanes<4> for __m512i {
+unsafe impl Lanes<4> for Four {
+    const MASKS: bool = true;
+
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: AVX-512F.
-        unsafe { _mm512_broadcast_i32x4(load(words)) }
+        Self(unsafe { _mm512_broadcast_i32x4(load(words)) })
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 4], offset: usize) -> Self {
         // SAFETY: the caller has the bytes.
-        unsafe {
+        Self(unsafe {
             let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
             let row = _mm512_castsi128_si512(part(0));
             let row = _mm512_inserti32x4::<1>(row, part(1));
             let row = _mm512_inserti32x4::<2>(row, part(2));
             _mm512_inserti32x4::<3>(row, part(3))
-        }
+        })
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 4], high: &[u32; 4], lens: &[u32; 4], flags: &[u32; 4]) -> Self {
         // SAFETY: AVX-512F.
-        unsafe { row_3(load(low), load(high), load(lens), load(flags)) }
+        Self(unsafe { row_3(load(low), load(high), load(lens), load(flags)) })
     }
     #[inline(always)]
     unsafe fn replace(self, runs: &[u32; 4], new: Self) -> Self {
         // SAFETY: AVX-512F.
-        unsafe { _mm512_mask_mov_epi32(self, active(runs), new) }
-    }
-    #[inline(always)]
-    unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
-        // SAFETY: the same contract.
-        unsafe { pad(block, input, len) }
+        Self(unsafe { _mm512_mask_mov_epi32(self.0, active(runs), new.0) })
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
         // SAFETY: the caller has room.
         unsafe {
             let parts = [
-                _mm512_extracti32x4_epi32::<0>(self),
-                _mm512_extracti32x4_epi32::<1>(self),
-                _mm512_extracti32x4_epi32::<2>(self),
-                _mm512_extracti32x4_epi32::<3>(self),
+                _mm512_extracti32x4_epi32::<0>(self.0),
+                _mm512_extracti32x4_epi32::<1>(self.0),
+                _mm512_extracti32x4_epi32::<2>(self.0),
+                _mm512_extracti32x4_epi32::<3>(self.0),
             ];
             for (lane, part) in parts.into_iter().enumerate().take(count) {
                 _mm_storeu_si128(out.add(lane * stride).cast(), part);
