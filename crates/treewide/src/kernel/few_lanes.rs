@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root};
+use super::lanes::{Pass, Root, counters};
 use super::rows::{Row, rounds};
 use super::rows512::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
@@ -141,12 +141,7 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
         // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
         unsafe {
             let cv: [R; 2] = rows_0_1(root.cv);
-            let (mut low, mut high) = ([0; N], [0; N]);
-            for lane in 0..N {
-                let counter = counter.wrapping_add(lane as u64);
-                low[lane] = counter as u32;
-                high[lane] = (counter >> 32) as u32;
-            }
+            let (low, high) = counters(counter);
             let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
             let mut v = [cv[0], cv[1], row_2(), R::row_3(&low, &high, &len, &flags)];
             let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part);

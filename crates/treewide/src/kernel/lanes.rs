@@ -521,6 +521,18 @@ pub(super) struct Root<'a> {
     pub(super) long: bool,
 }
 
+/// The low and the high words of the counters of a pass of output, from this one on.
+#[inline(always)]
+pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
+    let (mut low, mut high) = ([0; N], [0; N]);
+    for lane in 0..N {
+        let counter = first.wrapping_add(lane as u64);
+        low[lane] = counter as u32;
+        high[lane] = (counter >> 32) as u32;
+    }
+    (low, high)
+}
+
 /// `count` blocks of output (at most `N`) from block `counter` on.
 ///
 /// # Safety
@@ -532,12 +544,7 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     out: *mut [u8; BLOCK_LEN],
     count: usize,
 ) {
-    let (mut low, mut high) = ([0; N], [0; N]);
-    for lane in 0..N {
-        let counter = counter.wrapping_add(lane as u64);
-        low[lane] = counter as u32;
-        high[lane] = (counter >> 32) as u32;
-    }
+    let (low, high) = counters(counter);
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
         let cv = splat(root.cv);

@@ -25,12 +25,12 @@ use core::ptr;
 
 use super::few_lanes::{AHEAD, rows_0_1};
 use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root};
+use super::lanes::{Pass, Root, counters};
 use super::rows512::{Four, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
-/// Four or eight lanes.
-pub(super) struct Paced;
+/// So many sets of four lanes: one, or two.
+pub(super) struct Paced<const SETS: usize>;
 
 static IV: [u32; 8] = WORDS;
 
@@ -433,151 +433,107 @@ impl<const S: usize> Operands<S> {
     }
 }
 
-#[inline(always)]
-unsafe fn hash<const S: usize, const N: usize>(
-    group: &Group<N>,
-    key: &Words,
-    out: *mut ChainingValue,
-    count: usize,
-) {
-    const BLOCK: u32 = BLOCK_LEN as u32;
-    let steps = group.steps();
-    if steps > 1 {
-        for line in 1..AHEAD {
-            for input in group.inputs {
-                // SAFETY: a hint.
-                unsafe {
-                    _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
+// SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
+unsafe impl<const S: usize, const N: usize> Pass<N> for Paced<S> {
+    #[inline(always)]
+    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+        const BLOCK: u32 = BLOCK_LEN as u32;
+        let steps = group.steps();
+        if steps > 1 {
+            for line in 1..AHEAD {
+                for input in group.inputs {
+                    // SAFETY: a hint.
+                    unsafe {
+                        _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
+                    }
                 }
             }
         }
-    }
-    // Blocks that are whole and the last of no lane, or of every lane.
-    let alike = group.shortest == group.longest && group.longest as usize == steps * BLOCK_LEN;
-    let whole = if alike { steps } else { (group.shortest.saturating_sub(1) / BLOCK) as usize };
-    // SAFETY: the caller vouches for the instruction set and the pointers; of a block that is not
-    // whole only what there is of it is read.
-    unsafe {
-        let mut operands = Operands::<S>::new(key);
-        if whole > 0 {
-            let last = if alike { group.last } else { [0; N] };
-            let tail = |flags: u32, last: [u32; N]| {
-                let flags = last.map(|last| flags | last);
-                Operands::tail(&group.low, &group.high, &[BLOCK; N], &flags)
-            };
-            operands.tails[0] = tail(group.first, if whole == 1 { last } else { [0; N] });
-            if whole > 1 {
-                operands.tails[1] = tail(group.each, [0; N]);
-                operands.tails[2] = tail(group.each, last);
+        // Blocks that are whole and the last of no lane, or of every lane.
+        let alike = group.shortest == group.longest && group.longest as usize == steps * BLOCK_LEN;
+        let whole = if alike { steps } else { (group.shortest.saturating_sub(1) / BLOCK) as usize };
+        // SAFETY: the caller vouches for the instruction set and the pointers; of a block that is not
+        // whole only what there is of it is read.
+        unsafe {
+            let mut operands = Operands::<S>::new(key);
+            if whole > 0 {
+                let last = if alike { group.last } else { [0; N] };
+                let tail = |flags: u32, last: [u32; N]| {
+                    let flags = last.map(|last| flags | last);
+                    Operands::tail(&group.low, &group.high, &[BLOCK; N], &flags)
+                };
+                operands.tails[0] = tail(group.first, if whole == 1 { last } else { [0; N] });
+                if whole > 1 {
+                    operands.tails[1] = tail(group.each, [0; N]);
+                    operands.tails[2] = tail(group.each, last);
+                }
+                operands.compress(&group.inputs, 0, whole);
             }
-            operands.compress(&group.inputs, 0, whole);
+            for step in whole..steps {
+                let block = group.block(step);
+                let before = operands.cv;
+                let mut padded = [_mm512_setzero_si512(); N];
+                let mut inputs = [ptr::null(); N];
+                for lane in 0..N {
+                    let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
+                    let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                    padded[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
+                    inputs[lane] = (&raw const padded[lane]).cast();
+                }
+                operands.tails[0] =
+                    Operands::tail(&group.low, &group.high, &block.lens, &block.flags);
+                operands.compress(&inputs, 0, 1);
+                for set in 0..S {
+                    let mut runs = 0;
+                    for part in 0..4 {
+                        runs |= (block.runs[4 * set + part] as u16 & 0b1111) << (4 * part);
+                    }
+                    for (row, before) in operands.cv[set].iter_mut().zip(before[set]) {
+                        *row = _mm512_mask_mov_epi32(before, runs, *row);
+                    }
+                }
+            }
+            operands.store(out, count);
         }
-        for step in whole..steps {
-            let block = group.block(step);
-            let before = operands.cv;
-            let mut padded = [_mm512_setzero_si512(); N];
-            let mut inputs = [ptr::null(); N];
-            for lane in 0..N {
-                let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
-                let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                padded[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
-                inputs[lane] = (&raw const padded[lane]).cast();
-            }
-            operands.tails[0] = Operands::tail(&group.low, &group.high, &block.lens, &block.flags);
-            operands.compress(&inputs, 0, 1);
+    }
+
+    #[inline(always)]
+    unsafe fn hash_contiguous(
+        blocks: &Contiguous,
+        key: &Words,
+        out: *mut ChainingValue,
+        count: usize,
+    ) {
+        // SAFETY: the caller vouches for the instruction set and the pointers.
+        unsafe {
+            let mut operands = Operands::<S>::new(key);
+            let (lens, flags) = ([BLOCK_LEN as u32; N], [blocks.flags(); N]);
+            operands.tails[0] = Operands::tail(&[0; N], &[0; N], &lens, &flags);
+            operands.compress::<N>(&blocks.inputs(count), 0, 1);
+            operands.store(out, count);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
+        unsafe {
+            let mut operands = Operands::<S>::new(root.cv);
+            let cv = operands.cv[0];
+            let (low, high) = counters(counter);
+            let (lens, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
+            operands.tails[0] = Operands::tail(&low, &high, &lens, &flags);
+            operands.compress(&[root.block.as_ptr(); N], 0, 1);
             for set in 0..S {
-                let mut runs = 0;
-                for part in 0..4 {
-                    runs |= (block.runs[4 * set + part] as u16 & 0b1111) << (4 * part);
-                }
-                for (row, before) in operands.cv[set].iter_mut().zip(before[set]) {
-                    *row = _mm512_mask_mov_epi32(before, runs, *row);
-                }
-            }
-        }
-        operands.store(out, count);
-    }
-}
-
-#[inline(always)]
-unsafe fn hash_contiguous<const S: usize, const N: usize>(
-    blocks: &Contiguous,
-    key: &Words,
-    out: *mut ChainingValue,
-    count: usize,
-) {
-    // SAFETY: the caller vouches for the instruction set and the pointers.
-    unsafe {
-        let mut operands = Operands::<S>::new(key);
-        let (lens, flags) = ([BLOCK_LEN as u32; N], [blocks.flags(); N]);
-        operands.tails[0] = Operands::tail(&[0; N], &[0; N], &lens, &flags);
-        operands.compress::<N>(&blocks.inputs(count), 0, 1);
-        operands.store(out, count);
-    }
-}
-
-#[inline(always)]
-unsafe fn xof<const S: usize, const N: usize>(
-    root: Root<'_>,
-    counter: u64,
-    out: *mut [u8; BLOCK_LEN],
-    count: usize,
-) {
-    // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
-    unsafe {
-        let mut operands = Operands::<S>::new(root.cv);
-        let cv = operands.cv[0];
-        let (mut low, mut high) = ([0; N], [0; N]);
-        for lane in 0..N {
-            let counter = counter.wrapping_add(lane as u64);
-            low[lane] = counter as u32;
-            high[lane] = (counter >> 32) as u32;
-        }
-        let (lens, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
-        operands.tails[0] = Operands::tail(&low, &high, &lens, &flags);
-        operands.compress(&[root.block.as_ptr(); N], 0, 1);
-        for set in 0..S {
-            let ([a, b], [c, d]) = (operands.cv[set], operands.high.assume_init()[set]);
-            let blocks =
-                transpose_parts([a, b, _mm512_xor_si512(c, cv[0]), _mm512_xor_si512(d, cv[1])]);
-            for (part, block) in blocks.into_iter().enumerate() {
-                if 4 * set + part < count {
-                    _mm512_storeu_si512(out.add(4 * set + part).cast(), block);
+                let ([a, b], [c, d]) = (operands.cv[set], operands.high.assume_init()[set]);
+                let blocks =
+                    transpose_parts([a, b, _mm512_xor_si512(c, cv[0]), _mm512_xor_si512(d, cv[1])]);
+                for (part, block) in blocks.into_iter().enumerate() {
+                    if 4 * set + part < count {
+                        _mm512_storeu_si512(out.add(4 * set + part).cast(), block);
+                    }
                 }
             }
         }
     }
 }
-
-/// A pass for each number of lanes: of so many sets.
-macro_rules! passes {
-    ($($lanes:literal: $sets:literal,)*) => {$(
-        // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-        unsafe impl Pass<$lanes> for Paced {
-            #[inline(always)]
-            unsafe fn hash(group: &Group<$lanes>, key: &Words, out: *mut ChainingValue, count: usize) {
-                // SAFETY: the same contract.
-                unsafe { hash::<$sets, $lanes>(group, key, out, count) }
-            }
-
-            #[inline(always)]
-            unsafe fn hash_contiguous(
-                blocks: &Contiguous,
-                key: &Words,
-                out: *mut ChainingValue,
-                count: usize,
-            ) {
-                // SAFETY: the same contract.
-                unsafe { hash_contiguous::<$sets, $lanes>(blocks, key, out, count) }
-            }
-
-            #[inline(always)]
-            unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-                // SAFETY: the same contract.
-                unsafe { xof::<$sets, $lanes>(root, counter, out, count) }
-            }
-        }
-    )*};
-}
-
-passes!(4: 1, 8: 2,);
