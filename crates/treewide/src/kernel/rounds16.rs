@@ -211,22 +211,8 @@ macro_rules! body {
 macro_rules! row {
     ([avx2] $to:literal $lane:literal $other:literal $quarter:literal) => {
         concat!(
-            "vmovdqu xmm",
-            $to,
-            ",[",
-            $lane,
-            "+r11+16*",
-            $quarter,
-            "]\n",
-            "vinserti128 ymm",
-            $to,
-            ",ymm",
-            $to,
-            ",[",
-            $other,
-            "+r11+16*",
-            $quarter,
-            "],1\n",
+            "v", row!([sse41] $to $lane $other $quarter),
+            "vinserti128 ymm", $to, ",ymm", $to, ",[", $other, "+r11+16*", $quarter, "],1\n",
         )
     };
     ([sse41] $to:literal $lane:literal $other:literal $quarter:literal) => {

@@ -75,31 +75,13 @@ macro_rules! rounds {
     };
 }
 
-macro_rules! each {
-    // The template for every word w with the registers of both states.
-    ($macro:ident) => {
-        concat!(
-            $macro!(0 0 8 16 24), $macro!(1 1 9 17 25), $macro!(2 2 10 18 26),
-            $macro!(3 3 11 19 27), $macro!(4 4 12 20 28), $macro!(5 5 13 21 29),
-            $macro!(6 6 14 22 30), $macro!(7 7 15 23 31)
-        )
-    };
-}
-
-macro_rules! load_cv {
-    ($w:literal $low0:literal $high0:literal $low1:literal $high1:literal) => {
-        concat!(
-            "vmovdqa64 zmm",
-            $low0,
-            ",[rdi+128*",
-            $w,
-            "]\n",
-            "vmovdqa64 zmm",
-            $low1,
-            ",[rdi+128*",
-            $w,
-            "+64]\n",
-        )
+/// Words `w` of both states, to registers.
+macro_rules! load {
+    ($base:literal: $($w:literal $r0:literal $r1:literal,)*) => {
+        concat!($(
+            "vmovdqa64 zmm", $r0, ",[", $base, "+128*", $w, "]\n",
+            "vmovdqa64 zmm", $r1, ",[", $base, "+128*", $w, "+64]\n",
+        )*)
     };
 }
 
@@ -114,85 +96,32 @@ macro_rules! load_iv {
     };
 }
 
-macro_rules! load_tail {
-    ($($w:literal $r0:literal $r1:literal,)*) => {
+/// Words of output, of both states: of a register of each the exclusive or with what follows it.
+macro_rules! store {
+    ($($w:literal $r0:literal $with0:expr, $r1:literal $with1:expr;)*) => {
         concat!($(
-            "vmovdqa64 zmm", $r0, ",[rdx+128*", $w, "]\n",
-            "vmovdqa64 zmm", $r1, ",[rdx+128*", $w, "+64]\n",
+            "vpxord zmm", $r0, ",zmm", $r0, ",", $with0, "\n vpxord zmm", $r1, ",zmm", $r1, ",", $with1, "\n",
+            "vmovdqa64 [rcx+128*", $w, "],zmm", $r0, "\n vmovdqa64 [rcx+128*", $w, "+64],zmm", $r1, "\n",
         )*)
     };
-}
-
-/// The first eight words of output.
-macro_rules! store_low {
-    ($w:literal $low0:literal $high0:literal $low1:literal $high1:literal) => {
-        concat!(
-            "vpxord zmm",
-            $low0,
-            ",zmm",
-            $low0,
-            ",zmm",
-            $high0,
-            "\n",
-            "vpxord zmm",
-            $low1,
-            ",zmm",
-            $low1,
-            ",zmm",
-            $high1,
-            "\n",
-            "vmovdqa64 [rcx+128*",
-            $w,
-            "],zmm",
-            $low0,
-            "\n",
-            "vmovdqa64 [rcx+128*",
-            $w,
-            "+64],zmm",
-            $low1,
-            "\n",
-        )
+    // The first eight words, and the last.
+    (low) => {
+        store!(0 0 "zmm8", 16 "zmm24"; 1 1 "zmm9", 17 "zmm25"; 2 2 "zmm10", 18 "zmm26"; 3 3 "zmm11", 19 "zmm27";
+            4 4 "zmm12", 20 "zmm28"; 5 5 "zmm13", 21 "zmm29"; 6 6 "zmm14", 22 "zmm30"; 7 7 "zmm15", 23 "zmm31";)
     };
-}
-
-/// The last eight words of output.
-macro_rules! store_high {
-    ($w:literal $low0:literal $high0:literal $low1:literal $high1:literal) => {
-        concat!(
-            "vpxord zmm",
-            $high0,
-            ",zmm",
-            $high0,
-            ",[rdi+128*",
-            $w,
-            "]\n",
-            "vpxord zmm",
-            $high1,
-            ",zmm",
-            $high1,
-            ",[rdi+128*",
-            $w,
-            "+64]\n",
-            "vmovdqa64 [rcx+1024+128*",
-            $w,
-            "],zmm",
-            $high0,
-            "\n",
-            "vmovdqa64 [rcx+1024+128*",
-            $w,
-            "+64],zmm",
-            $high1,
-            "\n",
-        )
+    (high) => {
+        store!(8 8 "[rdi]", 24 "[rdi+64]"; 9 9 "[rdi+128]", 25 "[rdi+192]"; 10 10 "[rdi+256]", 26 "[rdi+320]";
+            11 11 "[rdi+384]", 27 "[rdi+448]"; 12 12 "[rdi+512]", 28 "[rdi+576]"; 13 13 "[rdi+640]", 29 "[rdi+704]";
+            14 14 "[rdi+768]", 30 "[rdi+832]"; 15 15 "[rdi+896]", 31 "[rdi+960]";)
     };
 }
 
 macro_rules! body {
     ($($store:expr),+) => {
         naked_asm!(
-            each!(load_cv),
+            load!("rdi": 0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,),
             load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
-            load_tail!(0 12 28, 1 13 29, 2 14 30, 3 15 31,),
+            load!("rdx": 0 12 28, 1 13 29, 2 14 30, 3 15 31,),
             "prefetcht1 [r8+896]\n prefetcht1 [r8+960]\n prefetcht1 [r9+896]\n prefetcht1 [r9+960]\n",
             rounds!([0 1 2 3 4 5 6]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             $($store,)+
@@ -220,7 +149,7 @@ pub(super) unsafe extern "sysv64" fn compress(
     ahead: *const u8,
     also: *const u8,
 ) {
-    body!(each!(store_low))
+    body!(store!(low))
 }
 
 /// One compression in each of 32 lanes, with all sixteen words of output; fetches as [`compress`].
@@ -236,7 +165,7 @@ pub(super) unsafe extern "sysv64" fn compress_xof(
     ahead: *const u8,
     also: *const u8,
 ) {
-    body!(each!(store_low), each!(store_high))
+    body!(store!(low), store!(high))
 }
 
 /// Rows of 64 bytes, four apart, two by two: their first halves in one register, their second
