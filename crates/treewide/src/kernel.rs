@@ -21,6 +21,8 @@ use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 mod array;
 // Programs without an operating system may be compiled without SSE, and then have no vectors at all.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod assembly;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512;

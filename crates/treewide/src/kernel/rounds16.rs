@@ -16,6 +16,7 @@
 
 use core::arch::naked_asm;
 
+use super::assembly::{fold, isa, load, next_flags, store};
 use crate::spec::IV as WORDS;
 
 static IV: [u32; 8] = WORDS;
@@ -35,54 +36,6 @@ static ROTATIONS: Rotations = {
     }
     Rotations(tables)
 };
-
-/// What an instruction set calls its registers, the bytes of one, and its two forms of operations:
-/// `to op= from`, and `to = from op count`.
-macro_rules! isa {
-    ([avx2] size) => {
-        "32"
-    };
-    ([sse41] size) => {
-        "16"
-    };
-    ([avx2] register $n:literal) => {
-        concat!("ymm", $n)
-    };
-    ([sse41] register $n:literal) => {
-        concat!("xmm", $n)
-    };
-    ([avx2] move $to:expr, $from:expr) => {
-        concat!("vmovdqa ", $to, ",", $from, "\n")
-    };
-    ([sse41] move $to:expr, $from:expr) => {
-        concat!("movdqa ", $to, ",", $from, "\n")
-    };
-    ([avx2] $op:literal $to:literal $from:expr) => {
-        concat!("v", $op, " ymm", $to, ",ymm", $to, ",", $from, "\n")
-    };
-    ([sse41] $op:literal $to:literal $from:expr) => {
-        concat!($op, " xmm", $to, ",", $from, "\n")
-    };
-    ([avx2] $op:literal $to:literal $from:literal by $count:literal) => {
-        concat!("v", $op, " ymm", $to, ",ymm", $from, ",", $count, "\n")
-    };
-    ([sse41] $op:literal $to:literal $from:literal by $count:literal) => {
-        concat!("movdqa xmm", $to, ",xmm", $from, "\n", $op, " xmm", $to, ",", $count, "\n")
-    };
-    // A word in every lane.
-    ([avx2] splat $to:literal $from:literal) => {
-        concat!("vpbroadcastd ymm", $to, ",dword ptr ", $from, "\n")
-    };
-    ([sse41] splat $to:literal $from:literal) => {
-        concat!("movd xmm", $to, ",dword ptr ", $from, "\n pshufd xmm", $to, ",xmm", $to, ",0\n")
-    };
-    ([avx2] end) => {
-        "vzeroupper"
-    };
-    ([sse41] end) => {
-        ""
-    };
-}
 
 /// One message addition and what follows it in G, up to the second rotation, for two columns or
 /// diagonals; `kept` says that word 11 is among them, in memory before and after.
@@ -141,36 +94,12 @@ macro_rules! rounds {
     };
 }
 
-/// Words `w` at `base` to or from registers.
-macro_rules! load {
-    ($isa:tt $base:literal $($w:literal $to:literal,)*) => {
-        concat!($(
-            isa!($isa move isa!($isa register $to), concat!("[", $base, "+", isa!($isa size), "*", $w, "]")),
-        )*)
-    };
-}
-
-macro_rules! store {
-    ($isa:tt $($w:literal)*) => {
-        concat!($(
-            isa!($isa move concat!("[rcx+", isa!($isa size), "*", $w, "]"), isa!($isa register $w)),
-        )*)
-    };
-}
-
-/// `to ^= from`, registers.
-macro_rules! fold {
-    ($isa:tt $($to:literal $from:literal,)*) => {
-        concat!($(isa!($isa "pxor" $to isa!($isa register $from)),)*)
-    };
-}
-
 /// The last eight words of output.
 macro_rules! high_words {
     ($isa:tt $($w:literal $r:literal,)*) => {
         concat!(
             $(isa!($isa "pxor" $r concat!("[rdi+", isa!($isa size), "*", $w, "]")),)*
-            store!($isa $($r)*)
+            store!($isa "rcx" $($r)*)
         )
     };
 }
@@ -196,8 +125,8 @@ macro_rules! body {
             begin!($isa),
             rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             isa!($isa move isa!($isa register 11), "[rcx]"),
-            fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,),
-            store!($isa 0 1 2 3 4 5 6 7),
+            fold!($isa),
+            store!($isa "rcx" 0 1 2 3 4 5 6 7),
             $($high,)?
             isa!($isa end),
             "ret",
@@ -306,15 +235,11 @@ macro_rules! run {
                 begin!($isa),
                 rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
                 isa!($isa move isa!($isa register 11), "[rcx]"),
-                fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,),
-                // The flags of the next block: those of the last if two are left.
-                "xor eax,eax\n cmp r8,2\n sete al",
-                concat!("imul eax,eax,", isa!($isa size)),
-                isa!($isa move isa!($isa register 8), concat!("[rdx+rax+", isa!($isa size), "*4]")),
-                isa!($isa move concat!("[rdx+", isa!($isa size), "*3]"), isa!($isa register 8)),
+                fold!($isa),
+                next_flags!($isa 8),
                 "add r11,64\n dec r8\n jnz 2b",
                 "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
-                store!($isa 0 1 2 3 4 5 6 7),
+                store!($isa "rcx" 0 1 2 3 4 5 6 7),
                 isa!($isa end),
                 "ret",
                 iv = sym IV,

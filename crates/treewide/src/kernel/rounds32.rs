@@ -127,10 +127,7 @@ macro_rules! body {
             $($store,)+
             "vzeroupper",
             "ret",
-            iv0 = const IV[0],
-            iv1 = const IV[1],
-            iv2 = const IV[2],
-            iv3 = const IV[3],
+            iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
         )
     };
 }

@@ -9,32 +9,13 @@
 
 use core::arch::naked_asm;
 
+use super::assembly::{fold, isa, load, next_flags, store};
 use crate::spec::IV;
 
-/// What an instruction set calls its registers, the bytes of one, and one operation: `to = a op b`.
-macro_rules! isa {
-    ([zmm] size) => {
-        "64"
-    };
-    ([ymm] size) => {
-        "32"
-    };
-    ([zmm] $n:literal) => {
-        concat!("zmm", $n)
-    };
-    ([ymm] $n:literal) => {
-        concat!("ymm", $n)
-    };
-    // A word of the message: in memory, or in a register.
-    ([zmm] message $m:literal) => {
-        concat!("[rsi+64*", $m, "]")
-    };
-    ([ymm] message $m:literal) => {
-        concat!("ymm", $m)
-    };
-    ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
-        concat!($op, " ", isa!($isa $to), ",", isa!($isa $a), ",", $b, "\n")
-    };
+/// A word of the message: in memory, or in a register.
+macro_rules! message {
+    ([zmm] $m:literal) => { concat!("[rsi+64*", $m, "]") };
+    ([ymm] $m:literal) => { isa!([ymm] register $m) };
 }
 
 /// Half of the bytes of one register from each of two lanes, at this place of their next block. Some also
@@ -72,29 +53,22 @@ macro_rules! row {
 macro_rules! turns {
     ($isa:tt 1 $low:literal $high:literal $a:literal $b:literal) => {
         concat!(
-            isa!($isa "vpunpckldq" $low $a isa!($isa $b)),
-            isa!($isa "vpunpckhdq" $high $a isa!($isa $b)),
+            isa!($isa "vpunpckldq" $low $a isa!($isa register $b)),
+            isa!($isa "vpunpckhdq" $high $a isa!($isa register $b)),
         )
     };
     ($isa:tt 2 $low:literal $high:literal $a:literal $b:literal) => {
         concat!(
-            isa!($isa "vpunpcklqdq" $low $a isa!($isa $b)),
-            isa!($isa "vpunpckhqdq" $high $a isa!($isa $b)),
+            isa!($isa "vpunpcklqdq" $low $a isa!($isa register $b)),
+            isa!($isa "vpunpckhqdq" $high $a isa!($isa register $b)),
         )
     };
     // Even parts of 128 bits of both, odd parts of both.
     ($isa:tt 4 $low:literal $high:literal $a:literal $b:literal) => {
         concat!(
-            isa!($isa "vshufi32x4" $low $a concat!(isa!($isa $b), ",0x88")),
-            isa!($isa "vshufi32x4" $high $a concat!(isa!($isa $b), ",0xdd")),
+            isa!($isa "vshufi32x4" $low $a concat!(isa!($isa register $b), ",0x88")),
+            isa!($isa "vshufi32x4" $high $a concat!(isa!($isa register $b), ",0xdd")),
         )
-    };
-}
-
-/// A word of the next message.
-macro_rules! store {
-    ($isa:tt $word:literal $from:literal) => {
-        concat!("vmovdqa32 [r10+", isa!($isa size), "*", $word, "],", isa!($isa $from), "\n")
     };
 }
 
@@ -103,13 +77,13 @@ macro_rules! store {
 macro_rules! pair {
     ($isa:tt $r1:literal $r2:literal $($a:literal $b:literal $c:literal $d:literal $m:literal,)*) => {
         concat!(
-            $(isa!($isa "vpaddd" $a $a isa!($isa message $m)),)*
-            $(isa!($isa "vpaddd" $a $a isa!($isa $b)),)*
-            $(isa!($isa "vpxord" $d $d isa!($isa $a)),)*
-            $(concat!("vprord ", isa!($isa $d), ",", isa!($isa $d), ",", $r1, "\n"),)*
-            $(isa!($isa "vpaddd" $c $c isa!($isa $d)),)*
-            $(isa!($isa "vpxord" $b $b isa!($isa $c)),)*
-            $(concat!("vprord ", isa!($isa $b), ",", isa!($isa $b), ",", $r2, "\n"),)*
+            $(isa!($isa "vpaddd" $a $a message!($isa $m)),)*
+            $(isa!($isa "vpaddd" $a $a isa!($isa register $b)),)*
+            $(isa!($isa "vpxord" $d $d isa!($isa register $a)),)*
+            $(concat!("vprord ", isa!($isa register $d), ",", isa!($isa register $d), ",", $r1, "\n"),)*
+            $(isa!($isa "vpaddd" $c $c isa!($isa register $d)),)*
+            $(isa!($isa "vpxord" $b $b isa!($isa register $c)),)*
+            $(concat!("vprord ", isa!($isa register $b), ",", isa!($isa register $b), ",", $r2, "\n"),)*
         )
     };
 }
@@ -138,28 +112,16 @@ macro_rules! rounds {
     };
 }
 
-/// Words from memory, and to it.
-macro_rules! moves {
-    ($isa:tt load $base:literal $($w:literal $r:literal,)*) => {
-        concat!($("vmovdqa32 ", isa!($isa $r), ",[", $base, "+", isa!($isa size), "*", $w, "]\n",)*)
-    };
-    ($isa:tt store $base:literal $($w:literal)*) => {
-        concat!($("vmovdqa32 [", $base, "+", isa!($isa size), "*", $w, "],", isa!($isa $w), "\n",)*)
-    };
-}
-
 /// The first words of the initialisation vector.
 macro_rules! iv {
     ($isa:tt $($i:literal $r:literal,)*) => {
-        concat!($("mov eax,{iv", $i, "}\n vpbroadcastd ", isa!($isa $r), ",eax\n",)*)
+        concat!($("mov eax,{iv", $i, "}\n vpbroadcastd ", isa!($isa register $r), ",eax\n",)*)
     };
 }
 
-/// `to ^= from`.
-macro_rules! fold {
-    ($isa:tt $($to:literal $from:literal,)*) => {
-        concat!($(isa!($isa "vpxord" $to $to isa!($isa $from)),)*)
-    };
+/// A word of the next message of sixteen lanes.
+macro_rules! word {
+    ($word:literal $from:literal) => { concat!("vmovdqa32 [r10+64*", $word, "],", isa!([zmm] register $from), "\n") };
 }
 
 /// What orders the next message of sixteen lanes, by `$with`, in lists of eight for a round each: first the
@@ -174,10 +136,10 @@ macro_rules! next_16 {
              turns!([zmm] 1 30 31 22 23), turns!([zmm] 2 16 17 24 26), turns!([zmm] 2 18 19 25 27),
              turns!([zmm] 2 20 21 28 30), turns!([zmm] 2 22 23 29 31)]
             [turns!([zmm] 4 24 28 16 20), turns!([zmm] 4 25 29 17 21), turns!([zmm] 4 26 30 18 22),
-             turns!([zmm] 4 27 31 19 23), store!([zmm] 0 24), store!([zmm] 1 25),
-             store!([zmm] 2 26), store!([zmm] 3 27)]
-            [store!([zmm] 4 28), store!([zmm] 5 29), store!([zmm] 6 30),
-             store!([zmm] 7 31), row!(16 far 16 32 0 4), row!(16 far 17 32 1 5),
+             turns!([zmm] 4 27 31 19 23), word!(0 24), word!(1 25),
+             word!(2 26), word!(3 27)]
+            [word!(4 28), word!(5 29), word!(6 30),
+             word!(7 31), row!(16 far 16 32 0 4), row!(16 far 17 32 1 5),
              row!(16 far 18 32 2 6), row!(16 far 19 32 3 7)]
             [row!(16 far 20 32 8 12), row!(16 far 21 32 9 13), row!(16 far 22 32 10 14),
              row!(16 far 23 32 11 15), turns!([zmm] 1 24 25 16 17), turns!([zmm] 1 26 27 18 19),
@@ -185,9 +147,9 @@ macro_rules! next_16 {
             [turns!([zmm] 2 16 17 24 26), turns!([zmm] 2 18 19 25 27), turns!([zmm] 2 20 21 28 30),
              turns!([zmm] 2 22 23 29 31), turns!([zmm] 4 24 28 16 20), turns!([zmm] 4 25 29 17 21),
              turns!([zmm] 4 26 30 18 22), turns!([zmm] 4 27 31 19 23)]
-            [store!([zmm] 8 24), store!([zmm] 9 25), store!([zmm] 10 26),
-             store!([zmm] 11 27), store!([zmm] 12 28), store!([zmm] 13 29),
-             store!([zmm] 14 30), store!([zmm] 15 31)]
+            [word!(8 24), word!(9 25), word!(10 26),
+             word!(11 27), word!(12 28), word!(13 29),
+             word!(14 30), word!(15 31)]
         ]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
     };
 }
@@ -213,35 +175,12 @@ macro_rules! message_8 {
     };
 }
 
-/// A chaining value in registers 0 to 7, before and after.
-macro_rules! chaining_value {
-    ($isa:tt load) => {
-        moves!($isa load "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,)
-    };
-    ($isa:tt store) => {
-        moves!($isa store "rdi" 0 1 2 3 4 5 6 7)
-    };
-}
-
 /// The rest of the state, where a block begins, for the rounds.
 macro_rules! begin {
     ($isa:tt) => {
         concat!(
-            moves!($isa load "rdx" 0 12, 1 13, 2 14, 3 15,),
+            load!($isa "rdx" 0 12, 1 13, 2 14, 3 15,),
             iv!($isa 0 8, 1 9, 2 10, 3 11,),
-        )
-    };
-}
-
-/// The chaining value, from the state after the rounds; the flags of the next block, which are those of the
-/// last if two blocks are left.
-macro_rules! end {
-    ($isa:tt) => {
-        concat!(
-            fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,),
-            "xor eax,eax\n cmp r8,2\n sete al\n imul eax,eax,", isa!($isa size), "\n",
-            "vmovdqa32 ", isa!($isa 16), ",[rdx+rax+", isa!($isa size), "*4]\n",
-            "vmovdqa32 [rdx+", isa!($isa size), "*3],", isa!($isa 16), "\n",
         )
     };
 }
@@ -264,7 +203,7 @@ pub(super) unsafe extern "sysv64" fn run_16(
     // are left, r11 where the next block is.
     naked_asm!(
         "mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]\n mov r10,rsi\n lea rsi,[rsi+64*16]\n xor r11d,r11d",
-        chaining_value!([zmm] load),
+        load!([zmm] "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
         next_16!(at_once),
         "2:",
         "xchg rsi,r10",
@@ -272,14 +211,12 @@ pub(super) unsafe extern "sysv64" fn run_16(
         "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
         begin!([zmm]),
         next_16!(rounds),
-        end!([zmm]),
+        fold!([zmm]),
+        next_flags!([zmm] 16),
         "dec r8\n jnz 2b",
-        chaining_value!([zmm] store),
+        store!([zmm] "rdi" 0 1 2 3 4 5 6 7),
         "vzeroupper\n ret",
-        iv0 = const IV[0],
-        iv1 = const IV[1],
-        iv2 = const IV[2],
-        iv3 = const IV[3],
+        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
     )
 }
 
@@ -298,7 +235,7 @@ pub(super) unsafe extern "sysv64" fn run_8(
     // rdx what follows the messages, r8 steps that are left, r11 where the block is; inputs in the others.
     naked_asm!(
         "push rbx\n push rbp\n push r12\n push rdi",
-        chaining_value!([ymm] load),
+        load!([ymm] "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
         "mov rcx,rdx\n lea rdx,[rsi+32*32]\n xor r11d,r11d",
         "mov rbx,[rcx]\n mov rbp,[rcx+8]\n mov r12,[rcx+16]\n mov rsi,[rcx+24]",
         "mov rdi,[rcx+32]\n mov r9,[rcx+40]\n mov r10,[rcx+48]\n mov rcx,[rcx+56]",
@@ -311,14 +248,12 @@ pub(super) unsafe extern "sysv64" fn run_8(
         ),
         begin!([ymm]),
         rounds!([ymm] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
-        end!([ymm]),
+        fold!([ymm]),
+        next_flags!([ymm] 16),
         "add r11,64\n dec r8\n jnz 2b",
         "pop rdi\n pop r12\n pop rbp\n pop rbx",
-        chaining_value!([ymm] store),
+        store!([ymm] "rdi" 0 1 2 3 4 5 6 7),
         "vzeroupper\n ret",
-        iv0 = const IV[0],
-        iv1 = const IV[1],
-        iv2 = const IV[2],
-        iv3 = const IV[3],
+        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
     )
 }
