@@ -76,46 +76,33 @@ macro_rules! zmm {
 
 /// One instruction.
 macro_rules! op {
-    (add $set:literal $to:ident $from:ident) => {
-        concat!("vpaddd ", zmm!($set $to), ",", zmm!($set $to), ",", zmm!($set $from), "\n")
-    };
-    (xor $set:literal $to:ident $from:ident) => {
-        concat!("vpxord ", zmm!($set $to), ",", zmm!($set $to), ",", zmm!($set $from), "\n")
-    };
-    (ror $set:literal $to:ident $count:literal) => {
-        concat!("vprord ", zmm!($set $to), ",", zmm!($set $to), ",", $count, "\n")
-    };
+    (add $set:literal $to:ident $from:ident) => { op!("vpaddd" $set $to $to zmm!($set $from)) };
+    (xor $set:literal $to:ident $from:ident) => { op!("vpxord" $set $to $to zmm!($set $from)) };
+    (ror $set:literal $to:ident $count:literal) => { op!("vprord" $set $to $to $count) };
     // The words of each part of a row change places.
-    (turn $set:literal $to:ident $places:literal) => {
-        concat!("vpshufd ", zmm!($set $to), ",", zmm!($set $to), ",", $places, "\n")
-    };
+    (turn $set:literal $to:ident $places:literal) => { op!("vpshufd" $set $to $to $places) };
     // A permutation of two vectors, by an order that is loaded first,
     (order $set:literal $to:ident $order:literal) => {
         concat!("vmovdqa64 ", zmm!($set $to), ",[r11+64*", $order, "]\n")
     };
-    (pick $set:literal $to:ident $a:ident $b:ident) => {
-        concat!("vpermi2d ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), "\n")
-    };
+    (pick $set:literal $to:ident $a:ident $b:ident) => { op!("vpermi2d" $set $to $a zmm!($set $b)) };
     // or by one that is kept, of what is there and another vector.
     (mix $set:literal $to:ident $order:literal $from:ident) => {
         concat!("vpermt2d ", zmm!($set $to), ",zmm", $order, ",", zmm!($set $from), "\n")
     };
     // The 128-bit parts 0 and 2, or 1 and 3, of two vectors.
     (even $set:literal $to:ident $a:ident $b:ident) => {
-        concat!("vshufi32x4 ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), ",0x88\n")
+        op!("vshufi32x4" $set $to $a concat!(zmm!($set $b), ",0x88"))
     };
     (odd $set:literal $to:ident $a:ident $b:ident) => {
-        concat!("vshufi32x4 ", zmm!($set $to), ",", zmm!($set $a), ",", zmm!($set $b), ",0xdd\n")
+        op!("vshufi32x4" $set $to $a concat!(zmm!($set $b), ",0xdd"))
     };
     // A block of a lane, and one that it will want later.
-    (at $lane:literal) => {
-        concat!("mov rax,[rsi+8*", $lane, "]\n")
-    };
-    (load $set:literal $to:ident) => {
-        concat!("vmovdqu64 ", zmm!($set $to), ",[rax+rdx]\n")
-    };
-    (fetch) => {
-        "prefetcht0 [rax+rdx+{ahead}]\n"
+    (at $lane:literal) => { concat!("mov rax,[rsi+8*", $lane, "]\n") };
+    (load $set:literal $to:ident) => { concat!("vmovdqu64 ", zmm!($set $to), ",[rax+rdx]\n") };
+    (fetch) => { "prefetcht0 [rax+rdx+{ahead}]\n" };
+    ($op:literal $set:literal $to:ident $a:ident $b:expr) => {
+        concat!($op, " ", zmm!($set $to), ",", zmm!($set $a), ",", $b, "\n")
     };
 }
 
@@ -131,18 +118,12 @@ macro_rules! beat {
 /// there, four in a cycle are decoded, enough for the pace. The odd slot gets a no-operation of five
 /// bytes.
 macro_rules! pad {
-    ([$op:tt $($more:tt)*] $slot:literal $($rest:literal)*) => {
-        pad!([$($more)*] $($rest)*)
-    };
+    ([$op:tt $($more:tt)*] $slot:literal $($rest:literal)*) => { pad!([$($more)*] $($rest)*) };
     ([] $slot:literal $other:literal $($rest:literal)*) => {
         concat!("xchg r8,r8\n", pad!([] $($rest)*))
     };
-    ([] $slot:literal) => {
-        ".byte 0x0f,0x1f,0x44,0,0\n"
-    };
-    ([$($op:tt)*]) => {
-        ""
-    };
+    ([] $slot:literal) => { ".byte 0x0f,0x1f,0x44,0,0\n" };
+    ([$($op:tt)*]) => { "" };
 }
 
 /// A round of the sets: a line is a beat. First of all comes the chain, then what is to be done for the
@@ -270,9 +251,7 @@ macro_rules! body {
      $($set:literal: $($lane:literal)*, $cv:literal $tail:literal;)* $($register:ident = $n:literal)*) => {
         naked_asm!(
             "lea r11,[rip+{orders}]",
-            "vmovdqa64 zmm24,[r11+64*8]",
-            "vmovdqa64 zmm25,[r11+64*9]",
-            "vmovdqa64 zmm26,[r11+64*10]",
+            "vmovdqa64 zmm24,[r11+64*8]\n vmovdqa64 zmm25,[r11+64*9]\n vmovdqa64 zmm26,[r11+64*10]",
             $(concat!("vmovdqa64 ", zmm!($set a), ",[rdi+", $cv, "]"),
             concat!("vmovdqa64 ", zmm!($set b), ",[rdi+", $cv, "+64]"),
             arrange!($set: $($lane)*),)*
@@ -280,28 +259,20 @@ macro_rules! body {
             ".p2align 6",
             "2:",
             // What is loaded during the last block is that block again.
-            "lea rax,[rdx+64]",
-            "cmp rcx,1",
-            "cmova rdx,rax",
+            "lea rax,[rdx+64]\n cmp rcx,1\n cmova rdx,rax",
             $(concat!("vbroadcasti32x4 ", zmm!($set c), ",[rip+{iv}]"),
             concat!("vmovdqa64 ", zmm!($set d), ",[r9+", $tail, "]"),
             op!(add $set a m0),)*
             rounds!($idle [$($set: $($lane)*,)*]),
-            $(op!(xor $set a c),
-            op!(xor $set b d),)*
+            $(op!(xor $set a c), op!(xor $set b d),)*
             // The tail of the blocks between, or of the last.
-            concat!("lea r9,[rdi+5*", $bytes, "]"),
-            concat!("lea rax,[rdi+6*", $bytes, "]"),
-            "cmp rcx,2",
-            "cmove r9,rax",
-            "dec rcx",
-            "jnz 2b",
+            concat!("lea r9,[rdi+5*", $bytes, "]\n lea rax,[rdi+6*", $bytes, "]"),
+            "cmp rcx,2\n cmove r9,rax\n dec rcx\n jnz 2b",
             $(concat!("vmovdqa64 [rdi+", $cv, "],", zmm!($set a)),
             concat!("vmovdqa64 [rdi+", $cv, "+64],", zmm!($set b)),
             concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "],", zmm!($set c)),
             concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "+64],", zmm!($set d)),)*
-            "vzeroupper",
-            "ret",
+            "vzeroupper\n ret",
             orders = sym ORDERS,
             iv = sym IV,
             // From the block after this one on, which is where `rdx` is by then.

@@ -128,10 +128,8 @@ macro_rules! body {
             fold!($isa),
             store!($isa "rcx" 0 1 2 3 4 5 6 7),
             $($high,)?
-            isa!($isa end),
-            "ret",
-            iv = sym IV,
-            rotations = sym ROTATIONS,
+            isa!($isa end), "ret",
+            iv = sym IV, rotations = sym ROTATIONS,
         )
     };
 }
@@ -228,10 +226,7 @@ macro_rules! run {
                 concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
                 "2:",
                 fetch!($isa),
-                quarter!($isa 0),
-                quarter!($isa 1),
-                quarter!($isa 2),
-                quarter!($isa 3),
+                quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
                 begin!($isa),
                 rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
                 isa!($isa move isa!($isa register 11), "[rcx]"),
@@ -240,10 +235,8 @@ macro_rules! run {
                 "add r11,64\n dec r8\n jnz 2b",
                 "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
                 store!($isa "rcx" 0 1 2 3 4 5 6 7),
-                isa!($isa end),
-                "ret",
-                iv = sym IV,
-                rotations = sym ROTATIONS,
+                isa!($isa end), "ret",
+                iv = sym IV, rotations = sym ROTATIONS,
             )
         }
     };

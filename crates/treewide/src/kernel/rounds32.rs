@@ -125,8 +125,7 @@ macro_rules! body {
             "prefetcht1 [r8+896]\n prefetcht1 [r8+960]\n prefetcht1 [r9+896]\n prefetcht1 [r9+960]\n",
             rounds!([0 1 2 3 4 5 6]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             $($store,)+
-            "vzeroupper",
-            "ret",
+            "vzeroupper\n ret",
             iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
         )
     };
