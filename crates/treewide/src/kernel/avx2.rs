@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::group::Group;
-use super::lanes::{Vector, rounds};
+use super::lanes::{Vector, operations, rounds};
 use super::rounds16;
 use super::rows256::Two;
 use super::scalar::compress;
@@ -85,21 +85,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         // SAFETY: 32 readable bytes.
         Self(unsafe { _mm256_loadu_si256(words.as_ptr().cast()) })
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_and_si256(self.0, other.0) })
-    }
+    operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX2.

@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 use super::avx2::X8;
 use super::few_lanes::Rows;
 use super::group::Group;
-use super::lanes::Vector;
+use super::lanes::{Vector, operations, twice};
 use super::paced::Paced;
 use super::rounds32;
 use super::rows256::Two;
@@ -97,21 +97,7 @@ unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
         // SAFETY: 64 readable bytes.
         Self(unsafe { _mm512_loadu_si512(words.as_ptr().cast()) })
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_and_si512(self.0, other.0) })
-    }
+    operations!(add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX-512F.
@@ -270,21 +256,7 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: AVX-512F.
         unsafe { Self([Half::load(low), Half::load(high)]) }
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe { Self([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe { Self([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe { Self([self.0[0].and(other.0[0]), self.0[1].and(other.0[1])]) }
-    }
+    twice!(add, xor, and);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX-512F.

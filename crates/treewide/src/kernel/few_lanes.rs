@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root, counters};
+use super::lanes::{Pass, Root, counters, twice};
 use super::rows::{Row, rounds};
 use super::rows512::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
@@ -160,16 +160,7 @@ pub(super) struct Pair<R>([R; 2]);
 
 // SAFETY: as `R` says.
 unsafe impl<R: Row> Row for Pair<R> {
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the same contract, here and below.
-        unsafe { Self([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
-    }
+    twice!(add, xor, last_two, with_last);
     #[inline(always)]
     unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: as above.
@@ -185,16 +176,6 @@ unsafe impl<R: Row> Row for Pair<R> {
         let ([a, b], [c, d]) = (self.0, other.0);
         // SAFETY: as above.
         unsafe { Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)]) }
-    }
-    #[inline(always)]
-    unsafe fn last_two(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].last_two(other.0[0]), self.0[1].last_two(other.0[1])]) }
-    }
-    #[inline(always)]
-    unsafe fn with_last(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].with_last(other.0[0]), self.0[1].with_last(other.0[1])]) }
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {

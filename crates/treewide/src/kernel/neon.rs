@@ -3,7 +3,7 @@
 use core::arch::aarch64::*;
 use core::mem::MaybeUninit;
 
-use super::lanes::Vector;
+use super::lanes::{Vector, operations};
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
@@ -61,21 +61,7 @@ unsafe impl Vector<4> for N4 {
         // SAFETY: sixteen readable bytes.
         Self(unsafe { vld1q_u32(words.as_ptr()) })
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: NEON.
-        Self(unsafe { vaddq_u32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: NEON.
-        Self(unsafe { veorq_u32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: NEON.
-        Self(unsafe { vandq_u32(self.0, other.0) })
-    }
+    operations!(add: vaddq_u32, xor: veorq_u32, and: vandq_u32);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: NEON.

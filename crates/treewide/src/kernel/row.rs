@@ -10,6 +10,7 @@ use core::ptr;
 
 use super::Flags;
 use super::few_lanes::Lanes;
+use super::lanes::operations;
 use super::rows::{Row, rounds};
 use crate::spec::{BLOCK_LEN, IV, Words};
 
@@ -35,16 +36,7 @@ unsafe fn table(words: [u64; 2]) -> __m128i {
 
 // SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.
 unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_xor_si128(self.0, other.0) })
-    }
+    operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, or SSSE3.
@@ -69,11 +61,6 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
             let [a, b] = [_mm_castsi128_ps(self.0), _mm_castsi128_ps(other.0)];
             _mm_castps_si128(_mm_shuffle_ps::<PICK>(a, b))
         })
-    }
-    #[inline(always)]
-    unsafe fn last_two(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_unpackhi_epi32(self.0, other.0) })
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {

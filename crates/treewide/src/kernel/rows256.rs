@@ -4,6 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
+use super::lanes::operations;
 use super::row::{BY_8, BY_16};
 use super::rows::Row;
 use super::rows512;
@@ -25,16 +26,7 @@ unsafe fn table(words: [u64; 2]) -> __m256i {
 
 // SAFETY: AVX2, or with `AVX512` AVX-512F and VL.
 unsafe impl<const AVX512: bool> Row for Two<AVX512> {
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
-    }
+    operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, or AVX2.
@@ -62,11 +54,6 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
             let [a, b] = [_mm256_castsi256_ps(self.0), _mm256_castsi256_ps(other.0)];
             _mm256_castps_si256(_mm256_shuffle_ps::<PICK>(a, b))
         })
-    }
-    #[inline(always)]
-    unsafe fn last_two(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe { _mm256_unpackhi_epi32(self.0, other.0) })
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {

@@ -4,6 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
+use super::lanes::operations;
 use super::rows::Row;
 use super::rows256::joined;
 use crate::spec::BLOCK_LEN;
@@ -14,16 +15,7 @@ pub(super) struct Four(pub(super) __m512i);
 
 // SAFETY: AVX-512F.
 unsafe impl Row for Four {
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: AVX-512F, here and below.
-        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
-    }
+    operations!(add: _mm512_add_epi32, xor: _mm512_xor_si512, last_two: _mm512_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: as above.
@@ -41,11 +33,6 @@ unsafe impl Row for Four {
             let [a, b] = [_mm512_castsi512_ps(self.0), _mm512_castsi512_ps(other.0)];
             _mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b))
         })
-    }
-    #[inline(always)]
-    unsafe fn last_two(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm512_unpackhi_epi32(self.0, other.0) })
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::group::Group;
-use super::lanes::Vector;
+use super::lanes::{Vector, operations};
 use super::rounds16;
 use super::row::One;
 use super::scalar::compress;
@@ -59,21 +59,7 @@ unsafe impl Vector<4> for X4 {
         // SAFETY: sixteen readable bytes.
         Self(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_add_epi32(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_xor_si128(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_and_si128(self.0, other.0) })
-    }
+    operations!(add: _mm_add_epi32, xor: _mm_xor_si128, and: _mm_and_si128);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: SSSE3 for 16 and 8, the caller runs with SSE4.1.

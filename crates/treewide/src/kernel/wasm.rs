@@ -7,7 +7,7 @@ use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-use super::lanes::{self, Vector};
+use super::lanes::{self, Vector, operations};
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
@@ -77,18 +77,7 @@ unsafe impl Vector<4> for W4 {
         // SAFETY: sixteen readable bytes.
         Self(unsafe { v128_load(words.as_ptr().cast()) })
     }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        Self(u32x4_add(self.0, other.0))
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        Self(v128_xor(self.0, other.0))
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        Self(v128_and(self.0, other.0))
-    }
+    operations!(add: u32x4_add, xor: v128_xor, and: v128_and);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         let v = self.0;
