@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::group::Group;
-use super::lanes::{Vector, operations, rounds};
+use super::lanes::{self, Vector, operations, rounds};
 use super::rounds16;
 use super::rows256::Two;
 use super::scalar::compress;
@@ -75,34 +75,20 @@ unsafe fn store_rows<const VL: bool, const WORDS: usize>(
 
 // SAFETY: AVX2 and what it implies.
 unsafe impl<const VL: bool> Vector<8> for X8<VL> {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: AVX.
-        Self(unsafe { _mm256_set1_epi32(word as i32) })
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 8]) -> Self {
-        // SAFETY: 32 readable bytes.
-        Self(unsafe { _mm256_loadu_si256(words.as_ptr().cast()) })
-    }
-    operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
+    operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
+        add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
+    /// The compiler makes rotations of it.
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX2.
         Self(unsafe {
+            let bytes = |from: [u64; 2]| {
+                let from = _mm_set_epi64x(from[1] as i64, from[0] as i64);
+                _mm256_shuffle_epi8(self.0, _mm256_broadcastsi128_si256(from))
+            };
             match R {
-                16 => _mm256_shuffle_epi8(
-                    self.0,
-                    _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                        2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13,
-                    )),
-                ),
-                8 => _mm256_shuffle_epi8(
-                    self.0,
-                    _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                        1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12,
-                    )),
-                ),
+                16 => bytes(row::BY_16),
+                8 => bytes(row::BY_8),
                 12 => _mm256_or_si256(_mm256_srli_epi32(self.0, 12), _mm256_slli_epi32(self.0, 20)),
                 _ => _mm256_or_si256(_mm256_srli_epi32(self.0, 7), _mm256_slli_epi32(self.0, 25)),
             }
@@ -145,10 +131,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         // SAFETY: AVX2; the arrays have the layout that the assembly reads.
         unsafe {
             if VL {
-                let v = rounds(cv, message, tail);
-                for i in 0..8 {
-                    cv[i] = v[i].xor(v[i + 8]);
-                }
+                lanes::compress(cv, message, tail);
             } else {
                 let cv = cv.as_mut_ptr();
                 rounds16::compress_8(

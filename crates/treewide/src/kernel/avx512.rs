@@ -87,17 +87,8 @@ fn store<const FROM: usize>(columns: &[__m512i; 16], message: &mut [MaybeUninit<
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
 unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_set1_epi32(word as i32) })
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 16]) -> Self {
-        // SAFETY: 64 readable bytes.
-        Self(unsafe { _mm512_loadu_si512(words.as_ptr().cast()) })
-    }
-    operations!(add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
+    operations!(16: _mm512_set1_epi32, _mm512_loadu_si512;
+        add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: AVX-512F.
@@ -256,12 +247,7 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: AVX-512F.
         unsafe { Self([Half::load(low), Half::load(high)]) }
     }
-    twice!(add, xor, and);
-    #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe { Self([self.0[0].rotate::<R>(), self.0[1].rotate::<R>()]) }
-    }
+    twice!(xor, and);
     #[inline(always)]
     unsafe fn load_blocks(
         inputs: &[*const u8; 32],

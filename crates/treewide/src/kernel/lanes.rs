@@ -33,11 +33,21 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     /// `word` in every lane.
     unsafe fn splat(word: u32) -> Self;
     unsafe fn load(words: &[u32; N]) -> Self;
-    unsafe fn add(self, other: Self) -> Self;
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
+
+    /// Not called where [`compress`](Self::compress) is assembly; nor is the next.
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        let _ = other;
+        unreachable!("in assembly");
+    }
+
     /// Rotates right by `R`, one of 16, 12, 8 and 7.
-    unsafe fn rotate<const R: u32>(self) -> Self;
+    #[inline(always)]
+    unsafe fn rotate<const R: u32>(self) -> Self {
+        unreachable!("in assembly");
+    }
 
     /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.
     unsafe fn load_blocks(
@@ -140,8 +150,23 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     }
 }
 
-/// Implements operations on two vectors, each by the intrinsic that does it.
+/// Implements operations on two vectors, each by the intrinsic that does it; before that `splat` and `load` of
+/// so many lanes.
 macro_rules! operations {
+    ($lanes:literal: $splat:ident, $load:ident; $($name:ident: $intrinsic:ident),*) => {
+        #[inline(always)]
+        #[allow(unused_unsafe, reason = "as below")]
+        unsafe fn splat(word: u32) -> Self {
+            // SAFETY: the caller upholds the contract of the trait.
+            Self(unsafe { $splat(word as _) })
+        }
+        #[inline(always)]
+        unsafe fn load(words: &[u32; $lanes]) -> Self {
+            // SAFETY: so many readable words.
+            Self(unsafe { $load(words.as_ptr().cast()) })
+        }
+        operations!($($name: $intrinsic),*);
+    };
     ($($name:ident: $intrinsic:ident),*) => {$(
         #[inline(always)]
         #[allow(unused_unsafe, reason = "safe where a whole module has the instructions, or none")]

@@ -51,17 +51,7 @@ unsafe fn store_rows<const WORDS: usize>(words: &[N4; WORDS], out: *mut u8, coun
 
 // SAFETY: NEON only.
 unsafe impl Vector<4> for N4 {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: NEON.
-        Self(unsafe { vdupq_n_u32(word) })
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 4]) -> Self {
-        // SAFETY: sixteen readable bytes.
-        Self(unsafe { vld1q_u32(words.as_ptr()) })
-    }
-    operations!(add: vaddq_u32, xor: veorq_u32, and: vandq_u32);
+    operations!(4: vdupq_n_u32, vld1q_u32; add: vaddq_u32, xor: veorq_u32, and: vandq_u32);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         // SAFETY: NEON.

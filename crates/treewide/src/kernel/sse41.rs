@@ -49,35 +49,7 @@ unsafe fn store_rows<const WORDS: usize>(words: &[X4; WORDS], out: *mut u8, coun
 
 // SAFETY: SSE4.1 and what it implies (SSSE3 for the byte shuffle).
 unsafe impl Vector<4> for X4 {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: SSE2.
-        Self(unsafe { _mm_set1_epi32(word as i32) })
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 4]) -> Self {
-        // SAFETY: sixteen readable bytes.
-        Self(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
-    }
-    operations!(add: _mm_add_epi32, xor: _mm_xor_si128, and: _mm_and_si128);
-    #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
-        // SAFETY: SSSE3 for 16 and 8, the caller runs with SSE4.1.
-        Self(unsafe {
-            match R {
-                16 => _mm_shuffle_epi8(
-                    self.0,
-                    _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
-                ),
-                8 => _mm_shuffle_epi8(
-                    self.0,
-                    _mm_setr_epi8(1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12),
-                ),
-                12 => _mm_or_si128(_mm_srli_epi32(self.0, 12), _mm_slli_epi32(self.0, 20)),
-                _ => _mm_or_si128(_mm_srli_epi32(self.0, 7), _mm_slli_epi32(self.0, 25)),
-            }
-        })
-    }
+    operations!(4: _mm_set1_epi32, _mm_loadu_si128; xor: _mm_xor_si128, and: _mm_and_si128);
     #[inline(always)]
     unsafe fn load_blocks(
         inputs: &[*const u8; 4],

@@ -68,16 +68,7 @@ unsafe fn store_rows<const WORDS: usize>(words: &[W4; WORDS], out: *mut u8, coun
 
 // SAFETY: simd128, which this file is compiled for.
 unsafe impl Vector<4> for W4 {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        Self(u32x4_splat(word))
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 4]) -> Self {
-        // SAFETY: sixteen readable bytes.
-        Self(unsafe { v128_load(words.as_ptr().cast()) })
-    }
-    operations!(add: u32x4_add, xor: v128_xor, and: v128_and);
+    operations!(4: u32x4_splat, v128_load; add: u32x4_add, xor: v128_xor, and: v128_and);
     #[inline(always)]
     unsafe fn rotate<const R: u32>(self) -> Self {
         let v = self.0;
