@@ -62,6 +62,12 @@ mod share;
 mod sse41;
 #[cfg(all(test, feature = "std"))]
 mod tests;
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+))]
+mod vectors;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
 

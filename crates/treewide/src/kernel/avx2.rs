@@ -5,12 +5,14 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::group::Group;
-use super::lanes::{self, Vector, operations, rounds};
+use super::lanes::{self, Vector, rounds};
 use super::rounds16;
 use super::rows256::Two;
 use super::scalar::compress;
+use super::sse41::four_by_four;
+use super::vectors::{by_rows, operations, square};
 use super::{Flags, row, run, run512};
-use crate::spec::{BLOCK_LEN, ChainingValue, Words};
+use crate::spec::Words;
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
 /// has 32 registers and so needs no assembly (`rounds16.rs`) but for runs (`run512.rs`).
@@ -18,21 +20,7 @@ use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 #[repr(transparent)]
 pub(super) struct X8<const VL: bool>(__m256i);
 
-/// Transposes the 4 by 4 words in each half of four rows.
-#[inline(always)]
-unsafe fn quads(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> [__m256i; 4] {
-    // SAFETY: AVX2, as everything here.
-    unsafe {
-        let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-        let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
-        [
-            _mm256_unpacklo_epi64(ab_low, cd_low),
-            _mm256_unpackhi_epi64(ab_low, cd_low),
-            _mm256_unpacklo_epi64(ab_high, cd_high),
-            _mm256_unpackhi_epi64(ab_high, cd_high),
-        ]
-    }
-}
+four_by_four!(__m256i: _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64);
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -54,24 +42,7 @@ unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
     }
 }
 
-/// Stores rows of `WORDS` words, the first `count` of the eight lanes.
-#[inline(always)]
-unsafe fn store_rows<const VL: bool, const WORDS: usize>(
-    words: &[X8<VL>; WORDS],
-    out: *mut u8,
-    count: usize,
-) {
-    for half in 0..WORDS / 8 {
-        // SAFETY: the caller has room for `count` rows.
-        unsafe {
-            let w = &words[8 * half..];
-            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0, w[4].0, w[5].0, w[6].0, w[7].0]);
-            for (lane, row) in rows.into_iter().enumerate().take(count) {
-                _mm256_storeu_si256(out.add(lane * 4 * WORDS + 32 * half).cast(), row);
-            }
-        }
-    }
-}
+square!(X8<VL>, 8: transpose, _mm256_loadu_si256, _mm256_storeu_si256);
 
 // SAFETY: AVX2 and what it implies.
 unsafe impl<const VL: bool> Vector<8> for X8<VL> {
@@ -116,16 +87,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
             }
         }
     }
-    #[inline(always)]
-    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(cv, out.cast(), count) }
-    }
-    #[inline(always)]
-    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(words, out.cast(), count) }
-    }
+    by_rows!();
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: AVX2; the arrays have the layout that the assembly reads.

@@ -12,13 +12,15 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::avx2::X8;
-use super::few_lanes::Rows;
+use super::few_lanes::{Rows, twice};
 use super::group::Group;
-use super::lanes::{Vector, operations, twice};
+use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
 use super::rows256::Two;
-use super::rows512::Four;
+use super::rows512::{Four, transpose_parts};
+use super::sse41::four_by_four;
+use super::vectors::operations;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
@@ -29,50 +31,22 @@ pub(super) struct X16<const RUN_FROM: usize>(__m512i);
 /// One state of two: runs are 32 lanes' business.
 type Half = X16<{ usize::MAX }>;
 
-/// Transposes the 4 by 4 words in each quarter of four rows.
-#[inline(always)]
-unsafe fn quads(a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> [__m512i; 4] {
-    // SAFETY: AVX-512F.
-    unsafe {
-        let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-        [
-            _mm512_unpacklo_epi64(ab_low, cd_low),
-            _mm512_unpackhi_epi64(ab_low, cd_low),
-            _mm512_unpacklo_epi64(ab_high, cd_high),
-            _mm512_unpackhi_epi64(ab_high, cd_high),
-        ]
-    }
-}
+four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64);
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
 unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
     // SAFETY: AVX-512F, as everything here.
     unsafe {
-        let zero = _mm512_setzero_si512();
-        let (mut pairs, mut quads, mut out) = ([zero; 16], [zero; 16], [zero; 16]);
-        for i in 0..8 {
-            pairs[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
-            pairs[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
-        }
-        // quads[4 * i + w], 128-bit part p: words 4 * p + w of rows 4 * i to 4 * i + 3.
-        for i in 0..4 {
-            quads[4 * i] = _mm512_unpacklo_epi64(pairs[4 * i], pairs[4 * i + 2]);
-            quads[4 * i + 1] = _mm512_unpackhi_epi64(pairs[4 * i], pairs[4 * i + 2]);
-            quads[4 * i + 2] = _mm512_unpacklo_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
-            quads[4 * i + 3] = _mm512_unpackhi_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
-        }
-        // What is left is to transpose the 128-bit parts, four by four.
+        // 128-bit part p of element w: words 4 * p + w of four rows.
+        let a = quads(rows[0], rows[1], rows[2], rows[3]);
+        let b = quads(rows[4], rows[5], rows[6], rows[7]);
+        let c = quads(rows[8], rows[9], rows[10], rows[11]);
+        let d = quads(rows[12], rows[13], rows[14], rows[15]);
+        let mut out = [_mm512_setzero_si512(); 16];
         for w in 0..4 {
-            let even_low = _mm512_shuffle_i32x4::<0x88>(quads[w], quads[w + 4]);
-            let odd_low = _mm512_shuffle_i32x4::<0xdd>(quads[w], quads[w + 4]);
-            let even_high = _mm512_shuffle_i32x4::<0x88>(quads[w + 8], quads[w + 12]);
-            let odd_high = _mm512_shuffle_i32x4::<0xdd>(quads[w + 8], quads[w + 12]);
-            out[w] = _mm512_shuffle_i32x4::<0x88>(even_low, even_high);
-            out[w + 8] = _mm512_shuffle_i32x4::<0xdd>(even_low, even_high);
-            out[w + 4] = _mm512_shuffle_i32x4::<0x88>(odd_low, odd_high);
-            out[w + 12] = _mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high);
+            let parts = transpose_parts([a[w], b[w], c[w], d[w]]);
+            [out[w], out[w + 4], out[w + 8], out[w + 12]] = parts;
         }
         out
     }
@@ -149,26 +123,15 @@ unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            // 128-bit part p of quads[i] and of quads[4 + i]: words 0 to 3, and 4 to 7, of lane
-            // 4 * p + i.
-            let mut quads = [_mm512_setzero_si512(); 8];
-            for half in 0..2 {
-                let w = &cv[4 * half..];
-                let (low, high) =
-                    (_mm512_unpacklo_epi32(w[0].0, w[1].0), _mm512_unpackhi_epi32(w[0].0, w[1].0));
-                let (low2, high2) =
-                    (_mm512_unpacklo_epi32(w[2].0, w[3].0), _mm512_unpackhi_epi32(w[2].0, w[3].0));
-                quads[4 * half] = _mm512_unpacklo_epi64(low, low2);
-                quads[4 * half + 1] = _mm512_unpackhi_epi64(low, low2);
-                quads[4 * half + 2] = _mm512_unpacklo_epi64(high, high2);
-                quads[4 * half + 3] = _mm512_unpackhi_epi64(high, high2);
-            }
+            // 128-bit part p of low[i] and of high[i]: words 0 to 3, and 4 to 7, of lane 4 * p + i.
+            let low = quads(cv[0].0, cv[1].0, cv[2].0, cv[3].0);
+            let high = quads(cv[4].0, cv[5].0, cv[6].0, cv[7].0);
             let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
             let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
             for i in 0..4 {
                 let lanes = [
-                    _mm512_permutex2var_epi64(quads[i], first, quads[4 + i]),
-                    _mm512_permutex2var_epi64(quads[i], second, quads[4 + i]),
+                    _mm512_permutex2var_epi64(low[i], first, high[i]),
+                    _mm512_permutex2var_epi64(low[i], second, high[i]),
                 ];
                 for (pair, lanes) in lanes.into_iter().enumerate() {
                     let lane = 8 * pair + i;

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root, counters, twice};
+use super::lanes::{Pass, Root, counters};
 use super::rows::{Row, rounds};
 use super::rows512::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
@@ -153,6 +153,18 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
         }
     }
 }
+
+/// Implements operations on pairs of vectors, by twice the same.
+macro_rules! twice {
+    ($($name:ident),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, other: Self) -> Self {
+            // SAFETY: the same contract.
+            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
+        }
+    )*};
+}
+pub(super) use twice;
 
 /// Twice the lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
 #[derive(Clone, Copy)]

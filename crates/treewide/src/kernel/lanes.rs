@@ -150,47 +150,6 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     }
 }
 
-/// Implements operations on two vectors, each by the intrinsic that does it; before that `splat` and `load` of
-/// so many lanes.
-macro_rules! operations {
-    ($lanes:literal: $splat:ident, $load:ident; $($name:ident: $intrinsic:ident),*) => {
-        #[inline(always)]
-        #[allow(unused_unsafe, reason = "as below")]
-        unsafe fn splat(word: u32) -> Self {
-            // SAFETY: the caller upholds the contract of the trait.
-            Self(unsafe { $splat(word as _) })
-        }
-        #[inline(always)]
-        unsafe fn load(words: &[u32; $lanes]) -> Self {
-            // SAFETY: so many readable words.
-            Self(unsafe { $load(words.as_ptr().cast()) })
-        }
-        operations!($($name: $intrinsic),*);
-    };
-    ($($name:ident: $intrinsic:ident),*) => {$(
-        #[inline(always)]
-        #[allow(unused_unsafe, reason = "safe where a whole module has the instructions, or none")]
-        unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the caller upholds the contract of the trait.
-            Self(unsafe { $intrinsic(self.0, other.0) })
-        }
-    )*};
-}
-pub(super) use operations;
-
-/// Implements operations on pairs of vectors, by twice the same.
-macro_rules! twice {
-    ($($name:ident),*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
-        }
-    )*};
-}
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(super) use twice;
-
 /// [`Vector::compress`] where the compiler does well.
 #[inline(always)]
 pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(

@@ -1,11 +1,10 @@
 //! Four lanes in NEON registers.
 
 use core::arch::aarch64::*;
-use core::mem::MaybeUninit;
 
-use super::lanes::{Vector, operations};
+use super::lanes::Vector;
 use super::portable::compress;
-use crate::spec::{BLOCK_LEN, ChainingValue};
+use super::vectors::{by_rows, operations, square};
 
 #[derive(Clone, Copy)]
 struct N4(uint32x4_t);
@@ -34,20 +33,7 @@ unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
     unsafe { vreinterpretq_u64_u32(pairs) }
 }
 
-/// Stores rows of `WORDS` words, the first `count` of the four lanes.
-#[inline(always)]
-unsafe fn store_rows<const WORDS: usize>(words: &[N4; WORDS], out: *mut u8, count: usize) {
-    for quad in 0..WORDS / 4 {
-        // SAFETY: the caller has room for `count` rows.
-        unsafe {
-            let w = &words[4 * quad..];
-            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
-            for (lane, row) in rows.into_iter().enumerate().take(count) {
-                vst1q_u8(out.add(lane * 4 * WORDS + 16 * quad), vreinterpretq_u8_u32(row));
-            }
-        }
-    }
-}
+square!(N4, 4: transpose, vld1q_u32, vst1q_u32);
 
 // SAFETY: NEON only.
 unsafe impl Vector<4> for N4 {
@@ -69,35 +55,7 @@ unsafe impl Vector<4> for N4 {
             }
         })
     }
-    #[inline(always)]
-    unsafe fn load_blocks(
-        inputs: &[*const u8; 4],
-        offset: usize,
-        message: &mut [MaybeUninit<Self>; 16],
-    ) {
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            for quad in 0..4 {
-                let mut rows = [vdupq_n_u32(0); 4];
-                for (row, input) in rows.iter_mut().zip(inputs) {
-                    *row = vreinterpretq_u32_u8(vld1q_u8(input.add(offset + 16 * quad)));
-                }
-                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.write(Self(row));
-                }
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(cv, out.cast(), count) }
-    }
-    #[inline(always)]
-    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(words, out.cast(), count) }
-    }
+    by_rows!(4);
 }
 
 super::entry_points!(

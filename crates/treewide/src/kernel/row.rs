@@ -10,8 +10,8 @@ use core::ptr;
 
 use super::Flags;
 use super::few_lanes::Lanes;
-use super::lanes::operations;
 use super::rows::{Row, rounds};
+use super::vectors::operations;
 use crate::spec::{BLOCK_LEN, IV, Words};
 
 /// Where each byte comes from when every word rotates right by 16, and by 8.

@@ -4,10 +4,10 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
-use super::lanes::operations;
 use super::row::{BY_8, BY_16};
 use super::rows::Row;
 use super::rows512;
+use super::vectors::operations;
 
 /// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and BMI2:
 /// rotations, and masks.

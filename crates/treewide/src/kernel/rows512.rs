@@ -4,9 +4,9 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
-use super::lanes::operations;
 use super::rows::Row;
 use super::rows256::joined;
+use super::vectors::operations;
 use crate::spec::BLOCK_LEN;
 
 /// A row of four lanes.

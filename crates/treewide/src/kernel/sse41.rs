@@ -5,80 +5,54 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::group::Group;
-use super::lanes::{Vector, operations};
+use super::lanes::Vector;
 use super::rounds16;
 use super::row::One;
 use super::scalar::compress;
+use super::vectors::{by_rows, operations, square};
 use super::{Flags, row, run};
-use crate::spec::{BLOCK_LEN, ChainingValue, Words};
+use crate::spec::Words;
 
 #[derive(Clone, Copy)]
 pub(super) struct X4(__m128i);
 
-/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
-#[inline(always)]
-unsafe fn transpose(rows: [__m128i; 4]) -> [__m128i; 4] {
-    // SAFETY: SSE2 only, which every x86-64 CPU has.
-    unsafe {
-        let [a, b, c, d] = rows;
-        let (ab_low, ab_high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
-        let (cd_low, cd_high) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
-        [
-            _mm_unpacklo_epi64(ab_low, cd_low),
-            _mm_unpackhi_epi64(ab_low, cd_low),
-            _mm_unpacklo_epi64(ab_high, cd_high),
-            _mm_unpackhi_epi64(ab_high, cd_high),
-        ]
-    }
-}
-
-/// Stores rows of `WORDS` words, the first `count` of the four lanes.
-#[inline(always)]
-unsafe fn store_rows<const WORDS: usize>(words: &[X4; WORDS], out: *mut u8, count: usize) {
-    for quad in 0..WORDS / 4 {
-        // SAFETY: the caller has room for `count` rows.
-        unsafe {
-            let w = &words[4 * quad..];
-            let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
-            for (lane, row) in rows.into_iter().enumerate().take(count) {
-                _mm_storeu_si128(out.add(lane * 4 * WORDS + 16 * quad).cast(), row);
+/// Defines `quads`, which transposes the 4 by 4 words in every 128-bit part of four vectors, by intrinsics that
+/// take the words of two vectors by turns: the first words of every part, and the last, by ones and by twos.
+macro_rules! four_by_four {
+    ($vector:ident: $low:ident $high:ident $low_twos:ident $high_twos:ident) => {
+        #[inline(always)]
+        unsafe fn quads(a: $vector, b: $vector, c: $vector, d: $vector) -> [$vector; 4] {
+            // SAFETY: the caller has the instructions.
+            unsafe {
+                let (ab_low, ab_high) = ($low(a, b), $high(a, b));
+                let (cd_low, cd_high) = ($low(c, d), $high(c, d));
+                [
+                    $low_twos(ab_low, cd_low),
+                    $high_twos(ab_low, cd_low),
+                    $low_twos(ab_high, cd_high),
+                    $high_twos(ab_high, cd_high),
+                ]
             }
         }
-    }
+    };
 }
+pub(super) use four_by_four;
+
+four_by_four!(__m128i: _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 _mm_unpackhi_epi64);
+
+/// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+#[inline(always)]
+unsafe fn transpose([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
+    // SAFETY: SSE2 only, which every x86-64 CPU has.
+    unsafe { quads(a, b, c, d) }
+}
+
+square!(X4, 4: transpose, _mm_loadu_si128, _mm_storeu_si128);
 
 // SAFETY: SSE4.1 and what it implies (SSSE3 for the byte shuffle).
 unsafe impl Vector<4> for X4 {
     operations!(4: _mm_set1_epi32, _mm_loadu_si128; xor: _mm_xor_si128, and: _mm_and_si128);
-    #[inline(always)]
-    unsafe fn load_blocks(
-        inputs: &[*const u8; 4],
-        offset: usize,
-        message: &mut [MaybeUninit<Self>; 16],
-    ) {
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            for quad in 0..4 {
-                let mut rows = [_mm_setzero_si128(); 4];
-                for (row, input) in rows.iter_mut().zip(inputs) {
-                    *row = _mm_loadu_si128(input.add(offset + 16 * quad).cast());
-                }
-                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.write(Self(row));
-                }
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(cv, out.cast(), count) }
-    }
-    #[inline(always)]
-    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(words, out.cast(), count) }
-    }
+    by_rows!(4);
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.

@@ -5,11 +5,10 @@
 
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 
-use super::lanes::{self, Vector, operations};
+use super::lanes::{self, Vector};
 use super::portable::compress;
-use crate::spec::{BLOCK_LEN, ChainingValue};
+use super::vectors::{by_rows, operations, square};
 
 #[derive(Clone, Copy)]
 struct W4(v128);
@@ -53,18 +52,7 @@ fn transpose(rows: [v128; 4]) -> [v128; 4] {
     ]
 }
 
-/// Stores rows of `WORDS` words, the first `count` of the four lanes.
-#[inline(always)]
-unsafe fn store_rows<const WORDS: usize>(words: &[W4; WORDS], out: *mut u8, count: usize) {
-    for quad in 0..WORDS / 4 {
-        let w = &words[4 * quad..];
-        let rows = transpose([w[0].0, w[1].0, w[2].0, w[3].0]);
-        for (lane, row) in rows.into_iter().enumerate().take(count) {
-            // SAFETY: the caller has room for `count` rows.
-            unsafe { v128_store(out.add(lane * 4 * WORDS + 16 * quad).cast(), row) };
-        }
-    }
-}
+square!(W4, 4: transpose, v128_load, v128_store);
 
 // SAFETY: simd128, which this file is compiled for.
 unsafe impl Vector<4> for W4 {
@@ -86,35 +74,7 @@ unsafe impl Vector<4> for W4 {
         // SAFETY: the same contract.
         unsafe { lanes::compress(cv, message, tail) }
     }
-    #[inline(always)]
-    unsafe fn load_blocks(
-        inputs: &[*const u8; 4],
-        offset: usize,
-        message: &mut [MaybeUninit<Self>; 16],
-    ) {
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            for quad in 0..4 {
-                let mut rows = [u32x4_splat(0); 4];
-                for (row, input) in rows.iter_mut().zip(inputs) {
-                    *row = v128_load(input.add(offset + 16 * quad).cast());
-                }
-                for (word, row) in message[4 * quad..].iter_mut().zip(transpose(rows)) {
-                    word.write(Self(row));
-                }
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(cv, out.cast(), count) }
-    }
-    #[inline(always)]
-    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe { store_rows(words, out.cast(), count) }
-    }
+    by_rows!(4);
 }
 
 super::entry_points!(

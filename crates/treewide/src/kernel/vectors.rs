@@ -1,0 +1,142 @@
+//! What vectors of real registers share.
+
+use core::mem::MaybeUninit;
+
+use super::lanes::Vector;
+
+/// Vectors of which as many as there are lanes can be transposed.
+///
+/// # Safety
+/// As for [`Vector`].
+pub(super) unsafe trait Square<const N: usize>: Vector<N> {
+    /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
+    unsafe fn transpose(rows: [Self; N]) -> [Self; N];
+    unsafe fn load_row(from: *const u8) -> Self;
+    unsafe fn store_row(self, to: *mut u8);
+}
+
+/// [`Vector::load_blocks`]: rows, transposed.
+#[inline(always)]
+pub(super) unsafe fn load_blocks<V: Square<N>, const N: usize>(
+    inputs: &[*const u8; N],
+    offset: usize,
+    message: &mut [MaybeUninit<V>; 16],
+) {
+    // SAFETY: the caller has 64 bytes at each.
+    unsafe {
+        for part in 0..16 / N {
+            let mut rows = [V::splat(0); N];
+            for (row, input) in rows.iter_mut().zip(inputs) {
+                *row = V::load_row(input.add(offset + 4 * N * part));
+            }
+            for (word, row) in message[N * part..].iter_mut().zip(V::transpose(rows)) {
+                word.write(row);
+            }
+        }
+    }
+}
+
+/// Stores rows of `WORDS` words, the first `count` of the lanes.
+#[inline(always)]
+pub(super) unsafe fn store_rows<V: Square<N>, const N: usize, const WORDS: usize>(
+    words: &[V; WORDS],
+    out: *mut u8,
+    count: usize,
+) {
+    for part in 0..WORDS / N {
+        // SAFETY: the caller has room for `count` rows.
+        unsafe {
+            let rows = V::transpose(*words[N * part..].first_chunk().expect("a square"));
+            for (lane, row) in rows.into_iter().enumerate().take(count) {
+                row.store_row(out.add(4 * (lane * WORDS + N * part)));
+            }
+        }
+    }
+}
+
+/// Implements [`Square`] by a function for the vectors inside, and by intrinsics.
+macro_rules! square {
+    ($vector:ident $(<$flag:ident>)?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
+        // SAFETY: as for `Vector`.
+        unsafe impl$(<const $flag: bool>)? super::vectors::Square<$lanes> for $vector$(<$flag>)? {
+            #[inline(always)]
+            #[allow(unused_unsafe, reason = "as for operations")]
+            unsafe fn transpose(rows: [Self; $lanes]) -> [Self; $lanes] {
+                // SAFETY: the same contract.
+                unsafe { $transpose(rows.map(|row| row.0)).map(Self) }
+            }
+            #[inline(always)]
+            unsafe fn load_row(from: *const u8) -> Self {
+                // SAFETY: the caller has the bytes.
+                Self(unsafe { $load(from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store_row(self, to: *mut u8) {
+                // SAFETY: the caller has room.
+                unsafe { $store(to.cast(), self.0) }
+            }
+        }
+    };
+}
+pub(super) use square;
+
+/// [`Vector`]'s stores of a [`Square`], and with a number of lanes its loads.
+macro_rules! by_rows {
+    ($lanes:literal) => {
+        #[inline(always)]
+        unsafe fn load_blocks(
+            inputs: &[*const u8; $lanes],
+            offset: usize,
+            message: &mut [core::mem::MaybeUninit<Self>; 16],
+        ) {
+            // SAFETY: the same contract.
+            unsafe { super::vectors::load_blocks(inputs, offset, message) }
+        }
+        by_rows!();
+    };
+    () => {
+        #[inline(always)]
+        unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
+            // SAFETY: the same contract.
+            unsafe { super::vectors::store_rows(cv, out.cast(), count) }
+        }
+        #[inline(always)]
+        unsafe fn store_blocks(
+            words: &[Self; 16],
+            out: *mut [u8; crate::spec::BLOCK_LEN],
+            count: usize,
+        ) {
+            // SAFETY: the same contract.
+            unsafe { super::vectors::store_rows(words, out.cast(), count) }
+        }
+    };
+}
+pub(super) use by_rows;
+
+/// Implements operations on two vectors, each by the intrinsic that does it; before that `splat` and `load` of
+/// so many lanes.
+macro_rules! operations {
+    ($lanes:literal: $splat:ident, $load:ident; $($name:ident: $intrinsic:ident),*) => {
+        #[inline(always)]
+        #[allow(unused_unsafe, reason = "as below")]
+        unsafe fn splat(word: u32) -> Self {
+            // SAFETY: the caller upholds the contract of the trait.
+            Self(unsafe { $splat(word as _) })
+        }
+        #[inline(always)]
+        unsafe fn load(words: &[u32; $lanes]) -> Self {
+            // SAFETY: so many readable words.
+            Self(unsafe { $load(words.as_ptr().cast()) })
+        }
+        operations!($($name: $intrinsic),*);
+    };
+    ($($name:ident: $intrinsic:ident),*) => {$(
+        #[inline(always)]
+        #[allow(unused_unsafe, reason = "safe where a whole module has the instructions, or none")]
+        unsafe fn $name(self, other: Self) -> Self {
+            // SAFETY: the caller upholds the contract of the trait.
+            Self(unsafe { $intrinsic(self.0, other.0) })
+        }
+    )*};
+}
+pub(super) use operations;
