@@ -12,10 +12,11 @@ macro_rules! entry_points {
      $(, enable = $features:literal)?) => {
         $(
             pub(super) static $kernel: super::Kernel = {
-                const WIDTHS: &[super::share::Width] = &[
-                    super::share::Width::new(1, $one, &[]),
-                    $(super::share::Width::new($lanes, $cost, &[$($masks)?]),)+
-                ];
+                use super::{group, lanes::Root, share, share::Width};
+                use crate::spec::{BLOCK_LEN, ChainingValue, Words};
+
+                const WIDTHS: &[Width] =
+                    &[Width::new(1, $one, &[]), $(Width::new($lanes, $cost, &[$($masks)?]),)+];
                 const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
@@ -24,63 +25,37 @@ macro_rules! entry_points {
                 /// # Safety
                 /// As for the entries of `Kernel`.
                 #[inline(always)]
-                unsafe fn run(
-                    source: impl super::group::Source,
-                    key: &crate::spec::Words,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
+                unsafe fn run(source: impl group::Source, key: &Words, out: *mut ChainingValue) {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
-                            return unsafe {
-                                gather::<$vector, $lanes>(&source, at, count, key, out)
-                            };
+                            return unsafe { gather::<$vector, $lanes>(&source, at, count, key, out) };
                         })+
                     };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { super::share::nodes(&source, key, out, $compress, WIDTHS, pass) }
+                    unsafe { share::nodes(&source, key, out, $compress, WIDTHS, pass) }
                 }
 
                 unsafe fn chunks(
-                    input: *const u8,
-                    len: usize,
-                    key: &crate::spec::Words,
-                    counter: u64,
-                    flags: u8,
-                    out: *mut crate::spec::ChainingValue,
+                    input: *const u8, len: usize, key: &Words, counter: u64, flags: u8, out: *mut ChainingValue,
                 ) {
-                    let source = super::group::Chunks { input, len, counter, flags };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out) }
+                    unsafe { run(group::Chunks { input, len, counter, flags }, key, out) }
                 }
 
                 unsafe fn parents(
-                    children: *const crate::spec::ChainingValue,
-                    count: usize,
-                    key: &crate::spec::Words,
-                    flags: u8,
-                    out: *mut crate::spec::ChainingValue,
+                    children: *const ChainingValue, count: usize, key: &Words, flags: u8, out: *mut ChainingValue,
                 ) {
-                    let source = super::group::Parents { children, count, flags };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(source, key, out) }
+                    unsafe { run(group::Parents { children, count, flags }, key, out) }
                 }
 
-                unsafe fn lanes(
-                    lanes: super::group::Lanes<'_>,
-                    key: &crate::spec::Words,
-                    out: *mut crate::spec::ChainingValue,
-                ) {
+                unsafe fn lanes(lanes: group::Lanes<'_>, key: &Words, out: *mut ChainingValue) {
                     // SAFETY: the caller upholds the contract.
                     unsafe { run(lanes, key, out) }
                 }
 
-                unsafe fn xof(
-                    root: super::lanes::Root<'_>,
-                    counter: u64,
-                    out: *mut [u8; crate::spec::BLOCK_LEN],
-                    count: usize,
-                ) {
+                unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
                     let pass = |counter, out, count| {
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
@@ -104,16 +79,9 @@ macro_rules! entry_points {
                 }
 
                 super::Kernel {
-                    name: $name,
-                    degree: DEGREE,
-                    widths: WIDTHS,
-                    supported: $supported,
+                    name: $name, degree: DEGREE, widths: WIDTHS, supported: $supported,
                     latency: super::latency::Latency::$latency,
-                    compress: $compress,
-                    chunks,
-                    parents,
-                    lanes,
-                    xof,
+                    compress: $compress, chunks, parents, lanes, xof,
                 }
             };
         )+
@@ -126,10 +94,8 @@ macro_rules! entry_points {
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
-            group: &super::group::Group<N>,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-            count: usize,
+            group: &super::group::Group<N>, key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe { V::hash(group, key, out, count) }
@@ -142,10 +108,8 @@ macro_rules! entry_points {
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn contiguous_pass<V: super::lanes::Pass<N>, const N: usize>(
-            blocks: &super::group::Contiguous,
-            key: &crate::spec::Words,
-            out: *mut crate::spec::ChainingValue,
-            count: usize,
+            blocks: &super::group::Contiguous, key: &crate::spec::Words,
+            out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe { V::hash_contiguous(blocks, key, out, count) }
@@ -157,19 +121,15 @@ macro_rules! entry_points {
         /// As for `Source::group` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
         unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
-            source: &impl super::group::Source,
-            at: usize,
-            count: usize,
-            key: &crate::spec::Words,
+            source: &impl super::group::Source, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe {
-                if let Some(blocks) = source.contiguous(at) {
-                    return contiguous_pass::<V, N>(&blocks, key, out, count);
+                match source.contiguous(at) {
+                    Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
+                    None => pass::<V, N>(&source.group(at, count), key, out, count),
                 }
-                let group = source.group(at, count);
-                pass::<V, N>(&group, key, out, count);
             }
         }
 
@@ -179,10 +139,7 @@ macro_rules! entry_points {
         /// As for `xof`.
         $(#[target_feature(enable = $features)])?
         unsafe fn xof_pass<V: super::lanes::Pass<N>, const N: usize>(
-            root: super::lanes::Root<'_>,
-            counter: u64,
-            out: *mut [u8; crate::spec::BLOCK_LEN],
-            count: usize,
+            root: super::lanes::Root<'_>, counter: u64, out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe { V::xof(root, counter, out, count) }
