@@ -18,7 +18,7 @@ use super::lanes::Vector;
 use super::paced::Paced;
 use super::rounds32;
 use super::rows256::Two;
-use super::rows512::{Four, transpose_parts};
+use super::rows512::Four;
 use super::sse41::four_by_four;
 use super::vectors::operations;
 use super::{Flags, row, run, run512, scalar};
@@ -38,15 +38,29 @@ four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpack
 unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
     // SAFETY: AVX-512F, as everything here.
     unsafe {
-        // 128-bit part p of element w: words 4 * p + w of four rows.
-        let a = quads(rows[0], rows[1], rows[2], rows[3]);
-        let b = quads(rows[4], rows[5], rows[6], rows[7]);
-        let c = quads(rows[8], rows[9], rows[10], rows[11]);
-        let d = quads(rows[12], rows[13], rows[14], rows[15]);
-        let mut out = [_mm512_setzero_si512(); 16];
+        let zero = _mm512_setzero_si512();
+        let (mut pairs, mut quads, mut out) = ([zero; 16], [zero; 16], [zero; 16]);
+        for i in 0..8 {
+            pairs[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
+            pairs[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
+        }
+        // quads[4 * i + w], 128-bit part p: words 4 * p + w of rows 4 * i to 4 * i + 3.
+        for i in 0..4 {
+            quads[4 * i] = _mm512_unpacklo_epi64(pairs[4 * i], pairs[4 * i + 2]);
+            quads[4 * i + 1] = _mm512_unpackhi_epi64(pairs[4 * i], pairs[4 * i + 2]);
+            quads[4 * i + 2] = _mm512_unpacklo_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
+            quads[4 * i + 3] = _mm512_unpackhi_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
+        }
+        // What is left is to transpose the 128-bit parts, four by four.
         for w in 0..4 {
-            let parts = transpose_parts([a[w], b[w], c[w], d[w]]);
-            [out[w], out[w + 4], out[w + 8], out[w + 12]] = parts;
+            let even_low = _mm512_shuffle_i32x4::<0x88>(quads[w], quads[w + 4]);
+            let odd_low = _mm512_shuffle_i32x4::<0xdd>(quads[w], quads[w + 4]);
+            let even_high = _mm512_shuffle_i32x4::<0x88>(quads[w + 8], quads[w + 12]);
+            let odd_high = _mm512_shuffle_i32x4::<0xdd>(quads[w + 8], quads[w + 12]);
+            out[w] = _mm512_shuffle_i32x4::<0x88>(even_low, even_high);
+            out[w + 8] = _mm512_shuffle_i32x4::<0xdd>(even_low, even_high);
+            out[w + 4] = _mm512_shuffle_i32x4::<0x88>(odd_low, odd_high);
+            out[w + 12] = _mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high);
         }
         out
     }
