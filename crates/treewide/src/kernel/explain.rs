@@ -151,28 +151,14 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |f: &mut fmt::Formatter<'_>, count: u64, one: &str| {
-            let plural = match (count, one) {
-                (1, _) => "",
-                (_, "pass") => "es",
-                _ => "s",
-            };
-            write!(f, "{count} {one}{plural}")
-        };
-        count(f, self.bytes, "byte")?;
-        write!(f, " in ")?;
-        count(f, self.chunks(), "chunk")?;
-        write!(f, ", kernel {}, ", self.kernel.name())?;
-        count(f, self.threads as u64, "thread")?;
-        for Passes { lanes, count: passes, chunks, parents } in self.passes() {
-            writeln!(f)?;
-            count(f, passes, "pass")?;
-            write!(f, " of ")?;
-            count(f, lanes as u64, "lane")?;
-            write!(f, ": ")?;
-            count(f, chunks, "chunk")?;
-            write!(f, ", ")?;
-            count(f, parents, "parent")?;
+        let s = |count: u64| if count == 1 { "" } else { "s" };
+        let (bytes, chunks, threads) = (self.bytes, self.chunks(), self.threads);
+        write!(f, "{bytes} byte{} in {chunks} chunk{}, ", s(bytes), s(chunks))?;
+        write!(f, "kernel {}, {threads} thread{}", self.kernel.name(), s(threads as u64))?;
+        for Passes { lanes, count, chunks, parents } in self.passes() {
+            let es = if count == 1 { "" } else { "es" };
+            write!(f, "\n{count} pass{es} of {lanes} lane{}: ", s(lanes as u64))?;
+            write!(f, "{chunks} chunk{}, {parents} parent{}", s(chunks), s(parents))?;
         }
         Ok(())
     }
