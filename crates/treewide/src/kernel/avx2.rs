@@ -95,13 +95,9 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
             if VL {
                 lanes::compress(cv, message, tail);
             } else {
+                let (message, tail) = (message.as_ptr().cast(), tail.as_ptr().cast());
                 let cv = cv.as_mut_ptr();
-                rounds16::compress_8(
-                    cv.cast(),
-                    message.as_ptr().cast(),
-                    tail.as_ptr().cast(),
-                    cv.cast(),
-                );
+                rounds16::compress_8(cv.cast(), message, tail, cv.cast());
             }
         }
     }
@@ -118,12 +114,9 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
                 v
             } else {
                 let mut out = MaybeUninit::<[Self; 16]>::uninit();
-                rounds16::compress_xof_8(
-                    cv.as_ptr().cast(),
-                    message.as_ptr().cast(),
-                    tail.as_ptr().cast(),
-                    out.as_mut_ptr().cast(),
-                );
+                let (message, tail) = (message.as_ptr().cast(), tail.as_ptr().cast());
+                let (cv, to) = (cv.as_ptr().cast(), out.as_mut_ptr().cast());
+                rounds16::compress_xof_8(cv, message, tail, to);
                 out.assume_init()
             }
         }
@@ -157,8 +150,8 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 super::entry_points!(
     |cpu| cpu.avx2,
     {
-        KERNEL: "avx2-general", Two compress, 1 @ 51, Rows<Pair<Two<false>>>: 4 @ 108, X8<false>: 8 @ 127;
-        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219, Rows<Pair<Two<false>>>: 4 @ 340, X8<false>: 8 @ 460;
+        KERNEL: "avx2-general", Two compress, 1 @ 51, Rows<Pair<Two<false>, 2>>: 4 @ 108, X8<false>: 8 @ 127;
+        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219, Rows<Pair<Two<false>, 2>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"
 );

@@ -166,12 +166,12 @@ macro_rules! twice {
 }
 pub(super) use twice;
 
-/// Twice the lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
+/// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<R>([R; 2]);
+pub(super) struct Pair<R, const M: usize>([R; 2]);
 
 // SAFETY: as `R` says.
-unsafe impl<R: Row> Row for Pair<R> {
+unsafe impl<R: Row, const M: usize> Row for Pair<R, M> {
     twice!(add, xor, last_two, with_last);
     #[inline(always)]
     unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
@@ -202,55 +202,41 @@ fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T
     array[second * M..].first_chunk().expect("half of it")
 }
 
-/// Twice as many lanes: `const` parameters cannot be computed yet.
-macro_rules! pair {
-    ($one:literal $two:literal) => {
-        // SAFETY: as `R` says.
-        unsafe impl<R: Lanes<$one>> Lanes<$two> for Pair<R> {
-            #[inline(always)]
-            unsafe fn broadcast(words: &[u32; 4]) -> Self {
-                // SAFETY: the same contract, here and below.
-                unsafe { Self([R::broadcast(words); 2]) }
-            }
-            #[inline(always)]
-            unsafe fn load(inputs: &[*const u8; $two], offset: usize) -> Self {
-                // SAFETY: as above.
-                unsafe {
-                    Self([R::load(half(inputs, 0), offset), R::load(half(inputs, 1), offset)])
-                }
-            }
-            #[inline(always)]
-            unsafe fn row_3(
-                low: &[u32; $two],
-                high: &[u32; $two],
-                lens: &[u32; $two],
-                flags: &[u32; $two],
-            ) -> Self {
-                // SAFETY: as above.
-                unsafe {
-                    let row =
-                        |i| R::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
-                    Self([row(0), row(1)])
-                }
-            }
-            #[inline(always)]
-            unsafe fn replace(self, runs: &[u32; $two], new: Self) -> Self {
-                let ([a, b], [c, d]) = (self.0, new.0);
-                // SAFETY: as above.
-                unsafe { Self([a.replace(half(runs, 0), c), b.replace(half(runs, 1), d)]) }
-            }
-            #[inline(always)]
-            unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-                // SAFETY: as above.
-                unsafe {
-                    self.0[0].store(out, stride, count.min($one));
-                    if count > $one {
-                        self.0[1].store(out.add($one * stride), stride, count - $one);
-                    }
-                }
+// SAFETY: as `R` says.
+unsafe impl<R: Lanes<M>, const M: usize, const N: usize> Lanes<N> for Pair<R, M> {
+    #[inline(always)]
+    unsafe fn broadcast(words: &[u32; 4]) -> Self {
+        const { assert!(N == 2 * M) };
+        // SAFETY: the same contract, here and below.
+        unsafe { Self([R::broadcast(words); 2]) }
+    }
+    #[inline(always)]
+    unsafe fn load(inputs: &[*const u8; N], offset: usize) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([R::load(half(inputs, 0), offset), R::load(half(inputs, 1), offset)]) }
+    }
+    #[inline(always)]
+    unsafe fn row_3(low: &[u32; N], high: &[u32; N], lens: &[u32; N], flags: &[u32; N]) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let row = |i| R::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
+            Self([row(0), row(1)])
+        }
+    }
+    #[inline(always)]
+    unsafe fn replace(self, runs: &[u32; N], new: Self) -> Self {
+        let ([a, b], [c, d]) = (self.0, new.0);
+        // SAFETY: as above.
+        unsafe { Self([a.replace(half(runs, 0), c), b.replace(half(runs, 1), d)]) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
+        // SAFETY: as above.
+        unsafe {
+            self.0[0].store(out, stride, count.min(M));
+            if count > M {
+                self.0[1].store(out.add(M * stride), stride, count - M);
             }
         }
-    };
+    }
 }
-pair!(1 2);
-pair!(2 4);

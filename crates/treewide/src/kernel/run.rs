@@ -56,12 +56,7 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
             // The flags of a last block are others.
             last: V::splat(nodes.each).xor(V::load(last)),
         };
-        routine(
-            cv.as_mut_ptr().cast(),
-            (&raw mut operands).cast(),
-            nodes.inputs.as_ptr(),
-            ahead.as_ptr(),
-            steps,
-        );
+        let (cv, operands) = (cv.as_mut_ptr().cast(), (&raw mut operands).cast());
+        routine(cv, operands, nodes.inputs.as_ptr(), ahead.as_ptr(), steps);
     }
 }
