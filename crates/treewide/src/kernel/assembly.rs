@@ -28,6 +28,9 @@ macro_rules! isa {
     ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
         concat!($op, " ", isa!($isa register $to), ",", isa!($isa register $a), ",", $b, "\n")
     };
+    ([avx2] xor $to:literal $from:literal) => { isa!([avx2] "pxor" $to isa!([avx2] register $from)) };
+    ([sse41] xor $to:literal $from:literal) => { isa!([sse41] "pxor" $to isa!([sse41] register $from)) };
+    ($isa:tt xor $to:literal $from:literal) => { isa!($isa "vpxord" $to $to isa!($isa register $from)) };
     // A word in every lane.
     ([avx2] splat $to:literal $from:literal) => {
         concat!("vpbroadcastd ymm", $to, ",dword ptr ", $from, "\n")
@@ -65,16 +68,12 @@ macro_rules! fold {
     ($isa:tt) => {
         fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,)
     };
-    ([zmm] $($to:literal $from:literal,)*) => { concat!($("vpxord zmm", $to, ",zmm", $to, ",zmm", $from, "\n",)*) };
-    ([ymm] $($to:literal $from:literal,)*) => { concat!($("vpxord ymm", $to, ",ymm", $to, ",ymm", $from, "\n",)*) };
-    ($isa:tt $($to:literal $from:literal,)*) => {
-        concat!($(isa!($isa "pxor" $to isa!($isa register $from)),)*)
-    };
+    ($isa:tt $($to:literal $from:literal,)*) => { concat!($(isa!($isa xor $to $from),)*) };
 }
 pub(super) use fold;
 
-/// In a run (see `run.rs`) the flags of the next block, which are those of the last if `r8` says that two blocks
-/// are left. `rdx` points to `Operands::tail`; a register to spare.
+/// In a run (see `run.rs`) the flags of the next block, which are those of the last if `r8` says that two
+/// blocks are left. `rdx` points to `Operands::tail`; a register to spare.
 macro_rules! next_flags {
     ($isa:tt $spare:literal) => {
         concat!(

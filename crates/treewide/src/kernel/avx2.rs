@@ -151,7 +151,8 @@ super::entry_points!(
     |cpu| cpu.avx2,
     {
         KERNEL: "avx2-general", Two compress, 1 @ 51, Rows<Pair<Two<false>, 2>>: 4 @ 108, X8<false>: 8 @ 127;
-        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219, Rows<Pair<Two<false>, 2>>: 4 @ 340, X8<false>: 8 @ 460;
+        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219,
+            Rows<Pair<Two<false>, 2>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"
 );

@@ -44,7 +44,8 @@ macro_rules! entry_points {
                 }
 
                 unsafe fn parents(
-                    children: *const ChainingValue, count: usize, key: &Words, flags: u8, out: *mut ChainingValue,
+                    children: *const ChainingValue, count: usize, key: &Words, flags: u8,
+                    out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
                     unsafe { run(group::Parents { children, count, flags }, key, out) }

@@ -121,7 +121,9 @@ macro_rules! iv {
 
 /// A word of the next message of sixteen lanes.
 macro_rules! word {
-    ($word:literal $from:literal) => { concat!("vmovdqa32 [r10+64*", $word, "],", isa!([zmm] register $from), "\n") };
+    ($word:literal $from:literal) => {
+        isa!([zmm] move concat!("[r10+64*", $word, "]"), isa!([zmm] register $from))
+    };
 }
 
 /// What orders the next message of sixteen lanes, by `$with`, in lists of eight for a round each: first the
