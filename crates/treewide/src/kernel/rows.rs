@@ -37,6 +37,15 @@ pub(super) unsafe trait Row: Copy {
     unsafe fn with_last(self, other: Self) -> Self;
     /// The same row, of which the compiler knows nothing any more.
     unsafe fn hidden(self) -> Self;
+
+    /// Whether these are pairs of rows that take turns: as they are written, operation by operation.
+    const IN_STEP: bool = false;
+
+    /// The same two rows, once both are computed: compilers would compute more of one before the other.
+    #[inline(always)]
+    unsafe fn in_step(rows: [Self; 2]) -> [Self; 2] {
+        rows
+    }
 }
 
 /// Half of G on the four columns or diagonals; row 3 rotates by `D`, row 1 by `B`.
@@ -92,21 +101,25 @@ unsafe fn permute<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     }
 }
 
-/// A round.
+/// A round; returns the message of the next.
 #[inline(always)]
-unsafe fn round<R: Row>(v: &mut [R; 4], m: [R; 4]) {
+unsafe fn round<R: Row>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
     unsafe {
         half_g::<R, 16, 16, 12, 20>(v, m[0]);
+        // For rows in step one half of it is made here, where they wait, and the other below.
+        let columns = if R::IN_STEP { permute(m) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[1]);
         v[0] = v[0].shuffle::<0b10_01_00_11>();
         v[3] = v[3].shuffle::<0b01_00_11_10>();
         v[2] = v[2].shuffle::<0b00_11_10_01>();
         half_g::<R, 16, 16, 12, 20>(v, m[2]);
+        let diagonals = if R::IN_STEP { permute(m) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[3]);
         v[0] = v[0].shuffle::<0b00_11_10_01>();
         v[3] = v[3].shuffle::<0b01_00_11_10>();
         v[2] = v[2].shuffle::<0b10_01_00_11>();
+        if R::IN_STEP { [columns[0], columns[1], diagonals[2], diagonals[3]] } else { permute(m) }
     }
 }
 
@@ -121,8 +134,7 @@ pub(super) unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
     unsafe {
         let mut m = arrange(block);
         for _ in 0..6 {
-            round(v, m);
-            m = permute(m);
+            m = round(v, m);
         }
         round(v, m);
     }

@@ -61,6 +61,25 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
         Self(unsafe { _mm256_blend_epi32::<0b1000_1000>(self.0, other.0) })
     }
     #[inline(always)]
+    unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pass(mut a: __m256i, mut b: __m256i) -> [__m256i; 2] {
+            // SAFETY: nothing happens.
+            unsafe {
+                asm!(
+                    "/* {0} {1} */",
+                    inout(ymm_reg) a,
+                    inout(ymm_reg) b,
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+            [a, b]
+        }
+        // SAFETY: AVX2.
+        unsafe { pass(a.0, b.0).map(Self) }
+    }
+    #[inline(always)]
     unsafe fn hidden(self) -> Self {
         #[inline]
         #[target_feature(enable = "avx2")]
