@@ -12,9 +12,10 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
-//! What it costs: all that a core can issue. While the other thread of the core takes half of it, this
-//! is slower than rows without pace (0.8 of the `blake3` crate's speed was seen, where those had 0.98);
-//! who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force `avx512-row`.
+//! What it costs: all that a core can issue. While the other hardware thread of the core works, this takes 1.3 to
+//! 1.5 times as long as the `blake3` crate, where rows without pace take as long as ever, 0.99 to 1.01 of it
+//! (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force
+//! `avx512-row`.
 //!
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
 
