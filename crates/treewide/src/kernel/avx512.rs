@@ -24,7 +24,9 @@ use super::vectors::operations;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// `RUN_FROM` whole blocks one after the other, or more, are compressed by `run512.rs`.
+/// `RUN_FROM` whole blocks one after the other, or more, are compressed by `run512.rs`: any on Intel's cores,
+/// all 16 of whole chunks on Zen 5. Fewer, with other steps behind them, take longer there
+/// (`results/zen5-2vcpu/limits.txt`).
 #[derive(Clone, Copy)]
 pub(super) struct X16<const RUN_FROM: usize>(__m512i);
 

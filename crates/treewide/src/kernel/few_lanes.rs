@@ -168,7 +168,8 @@ pub(super) use twice;
 
 /// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
 /// `IN_STEP` says that both take turns, and that the next message is made in between: on Zen 5 that is a tenth
-/// faster than in the compiler's order, as less comes early and waits (see `paced.rs`).
+/// faster than in the compiler's order, as less comes early and waits (see `paced.rs`, and
+/// `results/zen5-2vcpu/limits.txt`).
 #[derive(Clone, Copy)]
 pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>([R; 2]);
 

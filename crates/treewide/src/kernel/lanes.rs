@@ -36,7 +36,8 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
 
-    /// Not called where [`compress`](Self::compress) is assembly; nor is the next.
+    /// Not called where [`compress`](Self::compress) and [`compress_xof`](Self::compress_xof) are assembly; nor is the
+    /// next.
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         let _ = other;

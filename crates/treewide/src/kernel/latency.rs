@@ -1,6 +1,6 @@
 //! Which of two kernels of one instruction set a CPU gets: by how long its vector operations take.
 //!
-//! In one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows512.rs`), one chain of
+//! In one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows256.rs`, `rows512.rs`), one chain of
 //! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
 //! operations than the ports take, so that a second one beside it gains nothing, but work between the
 //! steps costs (`run.rs`).

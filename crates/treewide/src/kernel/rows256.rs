@@ -9,8 +9,8 @@ use super::rows::Row;
 use super::rows512;
 use super::vectors::operations;
 
-/// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and BMI2:
-/// rotations, and masks.
+/// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and those of BW
+/// and BMI2: rotations, and masks.
 #[derive(Clone, Copy)]
 pub(super) struct Two<const AVX512: bool>(__m256i);
 
@@ -65,7 +65,7 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
         #[inline]
         #[target_feature(enable = "avx2")]
         unsafe fn pass(mut a: __m256i, mut b: __m256i) -> [__m256i; 2] {
-            // SAFETY: nothing happens.
+            // Not pure: only what is not keeps its order. SAFETY: nothing happens.
             unsafe {
                 asm!(
                     "/* {0} {1} */",

@@ -81,7 +81,7 @@ pub(super) unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32
     }
 }
 
-// SAFETY: AVX-512F.
+// SAFETY: AVX-512F and BW, and BMI2.
 unsafe impl Lanes<4> for Four {
     const MASKS: bool = true;
 

@@ -9,8 +9,8 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs: as much and, where a lane has ended, as much more for
 /// masks. Only ratios matter: of kernels for [`Latency::One`](super::latency::Latency) they are cycles of
-/// Sapphire Rapids, from `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json`
-/// and `peers.txt` in `results/zen5-2vcpu`.
+/// Sapphire Rapids, from `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json`,
+/// `peers.txt` and `limits.txt` in `results/zen5-2vcpu`.
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,

@@ -109,6 +109,37 @@ fn unequal_nodes() {
     }
 }
 
+/// Nodes that all end together, with a whole block, as random lengths hardly ever do: each with its own
+/// counter and last flags.
+#[test]
+fn nodes_of_one_whole_length() {
+    let mut random = Random::new(19);
+    let bytes = random.bytes(2 * CHUNK_LEN);
+    for kernel in supported() {
+        let mut tally = tally(kernel, "nodes_of_one_whole_length");
+        for blocks in sample([1, 2, 3, 12, 15, 16]) {
+            for count in (1..=kernel.degree() + 1).step_by(MIRI_STEP) {
+                let [each, first, ..] = random.next().to_le_bytes();
+                let nodes: Vec<_> = (0..count)
+                    .map(|_| {
+                        let start = random.below(CHUNK_LEN);
+                        let input = &bytes[start..start + blocks * BLOCK_LEN];
+                        let last = random.next() as u8 & !(each | first);
+                        Lane { input, counter: random.next(), each, first, last }
+                    })
+                    .collect();
+                let key = any_key(&mut random);
+                let expected: Vec<_> = nodes.iter().map(|lane| node(&key, *lane)).collect();
+                let lanes = Lanes::new(&nodes);
+                let mut out = vec![[0; 32]; count];
+                kernel.lanes(&lanes.inputs, lanes.marks(), &key, &mut out);
+                assert_eq!(out, expected, "{} {count} of {blocks} blocks", kernel.name());
+                tally.case();
+            }
+        }
+    }
+}
+
 /// Blocks that are whole, short and missing in one step: few enough for any scale, as Miri's.
 #[test]
 fn lanes_that_end_in_every_way() {
