@@ -335,6 +335,7 @@ fn every_entry_keeps_what_is_the_callers() {
 }
 
 /// What a routine of assembly gets, by the convention of System V, under Windows too.
+#[cfg(not(windows))]
 #[repr(C)]
 struct Routine {
     entry: *const (),
