@@ -12,9 +12,9 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
-//! What it costs: all that a core can issue. While the other hardware thread of the core works, this takes 1.3 to
-//! 1.5 times as long as the `blake3` crate, where rows without pace take as long as ever, 0.99 to 1.01 of it
-//! (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force
+//! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
+//! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to 1.01
+//! of it (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force
 //! `avx512-row`.
 //!
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
@@ -27,7 +27,7 @@ use core::ptr;
 use super::few_lanes::{AHEAD, rows_0_1};
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root, counters};
-use super::rows512::{Four, load, row_3, transpose_parts};
+use super::rows512::{Four, active, load, row_3, transpose_parts};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
 
 /// So many sets of four lanes: one, or two.
@@ -456,10 +456,7 @@ unsafe impl<const S: usize, const N: usize> Pass<N> for Paced<S> {
                     Operands::tail(&group.low, &group.high, &block.lens, &block.flags);
                 operands.compress(&inputs, 0, 1);
                 for set in 0..S {
-                    let mut runs = 0;
-                    for part in 0..4 {
-                        runs |= (block.runs[4 * set + part] as u16 & 0b1111) << (4 * part);
-                    }
+                    let runs = active(&block.runs[4 * set..4 * set + 4]);
                     for (row, before) in operands.cv[set].iter_mut().zip(before[set]) {
                         *row = _mm512_mask_mov_epi32(before, runs, *row);
                     }
