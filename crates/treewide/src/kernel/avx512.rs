@@ -227,6 +227,9 @@ unsafe impl Vector<32> for X32 {
         unsafe { Self([Half::load(low), Half::load(high)]) }
     }
     twice!(xor, and);
+
+    const ORDER: [usize; 16] = rounds32::CYCLES;
+
     #[inline(always)]
     unsafe fn load_blocks(
         inputs: &[*const u8; 32],
@@ -249,8 +252,8 @@ unsafe impl Vector<32> for X32 {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
             Half::load_ragged(low, offset, low_lens, &mut first);
             Half::load_ragged(high, offset, high_lens, &mut second);
-            for (pair, (low, high)) in message.iter_mut().zip(first.iter().zip(&second)) {
-                pair.write(Self([low.assume_init(), high.assume_init()]));
+            for (pair, word) in message.iter_mut().zip(Self::ORDER) {
+                pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
             }
         }
     }

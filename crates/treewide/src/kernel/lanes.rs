@@ -50,6 +50,9 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         unreachable!("in assembly");
     }
 
+    /// Message words in the order in which `message` is, in what follows.
+    const ORDER: [usize; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
     /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.
     unsafe fn load_blocks(
         inputs: &[*const u8; N],
@@ -560,8 +563,9 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     unsafe {
         let cv = splat(root.cv);
         let mut message = [V::splat(0); 16];
-        for (word, bytes) in message.iter_mut().zip(root.block.chunks_exact(4)) {
-            *word = V::splat(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        let (words, _) = root.block.as_chunks();
+        for (vector, word) in message.iter_mut().zip(V::ORDER) {
+            *vector = V::splat(u32::from_le_bytes(words[word]));
         }
         let tail = [
             V::load(&low),

@@ -1,8 +1,15 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
 //! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left:
-//! messages are memory operands. Word `w` of state `s` is at byte `128 * w + 64 * s` of every array,
+//! messages are memory operands. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array,
 //! all aligned to 64 bytes.
+//!
+//! The rounds are a loop, as unrolled they, parents and the root together are more than the first-level
+//! instruction cache holds, of which another hardware thread of the core takes half. What makes it one is that
+//! the permutation of message words between rounds (table 2 of the paper) is two cycles of eight: a message is
+//! kept in the order of the [`CYCLES`], so a round finds each word one place further on than the round before, and
+//! after the last place of a cycle comes its first. Eight registers count those places, for both cycles: their
+//! lowest bytes, as they wrap around.
 //!
 //! Columns are issued two by two, step by step, and diagonals in the order in which their `b` comes
 //! out of the columns: rotations have two ports of four, and eight columns in step would wait for
@@ -16,12 +23,29 @@ use core::arch::naked_asm;
 use super::avx512::X32;
 use crate::spec::IV;
 
-/// One message addition and what follows it in G, up to the second rotation, for eight columns:
+/// The message words in the order in which messages are kept: each takes the place of the one before it from
+/// round to round, in each half.
+pub(super) const CYCLES: [usize; 16] = [0, 2, 3, 10, 12, 9, 11, 5, 1, 6, 4, 7, 13, 14, 15, 8];
+
+/// Where a word of the first round is; in the rounds after it, the next ones of its cycle.
+#[rustfmt::skip]
+macro_rules! message {
+    (0) => { "4*rax" };    (1) => { "4*rax+1024" };
+    (2) => { "4*rdx" };    (6) => { "4*rdx+1024" };
+    (3) => { "4*r10" };    (4) => { "4*r10+1024" };
+    (10) => { "4*r11" };   (7) => { "4*r11+1024" };
+    (12) => { "4*rbx" };   (13) => { "4*rbx+1024" };
+    (9) => { "4*r12" };    (14) => { "4*r12+1024" };
+    (11) => { "4*r13" };   (15) => { "4*r13+1024" };
+    (5) => { "4*r14" };    (8) => { "4*r14+1024" };
+}
+
+/// One message addition and what follows it in G, up to the second rotation, for two columns or diagonals:
 /// registers a, b, c, d, then the byte offset of the state, then the message word.
 macro_rules! half_g {
-    ($r1:literal $r2:literal $($a:literal $b:literal $c:literal $d:literal $s:literal $m:literal,)*) => {
+    ($r1:literal $r2:literal $($a:literal $b:literal $c:literal $d:literal $s:literal $m:tt,)*) => {
         concat!(
-            $("vpaddd zmm", $a, ",zmm", $a, ",[rsi+128*", $m, "+", $s, "]\n",)*
+            $("vpaddd zmm", $a, ",zmm", $a, ",[rsi+", message!($m), "+", $s, "]\n",)*
             $("vpaddd zmm", $a, ",zmm", $a, ",zmm", $b, "\n",)*
             $("vpxord zmm", $d, ",zmm", $d, ",zmm", $a, "\n",)*
             $("vprord zmm", $d, ",zmm", $d, ",", $r1, "\n",)*
@@ -33,7 +57,7 @@ macro_rules! half_g {
 }
 
 macro_rules! columns {
-    ($r1:literal $r2:literal $p:literal $q:literal $r:literal $s:literal) => {
+    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt) => {
         concat!(
             half_g!($r1 $r2 0 4 8 12 0 $p, 1 5 9 13 0 $q,),
             half_g!($r1 $r2 2 6 10 14 0 $r, 3 7 11 15 0 $s,),
@@ -44,7 +68,7 @@ macro_rules! columns {
 }
 
 macro_rules! diagonals {
-    ($r1:literal $r2:literal $p:literal $q:literal $r:literal $s:literal) => {
+    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt) => {
         concat!(
             half_g!($r1 $r2 3 4 9 14 0 $s, 0 5 10 15 0 $p,),
             half_g!($r1 $r2 1 6 11 12 0 $q, 2 7 8 13 0 $r,),
@@ -54,23 +78,28 @@ macro_rules! diagonals {
     };
 }
 
+/// Before each quarter of a round a cache line for later is fetched: all at once would make the rounds wait. The
+/// place that began one further on is the first one again after seven rounds.
 macro_rules! rounds {
-    // One round for each number, the message words permuted between rounds (table 2 of the paper).
-    // Before each quarter a cache line for later is fetched: all at once would make the rounds wait.
-    ([]; $($m:literal)*) => { "" };
-    ([$round:literal $($more:tt)*]; $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal $m5:literal
-     $m6:literal $m7:literal $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal
-     $m13:literal $m14:literal $m15:literal) => {
+    () => {
         concat!(
-            "prefetcht1 [r8+128*", $round, "]\n",
-            columns!(16 12 $m0 $m2 $m4 $m6),
-            "prefetcht1 [r8+128*", $round, "+64]\n",
-            columns!(8 7 $m1 $m3 $m5 $m7),
-            "prefetcht1 [r9+128*", $round, "]\n",
-            diagonals!(16 12 $m8 $m10 $m12 $m14),
-            "prefetcht1 [r9+128*", $round, "+64]\n",
-            diagonals!(8 7 $m9 $m11 $m13 $m15),
-            rounds!([$($more)*]; $m2 $m6 $m3 $m10 $m7 $m0 $m4 $m13 $m1 $m11 $m12 $m5 $m9 $m14 $m15 $m8)
+            "push rbx\n push r12\n push r13\n push r14\n",
+            "mov eax,0\n mov edx,32\n mov r10d,64\n mov r11d,96\n",
+            "mov ebx,128\n mov r12d,160\n mov r13d,192\n mov r14d,224\n",
+            ".p2align 6\n 2:\n",
+            "prefetcht1 [r8]\n",
+            columns!(16 12 0 2 4 6),
+            "prefetcht1 [r8+64]\n",
+            columns!(8 7 1 3 5 7),
+            "prefetcht1 [r9]\n",
+            diagonals!(16 12 8 10 12 14),
+            "prefetcht1 [r9+64]\n",
+            diagonals!(8 7 9 11 13 15),
+            "sub r8,-128\n sub r9,-128\n",
+            "add al,32\n add r10b,32\n add r11b,32\n add bl,32\n",
+            "add r12b,32\n add r13b,32\n add r14b,32\n add dl,32\n jnz 2b\n",
+            "prefetcht1 [r8]\n prefetcht1 [r8+64]\n prefetcht1 [r9]\n prefetcht1 [r9+64]\n",
+            "pop r14\n pop r13\n pop r12\n pop rbx\n",
         )
     };
 }
@@ -123,8 +152,7 @@ macro_rules! body {
             load!("rdi": 0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,),
             load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
             load!("rdx": 0 12 28, 1 13 29, 2 14 30, 3 15 31,),
-            "prefetcht1 [r8+896]\n prefetcht1 [r8+960]\n prefetcht1 [r9+896]\n prefetcht1 [r9+960]\n",
-            rounds!([0 1 2 3 4 5 6]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+            rounds!(),
             $($store,)+
             "vzeroupper\n ret",
             iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
@@ -216,9 +244,10 @@ macro_rules! store_words {
     ($state:literal: $($word:literal $register:literal)*) => {
         concat!($("vmovdqa64 [rdx+128*", $word, "+64*", $state, "],zmm", $register, "\n",)*)
     };
+    // The words, from register 16 on, in the order of the cycles.
     ($state:literal) => {
-        store_words!($state: 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23 8 24 9 25 10 26 11 27 12 28 13 29
-            14 30 15 31)
+        store_words!($state: 0 16 1 18 2 19 3 26 4 28 5 25 6 27 7 21 8 17 9 22 10 20 11 23 12 29 13 30
+            14 31 15 24)
     };
 }
 
