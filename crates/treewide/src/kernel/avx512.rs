@@ -285,30 +285,25 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
-        unsafe {
-            let nothing = cv.as_ptr().cast();
-            rounds32::compress(cv, message, tail, cv, nothing, nothing);
-        }
-    }
-    #[inline(always)]
-    unsafe fn compress_fetching(
-        cv: &mut [Self; 8],
-        message: &[Self; 16],
-        tail: &[Self; 4],
-        [ahead, also]: [*const u8; 2],
-    ) {
-        // SAFETY: as above.
-        unsafe { rounds32::compress(cv, message, tail, cv, ahead, also) }
+        unsafe { rounds32::compress(cv, message, tail, cv) }
     }
     #[inline(always)]
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
+        // SAFETY: as above.
         unsafe {
             let mut out = MaybeUninit::uninit();
-            let nothing = cv.as_ptr().cast();
-            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr(), nothing, nothing);
+            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr());
             out.assume_init()
         }
+    }
+
+    // Shorter ones, with other steps behind them, take longer (`results/zen5-2vcpu/limits.txt`).
+    const RUN_FROM: usize = 6;
+
+    #[inline(always)]
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<32>, steps: usize, last: &[u32; 32]) {
+        // SAFETY: AVX-512F.
+        unsafe { run::run(rounds32::run, cv, nodes, steps, last) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {

@@ -22,7 +22,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::group::{Contiguous, Group, PARENTS_AHEAD};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, SCHEDULE, Words};
+use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
 ///
@@ -113,25 +113,6 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
                 v[i + 8] = v[i + 8].xor(cv[i]);
             }
             v
-        }
-    }
-
-    /// [`compress`](Self::compress), and meanwhile asks for two chunks' cache lines.
-    #[inline(always)]
-    unsafe fn compress_fetching(
-        cv: &mut [Self; 8],
-        message: &[Self; 16],
-        tail: &[Self; 4],
-        ahead: [*const u8; 2],
-    ) {
-        // SAFETY: the same contract.
-        unsafe {
-            for node in ahead {
-                for line in 0..CHUNK_LEN / BLOCK_LEN {
-                    Self::prefetch(node.wrapping_add(line * BLOCK_LEN));
-                }
-            }
-            Self::compress(cv, message, tail);
         }
     }
 
@@ -427,13 +408,9 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
         for step in run..steps {
             let done = step as u32 * BLOCK;
             let flags = if step == 0 { group.first } else { group.each };
-            let nodes = ahead.next().unwrap_or_default();
-            let chunks = <[_; 2]>::try_from(nodes).ok().filter(|_| steps == CHUNK_LEN / BLOCK_LEN);
-            if chunks.is_none() {
-                for node in nodes {
-                    for line in 0..steps {
-                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
-                    }
+            for node in ahead.next().unwrap_or_default() {
+                for line in 0..steps {
+                    V::prefetch(node.wrapping_add(line * BLOCK_LEN));
                 }
             }
             if N < 32 && steps > 1 {
@@ -460,11 +437,7 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                 }
                 _ => V::load_blocks(inputs, done as usize, message),
             }
-            let message = words(message);
-            match chunks {
-                Some(chunks) => V::compress_fetching(cv, message, tail, chunks),
-                None => V::compress(cv, message, tail),
-            }
+            V::compress(cv, words(message), tail);
             if let Some((runs, _, before)) = active {
                 for i in 0..8 {
                     cv[i] = before[i].xor(before[i].xor(cv[i]).and(runs));

@@ -1,7 +1,8 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
 //! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left:
-//! messages are memory operands. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array,
+//! messages are memory operands. In a run (see `run.rs`) one is needed to move the next block, so word 11 of state 0
+//! lives in memory but for its additions; it waits in the place of word 0 of the output, which is written last. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array,
 //! all aligned to 64 bytes.
 //!
 //! The rounds are a loop, as unrolled they, parents and the root together are more than the first-level
@@ -41,65 +42,76 @@ macro_rules! message {
 }
 
 /// One message addition and what follows it in G, up to the second rotation, for two columns or diagonals:
-/// registers a, b, c, d, then the byte offset of the state, then the message word.
+/// registers a, b, c, d, then the byte offset of the state, then the message word. `kept` says that word 11 of
+/// state 0 is among them.
 macro_rules! half_g {
-    ($r1:literal $r2:literal $($a:literal $b:literal $c:literal $d:literal $s:literal $m:tt,)*) => {
+    ($r1:literal $r2:literal [$($kept:literal)?]
+     $($a:literal $b:literal $c:literal $d:literal $s:literal $m:tt,)*) => {
         concat!(
             $("vpaddd zmm", $a, ",zmm", $a, ",[rsi+", message!($m), "+", $s, "]\n",)*
             $("vpaddd zmm", $a, ",zmm", $a, ",zmm", $b, "\n",)*
             $("vpxord zmm", $d, ",zmm", $d, ",zmm", $a, "\n",)*
             $("vprord zmm", $d, ",zmm", $d, ",", $r1, "\n",)*
+            $("vmovdqa64 zmm", $kept, ",[rcx]\n",)?
             $("vpaddd zmm", $c, ",zmm", $c, ",zmm", $d, "\n",)*
             $("vpxord zmm", $b, ",zmm", $b, ",zmm", $c, "\n",)*
+            $("vmovdqa64 [rcx],zmm", $kept, "\n",)?
             $("vprord zmm", $b, ",zmm", $b, ",", $r2, "\n",)*
         )
     };
 }
 
+/// A quarter of a round; `first` and `second` stand where register 11 is free.
 macro_rules! columns {
-    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt) => {
+    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt; $first:expr, $second:expr) => {
         concat!(
-            half_g!($r1 $r2 0 4 8 12 0 $p, 1 5 9 13 0 $q,),
-            half_g!($r1 $r2 2 6 10 14 0 $r, 3 7 11 15 0 $s,),
-            half_g!($r1 $r2 16 20 24 28 64 $p, 17 21 25 29 64 $q,),
-            half_g!($r1 $r2 18 22 26 30 64 $r, 19 23 27 31 64 $s,),
+            half_g!($r1 $r2 [] 0 4 8 12 0 $p, 1 5 9 13 0 $q,),
+            half_g!($r1 $r2 [11] 2 6 10 14 0 $r, 3 7 11 15 0 $s,),
+            half_g!($r1 $r2 [] 16 20 24 28 64 $p, 17 21 25 29 64 $q,),
+            $first,
+            half_g!($r1 $r2 [] 18 22 26 30 64 $r, 19 23 27 31 64 $s,),
+            $second,
         )
     };
 }
 
 macro_rules! diagonals {
-    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt) => {
+    ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt; $first:expr, $second:expr) => {
         concat!(
-            half_g!($r1 $r2 3 4 9 14 0 $s, 0 5 10 15 0 $p,),
-            half_g!($r1 $r2 1 6 11 12 0 $q, 2 7 8 13 0 $r,),
-            half_g!($r1 $r2 19 20 25 30 64 $s, 16 21 26 31 64 $p,),
-            half_g!($r1 $r2 17 22 27 28 64 $q, 18 23 24 29 64 $r,),
+            half_g!($r1 $r2 [] 3 4 9 14 0 $s, 0 5 10 15 0 $p,),
+            half_g!($r1 $r2 [11] 1 6 11 12 0 $q, 2 7 8 13 0 $r,),
+            half_g!($r1 $r2 [] 19 20 25 30 64 $s, 16 21 26 31 64 $p,),
+            $first,
+            half_g!($r1 $r2 [] 17 22 27 28 64 $q, 18 23 24 29 64 $r,),
+            $second,
         )
     };
 }
 
-/// Before each quarter of a round a cache line for later is fetched: all at once would make the rounds wait. The
-/// place that began one further on is the first one again after seven rounds.
-macro_rules! rounds {
+/// A round, with what stands in it, and the places of the next one. The place that began one further on, which is
+/// counted last, is the first one again after seven rounds.
+macro_rules! round {
+    ($b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr, $b5:expr, $b6:expr, $b7:expr) => {
+        concat!(
+            columns!(16 12 0 2 4 6; $b0, $b1),
+            columns!(8 7 1 3 5 7; $b2, $b3),
+            diagonals!(16 12 8 10 12 14; $b4, $b5),
+            diagonals!(8 7 9 11 13 15; $b6, $b7),
+            "add al,32\n add r10b,32\n add r11b,32\n add bl,32\n",
+            "add r12b,32\n add r13b,32\n add r14b,32\n add dl,32\n",
+        )
+    };
+    () => {
+        round!("", "", "", "", "", "", "", "")
+    };
+}
+
+/// The places of the first round.
+macro_rules! places {
     () => {
         concat!(
-            "push rbx\n push r12\n push r13\n push r14\n",
             "mov eax,0\n mov edx,32\n mov r10d,64\n mov r11d,96\n",
             "mov ebx,128\n mov r12d,160\n mov r13d,192\n mov r14d,224\n",
-            ".p2align 6\n 2:\n",
-            "prefetcht1 [r8]\n",
-            columns!(16 12 0 2 4 6),
-            "prefetcht1 [r8+64]\n",
-            columns!(8 7 1 3 5 7),
-            "prefetcht1 [r9]\n",
-            diagonals!(16 12 8 10 12 14),
-            "prefetcht1 [r9+64]\n",
-            diagonals!(8 7 9 11 13 15),
-            "sub r8,-128\n sub r9,-128\n",
-            "add al,32\n add r10b,32\n add r11b,32\n add bl,32\n",
-            "add r12b,32\n add r13b,32\n add r14b,32\n add dl,32\n jnz 2b\n",
-            "prefetcht1 [r8]\n prefetcht1 [r8+64]\n prefetcht1 [r9]\n prefetcht1 [r9+64]\n",
-            "pop r14\n pop r13\n pop r12\n pop rbx\n",
         )
     };
 }
@@ -125,43 +137,86 @@ macro_rules! load_iv {
     };
 }
 
-/// Words of output, of both states: of a register of each the exclusive or with what follows it.
-macro_rules! store {
-    ($($w:literal $r0:literal $with0:expr, $r1:literal $with1:expr;)*) => {
+/// The state before the rounds, but for the chaining values.
+macro_rules! begin {
+    ($tail:literal) => {
+        concat!(
+            load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
+            "vmovdqa64 [rcx],zmm11\n",
+            load!($tail: 0 12 28, 1 13 29, 2 14 30, 3 15 31,),
+        )
+    };
+}
+
+/// The chaining values.
+macro_rules! load_cv {
+    ($from:literal) => {
+        load!($from: 0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,)
+    };
+}
+
+/// The first eight words of output, of both states, which are the next chaining values.
+macro_rules! fold {
+    () => {
+        fold!(0 8 16 24, 1 9 17 25, 2 10 18 26, 3 11 19 27, 4 12 20 28, 5 13 21 29, 6 14 22 30, 7 15 23 31,)
+    };
+    ($($low0:literal $high0:literal $low1:literal $high1:literal,)*) => {
         concat!($(
-            "vpxord zmm", $r0, ",zmm", $r0, ",", $with0, "\n vpxord zmm", $r1, ",zmm", $r1, ",", $with1, "\n",
+            "vpxord zmm", $low0, ",zmm", $low0, ",zmm", $high0, "\n",
+            "vpxord zmm", $low1, ",zmm", $low1, ",zmm", $high1, "\n",
+        )*)
+    };
+}
+
+/// Registers of both states to words `w` of output.
+macro_rules! store {
+    () => {
+        store!(0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,)
+    };
+    ($($w:literal $r0:literal $r1:literal,)*) => {
+        concat!($(
             "vmovdqa64 [rcx+128*", $w, "],zmm", $r0, "\n vmovdqa64 [rcx+128*", $w, "+64],zmm", $r1, "\n",
         )*)
     };
-    // The first eight words, and the last.
-    (low) => {
-        store!(0 0 "zmm8", 16 "zmm24"; 1 1 "zmm9", 17 "zmm25"; 2 2 "zmm10", 18 "zmm26"; 3 3 "zmm11", 19 "zmm27";
-            4 4 "zmm12", 20 "zmm28"; 5 5 "zmm13", 21 "zmm29"; 6 6 "zmm14", 22 "zmm30"; 7 7 "zmm15", 23 "zmm31";)
+}
+
+/// The last eight words of output.
+macro_rules! high_words {
+    () => {
+        high_words!(8 8 24, 9 9 25, 10 10 26, 11 11 27, 12 12 28, 13 13 29, 14 14 30, 15 15 31,)
     };
-    (high) => {
-        store!(8 8 "[rdi]", 24 "[rdi+64]"; 9 9 "[rdi+128]", 25 "[rdi+192]";
-            10 10 "[rdi+256]", 26 "[rdi+320]"; 11 11 "[rdi+384]", 27 "[rdi+448]";
-            12 12 "[rdi+512]", 28 "[rdi+576]"; 13 13 "[rdi+640]", 29 "[rdi+704]";
-            14 14 "[rdi+768]", 30 "[rdi+832]"; 15 15 "[rdi+896]", 31 "[rdi+960]";)
+    ($($w:literal $r0:literal $r1:literal,)*) => {
+        concat!(
+            $(
+                "vpxord zmm", $r0, ",zmm", $r0, ",[rdi+128*", $w, "-1024]\n",
+                "vpxord zmm", $r1, ",zmm", $r1, ",[rdi+128*", $w, "-960]\n",
+            )*
+            store!($($w $r0 $r1,)*)
+        )
     };
 }
 
 macro_rules! body {
-    ($($store:expr),+) => {
+    ($($high:expr)?) => {
         naked_asm!(
-            load!("rdi": 0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,),
-            load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
-            load!("rdx": 0 12 28, 1 13 29, 2 14 30, 3 15 31,),
-            rounds!(),
-            $($store,)+
-            "vzeroupper\n ret",
+            "push rbx\n push r12\n push r13\n push r14",
+            load_cv!("rdi"),
+            begin!("rdx"),
+            places!(),
+            ".p2align 6\n 2:",
+            round!(),
+            "jnz 2b",
+            "vmovdqa64 zmm11,[rcx]",
+            fold!(),
+            store!(),
+            $($high,)?
+            "pop r14\n pop r13\n pop r12\n pop rbx\n vzeroupper\n ret",
             iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
         )
     };
 }
 
 /// One compression in each of 32 lanes; `out`, which may be `cv`, gets the next chaining value.
-/// Meanwhile the 1 KiB at `ahead` and the one at `also` are fetched; no address need exist.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers.
@@ -171,13 +226,11 @@ pub(super) unsafe extern "sysv64" fn compress(
     message: *const [X32; 16],
     tail: *const [X32; 4],
     out: *mut [X32; 8],
-    ahead: *const u8,
-    also: *const u8,
 ) {
-    body!(store!(low))
+    body!()
 }
 
-/// One compression in each of 32 lanes, with all sixteen words of output; fetches as [`compress`].
+/// One compression in each of 32 lanes, with all sixteen words of output.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; `out` is not `cv`.
@@ -187,10 +240,8 @@ pub(super) unsafe extern "sysv64" fn compress_xof(
     message: *const [X32; 16],
     tail: *const [X32; 4],
     out: *mut [X32; 16],
-    ahead: *const u8,
-    also: *const u8,
 ) {
-    body!(store!(low), store!(high))
+    body!(high_words!())
 }
 
 /// Rows of 64 bytes, four apart, two by two: their first halves in one register, their second
@@ -241,12 +292,12 @@ macro_rules! transpose {
 }
 
 macro_rules! store_words {
-    ($state:literal: $($word:literal $register:literal)*) => {
-        concat!($("vmovdqa64 [rdx+128*", $word, "+64*", $state, "],zmm", $register, "\n",)*)
+    ($state:literal $message:literal: $($word:literal $register:literal)*) => {
+        concat!($("vmovdqa64 [", $message, "+128*", $word, "+64*", $state, "],zmm", $register, "\n",)*)
     };
     // The words, from register 16 on, in the order of the cycles.
     ($state:literal) => {
-        store_words!($state: 0 16 1 18 2 19 3 26 4 28 5 25 6 27 7 21 8 17 9 22 10 20 11 23 12 29 13 30
+        store_words!($state "rdx": 0 16 1 18 2 19 3 26 4 28 5 25 6 27 7 21 8 17 9 22 10 20 11 23 12 29 13 30
             14 31 15 24)
     };
 }
@@ -279,5 +330,107 @@ pub(super) unsafe extern "sysv64" fn load(
         transpose!(),
         store_words!(1),
         "ret",
+    )
+}
+
+/// Where a quarter of the next block of lanes `row`, `row + 4`, `row + 8` and `row + 12` of a state is, once moved.
+macro_rules! row {
+    ($rows:literal $quarter:literal $state:literal $row:literal) => {
+        concat!("[", $rows, "+512*", $quarter, "+256*", $state, "+64*", $row, "]")
+    };
+}
+
+/// Moves the next block of a lane, sixteen bytes at a time, to its place in four rows; and fetches the lane's line
+/// three blocks later, and one of a node for later.
+macro_rules! move_block {
+    ($row:literal $state:literal) => {
+        concat!(
+            "mov r15,[rdi+rax+8*", $row, "+128*", $state, "]\n prefetcht0 [r15+r8+256]\n",
+            move_block!($row $state: 0 1 2 3),
+            "mov r15,[rbp+rax+8*", $row, "+128*", $state, "]\n prefetcht1 [r15+r8]\n",
+        )
+    };
+    ($row:literal $state:literal: $($quarter:literal)*) => {
+        concat!($(
+            "vmovdqu xmm11,[r15+r8+64+16*", $quarter, "]\n",
+            "vmovdqa ", row!("r9" $quarter $state $row), ",xmm11\n",
+        )*)
+    };
+}
+
+/// Four words of the next message from a quarter of the block in four rows; of a state, by way of eight registers.
+macro_rules! quarter {
+    ($quarter:literal: $w0:literal $w1:literal $w2:literal $w3:literal) => {
+        concat!(
+            quarter!($quarter 0 [8 9 10 11 12 13 14 15]: $w0 $w1 $w2 $w3),
+            quarter!($quarter 1 [24 25 26 27 28 29 30 31]: $w0 $w1 $w2 $w3),
+        )
+    };
+    ($quarter:literal $state:literal [$a:literal $b:literal $c:literal $d:literal
+     $e:literal $f:literal $g:literal $h:literal]: $w0:literal $w1:literal $w2:literal $w3:literal) => {
+        concat!(
+            "vmovdqa64 zmm", $a, ",", row!("rsi+2048" $quarter $state 0), "\n",
+            "vmovdqa64 zmm", $c, ",", row!("rsi+2048" $quarter $state 2), "\n",
+            "vpunpckhdq zmm", $b, ",zmm", $a, ",", row!("rsi+2048" $quarter $state 1), "\n",
+            "vpunpckhdq zmm", $d, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
+            "vpunpckldq zmm", $a, ",zmm", $a, ",", row!("rsi+2048" $quarter $state 1), "\n",
+            "vpunpckldq zmm", $c, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
+            shuffle!("vpunpcklqdq" "vpunpckhqdq" "" "": $e $f $a $c, $g $h $b $d,),
+            store_words!($state "rsi": $w0 $e $w1 $f $w2 $g $w3 $h),
+        )
+    };
+}
+
+/// Compresses whole blocks of 32 lanes, one after the other, as `run::Run` says.
+///
+/// The first message is transposed by [`load`]. Of the others, half of the transposition is moving, which takes none
+/// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
+/// rounds of the block before. Later rounds would do as well, but for the stores: rows are read at once after the last.
+///
+/// # Safety
+/// The CPU has AVX-512F and the OS saves its registers; the blocks are readable; `cv` and `operands` are vectors of
+/// 32 lanes, as [`run`](super::run::run) has them.
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn run(
+    cv: *mut u8,
+    operands: *mut u8,
+    inputs: *const *const u8,
+    ahead: *const *const u8,
+    steps: usize,
+) {
+    // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
+    // block is; steps that are left on the stack.
+    naked_asm!(
+        "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",
+        "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n xor esi,esi",
+        "call {load}",
+        "mov rsi,rdx\n xor r8d,r8d",
+        load_cv!("rcx"),
+        "3:",
+        begin!("rsi+4096"),
+        places!(),
+        "cmp qword ptr [rsp],1\n je 2f",
+        "lea r9,[rsi+2048]\n .p2align 6\n 4:",
+        round!(move_block!(0 0), move_block!(0 1), move_block!(1 0), move_block!(1 1),
+            move_block!(2 0), move_block!(2 1), move_block!(3 0), move_block!(3 1)),
+        "add r9,16\n cmp al,128\n jne 4b",
+        ".p2align 6\n 2:",
+        round!(),
+        "jnz 2b",
+        "vmovdqa64 zmm11,[rcx]",
+        fold!(),
+        "dec qword ptr [rsp]\n jz 5f",
+        // The flags of the next block, which may be the last.
+        "lea rax,[rsi+4096+128*4]\n lea rdx,[rsi+4096+128*5]\n cmp qword ptr [rsp],1\n cmove rax,rdx",
+        load!("rax": 0 8 24,),
+        "vmovdqa64 [rsi+4096+128*3],zmm8\n vmovdqa64 [rsi+4096+128*3+64],zmm24",
+        // Where the words are in `CYCLES`.
+        quarter!(0: 0 8 1 2), quarter!(1: 10 7 9 11), quarter!(2: 15 5 3 6), quarter!(3: 4 12 13 14),
+        "add r8,64\n jmp 3b",
+        "5:",
+        store!(),
+        "add rsp,8\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n vzeroupper\n ret",
+        load = sym load,
+        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
     )
 }

@@ -2,8 +2,8 @@
 //!
 //! Where operations take one cycle one state keeps the ports busy, in whatever order they come: on Intel's
 //! cores the 784 operations of the rounds of sixteen lanes take the 392 cycles that two ports for 512 bits
-//! need. So what is left to gain lies between the rounds of one block and those of the next, there and less on
-//! Zen 5. In a run the chaining value stays in registers, and nothing is asked from block to block.
+//! need. So what is left to gain lies between the rounds of one block and those of the next, there and, most with two
+//! states, on Zen 5. In a run the chaining value stays in registers, and nothing is asked from block to block.
 
 use core::mem::MaybeUninit;
 
@@ -14,7 +14,7 @@ use crate::spec::BLOCK_LEN;
 /// What a run reads and writes beside its inputs.
 #[repr(C, align(64))]
 struct Operands<V> {
-    /// The message of the block that is compressed, and of the next.
+    /// The message of the block that is compressed, and the next block, in what order the routine likes.
     messages: MaybeUninit<[[V; 16]; 2]>,
     /// Counters, low and high words, and the length of a block.
     tail: [V; 3],
