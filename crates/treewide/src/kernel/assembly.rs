@@ -1,9 +1,9 @@
 //! What the assembly of transposed states shares: how instruction sets call things, and what stands between
 //! the rounds of two blocks.
 
-/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to op= from`
-/// and `to = from op count` where `to op= from` is all that SSE has, otherwise `to = a op b`. There are
-/// `[zmm]` and `[ymm]` with AVX-512, `[avx2]` and `[sse41]`.
+/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to = a op b`, and
+/// `to op= from` and `to = from op count` where `to op= from` is all that SSE has. There are `[zmm]` and `[ymm]`
+/// with AVX-512, `[avx2]` and `[sse41]`.
 macro_rules! isa {
     ([zmm] size) => { "64" };
     ([ymm] size) => { "32" };
@@ -24,6 +24,12 @@ macro_rules! isa {
     };
     ([sse41] $op:literal $to:literal $from:literal by $count:literal) => {
         concat!("movdqa xmm", $to, ",xmm", $from, "\n", $op, " xmm", $to, ",", $count, "\n")
+    };
+    ([avx2] $op:literal $to:literal $a:literal $b:expr) => {
+        concat!("v", $op, " ymm", $to, ",ymm", $a, ",", $b, "\n")
+    };
+    ([sse41] $op:literal $to:literal $a:literal $b:expr) => {
+        concat!("movdqa xmm", $to, ",xmm", $a, "\n", $op, " xmm", $to, ",", $b, "\n")
     };
     ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
         concat!($op, " ", isa!($isa register $to), ",", isa!($isa register $a), ",", $b, "\n")

@@ -50,7 +50,8 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         unreachable!("in assembly");
     }
 
-    /// Message words in the order in which `message` is, in what follows.
+    /// The order of messages: what follows has word `ORDER[i]` at place `i`. The compressions that are given here
+    /// are for this order; another one needs its own.
     const ORDER: [usize; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
     /// The 64 bytes at `inputs[lane] + offset` of every lane, transposed into message words.

@@ -288,7 +288,7 @@ macro_rules! body {
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
-unsafe extern "sysv64" fn blocks_4(
+pub(super) unsafe extern "sysv64" fn blocks_4(
     operands: *mut Operands<1>,
     inputs: *const [*const u8; 4],
     offset: usize,
@@ -307,7 +307,7 @@ unsafe extern "sysv64" fn blocks_4(
 /// # Safety
 /// As for [`blocks_4`].
 #[unsafe(naked)]
-unsafe extern "sysv64" fn blocks_8(
+pub(super) unsafe extern "sysv64" fn blocks_8(
     operands: *mut Operands<2>,
     inputs: *const [*const u8; 8],
     offset: usize,
@@ -326,7 +326,7 @@ unsafe extern "sysv64" fn blocks_8(
 
 /// What the assembly works on, of `S` sets of four lanes.
 #[repr(C, align(64))]
-struct Operands<const S: usize> {
+pub(super) struct Operands<const S: usize> {
     /// Rows a and b: the chaining values.
     cv: [[__m512i; 2]; S],
     /// Rows c and d after the last block.

@@ -151,8 +151,7 @@ macro_rules! row {
 macro_rules! turns {
     ($isa:tt $low_op:literal $high_op:literal: $low:literal $a:literal $b:literal) => {
         concat!(
-            isa!($isa move isa!($isa register $low), isa!($isa register $a)),
-            isa!($isa $low_op $low isa!($isa register $b)),
+            isa!($isa $low_op $low $a isa!($isa register $b)),
             isa!($isa $high_op $a isa!($isa register $b)),
         )
     };

@@ -6,26 +6,27 @@
 //! all aligned to 64 bytes.
 //!
 //! The rounds are a loop, as unrolled they, parents and the root together are more than the first-level
-//! instruction cache holds, of which another hardware thread of the core takes half. What makes it one is that
+//! instruction cache holds, of which another hardware thread of the core may take half. What makes it one is that
 //! the permutation of message words between rounds (table 2 of the paper) is two cycles of eight: a message is
 //! kept in the order of the [`CYCLES`], so a round finds each word one place further on than the round before, and
 //! after the last place of a cycle comes its first. Eight registers count those places, for both cycles: their
-//! lowest bytes, as they wrap around.
+//! lowest bytes, as those wrap around.
 //!
 //! Columns are issued two by two, step by step, and diagonals in the order in which their `b` comes
 //! out of the columns: rotations have two ports of four, and eight columns in step would wait for
-//! each other there (113 ns against 120 for all lanes; one column after the other takes 120 too).
+//! each other there (unrolled, 113 ns against 120 for all lanes; one column after the other takes 120 too).
 //!
 //! The functions are naked, with the System V calling convention on every platform: there all
-//! vector registers belong to the callee, and where callers expect otherwise the compiler saves.
+//! vector registers belong to the callee, and where callers expect otherwise the compiler saves. They push
+//! registers, and backtraces from inside of them end there, as of runs.
 
 use core::arch::naked_asm;
 
 use super::avx512::X32;
 use crate::spec::IV;
 
-/// The message words in the order in which messages are kept: each takes the place of the one before it from
-/// round to round, in each half.
+/// The message words in the order in which messages are kept. From round to round each takes the place of the one
+/// before it in its half, and the first that of the last.
 pub(super) const CYCLES: [usize; 16] = [0, 2, 3, 10, 12, 9, 11, 5, 1, 6, 4, 7, 13, 14, 15, 8];
 
 /// Where a word of the first round is; in the rounds after it, the next ones of its cycle.
@@ -88,8 +89,8 @@ macro_rules! diagonals {
     };
 }
 
-/// A round, with what stands in it, and the places of the next one. The place that began one further on, which is
-/// counted last, is the first one again after seven rounds.
+/// A round, with what stands in it, and the places of the next one. The place in `rdx`, which began one further on, is
+/// the first again after seven rounds: counted last, it tells by the flag for zero whether there is another round.
 macro_rules! round {
     ($b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr, $b5:expr, $b6:expr, $b7:expr) => {
         concat!(
@@ -216,7 +217,8 @@ macro_rules! body {
     };
 }
 
-/// One compression in each of 32 lanes; `out`, which may be `cv`, gets the next chaining value.
+/// One compression in each of 32 lanes; `out`, which may be `cv`, gets the next chaining value. The message is in the
+/// order of [`CYCLES`].
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers.
@@ -230,7 +232,7 @@ pub(super) unsafe extern "sysv64" fn compress(
     body!()
 }
 
-/// One compression in each of 32 lanes, with all sixteen words of output.
+/// One compression in each of 32 lanes, with all sixteen words of output; of such a message too.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; `out` is not `cv`.
@@ -302,8 +304,8 @@ macro_rules! store_words {
     };
 }
 
-/// Transposes the 64 bytes at `inputs[lane] + offset` of 32 lanes into message words. In assembly
-/// as the compiler holds the stores back until both states are transposed, and runs out of
+/// Transposes the 64 bytes at `inputs[lane] + offset` of 32 lanes into message words, in the order of [`CYCLES`]. In
+/// assembly as the compiler holds the stores back until both states are transposed, and runs out of
 /// registers.
 ///
 /// Rows are read by halves, as registers are put together from halves by any port, where shuffles

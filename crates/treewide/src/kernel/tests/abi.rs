@@ -334,7 +334,8 @@ fn every_entry_keeps_what_is_the_callers() {
     }
 }
 
-/// What a routine of assembly gets, by the convention of System V, under Windows too.
+/// What a routine of assembly gets, by the convention of System V. (That is theirs under Windows too, but not
+/// [`observe`]'s.)
 #[cfg(not(windows))]
 #[repr(C)]
 struct Routine {
@@ -364,22 +365,26 @@ unsafe extern "C" fn go_on(_: *mut c_void) {
 #[cfg(not(windows))]
 #[test]
 fn assembly_keeps_what_is_the_callers() {
-    use super::super::{rounds16, rounds32, run512};
+    use super::super::{paced, rounds16, rounds32, run512};
 
     #[repr(align(64))]
-    struct Room([u8; 4096]);
+    struct Room([u8; 8192]);
 
-    let mut rooms: [Room; 4] = [const { Room([0; 4096]) }; 4];
+    let mut rooms: [Room; 4] = [const { Room([0; 8192]) }; 4];
     let [a, b, c, d] = rooms.each_mut().map(|room| room.0.as_mut_ptr().cast_const());
     let inputs = [a; 32];
     let lanes = [a, b, c, d, a, b];
     let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
     let steps = core::ptr::without_provenance(3);
+    let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, c];
-    let routines: [(&str, &str, *const (), _); 11] = [
+    let routines: [(&str, &str, *const (), _); 14] = [
         ("avx512-row", "compress", rounds32::compress as _, lanes),
         ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
         ("avx512-row", "load", rounds32::load as _, gathered),
+        ("avx512-row", "run", rounds32::run as _, run),
+        ("avx512-row", "blocks_4", paced::blocks_4 as _, paced),
+        ("avx512-row", "blocks_8", paced::blocks_8 as _, paced),
         ("avx512-row", "run_16", run512::run_16 as _, run),
         ("avx512-row", "run_8", run512::run_8 as _, run),
         ("avx2-row", "run_8", rounds16::run_8 as _, run),
