@@ -1,9 +1,9 @@
 //! What the assembly of transposed states shares: how instruction sets call things, and what stands between
 //! the rounds of two blocks.
 
-/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to = a op b`, and
-/// `to op= from` and `to = from op count` where `to op= from` is all that SSE has. There are `[zmm]` and `[ymm]`
-/// with AVX-512, `[avx2]` and `[sse41]`.
+/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to = a op b`, where
+/// `to` is not `b`; `to op= from`, and `to = from op count` where `to op= from` is all that SSE has. There are
+/// `[zmm]` and `[ymm]` with AVX-512, `[avx2]` and `[sse41]`.
 macro_rules! isa {
     ([zmm] size) => { "64" };
     ([ymm] size) => { "32" };

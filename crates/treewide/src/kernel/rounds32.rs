@@ -1,9 +1,10 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
-//! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left:
-//! messages are memory operands. In a run (see `run.rs`) one is needed to move the next block, so word 11 of state 0
-//! lives in memory but for its additions; it waits in the place of word 0 of the output, which is written last. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array,
-//! all aligned to 64 bytes.
+//! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left: messages are
+//! memory operands. Runs (see `run.rs`) need one to move the next block with, so here word 11 of state 0 lives in
+//! memory but for its additions. It waits in the place of word 0 of the output, which is written last; after the
+//! rounds it is in its register. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array, all aligned
+//! to 64 bytes.
 //!
 //! The rounds are a loop, as unrolled they, parents and the root together are more than the first-level
 //! instruction cache holds, of which another hardware thread of the core may take half. What makes it one is that
@@ -207,7 +208,6 @@ macro_rules! body {
             ".p2align 6\n 2:",
             round!(),
             "jnz 2b",
-            "vmovdqa64 zmm11,[rcx]",
             fold!(),
             store!(),
             $($high,)?
@@ -314,7 +314,7 @@ macro_rules! store_words {
 /// The rows of state 1 are read before the words of state 0 are stored: a load waits for earlier
 /// stores whose addresses have the same last twelve bits, and chunks are 1024 bytes apart.
 ///
-/// The upper halves of registers stay in use, as [`compress`] follows and ends that.
+/// The upper halves of registers stay in use, as [`compress`] or the rest of [`run`] follows and ends that.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
@@ -342,8 +342,8 @@ macro_rules! row {
     };
 }
 
-/// Moves the next block of a lane, sixteen bytes at a time, to its place in four rows; and fetches the lane's line
-/// three blocks later, and one of a node for later.
+/// Moves the next block of lane `row + 4 * round` of a state, sixteen bytes at a time, to its place in four rows; and
+/// fetches the lane's line three blocks later, and one of a node for later.
 macro_rules! move_block {
     ($row:literal $state:literal) => {
         concat!(
@@ -385,7 +385,7 @@ macro_rules! quarter {
 
 /// Compresses whole blocks of 32 lanes, one after the other, as `run::Run` says.
 ///
-/// The first message is transposed by [`load`]. Of the others, half of the transposition is moving, which takes none
+/// The first message is transposed by [`load()`]. Of the others, half of the transposition is moving, which takes none
 /// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
 /// rounds of the block before. Later rounds would do as well, but for the stores: rows are read at once after the last.
 ///
@@ -401,7 +401,8 @@ pub(super) unsafe extern "sysv64" fn run(
     steps: usize,
 ) {
     // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
-    // block is; steps that are left on the stack.
+    // block is, r9 where the rows get what this round moves, r15 a lane's input; steps that are left on the stack. What
+    // rax counts, 32 a round, is also the place of the pointers to four lanes, for the four rounds that move.
     naked_asm!(
         "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",
         "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n xor esi,esi",
@@ -419,7 +420,6 @@ pub(super) unsafe extern "sysv64" fn run(
         ".p2align 6\n 2:",
         round!(),
         "jnz 2b",
-        "vmovdqa64 zmm11,[rcx]",
         fold!(),
         "dec qword ptr [rsp]\n jz 5f",
         // The flags of the next block, which may be the last.

@@ -79,12 +79,14 @@ fn unequal_nodes() {
                 _ if round <= 2 * kernel.degree() + 1 => round,
                 _ => random.below(3 * kernel.degree() + 1),
             };
-            // Some groups of short nodes, some of chunks, some of both.
-            let most = [64, 200, CHUNK_LEN][random.below(3)];
+            // Some groups of short nodes, some of chunks, some of both; and some that run for several blocks
+            // before the first node ends.
+            let (least, most) =
+                [(0, 64), (0, 200), (0, CHUNK_LEN), (CHUNK_LEN / 2, CHUNK_LEN)][random.below(4)];
             let [each, first, ..] = random.next().to_le_bytes();
             let nodes: Vec<Lane<'_>> = (0..count)
                 .map(|_| {
-                    let len = random.length(most);
+                    let len = least + random.length(most - least);
                     let start = random.below(bytes.len() - len + 1);
                     let last = random.next() as u8;
                     // As in BLAKE3, where a flag stands for one thing.
