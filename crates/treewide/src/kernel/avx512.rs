@@ -1,7 +1,7 @@
 //! Sixteen lanes in AVX-512 registers, or 32 as two interleaved states.
 //!
 //! One 16-lane state keeps fewer than two vector operations a cycle in flight, as each waits for
-//! the one before it. Two states use exactly the 32 registers, with the message as memory operands
+//! the one before it. Two states fill the 32 registers, with the message as memory operands
 //! and rotations in place, and fill the waiting of each other. The compiler would pull the two
 //! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
 //!
