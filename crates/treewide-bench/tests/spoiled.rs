@@ -18,7 +18,13 @@ fn report(dir: &Path) -> Value {
         .output()
         .expect("the program runs");
     assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    let mut report: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    // Built where there is no git, or no repository, a report has no commit, which is a fault of its own.
+    if report["build"]["commit"] == "" {
+        report["build"]["commit"] = json!("0".repeat(40));
+        seal(&mut report);
+    }
+    report
 }
 
 /// The exit code and what was said.
@@ -48,11 +54,7 @@ fn each_kind_of_spoiling_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let good = report(dir.path());
     let (code, said) = validate(dir.path(), &good, &[]);
-    // Built outside a repository, a report has no commit, which is a fault of its own.
-    let known = good["build"]["commit"] != "";
-    if known {
-        assert_eq!((code, said.contains(": valid")), (0, true), "{said}");
-    }
+    assert_eq!((code, said.contains(": valid")), (0, true), "{said}");
 
     // What is spoiled, what the validator says of it, and whether the schema rejects it too.
     let cases: &[(&str, Spoil, &str, bool)] = &[
@@ -276,9 +278,7 @@ fn each_kind_of_spoiling_is_told() {
         let (code, said) = validate(dir.path(), &spoiled, &[]);
         assert_eq!(code, 1, "{name}: {said}");
         assert!(said.contains(expected), "{name}: {said}");
-        if known {
-            assert_eq!(schema_accepts(&spoiled), !by_schema, "{name}");
-        }
+        assert_eq!(schema_accepts(&spoiled), !by_schema, "{name}");
         // Who forgets the seal is told so as well, unless it cannot even be read.
         let mut unsealed = good.clone();
         spoil(&mut unsealed);

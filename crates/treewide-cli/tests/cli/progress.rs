@@ -35,7 +35,8 @@ fn in_a_terminal(folder: &Folder, command: &str) -> Option<String> {
             thread::sleep(Duration::from_millis(300));
         }
     });
-    let running = folder.program(script).args(["-qec", command, "/dev/null"]);
+    // On one that cannot move its cursor there is no display.
+    let running = folder.program(script).args(["-qec", command, "/dev/null"]).env("TERM", "xterm");
     let ended = running.run();
     feeder.join().unwrap();
     assert_eq!(ended.code, Some(0), "{ended:?}");
