@@ -15,7 +15,7 @@ use super::avx2::X8;
 use super::few_lanes::{Rows, twice};
 use super::group::Group;
 use super::lanes::Vector;
-use super::paced::Paced;
+use super::paced::{Eight, Paced};
 use super::rounds32;
 use super::rows256::Two;
 use super::rows512::Four;
@@ -348,7 +348,8 @@ super::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", Two compress,
-            1 @ 51, Paced<1>: 4 @ 67, Paced<2>: 8 @ 84, X16<16>: 16 @ 97 + 30, X32: 32 @ 130;
+            1 @ 51, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
+            X16<16>: 16 @ 97 + 30, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
             1 @ 173, Rows<Two<true>>: 2 @ 173 + 40, Rows<Four>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
             X16<1>: 16 @ 456 + 137;

@@ -1,6 +1,7 @@
 //! A few lanes as rows (see `rows.rs`), in vectors of one lane or more, or in two of those.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
@@ -44,8 +45,68 @@ unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
     unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
 }
 
-/// As many lanes as rows of this type have.
-pub(super) struct Rows<R>(R);
+/// As many lanes as rows of this type have, their blocks compressed in this way.
+pub(super) struct Rows<R, W = Compiled>(R, W);
+
+/// What a way to compress blocks reads and writes beside its inputs.
+#[repr(C)]
+pub(super) struct Operands<R> {
+    /// Rows 0 and 1: the chaining values.
+    cv: [R; 2],
+    /// Rows 2 and 3 after the last block.
+    high: MaybeUninit<[R; 2]>,
+    /// Rows 3 before the first block, before those between, and before the last if that is not the first.
+    tails: [R; 3],
+}
+
+/// A way to compress blocks.
+///
+/// # Safety
+/// As for [`Row`].
+pub(super) unsafe trait Rounds<R, const N: usize> {
+    /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
+    unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize);
+}
+
+/// By the compiler.
+pub(super) struct Compiled;
+
+// SAFETY: what `R` says.
+unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
+    #[inline(always)]
+    unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize) {
+        let Operands { cv, high, tails } = rows;
+        let mut tail = tails[0];
+        // SAFETY: the caller vouches for the instruction set and the blocks.
+        unsafe {
+            for block in 0..count {
+                let offset = offset + block * BLOCK_LEN;
+                if count > 1 {
+                    fetch(inputs, offset + AHEAD * BLOCK_LEN);
+                }
+                let load = |part: usize| R::load(inputs, offset + 16 * part);
+                let mut v = [cv[0], cv[1], row_2(), tail];
+                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+                *cv = [v[0].xor(v[2]), v[1].xor(v[3])];
+                *high = MaybeUninit::new([v[2], v[3]]);
+                tail = tails[if block + 2 == count { 2 } else { 1 }];
+            }
+        }
+    }
+}
+
+/// A block of each lane, in a cache line.
+#[repr(align(64))]
+struct Padded<const N: usize>([[u8; BLOCK_LEN]; N]);
+
+/// Asks for the cache line at this place of each lane, which need not exist.
+#[inline(always)]
+fn fetch<const N: usize>(inputs: &[*const u8; N], offset: usize) {
+    for input in inputs {
+        // SAFETY: a hint.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(offset).cast()) }
+    }
+}
 
 /// Blocks that are fetched ahead of each lane, should they be in no cache.
 pub(super) const AHEAD: usize = 4;
@@ -59,43 +120,37 @@ unsafe fn store<R: Lanes<N>, const N: usize>(cv: [R; 2], out: *mut ChainingValue
     }
 }
 
-// SAFETY: what `R` says.
-unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
+// SAFETY: what `R` says, and `W`.
+unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W> {
     #[inline(always)]
     unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
         unsafe {
-            let mut cv: [R; 2] = rows_0_1(key);
+            let cv = rows_0_1(key);
             let row =
                 |lens: &[u32; N], flags: &[u32; N]| R::row_3(&group.low, &group.high, lens, flags);
             let whole = [BLOCK_LEN as u32; N];
-            let (mut now, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
-            let fetch = |line: usize| {
-                for input in group.inputs {
-                    _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
-                }
-            };
+            let (first, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
+            let (high, tails) = (MaybeUninit::uninit(), [first, each, each]);
+            let mut rows = Operands { cv, high, tails };
             if group.steps() > 1 {
-                (1..AHEAD).for_each(fetch);
+                (1..AHEAD).for_each(|block| fetch(&group.inputs, block * BLOCK_LEN));
             }
             // Blocks up to the first that is the last one of some lane; and that too if it is of all, and
             // whole.
-            let runs = group.whole_blocks();
-            for step in 0..runs {
-                fetch(step + AHEAD);
-                if group.ends_whole() && step == runs - 1 {
-                    now = now.xor(R::row_3(&[0; N], &[0; N], &[0; N], &group.last));
+            let together = group.whole_blocks();
+            if together > 0 {
+                if group.ends_whole() {
+                    let last = R::row_3(&[0; N], &[0; N], &[0; N], &group.last);
+                    let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
+                    *tail = tail.xor(last);
                 }
-                let load = |part: usize| R::load(&group.inputs, step * BLOCK_LEN + 16 * part);
-                let mut v = [cv[0], cv[1], row_2(), now];
-                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-                cv = [v[0].xor(v[2]), v[1].xor(v[3])];
-                now = each;
+                W::blocks(&mut rows, &group.inputs, 0, together);
             }
-            for step in runs..group.steps() {
+            for step in together..group.steps() {
                 let block = group.block(step);
-                let (mut padded, mut inputs) = ([[0; BLOCK_LEN]; N], [ptr::null(); N]);
-                for (lane, padded) in padded.iter_mut().enumerate() {
+                let (mut padded, mut inputs) = (Padded([[0; BLOCK_LEN]; N]), [ptr::null(); N]);
+                for (lane, padded) in padded.0.iter_mut().enumerate() {
                     let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
                     if R::MASKS {
                         pad(padded, input, block.lens[lane]);
@@ -105,15 +160,13 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
                     }
                     inputs[lane] = padded.as_ptr();
                 }
-                let load = |part: usize| R::load(&inputs, 16 * part);
-                let mut v = [cv[0], cv[1], row_2(), row(&block.lens, &block.flags)];
-                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-                cv = [
-                    cv[0].replace(&block.runs, v[0].xor(v[2])),
-                    cv[1].replace(&block.runs, v[1].xor(v[3])),
-                ];
+                let before = rows.cv;
+                rows.tails[0] = row(&block.lens, &block.flags);
+                W::blocks(&mut rows, &inputs, 0, 1);
+                let [a, b] = rows.cv;
+                rows.cv = [before[0].replace(&block.runs, a), before[1].replace(&block.runs, b)];
             }
-            store(cv, out, count);
+            store(rows.cv, out, count);
         }
     }
 
@@ -126,13 +179,9 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
     ) {
         // SAFETY: the same contract.
         unsafe {
-            let cv: [R; 2] = rows_0_1(key);
             let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags()]);
-            let inputs = blocks.inputs(count);
-            let load = |part: usize| R::load(&inputs, 16 * part);
-            let mut v = [cv[0], cv[1], row_2(), last];
-            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-            store([v[0].xor(v[2]), v[1].xor(v[3])], out, count);
+            let rows = one::<R, W, N>(key, last, &blocks.inputs(count));
+            store(rows.cv, out, count);
         }
     }
 
@@ -140,17 +189,31 @@ unsafe impl<R: Lanes<N>, const N: usize> Pass<N> for Rows<R> {
     unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
         unsafe {
-            let cv: [R; 2] = rows_0_1(root.cv);
             let (low, high) = counters(counter);
             let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
-            let mut v = [cv[0], cv[1], row_2(), R::row_3(&low, &high, &len, &flags)];
-            let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part);
-            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-            let rows = [v[0].xor(v[2]), v[1].xor(v[3]), v[2].xor(cv[0]), v[3].xor(cv[1])];
+            let tail = R::row_3(&low, &high, &len, &flags);
+            let rows = one::<R, W, N>(root.cv, tail, &[root.block.as_ptr(); N]);
+            let (cv, [c, d]): ([R; 2], _) = (rows_0_1(root.cv), rows.high.assume_init());
+            let rows = [rows.cv[0], rows.cv[1], c.xor(cv[0]), d.xor(cv[1])];
             for (part, row) in rows.into_iter().enumerate() {
                 row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
             }
         }
+    }
+}
+
+/// One block of each lane, with these rows 3.
+#[inline(always)]
+unsafe fn one<R: Lanes<N>, W: Rounds<R, N>, const N: usize>(
+    cv: &Words,
+    tail: R,
+    inputs: &[*const u8; N],
+) -> Operands<R> {
+    // SAFETY: the caller vouches for the instruction set and the blocks.
+    unsafe {
+        let mut rows = Operands { cv: rows_0_1(cv), high: MaybeUninit::uninit(), tails: [tail; 3] };
+        W::blocks(&mut rows, inputs, 0, 1);
+        rows
     }
 }
 
@@ -171,6 +234,7 @@ pub(super) use twice;
 /// faster than in the compiler's order, as less comes early and waits (see `paced.rs`, and
 /// `results/zen5-2vcpu/limits.txt`).
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>([R; 2]);
 
 impl<R: Row, const M: usize, const IN_STEP: bool> Pair<R, M, IN_STEP> {

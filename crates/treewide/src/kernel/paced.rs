@@ -20,18 +20,16 @@
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
 
 use core::arch::naked_asm;
-use core::arch::x86_64::*;
-use core::mem::MaybeUninit;
-use core::ptr;
 
-use super::few_lanes::{AHEAD, rows_0_1};
-use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root, counters};
-use super::rows512::{Four, active, load, row_3, transpose_parts};
-use crate::spec::{BLOCK_LEN, ChainingValue, IV as WORDS, Words};
+use super::few_lanes::{AHEAD, Operands, Pair, Rounds};
+use super::rows512::Four;
+use crate::spec::{BLOCK_LEN, IV as WORDS};
 
-/// So many sets of four lanes: one, or two.
-pub(super) struct Paced<const SETS: usize>;
+/// One set of four lanes, or two.
+pub(super) struct Paced;
+
+/// A row of two sets.
+pub(super) type Eight = Pair<Four, 4, false>;
 
 static IV: [u32; 8] = WORDS;
 
@@ -246,15 +244,15 @@ macro_rules! arrange {
     };
 }
 
-/// The blocks of these sets, each with its lanes, its chaining values and its tail in `Operands`.
+/// The blocks of these sets of so many bytes a row in [`Operands`], each with its lanes.
 macro_rules! body {
     ($bytes:literal $idle:tt
-     $($set:literal: $($lane:literal)*, $cv:literal $tail:literal;)* $($register:ident = $n:literal)*) => {
+     $($set:literal: $($lane:literal)*;)* $($register:ident = $n:literal)*) => {
         naked_asm!(
             "lea r11,[rip+{orders}]",
             "vmovdqa64 zmm24,[r11+64*8]\n vmovdqa64 zmm25,[r11+64*9]\n vmovdqa64 zmm26,[r11+64*10]",
-            $(concat!("vmovdqa64 ", zmm!($set a), ",[rdi+", $cv, "]"),
-            concat!("vmovdqa64 ", zmm!($set b), ",[rdi+", $cv, "+64]"),
+            $(concat!("vmovdqa64 ", zmm!($set a), ",[rdi+64*", $set, "]"),
+            concat!("vmovdqa64 ", zmm!($set b), ",[rdi+", $bytes, "+64*", $set, "]"),
             arrange!($set: $($lane)*),)*
             concat!("lea r9,[rdi+4*", $bytes, "]"),
             ".p2align 6",
@@ -262,17 +260,17 @@ macro_rules! body {
             // What is loaded during the last block is that block again.
             "lea rax,[rdx+64]\n cmp rcx,1\n cmova rdx,rax",
             $(concat!("vbroadcasti32x4 ", zmm!($set c), ",[rip+{iv}]"),
-            concat!("vmovdqa64 ", zmm!($set d), ",[r9+", $tail, "]"),
+            concat!("vmovdqa64 ", zmm!($set d), ",[r9+64*", $set, "]"),
             op!(add $set a m0),)*
             rounds!($idle [$($set: $($lane)*,)*]),
             $(op!(xor $set a c), op!(xor $set b d),)*
             // The tail of the blocks between, or of the last.
             concat!("lea r9,[rdi+5*", $bytes, "]\n lea rax,[rdi+6*", $bytes, "]"),
             "cmp rcx,2\n cmove r9,rax\n dec rcx\n jnz 2b",
-            $(concat!("vmovdqa64 [rdi+", $cv, "],", zmm!($set a)),
-            concat!("vmovdqa64 [rdi+", $cv, "+64],", zmm!($set b)),
-            concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "],", zmm!($set c)),
-            concat!("vmovdqa64 [rdi+2*", $bytes, "+", $cv, "+64],", zmm!($set d)),)*
+            $(concat!("vmovdqa64 [rdi+64*", $set, "],", zmm!($set a)),
+            concat!("vmovdqa64 [rdi+", $bytes, "+64*", $set, "],", zmm!($set b)),
+            concat!("vmovdqa64 [rdi+2*", $bytes, "+64*", $set, "],", zmm!($set c)),
+            concat!("vmovdqa64 [rdi+3*", $bytes, "+64*", $set, "],", zmm!($set d)),)*
             "vzeroupper\n ret",
             orders = sym ORDERS,
             iv = sym IV,
@@ -289,14 +287,14 @@ macro_rules! body {
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn blocks_4(
-    operands: *mut Operands<1>,
+    operands: *mut Operands<Four>,
     inputs: *const [*const u8; 4],
     offset: usize,
     count: usize,
 ) {
     body!(
         64 []
-        0: 0 1 2 3, 0 0;
+        0: 0 1 2 3;
         a0 = 0 b0 = 1 c0 = 2 d0 = 3 m00 = 4 m10 = 5 m20 = 6 m30 = 7
         n00 = 8 n10 = 9 n20 = 10 n30 = 11 s0 = 27
     )
@@ -308,15 +306,15 @@ pub(super) unsafe extern "sysv64" fn blocks_4(
 /// As for [`blocks_4`].
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn blocks_8(
-    operands: *mut Operands<2>,
+    operands: *mut Operands<Eight>,
     inputs: *const [*const u8; 8],
     offset: usize,
     count: usize,
 ) {
     body!(
         128 [() ()]
-        0: 0 1 2 3, 0 0;
-        1: 4 5 6 7, 128 64;
+        0: 0 1 2 3;
+        1: 4 5 6 7;
         a0 = 0 b0 = 1 c0 = 2 d0 = 3 m00 = 4 m10 = 5 m20 = 6 m30 = 7
         n00 = 8 n10 = 9 n20 = 10 n30 = 11 s0 = 27
         a1 = 12 b1 = 13 c1 = 14 d1 = 15 m01 = 16 m11 = 17 m21 = 18 m31 = 19
@@ -324,185 +322,30 @@ pub(super) unsafe extern "sysv64" fn blocks_8(
     )
 }
 
-/// What the assembly works on, of `S` sets of four lanes.
-#[repr(C, align(64))]
-pub(super) struct Operands<const S: usize> {
-    /// Rows a and b: the chaining values.
-    cv: [[__m512i; 2]; S],
-    /// Rows c and d after the last block.
-    high: MaybeUninit<[[__m512i; 2]; S]>,
-    /// Rows d of the first block, of those between and of the last, which may be the first.
-    tails: [MaybeUninit<[__m512i; S]>; 3],
-}
-
-impl<const S: usize> Operands<S> {
-    /// The same chaining value in every lane.
+// SAFETY: AVX-512F.
+unsafe impl Rounds<Four, 4> for Paced {
     #[inline(always)]
-    unsafe fn new(cv: &Words) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe {
-            let rows: [Four; 2] = rows_0_1(cv);
-            Self {
-                cv: [rows.map(|row| row.0); S],
-                high: MaybeUninit::uninit(),
-                tails: [MaybeUninit::uninit(); 3],
-            }
-        }
-    }
-
-    /// Row d of every lane.
-    #[inline(always)]
-    unsafe fn tail<const N: usize>(
-        low: &[u32; N],
-        high: &[u32; N],
-        lens: &[u32; N],
-        flags: &[u32; N],
-    ) -> MaybeUninit<[__m512i; S]> {
-        // SAFETY: AVX-512F; four lanes of each set.
-        unsafe {
-            let mut rows = [_mm512_setzero_si512(); S];
-            for (set, row) in rows.iter_mut().enumerate() {
-                let four = |words: &[u32; N]| load(words[4 * set..].first_chunk().expect("a set"));
-                *row = row_3(four(low), four(high), four(lens), four(flags));
-            }
-            MaybeUninit::new(rows)
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn compress<const N: usize>(
-        &mut self,
-        inputs: &[*const u8; N],
+    unsafe fn blocks(
+        rows: &mut Operands<Four>,
+        inputs: &[*const u8; 4],
         offset: usize,
         count: usize,
     ) {
-        const { assert!(N == 4 * S && S <= 2) };
-        let (operands, inputs) = (&raw mut *self, &raw const *inputs);
-        // SAFETY: the caller has these blocks.
-        unsafe {
-            match S {
-                1 => blocks_4(operands.cast(), inputs.cast(), offset, count),
-                _ => blocks_8(operands.cast(), inputs.cast(), offset, count),
-            }
-        }
-    }
-
-    /// Stores the first `count` lanes as chaining values.
-    #[inline(always)]
-    unsafe fn store(&self, out: *mut ChainingValue, count: usize) {
-        // SAFETY: AVX-512F; the caller has room for `count`.
-        unsafe {
-            let zero = _mm512_setzero_si512();
-            for (set, [a, b]) in self.cv.into_iter().enumerate() {
-                for (part, row) in transpose_parts([a, b, zero, zero]).into_iter().enumerate() {
-                    if 4 * set + part < count {
-                        let out = out.add(4 * set + part).cast();
-                        _mm256_storeu_si256(out, _mm512_castsi512_si256(row));
-                    }
-                }
-            }
-        }
+        // SAFETY: the same contract.
+        unsafe { blocks_4(rows, inputs, offset, count) }
     }
 }
 
-// SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl<const S: usize, const N: usize> Pass<N> for Paced<S> {
+// SAFETY: AVX-512F.
+unsafe impl Rounds<Eight, 8> for Paced {
     #[inline(always)]
-    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
-        const BLOCK: u32 = BLOCK_LEN as u32;
-        let steps = group.steps();
-        if steps > 1 {
-            for line in 1..AHEAD {
-                for input in group.inputs {
-                    // SAFETY: a hint.
-                    unsafe {
-                        _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(line * BLOCK_LEN).cast());
-                    }
-                }
-            }
-        }
-        // Blocks that are whole and the last of no lane, or of every lane.
-        let alike = group.shortest == group.longest && group.longest as usize == steps * BLOCK_LEN;
-        let whole = if alike { steps } else { (group.shortest.saturating_sub(1) / BLOCK) as usize };
-        // SAFETY: the caller vouches for the instruction set and the pointers; of a block that is not
-        // whole only what there is of it is read.
-        unsafe {
-            let mut operands = Operands::<S>::new(key);
-            if whole > 0 {
-                let last = if alike { group.last } else { [0; N] };
-                let tail = |flags: u32, last: [u32; N]| {
-                    let flags = last.map(|last| flags | last);
-                    Operands::tail(&group.low, &group.high, &[BLOCK; N], &flags)
-                };
-                operands.tails[0] = tail(group.first, if whole == 1 { last } else { [0; N] });
-                if whole > 1 {
-                    operands.tails[1] = tail(group.each, [0; N]);
-                    operands.tails[2] = tail(group.each, last);
-                }
-                operands.compress(&group.inputs, 0, whole);
-            }
-            for step in whole..steps {
-                let block = group.block(step);
-                let before = operands.cv;
-                let mut padded = [_mm512_setzero_si512(); N];
-                let mut inputs = [ptr::null(); N];
-                for lane in 0..N {
-                    let mask = _bzhi_u64(u64::MAX, block.lens[lane]);
-                    let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                    padded[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
-                    inputs[lane] = (&raw const padded[lane]).cast();
-                }
-                operands.tails[0] =
-                    Operands::tail(&group.low, &group.high, &block.lens, &block.flags);
-                operands.compress(&inputs, 0, 1);
-                for set in 0..S {
-                    let runs = active(&block.runs[4 * set..4 * set + 4]);
-                    for (row, before) in operands.cv[set].iter_mut().zip(before[set]) {
-                        *row = _mm512_mask_mov_epi32(before, runs, *row);
-                    }
-                }
-            }
-            operands.store(out, count);
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn hash_contiguous(
-        blocks: &Contiguous,
-        key: &Words,
-        out: *mut ChainingValue,
+    unsafe fn blocks(
+        rows: &mut Operands<Eight>,
+        inputs: &[*const u8; 8],
+        offset: usize,
         count: usize,
     ) {
-        // SAFETY: the caller vouches for the instruction set and the pointers.
-        unsafe {
-            let mut operands = Operands::<S>::new(key);
-            let (lens, flags) = ([BLOCK_LEN as u32; N], [blocks.flags(); N]);
-            operands.tails[0] = Operands::tail(&[0; N], &[0; N], &lens, &flags);
-            operands.compress::<N>(&blocks.inputs(count), 0, 1);
-            operands.store(out, count);
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
-        unsafe {
-            let mut operands = Operands::<S>::new(root.cv);
-            let cv = operands.cv[0];
-            let (low, high) = counters(counter);
-            let (lens, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
-            operands.tails[0] = Operands::tail(&low, &high, &lens, &flags);
-            operands.compress(&[root.block.as_ptr(); N], 0, 1);
-            for set in 0..S {
-                let ([a, b], [c, d]) = (operands.cv[set], operands.high.assume_init()[set]);
-                let blocks =
-                    transpose_parts([a, b, _mm512_xor_si512(c, cv[0]), _mm512_xor_si512(d, cv[1])]);
-                for (part, block) in blocks.into_iter().enumerate() {
-                    if 4 * set + part < count {
-                        _mm512_storeu_si512(out.add(4 * set + part).cast(), block);
-                    }
-                }
-            }
-        }
+        // SAFETY: the same contract.
+        unsafe { blocks_8(rows, inputs, offset, count) }
     }
 }

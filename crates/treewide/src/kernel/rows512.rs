@@ -11,6 +11,7 @@ use crate::spec::BLOCK_LEN;
 
 /// A row of four lanes.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Four(pub(super) __m512i);
 
 // SAFETY: AVX-512F.
@@ -56,7 +57,7 @@ unsafe impl Row for Four {
 }
 
 #[inline(always)]
-pub(super) unsafe fn load(words: &[u32; 4]) -> __m128i {
+unsafe fn load(words: &[u32; 4]) -> __m128i {
     // SAFETY: sixteen readable bytes.
     unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
@@ -103,8 +104,16 @@ unsafe impl Lanes<4> for Four {
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 4], high: &[u32; 4], lens: &[u32; 4], flags: &[u32; 4]) -> Self {
-        // SAFETY: AVX-512F.
-        Self(unsafe { row_3(load(low), load(high), load(lens), load(flags)) })
+        // By shuffles, as a load of what was stored word by word would wait. SAFETY: AVX-512F.
+        Self(unsafe {
+            let two = |counters, rest| {
+                joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))
+            };
+            let (low, high, lens, flags) = (load(low), load(high), load(lens), load(flags));
+            let first = two(_mm_unpacklo_epi32(low, high), _mm_unpacklo_epi32(lens, flags));
+            let second = two(_mm_unpackhi_epi32(low, high), _mm_unpackhi_epi32(lens, flags));
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+        })
     }
     #[inline(always)]
     unsafe fn replace(self, runs: &[u32; 4], new: Self) -> Self {
@@ -125,38 +134,5 @@ unsafe impl Lanes<4> for Four {
                 _mm_storeu_si128(out.add(lane * stride).cast(), part);
             }
         }
-    }
-}
-
-/// Row 3 of four lanes. By shuffles, as a load of what was stored word by word would wait.
-#[inline(always)]
-pub(super) unsafe fn row_3(low: __m128i, high: __m128i, lens: __m128i, flags: __m128i) -> __m512i {
-    // SAFETY: AVX-512F.
-    unsafe {
-        let two = |counters, rest| {
-            joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))
-        };
-        let first = two(_mm_unpacklo_epi32(low, high), _mm_unpacklo_epi32(lens, flags));
-        let second = two(_mm_unpackhi_epi32(low, high), _mm_unpackhi_epi32(lens, flags));
-        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
-    }
-}
-
-/// Transposes the 128-bit parts of four vectors.
-#[inline(always)]
-pub(super) unsafe fn transpose_parts(v: [__m512i; 4]) -> [__m512i; 4] {
-    // SAFETY: AVX-512F.
-    unsafe {
-        let [a, b, c, d] = v;
-        let (ab_even, ab_odd) =
-            (_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0xdd>(a, b));
-        let (cd_even, cd_odd) =
-            (_mm512_shuffle_i32x4::<0x88>(c, d), _mm512_shuffle_i32x4::<0xdd>(c, d));
-        [
-            _mm512_shuffle_i32x4::<0x88>(ab_even, cd_even),
-            _mm512_shuffle_i32x4::<0x88>(ab_odd, cd_odd),
-            _mm512_shuffle_i32x4::<0xdd>(ab_even, cd_even),
-            _mm512_shuffle_i32x4::<0xdd>(ab_odd, cd_odd),
-        ]
     }
 }
