@@ -274,13 +274,9 @@ impl Kernel {
         longest: usize,
         gathered: usize,
     ) -> bool {
-        let alone = |blocks| self.widths[0].cost(blocks, blocks);
+        let alone = |blocks| blocks * self.widths[0].step;
         match self.widths[1..].iter().find(|width| width.lanes >= count) {
-            Some(width) => {
-                // As if one lane ended at once, where any ends before the longest.
-                let last = if all < count * longest { 0 } else { longest };
-                alone(all) <= width.cost(longest, last) + alone(gathered)
-            }
+            Some(width) => alone(all) <= longest * width.step + alone(gathered),
             None => self.degree == 1,
         }
     }

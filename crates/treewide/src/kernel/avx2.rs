@@ -122,13 +122,13 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         }
     }
 
-    const RUN_FROM: usize = 1;
+    const RUN_FROM: usize = run::FROM;
 
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, steps: usize, last: &[u32; 8]) {
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, from: usize, to: usize) {
         let routine = if VL { run512::run_8 } else { rounds16::run_8 };
         // SAFETY: AVX2, or AVX-512VL as `VL` says.
-        unsafe { run::run(routine, cv, nodes, steps, last) }
+        unsafe { run::run(routine, cv, nodes, from, to) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {

@@ -24,14 +24,8 @@ use super::vectors::operations;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// `RUN_FROM` whole blocks one after the other, or more, are compressed by `run512.rs`: any on Intel's cores,
-/// all 16 of whole chunks on Zen 5. Fewer, with other steps behind them, take longer there
-/// (`results/zen5-2vcpu/limits.txt`).
 #[derive(Clone, Copy)]
-pub(super) struct X16<const RUN_FROM: usize>(__m512i);
-
-/// One state of two: runs are 32 lanes' business.
-type Half = X16<{ usize::MAX }>;
+pub(super) struct X16(__m512i);
 
 four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64);
 
@@ -69,14 +63,14 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 #[inline(always)]
-fn store<const FROM: usize>(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16<FROM>>; 16]) {
+fn store(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16>; 16]) {
     for (word, column) in message.iter_mut().zip(columns) {
         word.write(X16(*column));
     }
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
+unsafe impl Vector<16> for X16 {
     operations!(16: _mm512_set1_epi32, _mm512_loadu_si512;
         add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
@@ -178,12 +172,12 @@ unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
         }
     }
 
-    const RUN_FROM: usize = RUN_FROM;
+    const RUN_FROM: usize = run::FROM;
 
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, steps: usize, last: &[u32; 16]) {
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, from: usize, to: usize) {
         // SAFETY: AVX-512F and VL.
-        unsafe { run::run(run512::run_16, cv, nodes, steps, last) }
+        unsafe { run::run(run512::run_16, cv, nodes, from, to) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
@@ -194,7 +188,7 @@ unsafe impl<const RUN_FROM: usize> Vector<16> for X16<RUN_FROM> {
 
 /// The vectors of one state of two.
 #[inline(always)]
-fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [Half; W] {
+fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [X16; W] {
     let mut half = [pairs[0].0[state]; W];
     for (word, pair) in half.iter_mut().zip(pairs) {
         *word = pair.0[state];
@@ -205,7 +199,7 @@ fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [Half; W] {
 /// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct X32([Half; 2]);
+pub(super) struct X32([X16; 2]);
 
 #[inline(always)]
 fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
@@ -218,13 +212,13 @@ unsafe impl Vector<32> for X32 {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         // SAFETY: AVX-512F.
-        Self([unsafe { Half::splat(word) }; 2])
+        Self([unsafe { X16::splat(word) }; 2])
     }
     #[inline(always)]
     unsafe fn load(words: &[u32; 32]) -> Self {
         let (low, high) = halves(words);
         // SAFETY: AVX-512F.
-        unsafe { Self([Half::load(low), Half::load(high)]) }
+        unsafe { Self([X16::load(low), X16::load(high)]) }
     }
     twice!(xor, and);
 
@@ -250,8 +244,8 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: bytes past `lens` are not read.
         unsafe {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
-            Half::load_ragged(low, offset, low_lens, &mut first);
-            Half::load_ragged(high, offset, high_lens, &mut second);
+            X16::load_ragged(low, offset, low_lens, &mut first);
+            X16::load_ragged(high, offset, high_lens, &mut second);
             for (pair, word) in message.iter_mut().zip(Self::ORDER) {
                 pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
             }
@@ -264,11 +258,11 @@ unsafe impl Vector<32> for X32 {
             let [low, high] = [half(cv, 0), half(cv, 1)];
             if count == 32 {
                 // Of known number: the compiler stores two lanes at once.
-                Half::store_cvs(&low, out, 16);
-                Half::store_cvs(&high, out.add(16), 16);
+                X16::store_cvs(&low, out, 16);
+                X16::store_cvs(&high, out.add(16), 16);
             } else {
-                Half::store_cvs(&low, out, count.min(16));
-                Half::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
+                X16::store_cvs(&low, out, count.min(16));
+                X16::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
             }
         }
     }
@@ -276,9 +270,9 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            Half::store_blocks(&half(words, 0), out, count.min(16));
+            X16::store_blocks(&half(words, 0), out, count.min(16));
             if count > 16 {
-                Half::store_blocks(&half(words, 1), out.add(16), count - 16);
+                X16::store_blocks(&half(words, 1), out.add(16), count - 16);
             }
         }
     }
@@ -297,18 +291,17 @@ unsafe impl Vector<32> for X32 {
         }
     }
 
-    // Shorter ones, with other steps behind them, take longer (`results/zen5-2vcpu/limits.txt`).
-    const RUN_FROM: usize = 6;
+    const RUN_FROM: usize = run::FROM;
 
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<32>, steps: usize, last: &[u32; 32]) {
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<32>, from: usize, to: usize) {
         // SAFETY: AVX-512F.
-        unsafe { run::run(rounds32::run, cv, nodes, steps, last) }
+        unsafe { run::run(rounds32::run, cv, nodes, from, to) }
     }
     #[inline(always)]
     unsafe fn prefetch(address: *const u8) {
         // SAFETY: a hint; the address need not exist.
-        unsafe { Half::prefetch(address) }
+        unsafe { X16::prefetch(address) }
     }
 }
 
@@ -349,10 +342,10 @@ super::entry_points!(
     {
         KERNEL: "avx512-general", Two compress,
             1 @ 51, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
-            X16<16>: 16 @ 97 + 30, X32: 32 @ 130;
+            X16: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", One compress_row,
-            1 @ 173, Rows<Two<true>>: 2 @ 173 + 40, Rows<Four>: 4 @ 192 + 31, X8<true>: 8 @ 309 + 160,
-            X16<1>: 16 @ 456 + 137;
+            1 @ 173, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,
+            X16: 16 @ 456;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

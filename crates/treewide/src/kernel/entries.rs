@@ -4,11 +4,11 @@
 /// Defines the entries of an instruction set and its kernels, what the CPU must
 /// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
 /// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
-/// a step costs, `+` masks (see `share::Width`).
+/// a step costs (see `share::Width`).
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, $latency:ident $compress:path,
-         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal $(+ $masks:literal)?)+;)+ }
+         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(super) static $kernel: super::Kernel = {
@@ -16,7 +16,7 @@ macro_rules! entry_points {
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
                 const WIDTHS: &[Width] =
-                    &[Width::new(1, $one, &[]), $(Width::new($lanes, $cost, &[$($masks)?]),)+];
+                    &[Width { lanes: 1, step: $one }, $(Width { lanes: $lanes, step: $cost },)+];
                 const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
@@ -95,7 +95,7 @@ macro_rules! entry_points {
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
-            group: &super::group::Group<N>, key: &crate::spec::Words,
+            group: &mut super::group::Group<N>, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -129,7 +129,7 @@ macro_rules! entry_points {
             unsafe {
                 match source.contiguous(at) {
                     Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
-                    None => pass::<V, N>(&source.group(at, count), key, out, count),
+                    None => pass::<V, N>(&mut source.group(at, count), key, out, count),
                 }
             }
         }

@@ -123,48 +123,60 @@ unsafe fn store<R: Lanes<N>, const N: usize>(cv: [R; 2], out: *mut ChainingValue
 // SAFETY: what `R` says, and `W`.
 unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W> {
     #[inline(always)]
-    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+    unsafe fn hash(group: &mut Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+        let steps = group.steps();
+        if steps > 1 {
+            (1..AHEAD).for_each(|block| fetch(&group.inputs, block * BLOCK_LEN));
+        }
         // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
         unsafe {
-            let cv = rows_0_1(key);
-            let row =
-                |lens: &[u32; N], flags: &[u32; N]| R::row_3(&group.low, &group.high, lens, flags);
+            let (low, high) = (group.low, group.high);
+            let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
             let whole = [BLOCK_LEN as u32; N];
             let (first, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
-            let (high, tails) = (MaybeUninit::uninit(), [first, each, each]);
-            let mut rows = Operands { cv, high, tails };
-            if group.steps() > 1 {
-                (1..AHEAD).for_each(|block| fetch(&group.inputs, block * BLOCK_LEN));
-            }
-            // Blocks up to the first that is the last one of some lane; and that too if it is of all, and
-            // whole.
-            let together = group.whole_blocks();
-            if together > 0 {
-                if group.ends_whole() {
-                    let last = R::row_3(&[0; N], &[0; N], &[0; N], &group.last);
-                    let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
-                    *tail = tail.xor(last);
-                }
-                W::blocks(&mut rows, &group.inputs, 0, together);
-            }
-            for step in together..group.steps() {
-                let block = group.block(step);
-                let (mut padded, mut inputs) = (Padded([[0; BLOCK_LEN]; N]), [ptr::null(); N]);
-                for (lane, padded) in padded.0.iter_mut().enumerate() {
-                    let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                    if R::MASKS {
-                        pad(padded, input, block.lens[lane]);
-                    } else {
-                        let len = block.lens[lane] as usize;
-                        ptr::copy_nonoverlapping(input, padded.as_mut_ptr(), len);
+            let (cv, high) = (rows_0_1(key), MaybeUninit::uninit());
+            let mut rows = Operands { cv, high, tails: [first, each, each] };
+            // Which lanes have not ended, and all chaining values when one has last.
+            let (mut runs, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
+            let mut step = 0;
+            loop {
+                // Blocks before the one with which the next lane ends, or all.
+                let together = group.whole_blocks() - step;
+                if together > 0 {
+                    rows.tails[0] = if step == 0 { first } else { each };
+                    if group.ends_whole() {
+                        let last = R::row_3(&[0; N], &[0; N], &[0; N], &group.last);
+                        let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
+                        *tail = tail.xor(last);
                     }
-                    inputs[lane] = padded.as_ptr();
+                    W::blocks(&mut rows, &group.inputs, step * BLOCK_LEN, together);
+                    step += together;
                 }
-                let before = rows.cv;
-                rows.tails[0] = row(&block.lens, &block.flags);
-                W::blocks(&mut rows, &inputs, 0, 1);
-                let [a, b] = rows.cv;
-                rows.cv = [before[0].replace(&block.runs, a), before[1].replace(&block.runs, b)];
+                if step < steps {
+                    let block = group.block(step);
+                    let (mut padded, mut inputs) = (Padded([[0; BLOCK_LEN]; N]), [ptr::null(); N]);
+                    for (lane, padded) in padded.0.iter_mut().enumerate() {
+                        let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                        if R::MASKS {
+                            pad(padded, input, block.lens[lane]);
+                        } else {
+                            let len = block.lens[lane] as usize;
+                            ptr::copy_nonoverlapping(input, padded.as_mut_ptr(), len);
+                        }
+                        inputs[lane] = padded.as_ptr();
+                    }
+                    rows.tails[0] = row(&block.lens, &block.flags);
+                    W::blocks(&mut rows, &inputs, 0, 1);
+                    step += 1;
+                }
+                if let Some([a, b]) = ended {
+                    rows.cv = [a.replace(&runs, rows.cv[0]), b.replace(&runs, rows.cv[1])];
+                }
+                if step == steps {
+                    break;
+                }
+                group.retire(step, &mut runs);
+                ended = Some(rows.cv);
             }
             store(rows.cv, out, count);
         }

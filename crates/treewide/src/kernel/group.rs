@@ -317,16 +317,8 @@ impl<const N: usize> Group<N> {
             self.inputs[lane] = input.as_ptr();
             self.lens[lane] = input.len() as u32;
         }
-        // By halves: compilers make vectors of that, and no chain.
-        let (mut low, mut high, mut half) = (self.lens, self.lens, N / 2);
-        while half > 0 {
-            for lane in 0..half {
-                low[lane] = low[lane].min(low[lane + half]);
-                high[lane] = high[lane].max(high[lane + half]);
-            }
-            half /= 2;
-        }
-        (self.shortest, self.longest) = (low[0], high[0]);
+        self.longest = by_halves(self.lens, u32::max);
+        self.shortest = by_halves(self.lens, u32::min);
     }
 
     /// Other counters and flags, likewise.
@@ -343,13 +335,27 @@ impl<const N: usize> Group<N> {
     }
 }
 
+/// The shortest or the longest of the lanes; by halves, as compilers make vectors of that, and no chain.
+#[inline(always)]
+fn by_halves<const N: usize>(mut lens: [u32; N], best: impl Fn(u32, u32) -> u32) -> u32 {
+    let mut half = N / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lens[lane] = best(lens[lane], lens[lane + half]);
+        }
+        half /= 2;
+    }
+    lens[0]
+}
+
 /// What a step compresses.
 pub(super) struct Block<const N: usize> {
     pub(super) lens: [u32; N],
     pub(super) flags: [u32; N],
-    /// All ones for the lanes that take part, zero for those that have ended.
-    pub(super) runs: [u32; N],
 }
+
+/// What lanes that have ended read on.
+static NOTHING: [u8; CHUNK_LEN] = [0; CHUNK_LEN];
 
 impl<const N: usize> Group<N> {
     /// Blocks of the longest node.
@@ -376,20 +382,28 @@ impl<const N: usize> Group<N> {
 
     /// Block `step` of every lane.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "the index is a lane, of six arrays")]
     pub(super) fn block(&self, step: usize) -> Block<N> {
         const BLOCK: u32 = BLOCK_LEN as u32;
-        let done = step as u32 * BLOCK;
         let each = if step == 0 { self.first } else { self.each };
-        let mut block = Block { lens: [0; N], flags: [0; N], runs: [0; N] };
+        let mut block = Block { lens: [0; N], flags: [each; N] };
         for lane in 0..N {
-            let left = self.lens[lane].saturating_sub(done);
-            let runs = left > 0 || step == 0;
+            let left = self.lens[lane] - step as u32 * BLOCK;
             block.lens[lane] = left.min(BLOCK);
-            block.runs[lane] = if runs { u32::MAX } else { 0 };
-            let ends = runs && left <= BLOCK;
-            block.flags[lane] = each | if ends { self.last[lane] } else { 0 };
+            block.flags[lane] |= if left <= BLOCK { self.last[lane] } else { 0 };
         }
         block
+    }
+
+    /// Lets the lanes that have ended before block `step` go on with zeros as far as the longest, so that they need
+    /// no care any more. What they compress is nothing: `runs`, ones for all that have not ended yet, becomes zero.
+    #[inline(always)]
+    pub(super) fn retire(&mut self, step: usize, runs: &mut [u32; N]) {
+        for (lane, runs) in runs.iter_mut().enumerate() {
+            let ended = self.lens[lane] as usize <= step * BLOCK_LEN;
+            self.inputs[lane] = if ended { NOTHING.as_ptr() } else { self.inputs[lane] };
+            self.lens[lane] = if ended { self.longest } else { self.lens[lane] };
+            *runs = if ended { 0 } else { *runs };
+        }
+        self.shortest = by_halves(self.lens, u32::min);
     }
 }

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! One *step* compresses block `s` of every lane. Lanes may differ in length, counter and flags.
-//! A lane that has run out of blocks keeps its chaining value by a mask. Lanes that a group does
-//! not fill repeat its first ones, so that partial groups load whole vectors and need no mask; what
+//! Where one ends, the block of each has its own length and flags; a lane that has ended goes on with
+//! zeros, and gets its chaining value back by a mask when the next one ends, or all. Lanes that a group
+//! does not fill repeat its first ones, so that partial groups load whole vectors and need no mask; what
 //! they compute is not stored.
 //!
 //! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`group`]
@@ -120,12 +121,11 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     /// From how many blocks on [`run`](Self::run) is worth it: none, if it is not there.
     const RUN_FROM: usize = usize::MAX;
 
-    /// Compresses the first `steps` blocks of nodes, all of them whole, into `cv`. If nodes end there, they
-    /// have two at least, and the last adds the flags `last`; otherwise those are zeros. May fetch as many
-    /// lines of each of the nodes ahead, where there are `N`.
+    /// Compresses blocks `from .. to` of nodes, two at least and all of them whole, into `cv`: up to where all
+    /// end, or none. May fetch as many lines of each of the nodes ahead, where there are `N`.
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, steps: usize, last: &[u32; N]) {
-        let _ = (cv, nodes, steps, last);
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, from: usize, to: usize) {
+        let _ = (cv, nodes, from, to);
         unreachable!("no run is long enough");
     }
 
@@ -295,11 +295,12 @@ unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
 /// # Safety
 /// As for [`Vector`].
 pub(super) unsafe trait Pass<const N: usize> {
-    /// Hashes the nodes of a group side by side and stores the first `count` chaining values.
+    /// Hashes the nodes of a group side by side and stores the first `count` chaining values. Nodes that end before
+    /// others are forgotten.
     ///
     /// # Safety
     /// The nodes are readable and `out` has room for `count` chaining values.
-    unsafe fn hash(group: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize);
+    unsafe fn hash(group: &mut Group<N>, key: &Words, out: *mut ChainingValue, count: usize);
 
     /// The same of blocks that lie one behind another.
     ///
@@ -313,7 +314,7 @@ pub(super) unsafe trait Pass<const N: usize> {
         count: usize,
     ) {
         // SAFETY: the same contract.
-        unsafe { Self::hash(&blocks.group(count), key, out, count) }
+        unsafe { Self::hash(&mut blocks.group(count), key, out, count) }
     }
 
     /// `count` blocks of output (at most `N`) from block `counter` on.
@@ -327,7 +328,7 @@ pub(super) unsafe trait Pass<const N: usize> {
 // SAFETY: the contract of `Vector` is that of `Pass`.
 unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     #[inline(always)]
-    unsafe fn hash(nodes: &Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+    unsafe fn hash(nodes: &mut Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         // SAFETY: the same contract.
         unsafe { group::<V, N>(nodes, key, out, count) }
     }
@@ -366,84 +367,96 @@ struct Operands<V, const N: usize> {
     tail: [V; 4],
 }
 
-/// Hashes the nodes of a group side by side and stores the first `count` chaining values.
+/// [`Pass::hash`] of a transposed state.
 ///
 /// # Safety
 /// As for [`Vector`]; the nodes are readable and `out` has room for `count` chaining values.
 #[inline(always)]
 pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
-    group: &Group<N>,
+    nodes: &mut Group<N>,
     key: &Words,
     out: *mut ChainingValue,
     count: usize,
 ) {
     const BLOCK: u32 = BLOCK_LEN as u32;
-    let steps = group.steps();
+    let steps = nodes.steps();
+    // Blocks before the one with which the next lane ends.
+    let mut whole = nodes.whole_blocks();
     // As many lines a step as the group itself reads, in the order of the addresses; for nodes of
     // one block at once, as the bookkeeping would take longer.
-    let single = steps == 1 && group.fetch == N;
-    let whole = group.whole_blocks();
-    let run = if whole >= V::RUN_FROM && steps > 1 { whole } else { 0 };
-    let fetch = if single || run > 0 { 0 } else { group.fetch };
+    let single = steps == 1 && nodes.fetch == N;
+    let fetch = if single || whole >= V::RUN_FROM { 0 } else { nodes.fetch };
     let share = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
-    let mut ahead = group.ahead[..fetch].chunks(share);
+    let ahead = nodes.ahead;
+    let mut ahead = ahead[..fetch].chunks(share);
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
         if single {
-            for node in group.ahead {
+            for node in nodes.ahead {
                 V::prefetch(node);
             }
         }
         let zero = V::splat(0);
         let mut operands = Operands {
-            inputs: group.inputs,
+            inputs: nodes.inputs,
             cv: splat(key),
             message: [MaybeUninit::uninit(); 16],
-            tail: [V::load(&group.low), V::load(&group.high), V::splat(BLOCK), zero],
+            tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK), zero],
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
-        if run > 0 {
-            V::run(cv, group, run, if group.ends_whole() { &group.last } else { &[0; N] });
-        }
-        for step in run..steps {
-            let done = step as u32 * BLOCK;
-            let flags = if step == 0 { group.first } else { group.each };
-            for node in ahead.next().unwrap_or_default() {
-                for line in 0..steps {
-                    V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+        // Which lanes have not ended, and all chaining values when one has last.
+        let (mut runs, mut ended) = ([u32::MAX; N], None);
+        let mut step = 0;
+        loop {
+            if whole - step >= V::RUN_FROM {
+                V::run(cv, nodes, step, whole);
+                step = whole;
+            } else {
+                let done = step * BLOCK_LEN;
+                for node in ahead.next().unwrap_or_default() {
+                    for line in 0..steps {
+                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                    }
                 }
-            }
-            if N < 32 && steps > 1 {
-                for input in *inputs {
-                    V::prefetch(input.wrapping_add(done as usize + LANE_AHEAD));
+                if N < 32 && steps > 1 {
+                    for input in *inputs {
+                        V::prefetch(input.wrapping_add(done + LANE_AHEAD));
+                    }
                 }
-            }
-            tail[3] = V::splat(flags);
-            let mut active = None;
-            if done + BLOCK == group.shortest && group.shortest == group.longest {
-                // All lanes end here, with a whole block. (The flags of a last block are others.)
-                tail[3] = tail[3].xor(V::load(&group.last));
-            } else if done + BLOCK >= group.shortest {
-                // Some lane ends here or has ended.
-                let block = group.block(step);
-                tail[2] = V::load(&block.lens);
-                tail[3] = V::load(&block.flags);
-                active = Some((V::load(&block.runs), block.lens, *cv));
-            }
-            match &active {
-                Some((_, lens, _)) if done + BLOCK > group.shortest => {
+                if step == whole {
+                    let block = nodes.block(step);
+                    tail[2] = V::load(&block.lens);
+                    tail[3] = V::load(&block.flags);
                     // Hidden, lest the compiler should read all inputs for it before the first step.
-                    V::load_ragged(black_box(inputs), done as usize, lens, message);
+                    V::load_ragged(black_box(inputs), done, &block.lens, message);
+                } else {
+                    tail[2] = V::splat(BLOCK);
+                    tail[3] = V::splat(if step == 0 { nodes.first } else { nodes.each });
+                    if step + 1 == steps {
+                        // All lanes end here. (The flags of a last block are others.)
+                        tail[3] = tail[3].xor(V::load(&nodes.last));
+                    }
+                    V::load_blocks(inputs, done, message);
                 }
-                _ => V::load_blocks(inputs, done as usize, message),
+                V::compress(cv, words(message), tail);
+                step += 1;
             }
-            V::compress(cv, words(message), tail);
-            if let Some((runs, _, before)) = active {
-                for i in 0..8 {
-                    cv[i] = before[i].xor(before[i].xor(cv[i]).and(runs));
+            if step <= whole && step < steps {
+                continue;
+            }
+            // Some lane has ended with this step, or all.
+            if let Some(before) = ended {
+                let runs = V::load(&runs);
+                for (cv, before) in cv.iter_mut().zip::<[V; 8]>(before) {
+                    *cv = before.xor(before.xor(*cv).and(runs));
                 }
             }
+            if step == steps {
+                break;
+            }
+            nodes.retire(step, &mut runs);
+            (whole, *inputs, ended) = (nodes.whole_blocks(), nodes.inputs, Some(*cv));
         }
         V::store_cvs(cv, out, count);
     }

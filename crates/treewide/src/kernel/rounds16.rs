@@ -214,13 +214,14 @@ macro_rules! run {
             inputs: *const *const u8,
             ahead: *const *const u8,
             steps: usize,
+            offset: usize,
         ) {
             // rsi the message, rcx the place of word 11, rdx what follows, r8 steps that are left, r11 where
             // the block is, r15 ahead; inputs in others.
             naked_asm!(
                 "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push rdi",
                 load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
-                "mov r15,rcx\n mov rcx,rdx\n xor r11d,r11d",
+                "mov r15,rcx\n mov rcx,rdx\n mov r11,r9",
                 inputs!($isa),
                 concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
                 "2:",

@@ -399,15 +399,16 @@ pub(super) unsafe extern "sysv64" fn run(
     inputs: *const *const u8,
     ahead: *const *const u8,
     steps: usize,
+    offset: usize,
 ) {
     // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
     // block is, r9 where the rows get what this round moves, r15 a lane's input; steps that are left on the stack. What
     // rax counts, 32 a round, is also the place of the pointers to four lanes, for the four rounds that move.
     naked_asm!(
         "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",
-        "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n xor esi,esi",
+        "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n mov rsi,r9",
         "call {load}",
-        "mov rsi,rdx\n xor r8d,r8d",
+        "mov rsi,rdx\n mov r8,r9",
         load_cv!("rcx"),
         "3:",
         begin!("rsi+4096"),

@@ -11,6 +11,9 @@ use super::group::Group;
 use super::lanes::Vector;
 use crate::spec::BLOCK_LEN;
 
+/// Fewer blocks than this are compressed step by step: they take as long.
+pub(super) const FROM: usize = 4;
+
 /// What a run reads and writes beside its inputs.
 #[repr(C, align(64))]
 struct Operands<V> {
@@ -25,12 +28,12 @@ struct Operands<V> {
     last: V,
 }
 
-/// Compresses so many blocks of every lane, one behind the other, into a chaining value:
-/// `(cv, operands, inputs, ahead, blocks)`. They are two at least where the last of them adds flags. It may
-/// fetch as many cache lines at `ahead[lane]`; those addresses need not exist. Word `w` of every array is one
-/// vector, aligned to its size. Backtraces from inside of those that push registers end there.
+/// Compresses so many blocks of every lane, two at least, one behind the other from an offset on, into a chaining
+/// value: `(cv, operands, inputs, ahead, blocks, offset)`. It may fetch as many cache lines of `ahead[lane]`; those
+/// addresses need not exist. Word `w` of every array is one vector, aligned to its size. Backtraces from inside of
+/// those that push registers end there.
 pub(super) type Run =
-    unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize);
+    unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize, usize);
 
 /// [`Vector::run`] by this routine.
 ///
@@ -41,22 +44,24 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
     routine: Run,
     cv: &mut [V; 8],
     nodes: &Group<N>,
-    steps: usize,
-    last: &[u32; N],
+    from: usize,
+    to: usize,
 ) {
     // Where nothing comes next, what is there is fetched once more.
     let ahead = if nodes.fetch == N { &nodes.ahead } else { &nodes.inputs };
     // SAFETY: the caller vouches for the instruction set and the inputs.
     unsafe {
+        let each = V::splat(nodes.each);
         let mut operands = Operands {
             messages: MaybeUninit::uninit(),
             tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
-            flags: V::splat(nodes.first),
-            each: V::splat(nodes.each),
+            flags: if from == 0 { V::splat(nodes.first) } else { each },
+            each,
             // The flags of a last block are others.
-            last: V::splat(nodes.each).xor(V::load(last)),
+            last: if to == nodes.steps() { each.xor(V::load(&nodes.last)) } else { each },
         };
         let (cv, operands) = (cv.as_mut_ptr().cast(), (&raw mut operands).cast());
-        routine(cv, operands, nodes.inputs.as_ptr(), ahead.as_ptr(), steps);
+        let (inputs, ahead) = (nodes.inputs.as_ptr(), ahead.as_ptr());
+        routine(cv, operands, inputs, ahead, to - from, from * BLOCK_LEN);
     }
 }

@@ -187,8 +187,7 @@ macro_rules! begin {
     };
 }
 
-/// Compresses `steps` blocks (one at least) of sixteen lanes, one behind the other from `inputs[lane]` on,
-/// into `cv`. Meanwhile as many cache lines at `ahead[lane]` are fetched; those addresses need not exist.
+/// Compresses `steps` blocks of sixteen lanes as `run::Run` says.
 ///
 /// # Safety
 /// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; the blocks are readable; `cv` and
@@ -200,11 +199,12 @@ pub(super) unsafe extern "sysv64" fn run_16(
     inputs: *const *const u8,
     ahead: *const *const u8,
     steps: usize,
+    offset: usize,
 ) {
     // rsi this message, r10 the next one, rdx what follows the messages, rcx inputs, r9 ahead, r8 steps that
     // are left, r11 where the next block is.
     naked_asm!(
-        "mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]\n mov r10,rsi\n lea rsi,[rsi+64*16]\n xor r11d,r11d",
+        "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]\n mov r10,rsi\n lea rsi,[rsi+64*16]",
         load!([zmm] "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
         next_16!(at_once),
         "2:",
@@ -233,12 +233,13 @@ pub(super) unsafe extern "sysv64" fn run_8(
     inputs: *const *const u8,
     _ahead: *const *const u8,
     steps: usize,
+    offset: usize,
 ) {
     // rdx what follows the messages, r8 steps that are left, r11 where the block is; inputs in the others.
     naked_asm!(
         "push rbx\n push rbp\n push r12\n push rdi",
         load!([ymm] "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
-        "mov rcx,rdx\n lea rdx,[rsi+32*32]\n xor r11d,r11d",
+        "mov rcx,rdx\n lea rdx,[rsi+32*32]\n mov r11,r9",
         "mov rbx,[rcx]\n mov rbp,[rcx+8]\n mov r12,[rcx+16]\n mov rsi,[rcx+24]",
         "mov rdi,[rcx+32]\n mov r9,[rcx+40]\n mov r10,[rcx+48]\n mov rcx,[rcx+56]",
         "2:",

@@ -7,37 +7,18 @@ use crate::spec::{ChainingValue, Words, bytes};
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs: as much and, where a lane has ended, as much more for
-/// masks. Only ratios matter: of kernels for [`Latency::One`](super::latency::Latency) they are cycles of
-/// Sapphire Rapids, from `results/spr-2vcpu/limits.txt`, of others nanoseconds of Zen 5, from `lengths.json`,
-/// `peers.txt` and `limits.txt` in `results/zen5-2vcpu`.
+/// The lanes of a pass, and what a step of it costs. Only ratios matter: of kernels for
+/// [`Latency::One`](super::latency::Latency) they are cycles of Sapphire Rapids, from `results/spr-2vcpu/limits.txt`,
+/// of others nanoseconds of Zen 5, from `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`.
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,
-    step: usize,
-    masks: usize,
-}
-
-impl Width {
-    /// Masks cost an eighth, if nothing else is said.
-    pub(super) const fn new(lanes: usize, step: usize, masks: &[usize]) -> Self {
-        let masks = match masks {
-            [masks] => *masks,
-            _ => step / 8,
-        };
-        Self { lanes, step, masks }
-    }
-
-    /// Of a pass in which a lane ends after `last` of the steps.
-    #[inline(always)]
-    pub(super) fn cost(&self, steps: usize, last: usize) -> usize {
-        steps * self.step + (steps - last) * self.masks
-    }
+    pub(super) step: usize,
 }
 
 /// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
-/// as a narrower one does, or all but a shorter last one, where it costs less to hash the others alone.
-/// `blocks` tells how many the last node but one has, and the last.
+/// as a narrower one does, where it costs less to hash the others alone. `blocks` tells how many the last node but
+/// one has, and the last.
 #[inline(always)]
 pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
     let mut take = widths[widths.len() - 1].lanes.min(rest);
@@ -45,14 +26,8 @@ pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, 
         let [narrow, wide] = [pair[0], pair[1]];
         if narrow.lanes < rest && rest <= wide.lanes {
             let (steps, last) = blocks();
-            let alone = |blocks| widths[0].cost(blocks, blocks);
-            let all = wide.cost(steps, last.min(steps));
-            let all_but_last = wide.cost(steps, steps) + alone(last);
-            if all_but_last < all {
-                take = rest - 1;
-            }
-            let others = alone((rest - narrow.lanes - 1) * steps + last);
-            if narrow.cost(steps, steps) + others <= all.min(all_but_last) {
+            let others = (rest - narrow.lanes - 1) * steps + last;
+            if steps * narrow.step + others * widths[0].step <= steps * wide.step {
                 take = narrow.lanes;
             }
         }

@@ -68,12 +68,12 @@ unsafe impl Vector<4> for X4 {
         }
     }
 
-    const RUN_FROM: usize = 1;
+    const RUN_FROM: usize = run::FROM;
 
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<4>, steps: usize, last: &[u32; 4]) {
+    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<4>, from: usize, to: usize) {
         // SAFETY: SSE4.1.
-        unsafe { run::run(rounds16::run_4, cv, nodes, steps, last) }
+        unsafe { run::run(rounds16::run_4, cv, nodes, from, to) }
     }
 
     #[inline(always)]

@@ -377,7 +377,7 @@ fn assembly_keeps_what_is_the_callers() {
     let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
     let steps = core::ptr::without_provenance(3);
     let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
-    let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, c];
+    let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
     let routines: [(&str, &str, *const (), _); 14] = [
         ("avx512-row", "compress", rounds32::compress as _, lanes),
         ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
