@@ -1,7 +1,6 @@
 //! A few lanes as rows (see `rows.rs`), in vectors of one lane or more, or in two of those.
 
 use core::arch::x86_64::*;
-use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
@@ -53,8 +52,6 @@ pub(super) struct Rows<R, W = Compiled>(R, W);
 pub(super) struct Operands<R> {
     /// Rows 0 and 1: the chaining values.
     cv: [R; 2],
-    /// Rows 2 and 3 after the last block.
-    high: MaybeUninit<[R; 2]>,
     /// Rows 3 before the first block, before those between, and before the last if that is not the first.
     tails: [R; 3],
 }
@@ -75,7 +72,7 @@ pub(super) struct Compiled;
 unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
     #[inline(always)]
     unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize) {
-        let Operands { cv, high, tails } = rows;
+        let Operands { cv, tails } = rows;
         let mut tail = tails[0];
         // SAFETY: the caller vouches for the instruction set and the blocks.
         unsafe {
@@ -85,10 +82,8 @@ unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
                     fetch(inputs, offset + AHEAD * BLOCK_LEN);
                 }
                 let load = |part: usize| R::load(inputs, offset + 16 * part);
-                let mut v = [cv[0], cv[1], row_2(), tail];
-                rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-                *cv = [v[0].xor(v[2]), v[1].xor(v[3])];
-                *high = MaybeUninit::new([v[2], v[3]]);
+                let v = compress(*cv, tail, [load(0), load(1), load(2), load(3)]);
+                *cv = [v[0], v[1]];
                 tail = tails[if block + 2 == count { 2 } else { 1 }];
             }
         }
@@ -134,8 +129,7 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
             let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
             let whole = [BLOCK_LEN as u32; N];
             let (first, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
-            let (cv, high) = (rows_0_1(key), MaybeUninit::uninit());
-            let mut rows = Operands { cv, high, tails: [first, each, each] };
+            let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
             // Which lanes have not ended, and all chaining values when one has last.
             let (mut runs, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
             let mut step = 0;
@@ -192,8 +186,11 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
         // SAFETY: the same contract.
         unsafe {
             let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags()]);
-            let rows = one::<R, W, N>(key, last, &blocks.inputs(count));
-            store(rows.cv, out, count);
+            let inputs = blocks.inputs(count);
+            let load = |part: usize| R::load(&inputs, 16 * part);
+            let words = [load(0), load(1), load(2), load(3)];
+            let [a, b, ..] = compress(rows_0_1(key), last, words);
+            store([a, b], out, count);
         }
     }
 
@@ -201,31 +198,28 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
     unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
         unsafe {
+            let cv: [R; 2] = rows_0_1(root.cv);
             let (low, high) = counters(counter);
             let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
             let tail = R::row_3(&low, &high, &len, &flags);
-            let rows = one::<R, W, N>(root.cv, tail, &[root.block.as_ptr(); N]);
-            let (cv, [c, d]): ([R; 2], _) = (rows_0_1(root.cv), rows.high.assume_init());
-            let rows = [rows.cv[0], rows.cv[1], c.xor(cv[0]), d.xor(cv[1])];
-            for (part, row) in rows.into_iter().enumerate() {
+            // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
+            let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
+            let [a, b, c, d] = compress(cv, tail, [load(0), load(1), load(2), load(3)]);
+            for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
                 row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
             }
         }
     }
 }
 
-/// One block of each lane, with these rows 3.
+/// One compression of each lane: the next chaining value, and the other rows as they are after the rounds.
 #[inline(always)]
-unsafe fn one<R: Lanes<N>, W: Rounds<R, N>, const N: usize>(
-    cv: &Words,
-    tail: R,
-    inputs: &[*const u8; N],
-) -> Operands<R> {
+unsafe fn compress<R: Lanes<N>, const N: usize>(cv: [R; 2], tail: R, block: [R; 4]) -> [R; 4] {
     // SAFETY: the caller vouches for the instruction set and the blocks.
     unsafe {
-        let mut rows = Operands { cv: rows_0_1(cv), high: MaybeUninit::uninit(), tails: [tail; 3] };
-        W::blocks(&mut rows, inputs, 0, 1);
-        rows
+        let mut v = [cv[0], cv[1], row_2(), tail];
+        rounds(&mut v, block);
+        [v[0].xor(v[2]), v[1].xor(v[3]), v[2], v[3]]
     }
 }
 

@@ -12,6 +12,8 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
+//! One block, as of parents and of extended output, is over before the core has run ahead far: those are compiled.
+//!
 //! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
 //! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to 1.01
 //! of it (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force
@@ -254,7 +256,7 @@ macro_rules! body {
             $(concat!("vmovdqa64 ", zmm!($set a), ",[rdi+64*", $set, "]"),
             concat!("vmovdqa64 ", zmm!($set b), ",[rdi+", $bytes, "+64*", $set, "]"),
             arrange!($set: $($lane)*),)*
-            concat!("lea r9,[rdi+4*", $bytes, "]"),
+            concat!("lea r9,[rdi+2*", $bytes, "]"),
             ".p2align 6",
             "2:",
             // What is loaded during the last block is that block again.
@@ -265,12 +267,10 @@ macro_rules! body {
             rounds!($idle [$($set: $($lane)*,)*]),
             $(op!(xor $set a c), op!(xor $set b d),)*
             // The tail of the blocks between, or of the last.
-            concat!("lea r9,[rdi+5*", $bytes, "]\n lea rax,[rdi+6*", $bytes, "]"),
+            concat!("lea r9,[rdi+3*", $bytes, "]\n lea rax,[rdi+4*", $bytes, "]"),
             "cmp rcx,2\n cmove r9,rax\n dec rcx\n jnz 2b",
             $(concat!("vmovdqa64 [rdi+64*", $set, "],", zmm!($set a)),
-            concat!("vmovdqa64 [rdi+", $bytes, "+64*", $set, "],", zmm!($set b)),
-            concat!("vmovdqa64 [rdi+2*", $bytes, "+64*", $set, "],", zmm!($set c)),
-            concat!("vmovdqa64 [rdi+3*", $bytes, "+64*", $set, "],", zmm!($set d)),)*
+            concat!("vmovdqa64 [rdi+", $bytes, "+64*", $set, "],", zmm!($set b)),)*
             "vzeroupper\n ret",
             orders = sym ORDERS,
             iv = sym IV,
