@@ -3,6 +3,7 @@
 use core::array::TryFromSliceError;
 use core::borrow::Borrow;
 use core::fmt;
+use core::hint::black_box;
 use core::ops::Deref;
 use core::str::FromStr;
 
@@ -111,18 +112,15 @@ impl FromStr for Hash {
     }
 }
 
-/// Whether the slices are equal, in a time that depends on their lengths only.
+/// Whether both are equal, in a time that does not depend on the bytes.
 ///
-/// The volatile-like barrier keeps the compiler from turning the fold into an early exit.
-fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
+/// The volatile-like barriers keep the compiler from an early exit.
+fn constant_time_eq(a: &[u8; OUT_LEN], b: &[u8; OUT_LEN]) -> bool {
     let mut difference = 0;
-    for (a, b) in a.iter().zip(b) {
-        difference |= core::hint::black_box(a ^ b);
+    for (a, b) in a.as_chunks().0.iter().zip(b.as_chunks().0) {
+        difference |= black_box(u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
     }
-    core::hint::black_box(difference) == 0
+    black_box(difference) == 0
 }
 
 /// In constant time.
@@ -145,7 +143,7 @@ impl PartialEq<[u8; OUT_LEN]> for Hash {
 impl PartialEq<[u8]> for Hash {
     #[inline]
     fn eq(&self, other: &[u8]) -> bool {
-        constant_time_eq(&self.0, other)
+        other.try_into().is_ok_and(|other| constant_time_eq(&self.0, other))
     }
 }
 
