@@ -72,8 +72,7 @@ pub(super) struct Compiled;
 unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
     #[inline(always)]
     unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize) {
-        let Operands { cv, tails } = rows;
-        let mut tail = tails[0];
+        let (mut cv, [mut tail, each, last]) = (rows.cv, rows.tails);
         // SAFETY: the caller vouches for the instruction set and the blocks.
         unsafe {
             for block in 0..count {
@@ -82,11 +81,12 @@ unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
                     fetch(inputs, offset + AHEAD * BLOCK_LEN);
                 }
                 let load = |part: usize| R::load(inputs, offset + 16 * part);
-                let v = compress(*cv, tail, [load(0), load(1), load(2), load(3)]);
-                *cv = [v[0], v[1]];
-                tail = tails[if block + 2 == count { 2 } else { 1 }];
+                let v = compress(cv, tail, [load(0), load(1), load(2), load(3)]);
+                cv = [v[0], v[1]];
+                tail = if block + 2 == count { last } else { each };
             }
         }
+        rows.cv = cv;
     }
 }
 
