@@ -31,7 +31,7 @@ pub(super) unsafe trait Lanes<const N: usize>: Row {
 
 /// Rows 0 and 1 before the rounds: the same chaining value in every lane.
 #[inline(always)]
-pub(super) unsafe fn rows_0_1<R: Lanes<N>, const N: usize>(cv: &Words) -> [R; 2] {
+unsafe fn rows_0_1<R: Lanes<N>, const N: usize>(cv: &Words) -> [R; 2] {
     let (low, high) = (cv.first_chunk(), cv.last_chunk());
     // SAFETY: the same contract.
     unsafe { [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))] }
@@ -130,7 +130,7 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
             let whole = [BLOCK_LEN as u32; N];
             let (first, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
             let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
-            // Which lanes have not ended, and all chaining values when one has last.
+            // Which lanes have not ended, and chaining values as they were when one last did.
             let (mut runs, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
             let mut step = 0;
             loop {

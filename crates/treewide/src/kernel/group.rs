@@ -41,7 +41,8 @@ pub(super) trait Source {
     /// The nodes exist.
     unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N>;
 
-    /// The same nodes, if all are blocks that lie one behind another and differ in nothing else.
+    /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
+    /// for groups of them.
     ///
     /// # Safety
     /// The nodes exist.
@@ -80,12 +81,6 @@ impl Contiguous {
     #[inline(always)]
     pub(super) fn flags(&self) -> u32 {
         u32::from(self.first.each | self.first.first | self.first.last)
-    }
-
-    /// `count` of them as a group of any nodes.
-    #[inline(always)]
-    pub(super) fn group<const N: usize>(&self, count: usize) -> Group<N> {
-        Group::row(&self.first, BLOCK_LEN, 0, count)
     }
 }
 
@@ -166,9 +161,8 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
-        // SAFETY: within the source.
-        unsafe { self.contiguous(at) }.expect("pairs are").group(count)
+    unsafe fn group<const N: usize>(&self, _at: usize, _count: usize) -> Group<N> {
+        unreachable!("pairs are contiguous")
     }
 
     #[inline(always)]
@@ -318,6 +312,7 @@ impl<const N: usize> Group<N> {
             self.lens[lane] = input.len() as u32;
         }
         self.longest = by_halves(self.lens, u32::max);
+        assert!(self.longest as usize <= NOTHING.len(), "chunks, or shorter");
         self.shortest = by_halves(self.lens, u32::min);
     }
 
@@ -354,7 +349,7 @@ pub(super) struct Block<const N: usize> {
     pub(super) flags: [u32; N],
 }
 
-/// What lanes that have ended read on.
+/// Zeros for lanes that have ended, to the end of the longest node.
 static NOTHING: [u8; CHUNK_LEN] = [0; CHUNK_LEN];
 
 impl<const N: usize> Group<N> {
@@ -394,8 +389,9 @@ impl<const N: usize> Group<N> {
         block
     }
 
-    /// Lets the lanes that have ended before block `step` go on with zeros as far as the longest, so that they need
-    /// no care any more. What they compress is nothing: `runs`, ones for all that have not ended yet, becomes zero.
+    /// Lets the lanes that have ended before block `step` go on with zeros to the end of the longest, so that they are
+    /// like all others. What comes out of them is not wanted: `runs`, all ones for lanes that have not ended,
+    /// becomes zero for them.
     #[inline(always)]
     pub(super) fn retire(&mut self, step: usize, runs: &mut [u32; N]) {
         for (lane, runs) in runs.iter_mut().enumerate() {

@@ -295,8 +295,8 @@ unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
 /// # Safety
 /// As for [`Vector`].
 pub(super) unsafe trait Pass<const N: usize> {
-    /// Hashes the nodes of a group side by side and stores the first `count` chaining values. Nodes that end before
-    /// others are forgotten.
+    /// Hashes the nodes of a group side by side and stores the first `count` chaining values. Of nodes that end before
+    /// others, the group has no more inputs and lengths then.
     ///
     /// # Safety
     /// The nodes are readable and `out` has room for `count` chaining values.
@@ -306,16 +306,12 @@ pub(super) unsafe trait Pass<const N: usize> {
     ///
     /// # Safety
     /// As for [`hash`](Self::hash).
-    #[inline(always)]
     unsafe fn hash_contiguous(
         blocks: &Contiguous,
         key: &Words,
         out: *mut ChainingValue,
         count: usize,
-    ) {
-        // SAFETY: the same contract.
-        unsafe { Self::hash(&mut blocks.group(count), key, out, count) }
-    }
+    );
 
     /// `count` blocks of output (at most `N`) from block `counter` on.
     ///
@@ -405,7 +401,7 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK), zero],
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
-        // Which lanes have not ended, and all chaining values when one has last.
+        // Which lanes have not ended, and chaining values as they were when one last did.
         let (mut runs, mut ended) = ([u32::MAX; N], None);
         let mut step = 0;
         loop {
@@ -431,7 +427,7 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                     // Hidden, lest the compiler should read all inputs for it before the first step.
                     V::load_ragged(black_box(inputs), done, &block.lens, message);
                 } else {
-                    tail[2] = V::splat(BLOCK);
+                    // Lengths are as they were: 64 bytes in all lanes that have not ended.
                     tail[3] = V::splat(if step == 0 { nodes.first } else { nodes.each });
                     if step + 1 == steps {
                         // All lanes end here. (The flags of a last block are others.)

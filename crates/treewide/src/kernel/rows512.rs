@@ -12,7 +12,7 @@ use crate::spec::BLOCK_LEN;
 /// A row of four lanes.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Four(pub(super) __m512i);
+pub(super) struct Four(__m512i);
 
 // SAFETY: AVX-512F.
 unsafe impl Row for Four {

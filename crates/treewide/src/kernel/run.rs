@@ -11,7 +11,8 @@ use super::group::Group;
 use super::lanes::Vector;
 use crate::spec::BLOCK_LEN;
 
-/// Fewer blocks than this are compressed step by step: they take as long.
+/// Fewer blocks than this are compressed step by step; runs need two. As good as 2 or 6 on Zen 5
+/// (`results/zen5-2vcpu/limits.txt`).
 pub(super) const FROM: usize = 4;
 
 /// What a run reads and writes beside its inputs.

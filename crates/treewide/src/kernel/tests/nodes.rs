@@ -160,6 +160,18 @@ fn lanes_that_end_in_every_way() {
     }
 }
 
+/// Lanes that have ended read zeros, as many as a chunk has bytes.
+#[test]
+#[should_panic(expected = "chunks, or shorter")]
+fn no_node_is_longer_than_a_chunk() {
+    let bytes = [0; CHUNK_LEN + 1];
+    let nodes = [chunk(&bytes, 0, 0); 8];
+    let lanes = Lanes::new(&nodes);
+    let array =
+        crate::kernel::all().iter().find(|kernel| kernel.name() == "array").expect("everywhere");
+    array.lanes(&lanes.inputs, lanes.marks(), &crate::spec::IV, &mut [[0; 32]; 8]);
+}
+
 /// One node of each length between two others, first, in the middle and last.
 #[test]
 fn every_length_of_a_node() {
