@@ -114,7 +114,7 @@ impl FromStr for Hash {
 
 /// Whether both are equal, in a time that does not depend on the bytes.
 ///
-/// The volatile-like barriers keep the compiler from an early exit.
+/// The volatile-like barriers are to keep the compiler from an early exit.
 fn constant_time_eq(a: &[u8; OUT_LEN], b: &[u8; OUT_LEN]) -> bool {
     let mut difference = 0;
     for (a, b) in a.as_chunks().0.iter().zip(b.as_chunks().0) {

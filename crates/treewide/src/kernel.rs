@@ -244,7 +244,7 @@ impl Kernel {
     /// at most [`CHUNK_LEN`] bytes. Inputs beyond those are what comes next, and are fetched early.
     ///
     /// # Panics
-    /// If there are fewer inputs or marks than places, or one of several inputs is longer than that.
+    /// If there are fewer inputs or marks than places, or a node that is longer among those of a pass.
     pub(crate) fn lanes(
         &self,
         inputs: &[&[u8]],
@@ -258,8 +258,8 @@ impl Kernel {
             Own::Each { counters, last } => inputs.len().min(counters.len()).min(last.len()),
         };
         assert!(count <= nodes, "a node for every chaining value");
-        // SAFETY: just checked, and no node is read beyond its length; lengths are checked where groups
-        // are made; the CPU runs every kernel that is handed out.
+        // SAFETY: just checked, and no node is read beyond its length; where a lane reads on behind that,
+        // lengths are checked; the CPU runs every kernel that is handed out.
         unsafe { (self.lanes)(group::Lanes { inputs, count, marks }, key, out.as_mut_ptr()) }
     }
 

@@ -44,10 +44,11 @@ unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
     unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
 }
 
-/// As many lanes as rows of this type have, their blocks compressed in this way.
+/// As many lanes as rows of this type have, the blocks of nodes compressed in this way; parents and extended output,
+/// one block each, by the compiler.
 pub(super) struct Rows<R, W = Compiled>(R, W);
 
-/// What a way to compress blocks reads and writes beside its inputs.
+/// What a way to compress blocks reads and writes beside its inputs, in the order that `paced.rs` knows.
 #[repr(C)]
 pub(super) struct Operands<R> {
     /// Rows 0 and 1: the chaining values.
@@ -215,7 +216,7 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
 /// One compression of each lane: the next chaining value, and the other rows as they are after the rounds.
 #[inline(always)]
 unsafe fn compress<R: Lanes<N>, const N: usize>(cv: [R; 2], tail: R, block: [R; 4]) -> [R; 4] {
-    // SAFETY: the caller vouches for the instruction set and the blocks.
+    // SAFETY: the caller vouches for the instruction set.
     unsafe {
         let mut v = [cv[0], cv[1], row_2(), tail];
         rounds(&mut v, block);

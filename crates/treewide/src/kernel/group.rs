@@ -312,7 +312,7 @@ impl<const N: usize> Group<N> {
             self.lens[lane] = input.len() as u32;
         }
         self.longest = by_halves(self.lens, u32::max);
-        assert!(self.longest as usize <= NOTHING.len(), "chunks, or shorter");
+        assert!(self.longest as usize <= NOTHING.len(), "no node is longer than a chunk");
         self.shortest = by_halves(self.lens, u32::min);
     }
 

@@ -12,7 +12,7 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
-//! One block, as of parents and of extended output, is over before the core has run ahead far: those are compiled.
+//! Parents and extended output, one block each, have no pace (`few_lanes.rs`): it begins by waiting.
 //!
 //! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
 //! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to 1.01
