@@ -24,6 +24,7 @@ use super::vectors::operations;
 use super::{Flags, row, run, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
+/// A word of sixteen lanes.
 #[derive(Clone, Copy)]
 pub(super) struct X16(__m512i);
 

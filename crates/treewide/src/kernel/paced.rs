@@ -27,7 +27,7 @@ use super::few_lanes::{AHEAD, Operands, Pair, Rounds};
 use super::rows512::Four;
 use crate::spec::{BLOCK_LEN, IV as WORDS};
 
-/// One set of four lanes, or two.
+/// A way to compress blocks: at that pace, of one set of four lanes or of two.
 pub(super) struct Paced;
 
 /// A row of two sets.
@@ -281,7 +281,7 @@ macro_rules! body {
     };
 }
 
-/// `count` blocks of four lanes, one at least: those at `offset` of each input and what follows.
+/// Compresses blocks of four lanes, as [`Rounds::blocks`] says.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
