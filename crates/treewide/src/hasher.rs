@@ -236,12 +236,20 @@ impl Hasher {
                 self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {
-                // Up to the next place where a larger subtree may begin, at whatever place we are.
+                // Up to the next place where a larger subtree may begin, at whatever place we are. If all is
+                // before it, the blocks of a chunk that is begun too, but for its last.
                 let room = LEAF - (self.chunks % LEAF as u64) as usize;
-                let (head, rest) = input.split_at(whole.min(room) * CHUNK_LEN);
+                let begun = if whole < room { input.len() % CHUNK_LEN } else { 0 };
+                let begun = begun.saturating_sub(1) / BLOCK_LEN;
+                let (head, rest) = input.split_at(whole.min(room) * CHUNK_LEN + begun * BLOCK_LEN);
                 let mut nodes = [[0; 32]; 1 + LEAF];
-                let (key, flags) = (&self.mode.key, self.mode.flags);
-                let count = kernel.chunks(head, key, self.counter(), flags, &mut nodes[1..]);
+                let (out, key, flags) = (&mut nodes[1..], &self.mode.key, self.mode.flags);
+                let end = if begun > 0 { 0 } else { CHUNK_END };
+                let mut count = kernel.chunks(head, key, self.counter(), flags, end, out);
+                if begun > 0 {
+                    count -= 1;
+                    (self.chunk.cv, self.chunk.blocks) = (words(&out[count]), begun as u8);
+                }
                 self.insert(kernel, &mut nodes, count, 0);
                 input = rest;
             }

@@ -112,8 +112,9 @@ pub struct Kernel {
     latency: latency::Latency,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: share::Compress,
-    /// The chunks of one input: `(input, len, key, counter, flags, out)`.
-    chunks: unsafe fn(*const u8, usize, &Words, u64, u8, *mut ChainingValue),
+    /// The chunks of one input: `(input, len, key, counter, flags, end, out)`, where `end` is added to the
+    /// flags of the last block of the last chunk.
+    chunks: unsafe fn(*const u8, usize, &Words, u64, u8, u8, *mut ChainingValue),
     /// Pairs of chaining values as one block each: `(children, pairs, key, flags, out)`, where `out`
     /// may overlap `children` if it does not lie above it by more than one.
     parents: unsafe fn(*const ChainingValue, usize, &Words, u8, *mut ChainingValue),
@@ -183,7 +184,8 @@ impl Kernel {
     }
 
     /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how
-    /// many there are. The empty input has no chunk here.
+    /// many there are. The empty input has no chunk here. `end` is the flag of the last block of the last
+    /// chunk: `CHUNK_END`, or nothing if it is whole and more of that chunk is to come.
     ///
     /// # Panics
     /// If `out` has no room for them.
@@ -193,12 +195,14 @@ impl Kernel {
         key: &Words,
         counter: u64,
         flags: u8,
+        end: u8,
         out: &mut [ChainingValue],
     ) -> usize {
-        let count = input.len().div_ceil(CHUNK_LEN);
+        let (from, len) = (input.as_ptr(), input.len());
+        let count = len.div_ceil(CHUNK_LEN);
         assert!(count <= out.len(), "room for every chaining value");
         // SAFETY: just checked; the CPU runs every kernel that is handed out.
-        unsafe { (self.chunks)(input.as_ptr(), input.len(), key, counter, flags, out.as_mut_ptr()) }
+        unsafe { (self.chunks)(from, len, key, counter, flags, end, out.as_mut_ptr()) }
         count
     }
 

@@ -124,7 +124,7 @@ pub(crate) fn root(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> 
 /// [`root`] of 2 to `N` chunks.
 fn short<const N: usize>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
     let mut cvs = [[0; 32]; N];
-    let count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+    let count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
     top(kernel, &mut cvs, count, mode)
 }
 
@@ -198,7 +198,7 @@ fn leaf(
     out: &mut [ChainingValue],
 ) -> usize {
     let mut cvs = [[0; 32]; LEAF];
-    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
     while count > WIDE {
         count = level(kernel, &mut cvs, count, mode);
     }

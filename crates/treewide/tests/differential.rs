@@ -113,6 +113,43 @@ fn random_modes_inputs_and_pieces() {
     }
 }
 
+/// The blocks of a chunk that is only begun are hashed beside the chunks before it.
+#[test]
+fn pieces_that_end_within_a_chunk() {
+    const CHUNK: usize = treewide::CHUNK_LEN;
+    let mut tally = Tally::new("differential/pieces that end within a chunk");
+    let mut random = Random::new(9);
+    let input = random.bytes(300 * CHUNK);
+    for before in sample([0, 1, 2, 3, 5, 8, 31, 64, 100, 127, 128]) {
+        for whole in
+            sample([1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 100, 126, 127, 128, 130])
+        {
+            for tail in sample([0, 1, 63, 64, 65, 127, 128, 129, 500, 960, 961, 1000, 1023]) {
+                let (start, rest) = input.split_at(before * CHUNK);
+                let (piece, rest) = rest.split_at(whole * CHUNK + tail);
+                let more = &rest[..random.below(3 * CHUNK)];
+                let mode = Mode::any(&mut random);
+                let (mut hasher, mut blake3) = (mode.hasher(), mode.blake3());
+                for piece in [start, piece, more] {
+                    hasher.update(piece);
+                    blake3.update(piece);
+                    let expected = *blake3.finalize().as_bytes();
+                    assert_eq!(hasher.count(), blake3.count());
+                    assert_eq!(hasher.finalize(), expected, "{mode:?}: {before}, {whole}, {tail}");
+                    let state = hasher.to_state();
+                    let restored = treewide::Hasher::from_state(state.as_bytes()).expect("sound");
+                    assert_eq!(
+                        restored.finalize(),
+                        expected,
+                        "{mode:?}: {before}, {whole}, {tail}"
+                    );
+                }
+                tally.case();
+            }
+        }
+    }
+}
+
 #[test]
 fn large_inputs() {
     let mut tally = Tally::new("differential/large inputs");

@@ -37,10 +37,11 @@ macro_rules! entry_points {
                 }
 
                 unsafe fn chunks(
-                    input: *const u8, len: usize, key: &Words, counter: u64, flags: u8, out: *mut ChainingValue,
+                    input: *const u8, len: usize, key: &Words, counter: u64, flags: u8, end: u8,
+                    out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(group::Chunks { input, len, counter, flags }, key, out) }
+                    unsafe { run(group::Chunks { input, len, counter, flags, end }, key, out) }
                 }
 
                 unsafe fn parents(

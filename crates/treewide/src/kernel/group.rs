@@ -90,6 +90,8 @@ pub(super) struct Chunks {
     pub(super) len: usize,
     pub(super) counter: u64,
     pub(super) flags: u8,
+    /// What the last block of the last chunk adds: nothing, if more of that chunk is to come.
+    pub(super) end: u8,
 }
 
 impl Source for Chunks {
@@ -108,7 +110,7 @@ impl Source for Chunks {
             counter: self.counter + index as u64,
             each: self.flags,
             first: flags::CHUNK_START,
-            last: flags::CHUNK_END,
+            last: if index + 1 == self.count() { self.end } else { flags::CHUNK_END },
         }
     }
 
@@ -121,6 +123,13 @@ impl Source for Chunks {
         for lane in 0..N {
             if filled(lane, count) == count - 1 {
                 group.lens[lane] = last.len;
+            }
+        }
+        if last.last != first.last {
+            for lane in 0..N {
+                if filled(lane, count) == count - 1 {
+                    group.last[lane] = u32::from(last.last);
+                }
             }
         }
         // A long input comes in pieces, so what follows the last group is most likely wanted too.

@@ -109,7 +109,7 @@ fn within_bounds<const N: usize>(
 /// Chaining values of chunks from `kernel`, bounds checked.
 fn chunks(kernel: &Kernel, input: &[u8], key: &Words, counter: u64, flags: u8) -> Vec<[u8; 32]> {
     within_bounds(input.len().div_ceil(CHUNK_LEN), |out, count| {
-        assert_eq!(kernel.chunks(input, key, counter, flags, out), count);
+        assert_eq!(kernel.chunks(input, key, counter, flags, flags::CHUNK_END, out), count);
     })
 }
 

@@ -21,6 +21,7 @@ use crate::Hash;
 use crate::hazmat::{self, ChainingValue};
 use crate::kernel::{Kernel, detected};
 use crate::spec::CHUNK_LEN;
+use crate::spec::flags::CHUNK_END;
 use crate::tree::{self, LEAF, Mode, Node};
 
 /// The groups of an input of `len` bytes; none if it is empty.
@@ -92,7 +93,7 @@ fn leaf(
     out: &mut [ChainingValue],
 ) {
     let mut cvs = [[0; 32]; LEAF];
-    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, &mut cvs);
+    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
     for _ in 0..chunks.ilog2() {
         count = tree::level(kernel, &mut cvs, count, mode);
     }

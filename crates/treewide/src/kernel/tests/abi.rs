@@ -289,7 +289,15 @@ fn every_entry_keeps_what_is_the_callers() {
                 check("chunks", || {
                     // SAFETY: the contract of `Kernel::chunks`.
                     unsafe {
-                        (kernel.chunks)(input.as_ptr(), input.len(), &key, 1, 0, out.as_mut_ptr());
+                        (kernel.chunks)(
+                            input.as_ptr(),
+                            input.len(),
+                            &key,
+                            1,
+                            0,
+                            flags::CHUNK_END,
+                            out.as_mut_ptr(),
+                        );
                     }
                 });
                 tally.case();

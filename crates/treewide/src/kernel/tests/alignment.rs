@@ -57,7 +57,7 @@ fn every_entry_at_every_alignment() {
 
             let input = room.put(&bytes, align);
             let actual = written(count, out_align, |out| {
-                kernel.chunks(input, &key, counter, 0, out);
+                kernel.chunks(input, &key, counter, 0, flags::CHUNK_END, out);
             });
             assert_eq!(actual, expected_chunks, "chunks, {name}");
 

@@ -121,6 +121,33 @@ fn partial_groups() {
     }
 }
 
+/// The last chunk has more blocks, to come later: nothing, or something else, is added to the last that it has.
+#[test]
+#[cfg_attr(miri, ignore = "arithmetic of many whole chunks")]
+fn begun_chunks() {
+    let mut random = Random::new(7);
+    for kernel in supported() {
+        let mut tally = tally(kernel, "begun_chunks");
+        for count in 1..=2 * kernel.degree() + 1 {
+            for blocks in sample([1, 2, 7, 10, 14, 15]) {
+                let input = random.bytes((count - 1) * CHUNK_LEN + blocks * BLOCK_LEN);
+                let (key, counter) = (any_key(&mut random), random.next() >> 1);
+                let each = random.next() as u8 & !flags::CHUNK_END;
+                let end = [0, 0, flags::ROOT][random.below(3)];
+                let (whole, last) = input.split_at((count - 1) * CHUNK_LEN);
+                let mut expected = reference_chunks(whole, &key, counter, each);
+                let last = Lane { last: end, ..chunk(last, counter + count as u64 - 1, each) };
+                expected.push(node(&key, last));
+                let actual = within_bounds(count, |out, count| {
+                    assert_eq!(kernel.chunks(&input, &key, counter, each, end, out), count);
+                });
+                assert_eq!(actual, expected, "{} {count} chunks, {blocks} blocks", kernel.name());
+                tally.case();
+            }
+        }
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "arithmetic of many whole chunks")]
 fn counters_that_turn_over() {

@@ -107,7 +107,7 @@ fn chunks_between_guards() {
                     let input = memory.put(side, len, &bytes);
                     let out = out_memory.put(side, 32 * expected.len(), &[]);
                     let out = out.as_chunks_mut::<32>().0;
-                    kernel.chunks(input, &key, 7, 0, out);
+                    kernel.chunks(input, &key, 7, 0, flags::CHUNK_END, out);
                     assert_eq!(out, expected, "{} length {len} {side:?}", kernel.name());
                     tally.case();
                 }
