@@ -87,7 +87,8 @@ impl PartialChunk {
             if input.is_empty() {
                 return rest;
             }
-            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            let flags =
+                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
             kernel.compress(&mut self.cv, &self.block, counter, flags);
             self.blocks += 1;
         }
@@ -95,7 +96,8 @@ impl PartialChunk {
         if input.len() > BLOCK_LEN {
             let whole = (input.len() - 1) / BLOCK_LEN;
             let (blocks, more) = input.split_at(whole * BLOCK_LEN);
-            let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0 };
+            let flags =
+                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
             kernel.compress(&mut self.cv, blocks, counter, flags);
             self.blocks += whole as u8;
             input = more;
@@ -206,7 +208,18 @@ impl Hasher {
         }
     }
 
-    fn append(&mut self, mut input: &[u8]) -> &mut Self {
+    fn append(&mut self, input: &[u8]) -> &mut Self {
+        if input.len() < CHUNK_LEN - self.chunk.len() {
+            self.chunk.fill(detected(), input, self.counter(), &self.mode);
+            return self;
+        }
+        self.append_chunks(input)
+    }
+
+    /// [`append`](Self::append) beyond the chunk that is being filled. By itself, as room for nodes on the stack would
+    /// count where a few bytes are appended.
+    #[inline(never)]
+    fn append_chunks(&mut self, mut input: &[u8]) -> &mut Self {
         let kernel = detected();
         // A chunk that is begun comes first.
         if self.chunk.len() > 0 {

@@ -130,6 +130,8 @@ pub(crate) struct Flags {
     pub(crate) each: u8,
     pub(crate) first: u8,
     pub(crate) last: u8,
+    /// Whether all 64 bytes of the last block are there, zeros behind its end.
+    pub(crate) padded: bool,
 }
 
 /// What goes into the compressions of nodes beside their bytes, for [`Kernel::lanes`]: array by
@@ -181,6 +183,21 @@ impl Kernel {
     pub(crate) fn compress(&self, cv: &mut Words, input: &[u8], counter: u64, flags: Flags) {
         // SAFETY: readable bytes; the CPU runs every kernel that is handed out.
         unsafe { (self.compress)(cv, input.as_ptr(), input.len(), counter, flags) }
+    }
+
+    /// Compresses a block of `len` bytes, zeros behind them, into `cv`.
+    pub(crate) fn compress_block(
+        &self,
+        cv: &mut Words,
+        block: &[u8; BLOCK_LEN],
+        len: u8,
+        counter: u64,
+        flags: u8,
+    ) {
+        let (len, flags) =
+            (usize::from(len), Flags { each: flags, first: 0, last: 0, padded: true });
+        // SAFETY: readable bytes; the CPU runs every kernel that is handed out.
+        unsafe { (self.compress)(cv, block.as_ptr(), len, counter, flags) }
     }
 
     /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how

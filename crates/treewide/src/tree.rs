@@ -63,7 +63,7 @@ impl Node {
         };
         let last = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
         if last > 0 {
-            let flags = Flags { each: mode.flags, first: CHUNK_START, last: 0 };
+            let flags = Flags { each: mode.flags, first: CHUNK_START, last: 0, padded: false };
             kernel.compress(&mut node.cv, &input[..last], counter, flags);
             node.flags = mode.flags | CHUNK_END;
         }
@@ -83,8 +83,7 @@ impl Node {
 
     fn compress(&self, kernel: &Kernel, counter: u64, flags: u8) -> ChainingValue {
         let mut cv = self.cv;
-        let input = &self.block[..usize::from(self.block_len)];
-        kernel.compress(&mut cv, input, counter, Flags { each: flags, first: 0, last: 0 });
+        kernel.compress_block(&mut cv, &self.block, self.block_len, counter, flags);
         bytes(&cv)
     }
 }
@@ -95,7 +94,8 @@ pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
     if input.len() <= CHUNK_LEN {
         // One chunk needs no tree.
         let mut cv = mode.key;
-        let flags = Flags { each: mode.flags, first: CHUNK_START, last: CHUNK_END | ROOT };
+        let flags =
+            Flags { each: mode.flags, first: CHUNK_START, last: CHUNK_END | ROOT, padded: false };
         kernel.compress(&mut cv, input, 0, flags);
         return bytes(&cv);
     }

@@ -144,10 +144,11 @@ pub(super) unsafe fn padded_by<const ROTATES: bool>(
     let blocks = len.div_ceil(BLOCK_LEN).max(1);
     // The empty input is one block of zeros. To read nothing from where nothing is, as a mask would have
     // it, takes Intel's CPUs a hundred cycles.
-    let input = if len == 0 { NOTHING.as_ptr() } else { input };
+    let input = if len == 0 && !flags.padded { NOTHING.as_ptr() } else { input };
     let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
     let last_len = len - (blocks - 1) * BLOCK_LEN;
-    let padded = if last_len == BLOCK_LEN || len == 0 { last } else { pad(last, last_len) };
+    let whole = flags.padded || last_len == BLOCK_LEN || len == 0;
+    let padded = if whole { last } else { pad(last, last_len) };
     // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
     unsafe {
         let words: *mut __m128i = cv.as_mut_ptr().cast();

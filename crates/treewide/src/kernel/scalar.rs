@@ -158,6 +158,7 @@ pub(super) unsafe fn padded_by(
     let last_len = len - (blocks - 1) * BLOCK_LEN;
     let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
     let last = match last_len {
+        _ if flags.padded => last,
         BLOCK_LEN => last,
         0 => ZEROS.as_ptr(),
         _ => pad(last, last_len),

@@ -62,7 +62,13 @@ pub(super) unsafe fn nodes<S: Source>(
             if take == 1 {
                 let Node { input, len, counter, each, first, last } = source.node(at);
                 let mut cv = *key;
-                compress(&mut cv, input, len as usize, counter, Flags { each, first, last });
+                compress(
+                    &mut cv,
+                    input,
+                    len as usize,
+                    counter,
+                    Flags { each, first, last, padded: false },
+                );
                 *out.add(at) = bytes(&cv);
             } else {
                 pass(at, take, out.add(at));

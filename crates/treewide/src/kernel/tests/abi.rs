@@ -332,7 +332,7 @@ fn every_entry_keeps_what_is_the_callers() {
         }
         for len in [0, 1, 63, 64, 65, 128, 1000, 1024] {
             let mut cv = key;
-            let flags = Flags { each: 0, first: 1, last: 2 };
+            let flags = Flags { each: 0, first: 1, last: 2, padded: false };
             // SAFETY: the contract of `Kernel::compress`.
             check("compress", || unsafe {
                 (kernel.compress)(&mut cv, bytes.as_ptr(), len, 7, flags);

@@ -226,7 +226,7 @@ fn runs_of_blocks_on_one_lane() {
                     expected.copy_from_slice(&out[..8]);
                 }
                 let mut cv = before;
-                let flags = Flags { each, first: 0, last: 0 };
+                let flags = Flags { each, first: 0, last: 0, padded: false };
                 kernel.compress(&mut cv, blocks, counter, flags);
                 assert_eq!(cv, expected, "{} {count} blocks alignment {align}", kernel.name());
                 tally.case();
@@ -240,8 +240,20 @@ fn runs_of_blocks_on_one_lane() {
             let [each, first, last] = [1, 2, 3].map(|_| random.next() as u8);
             let expected = node(&before, Lane { input, counter, each, first, last });
             let mut cv = before;
-            kernel.compress(&mut cv, input, counter, Flags { each, first, last });
+            kernel.compress(&mut cv, input, counter, Flags { each, first, last, padded: false });
             assert_eq!(crate::spec::bytes(&cv), expected, "{} {len} bytes", kernel.name());
+            tally.case();
+        }
+        for len in sample(0..=BLOCK_LEN) {
+            let mut block = [0; BLOCK_LEN];
+            block[..len].copy_from_slice(&random.bytes(len));
+            let (before, counter, each) =
+                (any_key(&mut random), random.next(), random.next() as u8);
+            let input = &block[..len];
+            let expected = node(&before, Lane { input, counter, each, first: 0, last: 0 });
+            let mut cv = before;
+            kernel.compress_block(&mut cv, &block, len as u8, counter, each);
+            assert_eq!(crate::spec::bytes(&cv), expected, "{} block of {len}", kernel.name());
             tally.case();
         }
     }

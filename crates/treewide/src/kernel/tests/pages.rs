@@ -189,7 +189,7 @@ fn one_lane_and_output_between_guards() {
                 let bytes = random.bytes(len);
                 let before = any_key(&mut random);
                 let mut cv = before;
-                let flags = Flags { each: 0, first: 0, last: 0 };
+                let flags = Flags { each: 0, first: 0, last: 0, padded: false };
                 kernel.compress(&mut cv, memory.put(side, len, &bytes), 5, flags);
                 let lane = Lane { input: &bytes, counter: 5, each: 0, first: 0, last: 0 };
                 assert_eq!(bytes_of(&cv), node(&before, lane), "{} {side:?}", kernel.name());
