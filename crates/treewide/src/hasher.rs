@@ -1,8 +1,9 @@
 //! The incremental state: input that arrives in pieces.
 //!
 //! Whole chunks are hashed as many side by side as a piece of input brings, wherever the piece
-//! begins. What is kept between pieces is the binary counter of the tree: one chaining value for
-//! each bit that is set in the number of whole chunks so far, the highest level first.
+//! begins, and beside them what it has of the chunk after them, but for its last block. What is kept
+//! between pieces is the binary counter of the tree: one chaining value for each bit that is set in
+//! the number of whole chunks so far, the highest level first.
 //!
 //! ```text
 //! 13 chunks = 0b1101:   [0..8] [8..12] [12]   and the bytes of the chunk that is not full
@@ -12,6 +13,8 @@
 //! to be the root: when the chunks are a power of two, its two halves stay apart until more input
 //! comes. A lone first chunk stays in its buffered form for the same reason.
 
+mod stack;
+
 use core::fmt;
 
 use crate::Hash;
@@ -19,9 +22,10 @@ use crate::kernel::{Flags, Kernel, detected};
 use crate::spec::flags::{
     CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
 };
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, MAX_HEIGHT, words};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, words};
 use crate::tree::{self, LEAF, Mode, Node, WIDE};
 use crate::xof::OutputReader;
+use stack::Stack;
 
 impl Mode {
     pub(crate) const PLAIN: Self = Self { key: IV, flags: 0 };
@@ -128,8 +132,7 @@ impl PartialChunk {
 /// ```
 ///
 /// Finalising does not consume or change it: more input may follow. A clone goes its own way from
-/// the same point. For input that is all there, [`hash`](crate::hash()) is faster, above all from
-/// one to a few chunks.
+/// the same point. For input that is all there, [`hash`](crate::hash()) is a little faster.
 #[derive(Clone)]
 pub struct Hasher {
     pub(crate) mode: Mode,
@@ -140,8 +143,7 @@ pub struct Hasher {
     pub(crate) chunks: u64,
     /// A chaining value for each bit of `chunks` from the highest on; but two, the halves, if
     /// `chunks` is a power of two.
-    pub(crate) stack: [ChainingValue; MAX_HEIGHT + 1],
-    pub(crate) height: u8,
+    pub(crate) stack: Stack,
 }
 
 /// Whether the halves of a tree of that many whole chunks wait for their merge.
@@ -156,8 +158,7 @@ impl Hasher {
             chunk: PartialChunk::new(&mode),
             first_chunk: 0,
             chunks: 0,
-            stack: [[0; 32]; MAX_HEIGHT + 1],
-            height: 0,
+            stack: Stack::new(),
         }
     }
 
@@ -183,7 +184,7 @@ impl Hasher {
         self.chunk = PartialChunk::new(&self.mode);
         self.first_chunk = 0;
         self.chunks = 0;
-        self.height = 0;
+        self.stack.clear();
         self
     }
 
@@ -302,10 +303,9 @@ impl Hasher {
     fn insert(&mut self, kernel: &Kernel, nodes: &mut [ChainingValue], count: usize, level: u32) {
         if halves_apart(self.chunks) {
             // More follows, so this is not the root.
-            let top = usize::from(self.height) - 1;
-            let (key, flags) = (&self.mode.key, self.mode.flags);
-            kernel.parents(&mut self.stack, top - 1, 1, top - 1, key, flags);
-            self.height -= 1;
+            debug_assert_eq!(self.stack.len(), 2);
+            kernel.parents(&mut self.stack, 0, 1, 0, &self.mode.key, self.mode.flags);
+            self.stack.pop();
         }
         let total = self.chunks + ((count as u64) << level);
         self.carry(kernel, nodes, count, level, total);
@@ -326,16 +326,15 @@ impl Hasher {
         }
         let mut from = 1;
         if self.chunks >> level & 1 == 1 {
-            self.height -= 1;
-            nodes[0] = self.stack[usize::from(self.height)];
+            nodes[0] = self.stack.pop().expect("a node for each bit");
             from = 0;
             count += 1;
         }
         if total == 2 << level {
             // The two halves of what may be the whole input.
-            debug_assert_eq!((count, self.height), (2, 0));
-            self.push(nodes[from]);
-            self.push(nodes[from + 1]);
+            debug_assert_eq!((count, self.stack.len()), (2, 0));
+            self.stack.push(nodes[from]);
+            self.stack.push(nodes[from + 1]);
             return;
         }
         let odd = (count % 2 == 1).then(|| nodes[from + count - 1]);
@@ -344,19 +343,14 @@ impl Hasher {
         kernel.parents(nodes, from, pairs, 1, &key, flags);
         self.carry(kernel, nodes, pairs, level + 1, total);
         if let Some(node) = odd {
-            self.push(node);
+            self.stack.push(node);
         }
-    }
-
-    fn push(&mut self, node: ChainingValue) {
-        self.stack[usize::from(self.height)] = node;
-        self.height += 1;
     }
 
     /// The node on top of everything so far.
     pub(crate) fn node(&self) -> Node {
         let kernel = detected();
-        let mut stack = &self.stack[..usize::from(self.height)];
+        let mut stack = &self.stack[..];
         let whole;
         let mut node = if self.chunk.len() > 0 || self.chunks == 0 {
             if halves_apart(self.chunks) {
@@ -468,6 +462,5 @@ impl zeroize::Zeroize for Hasher {
         self.first_chunk.zeroize();
         self.chunks.zeroize();
         self.stack.zeroize();
-        self.height.zeroize();
     }
 }

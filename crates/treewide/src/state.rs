@@ -126,7 +126,7 @@ impl Hasher {
         state.push(&bytes(&self.chunk.cv));
         state.push(&self.chunk.block);
         debug_assert_eq!(state.len, HEAD);
-        state.push(self.stack[..usize::from(self.height)].as_flattened());
+        state.push(self.stack.as_flattened());
         let check = hash(state.as_bytes());
         state.push(check.as_bytes());
         state
@@ -194,8 +194,7 @@ impl Hasher {
         hasher.chunk.block = block;
         hasher.chunk.block_len = block_len as u8;
         hasher.chunk.blocks = blocks as u8;
-        hasher.height = height as u8;
-        hasher.stack[..height].as_flattened_mut().copy_from_slice(&body[HEAD..]);
+        body[HEAD..].as_chunks().0.iter().for_each(|node| hasher.stack.push(*node));
         Ok(hasher)
     }
 }
