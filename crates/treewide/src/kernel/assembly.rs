@@ -1,42 +1,47 @@
-//! What the assembly of transposed states shares: how instruction sets call things, and what stands between
-//! the rounds of two blocks.
+//! What the assembly of transposed states shares: how instruction sets call things, the rounds, and what
+//! stands between those of two blocks.
 
-/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to = a op b`, where
-/// `to` is not `b`; `to op= from`, and `to = from op count` where `to op= from` is all that SSE has. There are
-/// `[zmm]` and `[ymm]` with AVX-512, `[avx2]` and `[sse41]`.
+/// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to op= from`, and
+/// `to = a op b`, where `to` is not `b`; `b` may be a count. There are `[zmm]` and `[ymm]` with AVX-512, `[avx2]`
+/// and `[sse41]`.
 macro_rules! isa {
     ([zmm] size) => { "64" };
-    ([ymm] size) => { "32" };
-    ([avx2] size) => { "32" };
     ([sse41] size) => { "16" };
+    ($isa:tt size) => { "32" };
     ([zmm] register $n:literal) => { concat!("zmm", $n) };
     ([sse41] register $n:literal) => { concat!("xmm", $n) };
     ($isa:tt register $n:literal) => { concat!("ymm", $n) };
     ([avx2] move $to:expr, $from:expr) => { concat!("vmovdqa ", $to, ",", $from, "\n") };
     ([sse41] move $to:expr, $from:expr) => { concat!("movdqa ", $to, ",", $from, "\n") };
     ($isa:tt move $to:expr, $from:expr) => { concat!("vmovdqa32 ", $to, ",", $from, "\n") };
-    ([avx2] $op:literal $to:literal $from:expr) => {
-        concat!("v", $op, " ymm", $to, ",ymm", $to, ",", $from, "\n")
-    };
     ([sse41] $op:literal $to:literal $from:expr) => { concat!($op, " xmm", $to, ",", $from, "\n") };
-    ([avx2] $op:literal $to:literal $from:literal by $count:literal) => {
-        concat!("v", $op, " ymm", $to, ",ymm", $from, ",", $count, "\n")
-    };
-    ([sse41] $op:literal $to:literal $from:literal by $count:literal) => {
-        concat!("movdqa xmm", $to, ",xmm", $from, "\n", $op, " xmm", $to, ",", $count, "\n")
-    };
-    ([avx2] $op:literal $to:literal $a:literal $b:expr) => {
-        concat!("v", $op, " ymm", $to, ",ymm", $a, ",", $b, "\n")
-    };
+    ($isa:tt $op:literal $to:literal $from:expr) => { isa!($isa $op $to $to $from) };
     ([sse41] $op:literal $to:literal $a:literal $b:expr) => {
         concat!("movdqa xmm", $to, ",xmm", $a, "\n", $op, " xmm", $to, ",", $b, "\n")
     };
     ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
-        concat!($op, " ", isa!($isa register $to), ",", isa!($isa register $a), ",", $b, "\n")
+        concat!("v", $op, " ", isa!($isa register $to), ",", isa!($isa register $a), ",", $b, "\n")
     };
-    ([avx2] xor $to:literal $from:literal) => { isa!([avx2] "pxor" $to isa!([avx2] register $from)) };
-    ([sse41] xor $to:literal $from:literal) => { isa!([sse41] "pxor" $to isa!([sse41] register $from)) };
-    ($isa:tt xor $to:literal $from:literal) => { isa!($isa "vpxord" $to $to isa!($isa register $from)) };
+    ([zmm] xor $to:literal $from:expr) => { isa!([zmm] "pxord" $to $from) };
+    ([ymm] xor $to:literal $from:expr) => { isa!([ymm] "pxord" $to $from) };
+    ($isa:tt xor $to:literal $from:expr) => { isa!($isa "pxor" $to $from) };
+    // Rotations to the right; without an instruction for them by bytes, or by shifts and register 11.
+    ([zmm] rotate $to:literal $by:tt) => { isa!([zmm] "prord" $to $by) };
+    ([ymm] rotate $to:literal $by:tt) => { isa!([ymm] "prord" $to $by) };
+    ($isa:tt rotate $to:literal 16) => { isa!($isa "pshufb" $to "[rip+{rotations}]") };
+    ($isa:tt rotate $to:literal 12) => { isa!($isa rotate $to 12 20) };
+    ($isa:tt rotate $to:literal 8) => { isa!($isa "pshufb" $to "[rip+{rotations}+32]") };
+    ($isa:tt rotate $to:literal 7) => { isa!($isa rotate $to 7 25) };
+    ($isa:tt rotate $to:literal $right:literal $left:literal) => {
+        concat!(
+            isa!($isa "psrld" 11 $to $right),
+            isa!($isa "pslld" $to $left),
+            isa!($isa "por" $to isa!($isa register 11)),
+        )
+    };
+    // A word of the message, in memory or in a register.
+    ([ymm] message $m:literal) => { isa!([ymm] register $m) };
+    ($isa:tt message $m:literal) => { concat!("[rsi+", isa!($isa size), "*", $m, "]") };
     // A word in every lane.
     ([avx2] splat $to:literal $from:literal) => {
         concat!("vpbroadcastd ymm", $to, ",dword ptr ", $from, "\n")
@@ -49,8 +54,11 @@ macro_rules! isa {
 }
 pub(super) use isa;
 
-/// Words `w` at `base` to registers.
+/// Words `w` at `base` to registers; without a list chaining values, to the first eight.
 macro_rules! load {
+    ($isa:tt $base:literal) => {
+        load!($isa $base 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,)
+    };
     ($isa:tt $base:literal $($w:literal $to:literal,)*) => {
         concat!($(
             isa!($isa move isa!($isa register $to), concat!("[", $base, "+", isa!($isa size), "*", $w, "]")),
@@ -59,24 +67,124 @@ macro_rules! load {
 }
 pub(super) use load;
 
-/// Registers to the words of the same numbers at `base`.
+/// The inverse of [`load`].
 macro_rules! store {
-    ($isa:tt $base:literal $($w:literal)*) => {
+    ($isa:tt $base:literal) => {
+        store!($isa $base 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,)
+    };
+    ($isa:tt $base:literal $($w:literal $from:literal,)*) => {
         concat!($(
-            isa!($isa move concat!("[", $base, "+", isa!($isa size), "*", $w, "]"), isa!($isa register $w)),
+            isa!($isa move concat!("[", $base, "+", isa!($isa size), "*", $w, "]"), isa!($isa register $from)),
         )*)
     };
 }
 pub(super) use store;
+
+/// Words of the initialisation vector, some to two registers. Not loaded, as a load may wait for one of the message
+/// words that were just stored: one whose address has the same last twelve bits.
+macro_rules! iv {
+    ($isa:tt $($i:literal $to:literal $($copy:literal)?,)*) => {
+        concat!($(
+            "mov eax,{iv", $i, "}\n vpbroadcastd ", isa!($isa register $to), ",eax\n",
+            $(isa!($isa move isa!($isa register $copy), isa!($isa register $to)),)?
+        )*)
+    };
+}
+pub(super) use iv;
+
+/// One message addition and what follows it in G, up to the second rotation, for two columns or diagonals:
+/// registers a, b, c, d, and the message word. `kept` says that word 11 is among them, in memory before and after.
+macro_rules! pair {
+    ($isa:tt $r1:tt $r2:tt [$($kept:literal)?]
+     $($a:literal $b:literal $c:literal $d:literal $m:expr,)*) => {
+        concat!(
+            $(isa!($isa "paddd" $a $m),)*
+            $(isa!($isa "paddd" $a isa!($isa register $b)),)*
+            $(isa!($isa xor $d isa!($isa register $a)),)*
+            $(isa!($isa rotate $d $r1),)*
+            $(isa!($isa move isa!($isa register $kept), "[rcx]"),)?
+            $(isa!($isa "paddd" $c isa!($isa register $d)),)*
+            $(isa!($isa xor $b isa!($isa register $c)),)*
+            $(isa!($isa move "[rcx]", isa!($isa register $kept)),)?
+            $(isa!($isa rotate $b $r2),)*
+        )
+    };
+}
+pub(super) use pair;
+
+/// One round for each list of what is done between, the message words permuted between rounds (table 2 of the
+/// paper). `[11]` says that word 11 is kept in memory, `[]` that it is not.
+macro_rules! rounds {
+    ($isa:tt $kept:tt []; $($m:literal)*) => { "" };
+    ($isa:tt $kept:tt [[] $($more:tt)*]; $($m:literal)*) => {
+        rounds!($isa $kept [["", "", "", "", "", "", "", ""] $($more)*]; $($m)*)
+    };
+    ($isa:tt $kept:tt
+     [[$b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr, $b5:expr, $b6:expr, $b7:expr] $($more:tt)*];
+     $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal $m5:literal $m6:literal $m7:literal
+     $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal $m13:literal $m14:literal $m15:literal) => {
+        concat!(
+            pair!($isa 16 12 [] 0 4 8 12 isa!($isa message $m0), 1 5 9 13 isa!($isa message $m2),), $b0,
+            pair!($isa 16 12 $kept 2 6 10 14 isa!($isa message $m4), 3 7 11 15 isa!($isa message $m6),), $b1,
+            pair!($isa 8 7 [] 0 4 8 12 isa!($isa message $m1), 1 5 9 13 isa!($isa message $m3),), $b2,
+            pair!($isa 8 7 $kept 2 6 10 14 isa!($isa message $m5), 3 7 11 15 isa!($isa message $m7),), $b3,
+            pair!($isa 16 12 [] 3 4 9 14 isa!($isa message $m14), 0 5 10 15 isa!($isa message $m8),), $b4,
+            pair!($isa 16 12 $kept 1 6 11 12 isa!($isa message $m10), 2 7 8 13 isa!($isa message $m12),), $b5,
+            pair!($isa 8 7 [] 3 4 9 14 isa!($isa message $m15), 0 5 10 15 isa!($isa message $m9),), $b6,
+            pair!($isa 8 7 $kept 1 6 11 12 isa!($isa message $m11), 2 7 8 13 isa!($isa message $m13),), $b7,
+            rounds!($isa $kept [$($more)*];
+                $m2 $m6 $m3 $m10 $m7 $m0 $m4 $m13 $m1 $m11 $m12 $m5 $m9 $m14 $m15 $m8)
+        )
+    };
+}
+pub(super) use rounds;
 
 /// The chaining value, from the state after the rounds, both in registers.
 macro_rules! fold {
     ($isa:tt) => {
         fold!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,)
     };
-    ($isa:tt $($to:literal $from:literal,)*) => { concat!($(isa!($isa xor $to $from),)*) };
+    ($isa:tt $($to:literal $from:literal,)*) => {
+        concat!($(isa!($isa xor $to isa!($isa register $from)),)*)
+    };
 }
 pub(super) use fold;
+
+/// The last eight words of output: of a word of the chaining value and a register, to a place.
+macro_rules! high_words {
+    ($isa:tt) => {
+        high_words!($isa 0 8 8, 1 9 9, 2 10 10, 3 11 11, 4 12 12, 5 13 13, 6 14 14, 7 15 15,)
+    };
+    ($isa:tt $($w:literal $r:literal $to:literal,)*) => {
+        concat!(
+            $(isa!($isa xor $r concat!("[rdi+", isa!($isa size), "*", $w, "]")),)*
+            store!($isa "rcx" $($to $r,)*)
+        )
+    };
+}
+pub(super) use high_words;
+
+/// The words of registers `a` and `b`, by turns, in two others: by ones, by twos, or by fours.
+macro_rules! turns {
+    ($isa:tt 1: $($registers:tt)*) => {
+        turns!($isa "punpckldq" "punpckhdq" "" "": $($registers)*)
+    };
+    ($isa:tt 2: $($registers:tt)*) => {
+        turns!($isa "punpcklqdq" "punpckhqdq" "" "": $($registers)*)
+    };
+    // Even parts of 128 bits of both, odd parts of both.
+    ($isa:tt 4: $($registers:tt)*) => {
+        turns!($isa "shufi32x4" "shufi32x4" ",0x88" ",0xdd": $($registers)*)
+    };
+    ($isa:tt $low_op:literal $high_op:literal $low_parts:literal $high_parts:literal:
+     $($low:literal $high:literal $a:literal $b:literal),*) => {
+        concat!($(
+            isa!($isa $low_op $low $a concat!(isa!($isa register $b), $low_parts)),
+            isa!($isa $high_op $high $a concat!(isa!($isa register $b), $high_parts)),
+        )*)
+    };
+}
+pub(super) use turns;
 
 /// In a run (see `run.rs`) the flags of the next block, which are those of the last if `r8` says that two
 /// blocks are left. `rdx` points to `Operands::tail`; a register to spare.
@@ -90,3 +198,37 @@ macro_rules! next_flags {
     };
 }
 pub(super) use next_flags;
+
+/// Defines the compressions of a state, by `body!`, with and without what makes the last eight words of output.
+macro_rules! routines {
+    ($isa:tt $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident: $high:expr) => {
+        /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
+        ///
+        /// # Safety
+        #[doc = concat!("The CPU has ", $cpu, ".")]
+        #[unsafe(naked)]
+        pub(super) unsafe extern "sysv64" fn $compress(
+            cv: *const [$vector; 8],
+            message: *const [$vector; 16],
+            tail: *const [$vector; 4],
+            out: *mut [$vector; 8],
+        ) {
+            body!($isa)
+        }
+
+        /// One compression in each lane, with all sixteen words of output.
+        ///
+        /// # Safety
+        #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
+        #[unsafe(naked)]
+        pub(super) unsafe extern "sysv64" fn $compress_xof(
+            cv: *const [$vector; 8],
+            message: *const [$vector; 16],
+            tail: *const [$vector; 4],
+            out: *mut [$vector; 16],
+        ) {
+            body!($isa $high)
+        }
+    };
+}
+pub(super) use routines;

@@ -16,7 +16,7 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{fold, isa, load, next_flags, store};
+use super::assembly::{fold, high_words, isa, load, next_flags, pair, rounds, routines, store};
 use crate::spec::IV as WORDS;
 
 static IV: [u32; 8] = WORDS;
@@ -37,73 +37,6 @@ static ROTATIONS: Rotations = {
     Rotations(tables)
 };
 
-/// One message addition and what follows it in G, up to the second rotation, for two columns or
-/// diagonals; `kept` says that word 11 is among them, in memory before and after.
-macro_rules! pair {
-    ($isa:tt $bytes:literal $right:literal $left:literal [$($kept:literal)?]
-     $($a:literal $b:literal $c:literal $d:literal $m:literal,)*) => {
-        concat!(
-            $(isa!($isa "paddd" $a concat!("[rsi+", isa!($isa size), "*", $m, "]")),)*
-            $(isa!($isa "paddd" $a isa!($isa register $b)),)*
-            $(isa!($isa "pxor" $d isa!($isa register $a)),)*
-            $(isa!($isa "pshufb" $d concat!("[rip+{rotations}+", $bytes, "]")),)*
-            $(isa!($isa move isa!($isa register $kept), "[rcx]"),)?
-            $(isa!($isa "paddd" $c isa!($isa register $d)),)*
-            $(isa!($isa "pxor" $b isa!($isa register $c)),)*
-            $(isa!($isa move "[rcx]", isa!($isa register $kept)),)?
-            $(
-                isa!($isa "psrld" 11 $b by $right),
-                isa!($isa "pslld" $b $left),
-                isa!($isa "por" $b isa!($isa register 11)),
-            )*
-        )
-    };
-}
-
-macro_rules! columns {
-    ($isa:tt $bytes:literal $right:literal $left:literal $p:literal $q:literal $r:literal $s:literal) => {
-        concat!(
-            pair!($isa $bytes $right $left [] 0 4 8 12 $p, 1 5 9 13 $q,),
-            pair!($isa $bytes $right $left [11] 2 6 10 14 $r, 3 7 11 15 $s,),
-        )
-    };
-}
-
-macro_rules! diagonals {
-    ($isa:tt $bytes:literal $right:literal $left:literal $p:literal $q:literal $r:literal $s:literal) => {
-        concat!(
-            pair!($isa $bytes $right $left [] 3 4 9 14 $s, 0 5 10 15 $p,),
-            pair!($isa $bytes $right $left [11] 1 6 11 12 $q, 2 7 8 13 $r,),
-        )
-    };
-}
-
-macro_rules! rounds {
-    // One round for each `x`, the message words permuted between rounds (table 2 of the paper).
-    ($isa:tt []; $($m:literal)*) => { "" };
-    ($isa:tt [x $($more:tt)*]; $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal
-     $m5:literal $m6:literal $m7:literal $m8:literal $m9:literal $m10:literal $m11:literal
-     $m12:literal $m13:literal $m14:literal $m15:literal) => {
-        concat!(
-            columns!($isa 0 12 20 $m0 $m2 $m4 $m6),
-            columns!($isa 32 7 25 $m1 $m3 $m5 $m7),
-            diagonals!($isa 0 12 20 $m8 $m10 $m12 $m14),
-            diagonals!($isa 32 7 25 $m9 $m11 $m13 $m15),
-            rounds!($isa [$($more)*]; $m2 $m6 $m3 $m10 $m7 $m0 $m4 $m13 $m1 $m11 $m12 $m5 $m9 $m14 $m15 $m8)
-        )
-    };
-}
-
-/// The last eight words of output.
-macro_rules! high_words {
-    ($isa:tt $($w:literal $r:literal,)*) => {
-        concat!(
-            $(isa!($isa "pxor" $r concat!("[rdi+", isa!($isa size), "*", $w, "]")),)*
-            store!($isa "rcx" $($r)*)
-        )
-    };
-}
-
 /// The rest of the state, where a block begins.
 macro_rules! begin {
     ($isa:tt) => {
@@ -121,12 +54,12 @@ macro_rules! begin {
 macro_rules! body {
     ($isa:tt $($high:expr)?) => {
         naked_asm!(
-            load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+            load!($isa "rdi"),
             begin!($isa),
-            rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+            rounds!($isa [11] [[] [] [] [] [] [] []]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             isa!($isa move isa!($isa register 11), "[rcx]"),
             fold!($isa),
-            store!($isa "rcx" 0 1 2 3 4 5 6 7),
+            store!($isa "rcx"),
             $($high,)?
             isa!($isa end), "ret",
             iv = sym IV, rotations = sym ROTATIONS,
@@ -220,7 +153,7 @@ macro_rules! run {
             // the block is, r15 ahead; inputs in others.
             naked_asm!(
                 "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push rdi",
-                load!($isa "rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+                load!($isa "rdi"),
                 "mov r15,rcx\n mov rcx,rdx\n mov r11,r9",
                 inputs!($isa),
                 concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
@@ -228,13 +161,13 @@ macro_rules! run {
                 fetch!($isa),
                 quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
                 begin!($isa),
-                rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+                rounds!($isa [11] [[] [] [] [] [] [] []]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
                 isa!($isa move isa!($isa register 11), "[rcx]"),
                 fold!($isa),
                 next_flags!($isa 8),
                 "add r11,64\n dec r8\n jnz 2b",
                 "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
-                store!($isa "rcx" 0 1 2 3 4 5 6 7),
+                store!($isa "rcx"),
                 isa!($isa end), "ret",
                 iv = sym IV, rotations = sym ROTATIONS,
             )
@@ -242,40 +175,9 @@ macro_rules! run {
     };
 }
 
-macro_rules! routines {
-    ($isa:tt $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident) => {
-        /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
-        ///
-        /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, ".")]
-        #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $compress(
-            cv: *const [$vector; 8],
-            message: *const [$vector; 16],
-            tail: *const [$vector; 4],
-            out: *mut [$vector; 8],
-        ) {
-            body!($isa)
-        }
-
-        /// One compression in each lane, with all sixteen words of output.
-        ///
-        /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
-        #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $compress_xof(
-            cv: *const [$vector; 8],
-            message: *const [$vector; 16],
-            tail: *const [$vector; 4],
-            out: *mut [$vector; 16],
-        ) {
-            body!($isa high_words!($isa 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,))
-        }
-    };
-}
-
-routines!([avx2] "AVX2, and the OS saves its registers" super::avx2::X8<false>, compress_8, compress_xof_8);
-routines!([sse41] "SSE4.1" super::sse41::X4, compress_4, compress_xof_4);
+routines!([avx2] "AVX2, and the OS saves its registers" super::avx2::X8<false>,
+    compress_8, compress_xof_8: high_words!([avx2]));
+routines!([sse41] "SSE4.1" super::sse41::X4, compress_4, compress_xof_4: high_words!([sse41]));
 
 run!([avx2] "AVX2, and the OS saves its registers" run_8);
 run!([sse41] "SSE4.1" run_4);

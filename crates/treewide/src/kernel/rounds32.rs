@@ -23,6 +23,7 @@
 
 use core::arch::naked_asm;
 
+use super::assembly::{fold, high_words, isa, iv, load, pair, routines, store, turns};
 use super::avx512::X32;
 use crate::spec::IV;
 
@@ -32,7 +33,7 @@ pub(super) const CYCLES: [usize; 16] = [0, 2, 3, 10, 12, 9, 11, 5, 1, 6, 4, 7, 1
 
 /// Where a word of the first round is; in the rounds after it, the next ones of its cycle.
 #[rustfmt::skip]
-macro_rules! message {
+macro_rules! place {
     (0) => { "4*rax" };    (1) => { "4*rax+1024" };
     (2) => { "4*rdx" };    (6) => { "4*rdx+1024" };
     (3) => { "4*r10" };    (4) => { "4*r10+1024" };
@@ -43,23 +44,10 @@ macro_rules! message {
     (5) => { "4*r14" };    (8) => { "4*r14+1024" };
 }
 
-/// One message addition and what follows it in G, up to the second rotation, for two columns or diagonals:
-/// registers a, b, c, d, then the byte offset of the state, then the message word. `kept` says that word 11 of
-/// state 0 is among them.
-macro_rules! half_g {
-    ($r1:literal $r2:literal [$($kept:literal)?]
-     $($a:literal $b:literal $c:literal $d:literal $s:literal $m:tt,)*) => {
-        concat!(
-            $("vpaddd zmm", $a, ",zmm", $a, ",[rsi+", message!($m), "+", $s, "]\n",)*
-            $("vpaddd zmm", $a, ",zmm", $a, ",zmm", $b, "\n",)*
-            $("vpxord zmm", $d, ",zmm", $d, ",zmm", $a, "\n",)*
-            $("vprord zmm", $d, ",zmm", $d, ",", $r1, "\n",)*
-            $("vmovdqa64 zmm", $kept, ",[rcx]\n",)?
-            $("vpaddd zmm", $c, ",zmm", $c, ",zmm", $d, "\n",)*
-            $("vpxord zmm", $b, ",zmm", $b, ",zmm", $c, "\n",)*
-            $("vmovdqa64 [rcx],zmm", $kept, "\n",)?
-            $("vprord zmm", $b, ",zmm", $b, ",", $r2, "\n",)*
-        )
+/// A word of the message of a state.
+macro_rules! message {
+    ($state:literal $word:tt) => {
+        concat!("[rsi+", place!($word), "+", $state, "]")
     };
 }
 
@@ -67,11 +55,11 @@ macro_rules! half_g {
 macro_rules! columns {
     ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt; $first:expr, $second:expr) => {
         concat!(
-            half_g!($r1 $r2 [] 0 4 8 12 0 $p, 1 5 9 13 0 $q,),
-            half_g!($r1 $r2 [11] 2 6 10 14 0 $r, 3 7 11 15 0 $s,),
-            half_g!($r1 $r2 [] 16 20 24 28 64 $p, 17 21 25 29 64 $q,),
+            pair!([zmm] $r1 $r2 [] 0 4 8 12 message!(0 $p), 1 5 9 13 message!(0 $q),),
+            pair!([zmm] $r1 $r2 [11] 2 6 10 14 message!(0 $r), 3 7 11 15 message!(0 $s),),
+            pair!([zmm] $r1 $r2 [] 16 20 24 28 message!(64 $p), 17 21 25 29 message!(64 $q),),
             $first,
-            half_g!($r1 $r2 [] 18 22 26 30 64 $r, 19 23 27 31 64 $s,),
+            pair!([zmm] $r1 $r2 [] 18 22 26 30 message!(64 $r), 19 23 27 31 message!(64 $s),),
             $second,
         )
     };
@@ -80,11 +68,11 @@ macro_rules! columns {
 macro_rules! diagonals {
     ($r1:literal $r2:literal $p:tt $q:tt $r:tt $s:tt; $first:expr, $second:expr) => {
         concat!(
-            half_g!($r1 $r2 [] 3 4 9 14 0 $s, 0 5 10 15 0 $p,),
-            half_g!($r1 $r2 [11] 1 6 11 12 0 $q, 2 7 8 13 0 $r,),
-            half_g!($r1 $r2 [] 19 20 25 30 64 $s, 16 21 26 31 64 $p,),
+            pair!([zmm] $r1 $r2 [] 3 4 9 14 message!(0 $s), 0 5 10 15 message!(0 $p),),
+            pair!([zmm] $r1 $r2 [11] 1 6 11 12 message!(0 $q), 2 7 8 13 message!(0 $r),),
+            pair!([zmm] $r1 $r2 [] 19 20 25 30 message!(64 $s), 16 21 26 31 message!(64 $p),),
             $first,
-            half_g!($r1 $r2 [] 17 22 27 28 64 $q, 18 23 24 29 64 $r,),
+            pair!([zmm] $r1 $r2 [] 17 22 27 28 message!(64 $q), 18 23 24 29 message!(64 $r),),
             $second,
         )
     };
@@ -118,98 +106,45 @@ macro_rules! places {
     };
 }
 
-/// Words `w` of both states, to registers.
-macro_rules! load {
-    ($base:literal: $($w:literal $r0:literal $r1:literal,)*) => {
-        concat!($(
-            "vmovdqa64 zmm", $r0, ",[", $base, "+128*", $w, "]\n",
-            "vmovdqa64 zmm", $r1, ",[", $base, "+128*", $w, "+64]\n",
-        )*)
-    };
-}
-
-/// The first words of the initialisation vector. Not loaded, as a load may wait for one of the message
-/// words that were just stored: one whose address has the same last twelve bits.
-macro_rules! load_iv {
-    ($($iv:literal $r0:literal $r1:literal,)*) => {
-        concat!($(
-            "mov eax,{iv", $iv, "}\n vpbroadcastd zmm", $r0, ",eax\n",
-            "vmovdqa64 zmm", $r1, ",zmm", $r0, "\n",
-        )*)
-    };
-}
-
 /// The state before the rounds, but for the chaining values.
 macro_rules! begin {
     ($tail:literal) => {
         concat!(
-            load_iv!(0 8 24, 1 9 25, 2 10 26, 3 11 27,),
+            iv!([zmm] 0 8 24, 1 9 25, 2 10 26, 3 11 27,),
             "vmovdqa64 [rcx],zmm11\n",
-            load!($tail: 0 12 28, 1 13 29, 2 14 30, 3 15 31,),
+            load!([zmm] $tail 0 12, 1 28, 2 13, 3 29, 4 14, 5 30, 6 15, 7 31,),
         )
     };
 }
 
-/// The chaining values.
-macro_rules! load_cv {
-    ($from:literal) => {
-        load!($from: 0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,)
+/// Chaining values: by `load` to the first eight registers of both states, or by `store` from there.
+macro_rules! cvs {
+    ($move:ident $place:literal) => {
+        $move!([zmm] $place 0 0, 1 16, 2 1, 3 17, 4 2, 5 18, 6 3, 7 19, 8 4, 9 20, 10 5, 11 21, 12 6, 13 22,
+            14 7, 15 23,)
     };
 }
 
-/// The first eight words of output, of both states, which are the next chaining values.
-macro_rules! fold {
+/// The next chaining values, after the rounds.
+macro_rules! fold_both {
     () => {
-        fold!(0 8 16 24, 1 9 17 25, 2 10 18 26, 3 11 19 27, 4 12 20 28, 5 13 21 29, 6 14 22 30, 7 15 23 31,)
-    };
-    ($($low0:literal $high0:literal $low1:literal $high1:literal,)*) => {
-        concat!($(
-            "vpxord zmm", $low0, ",zmm", $low0, ",zmm", $high0, "\n",
-            "vpxord zmm", $low1, ",zmm", $low1, ",zmm", $high1, "\n",
-        )*)
-    };
-}
-
-/// Registers of both states to words `w` of output.
-macro_rules! store {
-    () => {
-        store!(0 0 16, 1 1 17, 2 2 18, 3 3 19, 4 4 20, 5 5 21, 6 6 22, 7 7 23,)
-    };
-    ($($w:literal $r0:literal $r1:literal,)*) => {
-        concat!($(
-            "vmovdqa64 [rcx+128*", $w, "],zmm", $r0, "\n vmovdqa64 [rcx+128*", $w, "+64],zmm", $r1, "\n",
-        )*)
-    };
-}
-
-/// The last eight words of output.
-macro_rules! high_words {
-    () => {
-        high_words!(8 8 24, 9 9 25, 10 10 26, 11 11 27, 12 12 28, 13 13 29, 14 14 30, 15 15 31,)
-    };
-    ($($w:literal $r0:literal $r1:literal,)*) => {
-        concat!(
-            $(
-                "vpxord zmm", $r0, ",zmm", $r0, ",[rdi+128*", $w, "-1024]\n",
-                "vpxord zmm", $r1, ",zmm", $r1, ",[rdi+128*", $w, "-960]\n",
-            )*
-            store!($($w $r0 $r1,)*)
-        )
+        fold!([zmm] 0 8, 16 24, 1 9, 17 25, 2 10, 18 26, 3 11, 19 27, 4 12, 20 28, 5 13, 21 29, 6 14, 22 30,
+            7 15, 23 31,)
     };
 }
 
 macro_rules! body {
-    ($($high:expr)?) => {
+    ([zmm] $($high:expr)?) => {
         naked_asm!(
             "push rbx\n push r12\n push r13\n push r14",
-            load_cv!("rdi"),
+            cvs!(load "rdi"),
             begin!("rdx"),
             places!(),
             ".p2align 6\n 2:",
             round!(),
             "jnz 2b",
-            fold!(),
-            store!(),
+            fold_both!(),
+            cvs!(store "rcx"),
             $($high,)?
             "pop r14\n pop r13\n pop r12\n pop rbx\n vzeroupper\n ret",
             iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
@@ -217,34 +152,10 @@ macro_rules! body {
     };
 }
 
-/// One compression in each of 32 lanes; `out`, which may be `cv`, gets the next chaining value. The message is in the
-/// order of [`CYCLES`].
-///
-/// # Safety
-/// The CPU has AVX-512F and the OS saves its registers.
-#[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn compress(
-    cv: *const [X32; 8],
-    message: *const [X32; 16],
-    tail: *const [X32; 4],
-    out: *mut [X32; 8],
-) {
-    body!()
-}
-
-/// One compression in each of 32 lanes, with all sixteen words of output; of such a message too.
-///
-/// # Safety
-/// The CPU has AVX-512F and the OS saves its registers; `out` is not `cv`.
-#[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn compress_xof(
-    cv: *const [X32; 8],
-    message: *const [X32; 16],
-    tail: *const [X32; 4],
-    out: *mut [X32; 16],
-) {
-    body!(high_words!())
-}
+// The message is in the order of `CYCLES`.
+routines!([zmm] "AVX-512F, and the OS saves its registers" X32, compress, compress_xof:
+    high_words!([zmm] 0 8 16, 1 24 17, 2 9 18, 3 25 19, 4 10 20, 5 26 21, 6 11 22, 7 27 23, 8 12 24,
+        9 28 25, 10 13 26, 11 29 27, 12 14 28, 13 30 29, 14 15 30, 15 31 31,));
 
 /// Rows of 64 bytes, four apart, two by two: their first halves in one register, their second
 /// halves in another.
@@ -264,17 +175,6 @@ macro_rules! load_rows {
     };
 }
 
-/// Two registers from two others: `op_low` gives the first, `op_high` the second.
-macro_rules! shuffle {
-    ($op_low:literal $op_high:literal $imm_low:literal $imm_high:literal:
-     $($low:literal $high:literal $a:literal $b:literal,)*) => {
-        concat!($(
-            $op_low, " zmm", $low, ",zmm", $a, ",zmm", $b, $imm_low, "\n",
-            $op_high, " zmm", $high, ",zmm", $a, ",zmm", $b, $imm_high, "\n",
-        )*)
-    };
-}
-
 /// The rows in registers 0 to 15 become the words in registers 16 to 31.
 macro_rules! transpose {
     () => {
@@ -282,13 +182,13 @@ macro_rules! transpose {
             // 128-bit parts of a register, before: words 0 to 3 of row i, words 4 to 7 of it, the
             // same of row i + 4; or words 8 to 15. Here: word w of rows i to i + 3, word w + 4 of
             // them, the same of the next four.
-            shuffle!("vpunpckldq" "vpunpckhdq" "" "": 16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7,
-                24 25 8 9, 26 27 10 11, 28 29 12 13, 30 31 14 15,),
-            shuffle!("vpunpcklqdq" "vpunpckhqdq" "" "": 0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23,
-                8 9 24 26, 10 11 25 27, 12 13 28 30, 14 15 29 31,),
+            turns!([zmm] 1: 16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7,
+                24 25 8 9, 26 27 10 11, 28 29 12 13, 30 31 14 15),
+            turns!([zmm] 2: 0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23,
+                8 9 24 26, 10 11 25 27, 12 13 28 30, 14 15 29 31),
             // The even parts of eight rows and of the other eight are a word; so are the odd ones.
-            shuffle!("vshufi32x4" "vshufi32x4" ",0x88" ",0xdd": 16 20 0 4, 17 21 1 5, 18 22 2 6,
-                19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14, 27 31 11 15,),
+            turns!([zmm] 4: 16 20 0 4, 17 21 1 5, 18 22 2 6,
+                19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14, 27 31 11 15),
         )
     };
 }
@@ -377,7 +277,7 @@ macro_rules! quarter {
             "vpunpckhdq zmm", $d, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
             "vpunpckldq zmm", $a, ",zmm", $a, ",", row!("rsi+2048" $quarter $state 1), "\n",
             "vpunpckldq zmm", $c, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
-            shuffle!("vpunpcklqdq" "vpunpckhqdq" "" "": $e $f $a $c, $g $h $b $d,),
+            turns!([zmm] 2: $e $f $a $c, $g $h $b $d),
             store_words!($state "rsi": $w0 $e $w1 $f $w2 $g $w3 $h),
         )
     };
@@ -409,7 +309,7 @@ pub(super) unsafe extern "sysv64" fn run(
         "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n mov rsi,r9",
         "call {load}",
         "mov rsi,rdx\n mov r8,r9",
-        load_cv!("rcx"),
+        cvs!(load "rcx"),
         "3:",
         begin!("rsi+4096"),
         places!(),
@@ -421,17 +321,16 @@ pub(super) unsafe extern "sysv64" fn run(
         ".p2align 6\n 2:",
         round!(),
         "jnz 2b",
-        fold!(),
+        fold_both!(),
         "dec qword ptr [rsp]\n jz 5f",
         // The flags of the next block, which may be the last.
         "lea rax,[rsi+4096+128*4]\n lea rdx,[rsi+4096+128*5]\n cmp qword ptr [rsp],1\n cmove rax,rdx",
-        load!("rax": 0 8 24,),
-        "vmovdqa64 [rsi+4096+128*3],zmm8\n vmovdqa64 [rsi+4096+128*3+64],zmm24",
+        load!([zmm] "rax" 0 8, 1 24,), store!([zmm] "rsi+4096+128*3" 0 8, 1 24,),
         // Where the words are in `CYCLES`.
         quarter!(0: 0 8 1 2), quarter!(1: 10 7 9 11), quarter!(2: 15 5 3 6), quarter!(3: 4 12 13 14),
         "add r8,64\n jmp 3b",
         "5:",
-        store!(),
+        cvs!(store "rcx"),
         "add rsp,8\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n vzeroupper\n ret",
         load = sym load,
         iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
