@@ -66,8 +66,8 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
         self.zip(other, |a, b| a & b)
     }
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
-        self.zip(self, |a, _| a.rotate_right(R))
+    unsafe fn rotate<const R: i32>(self) -> Self {
+        self.zip(self, |a, _| a.rotate_right(R as u32))
     }
     #[inline(never)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {

@@ -50,7 +50,7 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
         add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
     /// The compiler makes rotations of it.
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
+    unsafe fn rotate<const R: i32>(self) -> Self {
         // SAFETY: AVX2.
         Self(unsafe {
             let bytes = |from: [u64; 2]| {

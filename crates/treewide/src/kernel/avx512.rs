@@ -75,16 +75,9 @@ unsafe impl Vector<16> for X16 {
     operations!(16: _mm512_set1_epi32, _mm512_loadu_si512;
         add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
+    unsafe fn rotate<const R: i32>(self) -> Self {
         // SAFETY: AVX-512F.
-        Self(unsafe {
-            match R {
-                16 => _mm512_ror_epi32::<16>(self.0),
-                12 => _mm512_ror_epi32::<12>(self.0),
-                8 => _mm512_ror_epi32::<8>(self.0),
-                _ => _mm512_ror_epi32::<7>(self.0),
-            }
-        })
+        Self(unsafe { _mm512_ror_epi32::<R>(self.0) })
     }
     #[inline(always)]
     unsafe fn load_blocks(

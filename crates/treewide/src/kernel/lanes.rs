@@ -47,7 +47,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
 
     /// Rotates right by `R`, one of 16, 12, 8 and 7.
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
+    unsafe fn rotate<const R: i32>(self) -> Self {
         unreachable!("in assembly");
     }
 

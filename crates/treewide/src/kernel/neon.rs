@@ -39,7 +39,7 @@ square!(N4, 4: transpose, vld1q_u32, vst1q_u32);
 unsafe impl Vector<4> for N4 {
     operations!(4: vdupq_n_u32, vld1q_u32; add: vaddq_u32, xor: veorq_u32, and: vandq_u32);
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
+    unsafe fn rotate<const R: i32>(self) -> Self {
         // SAFETY: NEON.
         Self(unsafe {
             match R {

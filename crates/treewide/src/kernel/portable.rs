@@ -31,8 +31,8 @@ unsafe impl Vector<1> for u32 {
         self & other
     }
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
-        self.rotate_right(R)
+    unsafe fn rotate<const R: i32>(self) -> Self {
+        self.rotate_right(R as u32)
     }
     #[inline(always)]
     unsafe fn load_blocks(

@@ -58,7 +58,7 @@ square!(W4, 4: transpose, v128_load, v128_store);
 unsafe impl Vector<4> for W4 {
     operations!(4: u32x4_splat, v128_load; add: u32x4_add, xor: v128_xor, and: v128_and);
     #[inline(always)]
-    unsafe fn rotate<const R: u32>(self) -> Self {
+    unsafe fn rotate<const R: i32>(self) -> Self {
         let v = self.0;
         Self(match R {
             // Whole bytes move in one instruction, other bits in three.
