@@ -4,14 +4,14 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
-use super::group::Group;
-use super::lanes::{self, Vector, rounds};
+use super::lanes::Vector;
 use super::rounds16;
-use super::rows256::Two;
+use super::rows256::{Two, joined};
+use super::run::in_assembly;
 use super::scalar::compress;
 use super::sse41::four_by_four;
 use super::vectors::{by_rows, operations, square};
-use super::{Flags, row, run, run512};
+use super::{Flags, row, run512};
 use crate::spec::Words;
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
@@ -44,8 +44,36 @@ unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
 
 square!(X8<VL>, 8: transpose, _mm256_loadu_si256, _mm256_storeu_si256);
 
+/// [`Vector::load_blocks`]: put together from halves, which any port does; of shuffles two ports do, or one.
+#[inline(always)]
+unsafe fn load_halves<const VL: bool>(
+    inputs: &[*const u8; 8],
+    offset: usize,
+    message: &mut [MaybeUninit<X8<VL>>; 16],
+) {
+    // SAFETY: the caller has 64 bytes at each.
+    unsafe {
+        for (quarter, words) in message.chunks_exact_mut(4).enumerate() {
+            let part =
+                |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
+            let row = |lane: usize| joined(part(lane), part(lane + 4));
+            for (word, row) in words.iter_mut().zip(quads(row(0), row(1), row(2), row(3))) {
+                word.write(X8(row));
+            }
+        }
+    }
+}
+
 // SAFETY: AVX2 and what it implies.
-unsafe impl<const VL: bool> Vector<8> for X8<VL> {
+unsafe impl Vector<8> for X8<false> {
+    operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
+        xor: _mm256_xor_si256, and: _mm256_and_si256);
+    by_rows!(8: load_halves);
+    in_assembly!(8: rounds16::compress_8, rounds16::compress_xof_8, rounds16::run_8);
+}
+
+// SAFETY: AVX-512F and VL.
+unsafe impl Vector<8> for X8<true> {
     operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
         add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
     /// The compiler makes rotations of it.
@@ -65,76 +93,8 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
             }
         })
     }
-    #[inline(always)]
-    unsafe fn load_blocks(
-        inputs: &[*const u8; 8],
-        offset: usize,
-        message: &mut [MaybeUninit<Self>; 16],
-    ) {
-        // SAFETY: the caller has 64 bytes at each.
-        unsafe {
-            // Put together from halves, which any port does; of shuffles two ports do, or one.
-            for (quarter, words) in message.chunks_exact_mut(4).enumerate() {
-                let part =
-                    |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
-                let row = |lane: usize| {
-                    let low = _mm256_castsi128_si256(part(lane));
-                    _mm256_inserti128_si256::<1>(low, part(lane + 4))
-                };
-                for (word, row) in words.iter_mut().zip(quads(row(0), row(1), row(2), row(3))) {
-                    word.write(Self(row));
-                }
-            }
-        }
-    }
-    by_rows!();
-    #[inline(always)]
-    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-        // SAFETY: AVX2; the arrays have the layout that the assembly reads.
-        unsafe {
-            if VL {
-                lanes::compress(cv, message, tail);
-            } else {
-                let (message, tail) = (message.as_ptr().cast(), tail.as_ptr().cast());
-                let cv = cv.as_mut_ptr();
-                rounds16::compress_8(cv.cast(), message, tail, cv.cast());
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: AVX2; the arrays have the layout that the assembly reads.
-        unsafe {
-            if VL {
-                let mut v = rounds(cv, message, tail);
-                for i in 0..8 {
-                    v[i] = v[i].xor(v[i + 8]);
-                    v[i + 8] = v[i + 8].xor(cv[i]);
-                }
-                v
-            } else {
-                let mut out = MaybeUninit::<[Self; 16]>::uninit();
-                let (message, tail) = (message.as_ptr().cast(), tail.as_ptr().cast());
-                let (cv, to) = (cv.as_ptr().cast(), out.as_mut_ptr().cast());
-                rounds16::compress_xof_8(cv, message, tail, to);
-                out.assume_init()
-            }
-        }
-    }
-
-    const RUN_FROM: usize = run::FROM;
-
-    #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<8>, from: usize, to: usize) {
-        let routine = if VL { run512::run_8 } else { rounds16::run_8 };
-        // SAFETY: AVX2, or AVX-512VL as `VL` says.
-        unsafe { run::run(routine, cv, nodes, from, to) }
-    }
-    #[inline(always)]
-    unsafe fn prefetch(address: *const u8) {
-        // SAFETY: a hint; the address need not exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
-    }
+    by_rows!(8: load_halves);
+    in_assembly!(8: run512::run_8);
 }
 
 /// One lane as rows; see `row.rs`.

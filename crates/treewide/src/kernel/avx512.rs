@@ -13,15 +13,15 @@ use core::mem::MaybeUninit;
 
 use super::avx2::X8;
 use super::few_lanes::{Rows, twice};
-use super::group::Group;
 use super::lanes::Vector;
 use super::paced::{Eight, Paced};
 use super::rounds32;
 use super::rows256::Two;
 use super::rows512::Four;
+use super::run::in_assembly;
 use super::sse41::four_by_four;
 use super::vectors::operations;
-use super::{Flags, row, run, run512, scalar};
+use super::{Flags, row, run512, scalar};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// A word of sixteen lanes.
@@ -165,19 +165,7 @@ unsafe impl Vector<16> for X16 {
             }
         }
     }
-
-    const RUN_FROM: usize = run::FROM;
-
-    #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<16>, from: usize, to: usize) {
-        // SAFETY: AVX-512F and VL.
-        unsafe { run::run(run512::run_16, cv, nodes, from, to) }
-    }
-    #[inline(always)]
-    unsafe fn prefetch(address: *const u8) {
-        // SAFETY: a hint; the address need not exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
-    }
+    in_assembly!(16: run512::run_16);
 }
 
 /// The vectors of one state of two.
@@ -270,33 +258,7 @@ unsafe impl Vector<32> for X32 {
             }
         }
     }
-    #[inline(always)]
-    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-        // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
-        unsafe { rounds32::compress(cv, message, tail, cv) }
-    }
-    #[inline(always)]
-    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: as above.
-        unsafe {
-            let mut out = MaybeUninit::uninit();
-            rounds32::compress_xof(cv, message, tail, out.as_mut_ptr());
-            out.assume_init()
-        }
-    }
-
-    const RUN_FROM: usize = run::FROM;
-
-    #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<32>, from: usize, to: usize) {
-        // SAFETY: AVX-512F.
-        unsafe { run::run(rounds32::run, cv, nodes, from, to) }
-    }
-    #[inline(always)]
-    unsafe fn prefetch(address: *const u8) {
-        // SAFETY: a hint; the address need not exist.
-        unsafe { X16::prefetch(address) }
-    }
+    in_assembly!(32: rounds32::compress, rounds32::compress_xof, rounds32::run);
 }
 
 /// One lane in the general registers, the last block padded by a masked load.

@@ -154,11 +154,7 @@ pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(
 
 /// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
 #[inline(always)]
-pub(super) unsafe fn rounds<V: Vector<N>, const N: usize>(
-    cv: &[V; 8],
-    m: &[V; 16],
-    tail: &[V; 4],
-) -> [V; 16] {
+unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
         let mut v = [

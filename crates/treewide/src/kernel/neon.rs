@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::lanes::Vector;
 use super::portable::compress;
-use super::vectors::{by_rows, operations, square};
+use super::vectors::{by_rows, load_blocks, operations, square};
 
 #[derive(Clone, Copy)]
 struct N4(uint32x4_t);
@@ -55,7 +55,7 @@ unsafe impl Vector<4> for N4 {
             }
         })
     }
-    by_rows!(4);
+    by_rows!(4: load_blocks);
 }
 
 super::entry_points!(

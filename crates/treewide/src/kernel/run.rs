@@ -66,3 +66,49 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
         routine(cv, operands, inputs, ahead, to - from, from * BLOCK_LEN);
     }
 }
+
+/// Implements what a [`Vector`] does by assembly: its run by a routine, before that perhaps its compressions by two;
+/// and fetching, by the instruction of x86-64.
+macro_rules! in_assembly {
+    ($lanes:literal: $compress:path, $compress_xof:path, $run:path) => {
+        #[inline(always)]
+        unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+            // SAFETY: the CPU has the instructions; the arrays have the layout that the assembly reads.
+            unsafe { $compress(cv, message, tail, cv) }
+        }
+        #[inline(always)]
+        unsafe fn compress_xof(
+            cv: &[Self; 8],
+            message: &[Self; 16],
+            tail: &[Self; 4],
+        ) -> [Self; 16] {
+            // SAFETY: as above.
+            unsafe {
+                let mut out = MaybeUninit::uninit();
+                $compress_xof(cv, message, tail, out.as_mut_ptr());
+                out.assume_init()
+            }
+        }
+        in_assembly!($lanes: $run);
+    };
+    ($lanes:literal: $run:path) => {
+        const RUN_FROM: usize = super::run::FROM;
+
+        #[inline(always)]
+        unsafe fn run(
+            cv: &mut [Self; 8],
+            nodes: &super::group::Group<$lanes>,
+            from: usize,
+            to: usize,
+        ) {
+            // SAFETY: the CPU has the instructions.
+            unsafe { super::run::run($run, cv, nodes, from, to) }
+        }
+        #[inline(always)]
+        unsafe fn prefetch(address: *const u8) {
+            // SAFETY: a hint; the address need not exist.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+        }
+    };
+}
+pub(super) use in_assembly;

@@ -4,13 +4,13 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
-use super::group::Group;
 use super::lanes::Vector;
 use super::rounds16;
 use super::row::One;
+use super::run::in_assembly;
 use super::scalar::compress;
-use super::vectors::{by_rows, operations, square};
-use super::{Flags, row, run};
+use super::vectors::{by_rows, load_blocks, operations, square};
+use super::{Flags, row};
 use crate::spec::Words;
 
 #[derive(Clone, Copy)]
@@ -52,35 +52,8 @@ square!(X4, 4: transpose, _mm_loadu_si128, _mm_storeu_si128);
 // SAFETY: SSE4.1 and what it implies (SSSE3 for the byte shuffle).
 unsafe impl Vector<4> for X4 {
     operations!(4: _mm_set1_epi32, _mm_loadu_si128; xor: _mm_xor_si128, and: _mm_and_si128);
-    by_rows!(4);
-    #[inline(always)]
-    unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-        // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.
-        unsafe { rounds16::compress_4(cv, message, tail, cv) }
-    }
-    #[inline(always)]
-    unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: SSE4.1; the arrays have the layout that the assembly reads.
-        unsafe {
-            let mut out = MaybeUninit::uninit();
-            rounds16::compress_xof_4(cv, message, tail, out.as_mut_ptr());
-            out.assume_init()
-        }
-    }
-
-    const RUN_FROM: usize = run::FROM;
-
-    #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<4>, from: usize, to: usize) {
-        // SAFETY: SSE4.1.
-        unsafe { run::run(rounds16::run_4, cv, nodes, from, to) }
-    }
-
-    #[inline(always)]
-    unsafe fn prefetch(address: *const u8) {
-        // SAFETY: a hint; the address need not exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
-    }
+    by_rows!(4: load_blocks);
+    in_assembly!(4: rounds16::compress_4, rounds16::compress_xof_4, rounds16::run_4);
 }
 
 /// One lane as rows; see `row.rs`.

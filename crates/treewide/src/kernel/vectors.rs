@@ -8,7 +8,7 @@ use super::lanes::Vector;
 ///
 /// # Safety
 /// As for [`Vector`].
-pub(super) unsafe trait Square<const N: usize>: Vector<N> {
+pub(super) unsafe trait Square<const N: usize>: Copy {
     /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
     unsafe fn transpose(rows: [Self; N]) -> [Self; N];
     unsafe fn load_row(from: *const u8) -> Self;
@@ -17,7 +17,7 @@ pub(super) unsafe trait Square<const N: usize>: Vector<N> {
 
 /// [`Vector::load_blocks`]: rows, transposed.
 #[inline(always)]
-pub(super) unsafe fn load_blocks<V: Square<N>, const N: usize>(
+pub(super) unsafe fn load_blocks<V: Vector<N> + Square<N>, const N: usize>(
     inputs: &[*const u8; N],
     offset: usize,
     message: &mut [MaybeUninit<V>; 16],
@@ -80,9 +80,9 @@ macro_rules! square {
 }
 pub(super) use square;
 
-/// [`Vector`]'s stores of a [`Square`], and with a number of lanes its loads.
+/// [`Vector`]'s loads of blocks by this function, and its stores of a [`Square`].
 macro_rules! by_rows {
-    ($lanes:literal) => {
+    ($lanes:literal: $load_blocks:ident) => {
         #[inline(always)]
         unsafe fn load_blocks(
             inputs: &[*const u8; $lanes],
@@ -90,11 +90,8 @@ macro_rules! by_rows {
             message: &mut [core::mem::MaybeUninit<Self>; 16],
         ) {
             // SAFETY: the same contract.
-            unsafe { super::vectors::load_blocks(inputs, offset, message) }
+            unsafe { $load_blocks(inputs, offset, message) }
         }
-        by_rows!();
-    };
-    () => {
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
             // SAFETY: the same contract.

@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 
 use super::lanes::{self, Vector};
 use super::portable::compress;
-use super::vectors::{by_rows, operations, square};
+use super::vectors::{by_rows, load_blocks, operations, square};
 
 #[derive(Clone, Copy)]
 struct W4(v128);
@@ -74,7 +74,7 @@ unsafe impl Vector<4> for W4 {
         // SAFETY: the same contract.
         unsafe { lanes::compress(cv, message, tail) }
     }
-    by_rows!(4);
+    by_rows!(4: load_blocks);
 }
 
 super::entry_points!(
