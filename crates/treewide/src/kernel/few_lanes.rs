@@ -186,7 +186,7 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
     ) {
         // SAFETY: the same contract.
         unsafe {
-            let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags()]);
+            let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
             let inputs = blocks.inputs(count);
             let load = |part: usize| R::load(&inputs, 16 * part);
             let words = [load(0), load(1), load(2), load(3)];

@@ -2,8 +2,9 @@
 
 use core::ptr;
 
-use super::{Marks, Own};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
+use super::{Flags, Marks, Own};
+use crate::spec::flags::{CHUNK_END, CHUNK_START};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 
 /// One node as a kernel sees it: bytes, and what goes into the flags of its blocks.
 #[derive(Clone, Copy)]
@@ -12,10 +13,7 @@ pub(super) struct Node {
     /// 0 to [`CHUNK_LEN`].
     pub(super) len: u32,
     pub(super) counter: u64,
-    /// Flags of every block, of the first and of the last block.
-    pub(super) each: u8,
-    pub(super) first: u8,
-    pub(super) last: u8,
+    pub(super) flags: Flags,
 }
 
 impl Node {
@@ -54,7 +52,8 @@ pub(super) trait Source {
 
 /// Blocks that lie one behind another, and are hashed alike.
 pub(super) struct Contiguous {
-    first: Node,
+    first: *const u8,
+    pub(super) flags: u32,
     /// Whether there are so many that later ones, and the places of what is made of them, are worth
     /// fetching.
     pub(super) long: bool,
@@ -64,7 +63,7 @@ impl Contiguous {
     /// The address of block `index`, which need not exist.
     #[inline(always)]
     pub(super) fn block(&self, index: usize) -> *const u8 {
-        self.first.input.wrapping_add(index * BLOCK_LEN)
+        self.first.wrapping_add(index * BLOCK_LEN)
     }
 
     /// What the lanes of a pass over `count` of them hash.
@@ -75,12 +74,6 @@ impl Contiguous {
             *input = self.block(filled(lane, if count == N { N } else { count }));
         }
         inputs
-    }
-
-    /// The flags of each.
-    #[inline(always)]
-    pub(super) fn flags(&self) -> u32 {
-        u32::from(self.first.each | self.first.first | self.first.last)
     }
 }
 
@@ -103,14 +96,13 @@ impl Source for Chunks {
     #[inline(always)]
     unsafe fn node(&self, index: usize) -> Node {
         let start = index * CHUNK_LEN;
+        let last = if index + 1 == self.count() { self.end } else { CHUNK_END };
         Node {
             // SAFETY: `index` is within the input.
             input: unsafe { self.input.add(start) },
             len: (self.len - start).min(CHUNK_LEN) as u32,
             counter: self.counter + index as u64,
-            each: self.flags,
-            first: flags::CHUNK_START,
-            last: if index + 1 == self.count() { self.end } else { flags::CHUNK_END },
+            flags: Flags { each: self.flags, first: CHUNK_START, last, padded: false },
         }
     }
 
@@ -125,10 +117,10 @@ impl Source for Chunks {
                 group.lens[lane] = last.len;
             }
         }
-        if last.last != first.last {
+        if last.flags.last != first.flags.last {
             for lane in 0..N {
                 if filled(lane, count) == count - 1 {
-                    group.last[lane] = u32::from(last.last);
+                    group.last[lane] = u32::from(last.flags.last);
                 }
             }
         }
@@ -163,9 +155,7 @@ impl Source for Parents {
             input: unsafe { self.children.add(2 * index).cast() },
             len: BLOCK_LEN as u32,
             counter: 0,
-            each: self.flags,
-            first: 0,
-            last: 0,
+            flags: Flags { each: self.flags, first: 0, last: 0, padded: false },
         }
     }
 
@@ -177,8 +167,8 @@ impl Source for Parents {
     #[inline(always)]
     unsafe fn contiguous(&self, at: usize) -> Option<Contiguous> {
         // SAFETY: within the source.
-        let first = unsafe { self.node(at) };
-        Some(Contiguous { first, long: self.count >= PARENTS_AHEAD })
+        let first = unsafe { self.node(at).input };
+        Some(Contiguous { first, flags: self.flags.into(), long: self.count >= PARENTS_AHEAD })
     }
 }
 
@@ -207,7 +197,8 @@ impl Source for Lanes<'_> {
                     (*counters.get_unchecked(index), *last.get_unchecked(index))
                 }
             };
-            Node { input: input.as_ptr(), len: input.len() as u32, counter, each, first, last }
+            let flags = Flags { each, first, last, padded: false };
+            Node { input: input.as_ptr(), len: input.len() as u32, counter, flags }
         }
     }
 
@@ -274,32 +265,23 @@ pub(super) struct Group<const N: usize> {
 }
 
 impl<const N: usize> Group<N> {
-    const EMPTY: Self = Self {
-        inputs: [ptr::null(); N],
-        ahead: [ptr::null(); N],
-        lens: [0; N],
-        low: [0; N],
-        high: [0; N],
-        first: 0,
-        each: 0,
-        last: [0; N],
-        shortest: CHUNK_LEN as u32,
-        longest: 0,
-        fetch: 0,
-    };
-
     /// `count` nodes like the first but for their places, `stride` bytes apart, and their counters,
     /// which rise by `rise`. One array after the other, as compilers make vectors of that.
     #[inline(always)]
     fn row(node: &Node, stride: usize, rise: u64, count: usize) -> Self {
+        let Flags { each, first, last, .. } = node.flags;
         let mut group = Self {
+            inputs: [ptr::null(); N],
+            ahead: [ptr::null(); N],
             lens: [node.len; N],
-            each: u32::from(node.each),
-            first: u32::from(node.each | node.first),
-            last: [u32::from(node.last); N],
+            low: [0; N],
+            high: [0; N],
+            first: u32::from(each | first),
+            each: u32::from(each),
+            last: [u32::from(last); N],
             shortest: node.len,
             longest: node.len,
-            ..Self::EMPTY
+            fetch: 0,
         };
         for lane in 0..N {
             group.inputs[lane] = node.input.wrapping_add(filled(lane, count) * stride);

@@ -483,7 +483,7 @@ unsafe fn contiguous<V: Vector<N>, const N: usize>(
             inputs: blocks.inputs(count),
             cv: splat(key),
             message: [MaybeUninit::uninit(); 16],
-            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags())],
+            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags)],
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
         V::load_blocks(inputs, 0, message);

@@ -60,15 +60,9 @@ pub(super) unsafe fn nodes<S: Source>(
             let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
             let take = share(widths, total - at, blocks);
             if take == 1 {
-                let Node { input, len, counter, each, first, last } = source.node(at);
+                let Node { input, len, counter, flags } = source.node(at);
                 let mut cv = *key;
-                compress(
-                    &mut cv,
-                    input,
-                    len as usize,
-                    counter,
-                    Flags { each, first, last, padded: false },
-                );
+                compress(&mut cv, input, len as usize, counter, flags);
                 *out.add(at) = bytes(&cv);
             } else {
                 pass(at, take, out.add(at));
