@@ -104,7 +104,7 @@ unsafe impl Vector<8> for X8<true> {
 #[target_feature(enable = "avx2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress(cv, input, len, counter, flags) }
+    unsafe { row::compress::<false>(cv, input, len, counter, flags) }
 }
 
 super::entry_points!(

@@ -267,30 +267,18 @@ unsafe impl Vector<32> for X32 {
 /// `input` points to `len` readable bytes; AVX-512F, AVX-512BW and BMI2.
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    let mut padded = MaybeUninit::<__m512i>::uninit();
-    // SAFETY: the caller vouches for the input; bytes outside the mask are not read.
-    unsafe {
-        scalar::padded_by(cv, input, len, counter, flags, |from, len| {
-            let mask = _bzhi_u64(u64::MAX, len as u32);
-            padded.write(_mm512_maskz_loadu_epi8(mask, from.cast())) as *const __m512i as *const u8
-        });
-    }
+    // SAFETY: the same contract.
+    unsafe { scalar::compress_by::<true>(cv, input, len, counter, flags) }
 }
 
 /// The same as rows.
 ///
 /// # Safety
-/// As for [`compress`].
+/// As for [`compress`], and AVX-512VL.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    let mut padded = MaybeUninit::<__m512i>::uninit();
-    // SAFETY: as above.
-    unsafe {
-        row::padded_by::<true>(cv, input, len, counter, flags, |from, len| {
-            let mask = _bzhi_u64(u64::MAX, len as u32);
-            padded.write(_mm512_maskz_loadu_epi8(mask, from.cast())) as *const __m512i as *const u8
-        });
-    }
+    // SAFETY: the same contract.
+    unsafe { row::compress::<true>(cv, input, len, counter, flags) }
 }
 
 super::entry_points!(

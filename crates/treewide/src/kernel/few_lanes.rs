@@ -1,12 +1,13 @@
 //! A few lanes as rows (see `rows.rs`), in vectors of one lane or more, or in two of those.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::group::{Contiguous, Group};
 use super::lanes::{Pass, Root, counters};
 use super::rows::{Row, rounds};
-use super::rows512::pad;
+use super::scalar::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A row of `N` lanes, and how it gets into its vector and out of it.
@@ -91,10 +92,6 @@ unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
     }
 }
 
-/// A block of each lane, in a cache line.
-#[repr(align(64))]
-struct Padded<const N: usize>([[u8; BLOCK_LEN]; N]);
-
 /// Asks for the cache line at this place of each lane, which need not exist.
 #[inline(always)]
 fn fetch<const N: usize>(inputs: &[*const u8; N], offset: usize) {
@@ -149,16 +146,10 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
                 }
                 if step < steps {
                     let block = group.block(step);
-                    let (mut padded, mut inputs) = (Padded([[0; BLOCK_LEN]; N]), [ptr::null(); N]);
-                    for (lane, padded) in padded.0.iter_mut().enumerate() {
+                    let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], [ptr::null(); N]);
+                    for (lane, padded) in padded.iter_mut().enumerate() {
                         let input = group.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                        if R::MASKS {
-                            pad(padded, input, block.lens[lane]);
-                        } else {
-                            let len = block.lens[lane] as usize;
-                            ptr::copy_nonoverlapping(input, padded.as_mut_ptr(), len);
-                        }
-                        inputs[lane] = padded.as_ptr();
+                        inputs[lane] = pad(input, block.lens[lane] as usize, R::MASKS, padded);
                     }
                     rows.tails[0] = row(&block.lens, &block.flags);
                     W::blocks(&mut rows, &inputs, 0, 1);

@@ -6,20 +6,18 @@
 
 use core::arch::asm;
 use core::arch::x86_64::*;
-use core::ptr;
+use core::mem::MaybeUninit;
 
 use super::Flags;
 use super::few_lanes::Lanes;
 use super::rows::{Row, rounds};
+use super::scalar::blocks;
 use super::vectors::operations;
 use crate::spec::{BLOCK_LEN, IV, Words};
 
 /// Where each byte comes from when every word rotates right by 16, and by 8.
 pub(super) const BY_16: [u64; 2] = [0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a];
 pub(super) const BY_8: [u64; 2] = [0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09];
-
-/// The block of the empty input.
-static NOTHING: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
 
 /// A row of one lane. `ROTATES` says that there is an instruction for rotations (AVX-512VL); otherwise
 /// words rotate by a table of bytes, or by two shifts.
@@ -109,46 +107,18 @@ unsafe impl Lanes<1> for One<false> {
 /// Compresses the blocks of a node; see [`super::Kernel`].
 ///
 /// # Safety
-/// `input` points to `len` readable bytes; SSE4.1.
+/// `input` points to `len` readable bytes; SSE4.1, or with `AVX512` AVX-512F, BW and VL, and BMI2.
 #[inline(always)]
-pub(super) unsafe fn compress(
+pub(super) unsafe fn compress<const AVX512: bool>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
     counter: u64,
     flags: Flags,
 ) {
-    let mut padded = [0; BLOCK_LEN];
-    // SAFETY: the caller vouches for the input.
-    unsafe {
-        padded_by::<false>(cv, input, len, counter, flags, |from, len| {
-            ptr::copy_nonoverlapping(from, padded.as_mut_ptr(), len);
-            padded.as_ptr()
-        });
-    }
-}
-
-/// [`compress`] with a way to pad: `pad(from, len)` returns a block of these bytes and zeros.
-///
-/// # Safety
-/// As for [`compress`]; `pad` reads no further than the input. With `ROTATES` AVX-512F and VL, too.
-#[inline(always)]
-pub(super) unsafe fn padded_by<const ROTATES: bool>(
-    cv: &mut Words,
-    input: *const u8,
-    len: usize,
-    counter: u64,
-    flags: Flags,
-    pad: impl FnOnce(*const u8, usize) -> *const u8,
-) {
-    let blocks = len.div_ceil(BLOCK_LEN).max(1);
-    // The empty input is one block of zeros. To read nothing from where nothing is, as a mask would have
-    // it, takes Intel's CPUs a hundred cycles.
-    let input = if len == 0 && !flags.padded { NOTHING.as_ptr() } else { input };
-    let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
-    let last_len = len - (blocks - 1) * BLOCK_LEN;
-    let whole = flags.padded || last_len == BLOCK_LEN || len == 0;
-    let padded = if whole { last } else { pad(last, last_len) };
+    let mut padded = MaybeUninit::uninit();
+    // SAFETY: the same contract.
+    let (blocks, last, last_len) = unsafe { blocks(input, len, flags.padded, AVX512, &mut padded) };
     // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
     unsafe {
         let words: *mut __m128i = cv.as_mut_ptr().cast();
@@ -159,10 +129,10 @@ pub(super) unsafe fn padded_by<const ROTATES: bool>(
         for block in 0..blocks {
             let (mut from, mut len) = (input.wrapping_add(block * BLOCK_LEN), BLOCK_LEN);
             if block == blocks - 1 {
-                (from, len, now) = (padded, last_len, now | flags.last);
+                (from, len, now) = (last, last_len, now | flags.last);
             }
             let rest = len as i64 | i64::from(now) << 32;
-            let mut v: [One<ROTATES>; 4] =
+            let mut v: [One<AVX512>; 4] =
                 [row0, row1, iv, One(_mm_set_epi64x(rest, counter as i64))];
             let word = |part: usize| One(_mm_loadu_si128(from.add(16 * part).cast()));
             rounds(&mut v, [word(0), word(1), word(2), word(3)]);

@@ -7,7 +7,6 @@ use super::few_lanes::Lanes;
 use super::rows::Row;
 use super::rows256::joined;
 use super::vectors::operations;
-use crate::spec::BLOCK_LEN;
 
 /// A row of four lanes.
 #[derive(Clone, Copy)]
@@ -66,20 +65,6 @@ unsafe fn load(words: &[u32; 4]) -> __m128i {
 #[inline(always)]
 pub(super) fn active(runs: &[u32]) -> u16 {
     runs.iter().enumerate().fold(0, |mask, (lane, run)| mask | (*run as u16 & 0b1111) << (4 * lane))
-}
-
-/// Bytes to a block of zeros, by a masked load.
-///
-/// # Safety
-/// AVX-512BW and BMI2; `len` readable bytes.
-#[inline(always)]
-pub(super) unsafe fn pad(block: &mut [u8; BLOCK_LEN], input: *const u8, len: u32) {
-    // SAFETY: AVX-512BW and BMI2; bytes outside the mask are not read.
-    unsafe {
-        let mask = _bzhi_u64(u64::MAX, len);
-        let bytes = _mm512_maskz_loadu_epi8(mask, input.cast());
-        _mm512_storeu_si512(block.as_mut_ptr().cast(), bytes);
-    }
 }
 
 // SAFETY: AVX-512F and BW, and BMI2.

@@ -15,7 +15,8 @@
 //! A column or diagonal step leaves `c` in the shared register and `a` on the stack, at `SLOT_A`.
 
 use core::arch::asm;
-use core::mem::offset_of;
+use core::arch::x86_64::*;
+use core::mem::{MaybeUninit, offset_of};
 use core::ptr;
 
 use super::Flags;
@@ -120,6 +121,66 @@ const _: () = assert!(
         && offset_of!(Job, counter) == 32
 );
 
+/// The blocks of a node on one lane: how many there are, the last one with zeros behind its end, and how many bytes of
+/// that are input. `whole` says that those zeros are there already, `masks` that there are masked loads.
+///
+/// # Safety
+/// `input` points to `len` readable bytes, with `whole` to whole blocks; with `masks` AVX-512BW, and BMI2.
+#[inline(always)]
+pub(super) unsafe fn blocks(
+    input: *const u8,
+    len: usize,
+    whole: bool,
+    masks: bool,
+    padded: &mut MaybeUninit<Padded>,
+) -> (usize, *const u8, usize) {
+    let count = len.div_ceil(BLOCK_LEN).max(1);
+    let last = input.wrapping_add((count - 1) * BLOCK_LEN);
+    let last_len = len - (count - 1) * BLOCK_LEN;
+    let last = match last_len {
+        _ if whole => last,
+        BLOCK_LEN => last,
+        // To read nothing from where nothing is, as a mask would have it, takes Intel's CPUs a hundred cycles.
+        0 => ZEROS.as_ptr(),
+        // SAFETY: the same contract.
+        _ => unsafe { pad(last, last_len, masks, padded) },
+    };
+    (count, last, last_len)
+}
+
+/// A block in a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Padded([u8; BLOCK_LEN]);
+
+/// A block of so many bytes, and zeros.
+///
+/// # Safety
+/// As for [`blocks`].
+#[inline(always)]
+pub(super) unsafe fn pad(
+    input: *const u8,
+    len: usize,
+    masks: bool,
+    padded: &mut MaybeUninit<Padded>,
+) -> *const u8 {
+    // SAFETY: the caller vouches for the input; bytes outside the mask are not read.
+    unsafe {
+        if masks {
+            let mask = _bzhi_u64(u64::MAX, len as u32);
+            let block = _mm512_maskz_loadu_epi8(mask, input.cast());
+            _mm512_storeu_si512(padded.as_mut_ptr().cast(), block);
+        } else {
+            ptr::copy_nonoverlapping(
+                input,
+                padded.write(Padded([0; BLOCK_LEN])).0.as_mut_ptr(),
+                len,
+            );
+        }
+    }
+    padded.as_ptr().cast()
+}
+
 /// Compresses the blocks of a node; see [`super::Kernel`].
 ///
 /// # Safety
@@ -131,38 +192,25 @@ pub(super) unsafe fn compress(
     counter: u64,
     flags: Flags,
 ) {
-    let mut padded = [0; BLOCK_LEN];
-    // SAFETY: the caller vouches for the input.
-    unsafe {
-        padded_by(cv, input, len, counter, flags, |from, len| {
-            ptr::copy_nonoverlapping(from, padded.as_mut_ptr(), len);
-            padded.as_ptr()
-        });
-    }
+    // SAFETY: the same contract.
+    unsafe { compress_by::<false>(cv, input, len, counter, flags) }
 }
 
-/// [`compress`] with a way to pad: `pad(from, len)` returns a block of these bytes and zeros.
+/// The same with masks or without.
 ///
 /// # Safety
-/// As for [`compress`]; `pad` reads no further than the input.
+/// As for [`blocks`].
 #[inline(always)]
-pub(super) unsafe fn padded_by(
+pub(super) unsafe fn compress_by<const MASKS: bool>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
     counter: u64,
     flags: Flags,
-    pad: impl FnOnce(*const u8, usize) -> *const u8,
 ) {
-    let blocks = len.div_ceil(BLOCK_LEN).max(1);
-    let last_len = len - (blocks - 1) * BLOCK_LEN;
-    let last = input.wrapping_add((blocks - 1) * BLOCK_LEN);
-    let last = match last_len {
-        _ if flags.padded => last,
-        BLOCK_LEN => last,
-        0 => ZEROS.as_ptr(),
-        _ => pad(last, last_len),
-    };
+    let mut padded = MaybeUninit::uninit();
+    // SAFETY: the same contract.
+    let (blocks, last, last_len) = unsafe { blocks(input, len, flags.padded, MASKS, &mut padded) };
     let mut job = Job {
         input,
         blocks,

@@ -63,7 +63,7 @@ unsafe impl Vector<4> for X4 {
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress(cv, input, len, counter, flags) }
+    unsafe { row::compress::<false>(cv, input, len, counter, flags) }
 }
 
 super::entry_points!(
