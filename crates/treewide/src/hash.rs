@@ -71,12 +71,8 @@ impl Hash {
     /// If there are not 64 bytes, or one of them is no hexadecimal digit.
     pub fn from_hex(hex: impl AsRef<[u8]>) -> Result<Self, HexError> {
         fn digit(byte: u8) -> Result<u8, HexError> {
-            match byte {
-                b'0'..=b'9' => Ok(byte - b'0'),
-                b'a'..=b'f' => Ok(byte - b'a' + 10),
-                b'A'..=b'F' => Ok(byte - b'A' + 10),
-                _ => Err(HexError(HexProblem::Byte(byte))),
-            }
+            let digit = char::from(byte).to_digit(16);
+            digit.map(|digit| digit as u8).ok_or(HexError(HexProblem::Byte(byte)))
         }
         let hex = hex.as_ref();
         if hex.len() != 2 * OUT_LEN {

@@ -12,7 +12,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::avx2::X8;
-use super::few_lanes::{Rows, twice};
+use super::few_lanes::{Rows, half, twice};
 use super::lanes::Vector;
 use super::paced::{Eight, Paced};
 use super::rounds32;
@@ -60,13 +60,6 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
             out[w + 12] = _mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high);
         }
         out
-    }
-}
-
-#[inline(always)]
-fn store(columns: &[__m512i; 16], message: &mut [MaybeUninit<X16>; 16]) {
-    for (word, column) in message.iter_mut().zip(columns) {
-        word.write(X16(*column));
     }
 }
 
@@ -120,7 +113,9 @@ unsafe impl Vector<16> for X16 {
                 let input = inputs[lane].wrapping_add(offset);
                 rows[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
             }
-            store(&transpose(&rows), message);
+            for (word, column) in message.iter_mut().zip(&transpose(&rows)) {
+                word.write(Self(*column));
+            }
         }
     }
     #[inline(always)]
@@ -168,25 +163,19 @@ unsafe impl Vector<16> for X16 {
     in_assembly!(16: run512::run_16);
 }
 
-/// The vectors of one state of two.
-#[inline(always)]
-fn half<const W: usize>(pairs: &[X32; W], state: usize) -> [X16; W] {
-    let mut half = [pairs[0].0[state]; W];
-    for (word, pair) in half.iter_mut().zip(pairs) {
-        *word = pair.0[state];
-    }
-    half
-}
-
 /// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct X32([X16; 2]);
 
+/// The vectors of one state of two.
 #[inline(always)]
-fn halves<T>(array: &[T; 32]) -> (&[T; 16], &[T; 16]) {
-    let (low, high) = array.split_at(16);
-    (low.try_into().expect("16 of 32"), high.try_into().expect("16 of 32"))
+fn state<const W: usize>(pairs: &[X32; W], index: usize) -> [X16; W] {
+    let mut state = [pairs[0].0[index]; W];
+    for (word, pair) in state.iter_mut().zip(pairs) {
+        *word = pair.0[index];
+    }
+    state
 }
 
 // SAFETY: as for `X16`, twice.
@@ -198,9 +187,8 @@ unsafe impl Vector<32> for X32 {
     }
     #[inline(always)]
     unsafe fn load(words: &[u32; 32]) -> Self {
-        let (low, high) = halves(words);
         // SAFETY: AVX-512F.
-        unsafe { Self([X16::load(low), X16::load(high)]) }
+        unsafe { Self([X16::load(half(words, 0)), X16::load(half(words, 1))]) }
     }
     twice!(xor, and);
 
@@ -222,12 +210,11 @@ unsafe impl Vector<32> for X32 {
         lens: &[u32; 32],
         message: &mut [MaybeUninit<Self>; 16],
     ) {
-        let ((low, high), (low_lens, high_lens)) = (halves(inputs), halves(lens));
         // SAFETY: bytes past `lens` are not read.
         unsafe {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
-            X16::load_ragged(low, offset, low_lens, &mut first);
-            X16::load_ragged(high, offset, high_lens, &mut second);
+            X16::load_ragged(half(inputs, 0), offset, half(lens, 0), &mut first);
+            X16::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
             for (pair, word) in message.iter_mut().zip(Self::ORDER) {
                 pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
             }
@@ -237,7 +224,7 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            let [low, high] = [half(cv, 0), half(cv, 1)];
+            let [low, high] = [state(cv, 0), state(cv, 1)];
             if count == 32 {
                 // Of known number: the compiler stores two lanes at once.
                 X16::store_cvs(&low, out, 16);
@@ -252,9 +239,9 @@ unsafe impl Vector<32> for X32 {
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         // SAFETY: the caller has room for `count`.
         unsafe {
-            X16::store_blocks(&half(words, 0), out, count.min(16));
+            X16::store_blocks(&state(words, 0), out, count.min(16));
             if count > 16 {
-                X16::store_blocks(&half(words, 1), out.add(16), count - 16);
+                X16::store_blocks(&state(words, 1), out.add(16), count - 16);
             }
         }
     }

@@ -283,7 +283,7 @@ unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_S
 
 /// The first half of an array, or the second.
 #[inline(always)]
-fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
+pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
     array[second * M..].first_chunk().expect("half of it")
 }
 
