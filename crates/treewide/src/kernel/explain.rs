@@ -85,9 +85,7 @@ impl Explanation {
     }
 
     fn count(&mut self) {
-        let bytes = self.bytes;
-        let mut nodes =
-            if bytes <= (LEAF * CHUNK_LEN) as u64 { self.leaf(bytes) } else { self.subtree(bytes) };
+        let mut nodes = self.subtree(self.bytes);
         while nodes > 1 {
             nodes = self.level(nodes);
         }
@@ -121,7 +119,7 @@ impl Explanation {
         }
     }
 
-    /// More than [`LEAF`] chunks, reduced to at most [`WIDE`] nodes; returns how many.
+    /// A part of an input, or all of it, reduced to at most [`WIDE`] nodes; returns how many.
     fn subtree(&mut self, bytes: u64) -> u64 {
         if bytes <= (LEAF * CHUNK_LEN) as u64 {
             let mut nodes = self.leaf(bytes);
