@@ -76,22 +76,10 @@ unsafe impl Vector<8> for X8<false> {
 unsafe impl Vector<8> for X8<true> {
     operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
         add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
-    /// The compiler makes rotations of it.
     #[inline(always)]
     unsafe fn rotate<const R: i32>(self) -> Self {
-        // SAFETY: AVX2.
-        Self(unsafe {
-            let bytes = |from: [u64; 2]| {
-                let from = _mm_set_epi64x(from[1] as i64, from[0] as i64);
-                _mm256_shuffle_epi8(self.0, _mm256_broadcastsi128_si256(from))
-            };
-            match R {
-                16 => bytes(row::BY_16),
-                8 => bytes(row::BY_8),
-                12 => _mm256_or_si256(_mm256_srli_epi32(self.0, 12), _mm256_slli_epi32(self.0, 20)),
-                _ => _mm256_or_si256(_mm256_srli_epi32(self.0, 7), _mm256_slli_epi32(self.0, 25)),
-            }
-        })
+        // SAFETY: AVX-512VL.
+        Self(unsafe { _mm256_ror_epi32::<R>(self.0) })
     }
     by_rows!(8: load_halves);
     in_assembly!(8: run512::run_8);
