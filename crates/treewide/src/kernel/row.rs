@@ -15,22 +15,33 @@ use super::scalar::blocks;
 use super::vectors::operations;
 use crate::spec::{BLOCK_LEN, IV, Words};
 
+/// A table of bytes for each of two lanes.
+#[repr(align(32))]
+pub(super) struct Table([[u64; 2]; 2]);
+
 /// Where each byte comes from when every word rotates right by 16, and by 8.
-pub(super) const BY_16: [u64; 2] = [0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a];
-pub(super) const BY_8: [u64; 2] = [0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09];
+pub(super) static BY_16: Table = Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
+pub(super) static BY_8: Table = Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
+
+impl Table {
+    /// Where it lies, of which the compiler knows nothing: of a table that it knows it would make two shuffles, one
+    /// after the other, and one that it must load first it would keep where it has no register for it.
+    #[inline(always)]
+    #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is read there")]
+    pub(super) fn hidden<V>(&'static self) -> *const V {
+        let mut place = core::ptr::from_ref(&self.0);
+        // SAFETY: nothing happens.
+        unsafe {
+            asm!("/* {0} */", inout(reg) place, options(pure, nomem, nostack, preserves_flags))
+        };
+        place.cast()
+    }
+}
 
 /// A row of one lane. `ROTATES` says that there is an instruction for rotations (AVX-512VL); otherwise
 /// words rotate by a table of bytes, or by two shifts.
 #[derive(Clone, Copy)]
 pub(super) struct One<const ROTATES: bool>(__m128i);
-
-/// A table of bytes, of which the compiler knows nothing: it would make two shuffles of it, one after the
-/// other.
-#[inline(always)]
-unsafe fn table(words: [u64; 2]) -> __m128i {
-    // SAFETY: SSE2.
-    unsafe { One::<false>(_mm_loadu_si128(words.as_ptr().cast())).hidden().0 }
-}
 
 // SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.
 unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
@@ -41,8 +52,8 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
         Self(unsafe {
             match R {
                 _ if ROTATES => _mm_ror_epi32::<R>(self.0),
-                16 => _mm_shuffle_epi8(self.0, table(BY_16)),
-                8 => _mm_shuffle_epi8(self.0, table(BY_8)),
+                16 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
+                8 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
                 _ => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
             }
         })

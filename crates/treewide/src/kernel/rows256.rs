@@ -14,16 +14,6 @@ use super::vectors::operations;
 #[derive(Clone, Copy)]
 pub(super) struct Two<const AVX512: bool>(__m256i);
 
-/// A table of bytes, of which the compiler knows nothing: see `row.rs`.
-#[inline(always)]
-unsafe fn table(words: [u64; 2]) -> __m256i {
-    // SAFETY: AVX2.
-    unsafe {
-        let words = _mm_loadu_si128(words.as_ptr().cast());
-        Two::<false>(_mm256_broadcastsi128_si256(words)).hidden().0
-    }
-}
-
 // SAFETY: AVX2, or with `AVX512` AVX-512F and VL.
 unsafe impl<const AVX512: bool> Row for Two<AVX512> {
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
@@ -33,8 +23,8 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
         Self(unsafe {
             match R {
                 _ if AVX512 => _mm256_ror_epi32::<R>(self.0),
-                16 => _mm256_shuffle_epi8(self.0, table(BY_16)),
-                8 => _mm256_shuffle_epi8(self.0, table(BY_8)),
+                16 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_16.hidden())),
+                8 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_8.hidden())),
                 _ => {
                     let right = _mm256_srli_epi32::<R>(self.0);
                     _mm256_or_si256(right, _mm256_slli_epi32::<LEFT>(self.0))
