@@ -75,7 +75,7 @@ pub(super) unsafe fn compress(
         // SAFETY: `left` bytes are readable, and a block is written where it is read.
         unsafe {
             let mut block = input.add(done);
-            if left < BLOCK_LEN {
+            if left < BLOCK_LEN && !flags.padded {
                 ptr::copy_nonoverlapping(block, padded.as_mut_ptr(), left);
                 block = padded.as_ptr();
             }
