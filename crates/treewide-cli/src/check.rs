@@ -1,12 +1,13 @@
 //! `treewide check`: are the files still what a list says they are?
 //!
 //! The verdict errs on the side of failure. A run that verified nothing fails, whatever the
-//! reason; a name that could mean another file is not looked for; and a digest too short to be
-//! trusted has to be asked for.
+//! reason; a name that could mean another file is not looked for; a digest too short to be
+//! trusted has to be asked for; a file that is listed without a digest to verify it by fails; and so
+//! does a list that seems to have lost its end.
 
 use crate::console::{Console, count};
 use crate::digest::{self, Extent};
-use crate::entry::{self, Entry, NameIs};
+use crate::entry::{self, Entry, Fault, NameIs};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
 use crate::json::Object;
 use crate::list::{Line, List};
@@ -33,8 +34,8 @@ Examples:
   treewide check --keyed SUMS < key       a list made with --keyed
   treewide check --length 16 SUMS         a list made with --length 16
 
-Exit status: 0 if every listed file is as listed, 1 if one is not, could not be read, or nothing
-was verified at all, 2 for bad usage.";
+Exit status: 0 if every listed file is as listed, 1 if one is not, could not be read, has no digest
+to verify it by, a list is cut off, or nothing was verified at all, 2 for bad usage.";
 
 /// Check files against lists of their BLAKE3 digests
 ///
@@ -46,7 +47,11 @@ was verified at all, 2 for bad usage.";
 /// otherwise the name is taken without them.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// line that is not a checksum line is reported with its number. Nothing verified is a failure.
+/// file whose digest is missing, of the wrong length or too short is FAILED, too.
+///
+/// A line that is not a checksum line is reported with its number. It is a failure with --strict,
+/// and if the list may have been cut off there: if it has no line end, or is far too long. Nothing
+/// verified is a failure.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
@@ -82,7 +87,7 @@ pub(crate) struct CheckArgs {
 
     /// The number of bytes that each digest has
     ///
-    /// By default, each line's own digest tells, and those under 32 bytes are refused: a list
+    /// By default, each line's own digest tells, and a file with one under 32 bytes fails: a list
     /// of very short ones would prove nothing.
     #[arg(short, long, value_name = "LEN", help_heading = "Digest")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -97,8 +102,9 @@ pub(crate) struct CheckArgs {
 
     /// Write one JSON object a line: path, status, digest, expected, bytes, error
     ///
-    /// `status` is "ok", "failed", "unreadable" or "missing" (with --ignore-missing). `digest` is
-    /// what was found and `expected` what was listed. With --quiet, lines for "ok" are left out.
+    /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify it by)
+    /// or "missing" (with --ignore-missing). `digest` is what was found and `expected` what was
+    /// listed. With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -128,6 +134,8 @@ impl CheckArgs {
             lists: lists.into_iter(),
             list: None,
             tally: Tally::default(),
+            is_cut: false,
+            hidden: 0,
             total: Tally::default(),
         };
         pipeline::run(&mut run, &mut input, &mode, &progress)?;
@@ -148,9 +156,11 @@ struct Tally {
     ok: u64,
     failed: u64,
     unreadable: u64,
+    /// Listed without a digest to verify them by.
+    unverified: u64,
     missing: u64,
     malformed: u64,
-    /// Lists that could not be read, or in which nothing was verified.
+    /// Lists that could not be read, seem to be cut off, or in which nothing was verified.
     bad_lists: u64,
 }
 
@@ -159,17 +169,18 @@ impl Tally {
         self.ok += other.ok;
         self.failed += other.failed;
         self.unreadable += other.unreadable;
+        self.unverified += other.unverified;
         self.missing += other.missing;
         self.malformed += other.malformed;
         self.bad_lists += other.bad_lists;
     }
 
     fn checked(&self) -> u64 {
-        self.ok + self.failed + self.unreadable
+        self.ok + self.failed + self.unreadable + self.unverified
     }
 
     fn is_success(&self, strict: bool) -> bool {
-        let failures = self.failed + self.unreadable + self.bad_lists;
+        let failures = self.failed + self.unreadable + self.unverified + self.bad_lists;
         self.ok > 0 && failures == 0 && !(strict && self.malformed > 0)
     }
 
@@ -182,6 +193,9 @@ impl Tally {
         }
         if self.unreadable > 0 {
             text += &format!(", {} could not be read", self.unreadable);
+        }
+        if self.unverified > 0 {
+            text += &format!(", {} not verified", self.unverified);
         }
         if self.missing > 0 {
             text += &format!("; {} ignored", count(self.missing, "missing file"));
@@ -198,9 +212,18 @@ impl Tally {
 
 /// What was found out about one listed file.
 enum Verdict {
-    Ok { bytes: u64, grown_to: Option<u64> },
-    Failed { bytes: u64, grown_to: Option<u64>, found: Vec<u8> },
+    Ok {
+        bytes: u64,
+        grown_to: Option<u64>,
+    },
+    Failed {
+        bytes: u64,
+        grown_to: Option<u64>,
+        found: Vec<u8>,
+    },
     Unreadable(String),
+    /// It is listed, and this is why there is no digest to verify it by.
+    Unverified(String),
     Missing,
 }
 
@@ -214,18 +237,24 @@ struct Run<'a> {
     list: Option<(PathBuf, List)>,
     /// Of the list whose files are being reported.
     tally: Tally,
+    /// Whether that list seems to be cut off.
+    is_cut: bool,
+    /// Malformed lines of it that were not shown.
+    hidden: u64,
     /// Of the lists before it.
     total: Tally,
 }
 
 /// What a list tells besides files to check.
 enum Note {
-    /// A name that can be no file's, the digest that is listed with it, and why.
-    NoName(PathBuf, Vec<u8>, &'static str),
+    /// A listed file that is not looked for, and the digest that is listed with it, if any.
+    NoFile(PathBuf, Verdict, Option<Vec<u8>>),
     Malformed {
         list: PathBuf,
         number: u64,
         cause: String,
+        /// Whether the list may have been cut off there.
+        is_cut: bool,
     },
     /// The end of a list, or why there is no more of it.
     End(PathBuf, Result<(), InputError>),
@@ -251,15 +280,27 @@ impl Run<'_> {
             Ok(None) => return Some(Item::Note(Note::End(path.into(), Ok(())))),
             Err(error) => return Some(Item::Note(Note::End(path.into(), Err(error.into())))),
         };
+        let is_too_long = line == Line::TooLong;
         let parsed = match line {
             Line::Whole(line) => entry::parse(line, self.args.length),
             Line::TooLong => Err("not a checksum line: far too long".into()),
         };
-        match parsed {
-            Ok(None) => None,
-            Ok(Some(entry)) => Some(self.task(entry)),
-            Err(cause) => Some(Item::Note(Note::Malformed { list: path.into(), number, cause })),
-        }
+        Some(match parsed {
+            Ok(None) => return None,
+            Ok(Some(entry)) => self.task(entry),
+            Err(Fault::Digest { name, digest, cause }) => {
+                Item::Note(Note::NoFile(shown_path(&name), Verdict::Unverified(cause), digest))
+            }
+            Err(Fault::Line(cause)) => {
+                // What is lost may have been the name of a file, and the names of more.
+                let is_cut = is_too_long || list.is_endless();
+                let cause = match is_cut && !is_too_long {
+                    true => format!("{cause}; the list may be cut off here: no line end"),
+                    false => cause,
+                };
+                Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut })
+            }
+        })
     }
 
     fn task(&self, entry: Entry) -> Item<Vec<u8>, Note> {
@@ -268,18 +309,27 @@ impl Run<'_> {
                 let extent = Extent { seek: self.args.seek, len: entry.digest.len() as u64 };
                 Item::File(Task { path, is_regular: false, extent, about: entry.digest })
             }
-            // Only for showing it, so it need not be the right path.
             Err(cause) => {
-                let path = PathBuf::from(String::from_utf8_lossy(&entry.name).into_owned());
-                Item::Note(Note::NoName(path, entry.digest, cause))
+                let verdict = Verdict::Unreadable(cause.into());
+                Item::Note(Note::NoFile(shown_path(&entry.name), verdict, Some(entry.digest)))
             }
         }
     }
 
     /// A line that is none.
-    fn malformed(&mut self, list: &Path, number: u64, cause: &str) -> anyhow::Result<()> {
+    fn malformed(
+        &mut self,
+        list: &Path,
+        number: u64,
+        cause: &str,
+        is_cut: bool,
+    ) -> anyhow::Result<()> {
+        self.is_cut |= is_cut;
         self.tally.malformed += 1;
-        if !self.args.status && (self.args.warn || self.tally.malformed <= MALFORMED_SHOWN) {
+        let is_shown = self.args.warn || is_cut || self.tally.malformed <= MALFORMED_SHOWN;
+        if !is_shown {
+            self.hidden += 1;
+        } else if !self.args.status {
             self.output.flush()?;
             self.console.say(&format!("{}:{number}: {cause}", shown(list)));
         }
@@ -290,9 +340,10 @@ impl Run<'_> {
     fn end(&mut self, path: &Path, end: Result<(), InputError>) -> anyhow::Result<()> {
         self.output.flush()?;
         let mut tally = std::mem::take(&mut self.tally);
-        let (status, warn) = (self.args.status, self.args.warn);
-        if end.is_ok() && !(status || warn) && tally.malformed > MALFORMED_SHOWN {
-            let more = count(tally.malformed - MALFORMED_SHOWN, "more malformed line");
+        tally.bad_lists = u64::from(std::mem::take(&mut self.is_cut));
+        let (status, hidden) = (self.args.status, std::mem::take(&mut self.hidden));
+        if end.is_ok() && !status && hidden > 0 {
+            let more = count(hidden, "more malformed line");
             self.console.about(path, format_args!("{more}; --warn shows all"));
         }
         if let Err(cause) = end {
@@ -318,11 +369,17 @@ impl Run<'_> {
     }
 
     /// Count the verdict on one listed file, and write its line.
-    fn report(&mut self, path: &Path, verdict: &Verdict, expected: &[u8]) -> anyhow::Result<()> {
+    fn report(
+        &mut self,
+        path: &Path,
+        verdict: &Verdict,
+        expected: Option<&[u8]>,
+    ) -> anyhow::Result<()> {
         match verdict {
             Verdict::Ok { .. } => self.tally.ok += 1,
             Verdict::Failed { .. } => self.tally.failed += 1,
             Verdict::Unreadable(_) => self.tally.unreadable += 1,
+            Verdict::Unverified(_) => self.tally.unverified += 1,
             Verdict::Missing => self.tally.missing += 1,
         }
         let is_ok = matches!(verdict, Verdict::Ok { .. });
@@ -336,7 +393,7 @@ impl Run<'_> {
         let text = match verdict {
             Verdict::Ok { .. } => "OK".into(),
             Verdict::Failed { .. } => "FAILED".into(),
-            Verdict::Unreadable(cause) => format!("FAILED ({cause})"),
+            Verdict::Unreadable(cause) | Verdict::Unverified(cause) => format!("FAILED ({cause})"),
             Verdict::Missing => return Ok(()),
         };
         self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(path)))
@@ -413,15 +470,17 @@ impl Job for Run<'_> {
             self.console.about(&file.path, growth);
         }
         let verdict = self.verdict(result, &file.about);
-        self.report(&file.path, &verdict, &file.about)
+        self.report(&file.path, &verdict, Some(&file.about))
     }
 
     fn note(&mut self, note: Note) -> anyhow::Result<()> {
         match note {
-            Note::NoName(path, expected, cause) => {
-                self.report(&path, &Verdict::Unreadable(cause.into()), &expected)
+            Note::NoFile(path, verdict, expected) => {
+                self.report(&path, &verdict, expected.as_deref())
             }
-            Note::Malformed { list, number, cause } => self.malformed(&list, number, &cause),
+            Note::Malformed { list, number, cause, is_cut } => {
+                self.malformed(&list, number, &cause, is_cut)
+            }
             Note::End(path, end) => self.end(&path, end),
         }
     }
@@ -446,8 +505,14 @@ fn find(entry: &Entry) -> Result<PathBuf, &'static str> {
     Ok(path)
 }
 
-fn json(path: &Path, verdict: &Verdict, expected: &[u8], tells_growth: bool) -> String {
-    let expected = digest::hex(expected);
+/// A name as a path, only for showing it: it need not be the right one.
+fn shown_path(name: &[u8]) -> PathBuf {
+    name::os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
+}
+
+fn json(path: &Path, verdict: &Verdict, expected: Option<&[u8]>, tells_growth: bool) -> String {
+    let is_listed = expected.is_some();
+    let expected = expected.map_or_else(String::new, digest::hex);
     let mut object = Object::about(path);
     match verdict {
         Verdict::Ok { bytes, .. } => object
@@ -468,6 +533,14 @@ fn json(path: &Path, verdict: &Verdict, expected: &[u8], tells_growth: bool) -> 
             .string("expected", &expected)
             .null("bytes")
             .string("error", cause),
+        Verdict::Unverified(cause) => {
+            object.string("status", "unverified").null("digest");
+            match is_listed {
+                true => object.string("expected", &expected),
+                false => object.null("expected"),
+            };
+            object.null("bytes").string("error", cause)
+        }
         Verdict::Missing => object
             .string("status", "missing")
             .null("digest")
@@ -478,7 +551,7 @@ fn json(path: &Path, verdict: &Verdict, expected: &[u8], tells_growth: bool) -> 
     if tells_growth {
         object.growth(match verdict {
             Verdict::Ok { grown_to, .. } | Verdict::Failed { grown_to, .. } => *grown_to,
-            Verdict::Unreadable(_) | Verdict::Missing => None,
+            Verdict::Unreadable(_) | Verdict::Unverified(_) | Verdict::Missing => None,
         });
     }
     object.finish()

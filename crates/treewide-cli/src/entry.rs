@@ -10,6 +10,9 @@
 //! ```
 //!
 //! A backslash before either of the first two says that FILE has escapes.
+//!
+//! A line that names a file, but has no digest for it that can be trusted, is not the same as one that
+//! says nothing: a file that is listed there would not be verified, and nobody would know.
 
 use crate::{digest, name};
 use serde::Deserialize;
@@ -37,11 +40,26 @@ pub(crate) enum NameIs {
     Exact,
 }
 
+/// Why there is no entry in a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is no checksum line.
+    Line(String),
+    /// It names a file, and has no digest to verify that by. What it has, if anything, is here.
+    Digest { name: Vec<u8>, digest: Option<Vec<u8>>, cause: String },
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(cause: T) -> Self {
+        Self::Line(cause.into())
+    }
+}
+
 /// Parse a line without its end; `None` for a comment or an empty line.
 ///
 /// `len` is the length that digests have to have; without it, the line says, but digests shorter
 /// than usual are refused: a list could otherwise vouch for a file with a digest of one byte.
-pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, String> {
+pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     let line = line.trim_ascii_start();
     let entry = match line {
         [] | [b'#', ..] => return Ok(None),
@@ -50,17 +68,18 @@ pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Stri
         _ => text(line, false)?,
     };
     let found = entry.digest.len() as u64;
-    match len {
-        _ if found == 0 => Err("empty digest, which proves nothing".into()),
-        Some(len) if len != found => Err(format!("digest of {found} bytes instead of {len}")),
-        None if found < USUAL_LEN => Err(format!(
-            "digest of only {found} bytes; if it is to be trusted, use --length {found}"
-        )),
-        _ => Ok(Some(entry)),
-    }
+    let cause = match len {
+        _ if found == 0 => "empty digest, which proves nothing".into(),
+        Some(len) if len != found => format!("digest of {found} bytes instead of {len}"),
+        None if found < USUAL_LEN => {
+            format!("digest of only {found} bytes; if it is to be trusted, use --length {found}")
+        }
+        _ => return Ok(Some(entry)),
+    };
+    Err(Fault::Digest { name: entry.name, digest: Some(entry.digest), cause })
 }
 
-fn text(line: &[u8], has_escapes: bool) -> Result<Entry, String> {
+fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
     // The tag first: a tagged line may hold two blanks, within the name.
     let (digits, name, name_is) = match tagged(line)? {
         Some((digits, name)) => (digits, name, NameIs::Delimited),
@@ -70,7 +89,12 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, String> {
             (digits, name, if has_escapes { NameIs::Delimited } else { NameIs::Loose })
         }
     };
-    let digest = digest::unhex(digits).ok_or("not a checksum line: the digest is not hex")?;
+    let digest = digest::unhex(digits);
+    // Two words of prose are no checksum line; half a digest is one.
+    let is_cut = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    if digest.is_none() && !is_cut && name_is == NameIs::Loose {
+        return Err("not a checksum line: the digest is not hex".into());
+    }
     if name.is_empty() {
         return Err("no file name".into());
     }
@@ -79,7 +103,14 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, String> {
     } else {
         name.to_vec()
     };
-    Ok(Entry { name, name_is, digest })
+    match digest {
+        Some(digest) => Ok(Entry { name, name_is, digest }),
+        None if is_cut => {
+            let cause = format!("digest of {} hex digits, an odd number", digits.len());
+            Err(Fault::Digest { name, digest: None, cause })
+        }
+        None => Err(Fault::Digest { name, digest: None, cause: "the digest is not hex".into() }),
+    }
 }
 
 /// The digest and the name, as the line has them.
@@ -94,7 +125,7 @@ fn untagged(line: &[u8]) -> Option<Parts<'_>> {
 }
 
 /// `BLAKE3 (FILE) = DIGEST`; an error if another algorithm is named there.
-fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, String> {
+fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, Fault> {
     let line = line.trim_ascii_end();
     let Some(open) = find(line, b" (") else { return Ok(None) };
     let Some(close) = rfind(line, b") = ") else { return Ok(None) };
@@ -105,7 +136,7 @@ fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, String> {
     }
     if algorithm != b"BLAKE3" {
         let algorithm = String::from_utf8_lossy(algorithm).into_owned();
-        return Err(format!("a {algorithm} digest, not a BLAKE3 one"));
+        return Err(format!("a {algorithm} digest, not a BLAKE3 one").into());
     }
     Ok(Some((&line[close + 4..], &line[open + 2..close])))
 }
@@ -127,7 +158,7 @@ struct Json {
     error: Option<String>,
 }
 
-fn json(line: &[u8]) -> Result<Entry, String> {
+fn json(line: &[u8]) -> Result<Entry, Fault> {
     let object: Json =
         serde_json::from_slice(line).map_err(|error| format!("not a checksum line: {error}"))?;
     let name = match object.path_hex {
@@ -135,11 +166,19 @@ fn json(line: &[u8]) -> Result<Entry, String> {
         None => object.path.into_bytes(),
     };
     let Some(digits) = object.digest else {
-        let cause = name::shown_text(&object.error.unwrap_or_default());
-        return Err(format!("no digest, because of an error when the list was made: {cause}"));
+        let cause = match object.error {
+            Some(error) => {
+                let error = name::shown_text(&error);
+                format!("no digest, because of an error when the list was made: {error}")
+            }
+            None => "no digest".into(),
+        };
+        return Err(Fault::Digest { name, digest: None, cause });
     };
-    let digest = digest::unhex(digits.as_bytes()).ok_or("the digest is not hex")?;
-    Ok(Entry { name, name_is: NameIs::Exact, digest })
+    match digest::unhex(digits.as_bytes()) {
+        Some(digest) => Ok(Entry { name, name_is: NameIs::Exact, digest }),
+        None => Err(Fault::Digest { name, digest: None, cause: "the digest is not hex".into() }),
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +188,7 @@ mod tests {
     const HEX: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
     /// The name that a line is about, or why it is none; `@` stands for a digest.
-    fn name_in(line: &str) -> Result<String, String> {
+    fn name_in(line: &str) -> Result<String, Fault> {
         let entry = parse(line.replace('@', HEX).as_bytes(), None)?.ok_or("nothing")?;
         assert_eq!(digest::hex(&entry.digest), HEX);
         Ok(String::from_utf8(entry.name).unwrap())
@@ -186,18 +225,37 @@ mod tests {
             ("@ a", "not a checksum line"),
             ("@  ", "no file name"),
             ("@z  a", "not hex"),
-            ("ab  a", "only 1 bytes"),
             (r"\@  a\b", "escape"),
             ("SHA256 (a) = @", "a SHA256 digest"),
             ("{}", "not a checksum line"),
-            (r#"{"path":"a","digest":""}"#, "empty digest"),
-            (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, r"made: gone\u{1b}"),
             ("", "nothing"),
             ("   ", "nothing"),
             ("# @  a", "nothing"),
         ] {
-            let found = name_in(line).unwrap_err();
+            let Fault::Line(found) = name_in(line).unwrap_err() else { panic!("{line}") };
             assert!(found.contains(cause), "{line}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_digest_to_trust() {
+        for (line, has, why) in [
+            ("ab  a", Some(&[0xab][..]), "only 1 bytes"),
+            ("abc  a", None, "3 hex digits"),
+            (r"\ab  \\", Some(&[0xab]), "only 1 bytes"),
+            ("BLAKE3 (a) = ab", Some(&[0xab]), "only 1 bytes"),
+            ("BLAKE3 (a) = @a", None, "65 hex digits"),
+            ("BLAKE3 (a) = n/a", None, "not hex"),
+            (r#"{"path":"a","digest":""}"#, Some(&[]), "empty digest"),
+            (r#"{"path":"a","digest":"xy"}"#, None, "not hex"),
+            (r#"{"path":"a","digest":null}"#, None, "no digest"),
+            (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, None, r"made: gone\u{1b}"),
+        ] {
+            let fault = name_in(line).unwrap_err();
+            let Fault::Digest { name, digest, cause } = fault else { panic!("{line}: {fault:?}") };
+            assert_eq!(name, if line.starts_with('\\') { b"\\" } else { b"a" }, "{line}");
+            assert_eq!(digest.as_deref(), has, "{line}");
+            assert!(cause.contains(why), "{line}: {cause}");
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct List {
     is_stream: bool,
     line: Vec<u8>,
     number: u64,
+    /// Whether the line that was read last has no end, as only the last of all may.
+    is_endless: bool,
 }
 
 /// One line, without its end.
@@ -70,12 +72,17 @@ impl List {
             None => Box::new(rest),
         };
         let reader = BufReader::with_capacity(BUFFER, reader);
-        Ok(Self { reader, is_stream, line: Vec::new(), number: 0 })
+        Ok(Self { reader, is_stream, line: Vec::new(), number: 0, is_endless: false })
     }
 
     /// Whether [`Self::next`] may have to wait for whoever writes the list.
     pub(crate) fn may_wait(&self) -> bool {
         self.is_stream && !self.reader.buffer().contains(&b'\n')
+    }
+
+    /// Whether the list ends within the line that was read last.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.is_endless
     }
 
     /// The next line and its number, counted from 1.
@@ -85,7 +92,8 @@ impl List {
             return Ok(None);
         }
         self.number += 1;
-        if self.line.last() != Some(&b'\n') && self.line.len() as u64 == MAX_LINE {
+        self.is_endless = self.line.last() != Some(&b'\n');
+        if self.is_endless && self.line.len() as u64 == MAX_LINE {
             self.reader.skip_until(b'\n')?;
             return Ok(Some((self.number, Line::TooLong)));
         }
@@ -198,6 +206,25 @@ mod tests {
         assert_eq!(lines(UTF8_BOM.to_vec()), []);
         assert_eq!(lines(b"\n".to_vec()), [(1, "".into())]);
         assert_eq!(lines(b"a".to_vec()), [(1, "a".into())]);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_told() {
+        for (bytes, expected) in [
+            (&b"a\nb"[..], &[false, true][..]),
+            (b"a\nb\n", &[false, false]),
+            (b"a\r\nb\r", &[false, true]),
+            (b"\xff\xfea\0\n\0b\0", &[false, true]),
+            (b"\xff\xfea\0\n\0b\0\n\0", &[false, false]),
+            (b"\xff\xfea\0\n\0b\0\n", &[false, true]),
+        ] {
+            let mut list = List::new(Cursor::new(bytes), false).unwrap();
+            for endless in expected {
+                assert!(list.next().unwrap().is_some());
+                assert_eq!(list.is_endless(), *endless, "{bytes:?}");
+            }
+            assert_eq!(list.next().unwrap(), None);
+        }
     }
 
     #[test]

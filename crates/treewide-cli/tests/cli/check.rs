@@ -133,11 +133,11 @@ fn malformed_lines_are_reported_by_number() {
         "hello".to_owned(),
         sums(&["a"]).trim().to_owned(),
         format!("SHA256 (a) = {}", hex("a")),
-        "abcd  a".to_owned(),
+        "a line".to_owned(),
         format!("\\{}  a\\x", hex("a")),
         format!("{}x  a", &hex("a")[1..]),
         format!("{}  ", hex("a")),
-        "{\"path\":3}".to_owned(),
+        "{\"path\":3}\n".to_owned(),
     ];
     folder.write("list", lines.join("\n"));
     let default = folder.treewide("check list").run();
@@ -148,7 +148,7 @@ fn malformed_lines_are_reported_by_number() {
         &[
             "treewide: list:1: not a checksum line\n",
             "treewide: list:3: a SHA256 digest, not a BLAKE3 one\n",
-            "treewide: list:4: digest of only 2 bytes",
+            "treewide: list:4: not a checksum line\n",
             "treewide: list:5: file name with an escape that is none\n",
             "treewide: list:6: not a checksum line: the digest is not hex\n",
             "treewide: list: 2 more malformed lines; --warn shows all\n",
@@ -163,6 +163,98 @@ fn malformed_lines_are_reported_by_number() {
     assert!(!all.stderr.contains("--warn"));
     // Quiet is about what is well; this is not.
     folder.treewide("check --quiet list").run().fails(0, &["list:1: ", "7 malformed lines"]);
+}
+
+#[test]
+fn a_listed_file_without_a_digest_to_trust_fails() {
+    let folder = abc();
+    let (a, good) = (hex("a"), sums(&["b"]));
+    // An error line of our own.
+    let error = folder.treewide("sum --json gone").run().text().to_owned();
+    let lost = "no digest, because of an error when the list was made: \
+                No such file or directory (os error 2)";
+    for (line, expected, name, cause) in [
+        (error.trim(), None, "gone", lost),
+        (r#"{"path":"a","digest":null}"#, None, "a", "no digest"),
+        (r#"{"path":"a","digest":"xy"}"#, None, "a", "the digest is not hex"),
+        (r#"{"path":"a","digest":""}"#, Some(""), "a", "empty digest, which proves nothing"),
+        (&format!("{}  a", &a[1..]), None, "a", "digest of 63 hex digits, an odd number"),
+        (&format!("BLAKE3 (a) = {}", &a[1..]), None, "a", "digest of 63 hex digits, an odd number"),
+        (
+            &format!("{}  a", &a[2..]),
+            Some(&a[2..]),
+            "a",
+            "digest of only 31 bytes; if it is to be trusted, use --length 31",
+        ),
+        (
+            "BLAKE3 (a) = abcd",
+            Some("abcd"),
+            "a",
+            "digest of only 2 bytes; if it is to be trusted, use --length 2",
+        ),
+    ] {
+        let out = format!("b: OK\n{name}: FAILED ({cause})\n");
+        let summary = "treewide: 2 files checked: 1 OK, 1 not verified\n";
+        // Whatever the end of the list is like.
+        for end in ["\n", ""] {
+            folder.write("list", format!("{good}{line}{end}"));
+            folder.treewide("check list").run().is(1, &out, summary);
+        }
+        folder.treewide("check --status list").run().is(1, "", "");
+        folder.treewide("check --ignore-missing list").run().is(1, &out, summary);
+        let object = serde_json::json!({
+            "path": name, "status": "unverified", "digest": null, "expected": expected,
+            "bytes": null, "error": cause
+        });
+        let json = folder.treewide("check --json --quiet list").run();
+        json.fails(1, &[summary]);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(json.text()).unwrap(), object);
+    }
+    folder.write("list", format!("{good}{}  a\n", &a[2..]));
+    folder.treewide("check -l 32 list").run().fails(1, &["1 not verified"]);
+}
+
+/// Of the lines that were lost there, nobody knows which files they were about.
+#[test]
+fn a_list_that_is_cut_off_fails() {
+    let folder = abc();
+    let list = sums(&["a", "b"]);
+    let json = folder.treewide("sum --json a b").run().text().to_owned();
+    let tagged = folder.treewide("sum --tag a b").run().text().to_owned();
+    for list in [&list, &json, &tagged] {
+        let second = list.find('\n').unwrap() + 1;
+        // Without its line end, the last line is still whole.
+        for cut in second + 1..list.len() - 1 {
+            let ended = folder.treewide("check").stdin(&list[..cut]).run();
+            assert_eq!(ended.code, Some(1), "{}: {ended:?}", &list[..cut]);
+        }
+    }
+    folder.write("list", &list[..100]);
+    let message =
+        "treewide: list:2: not a checksum line; the list may be cut off here: no line end\n";
+    let summary = "treewide: 1 file checked: 1 OK; 1 malformed line; 1 list failed\n";
+    folder.treewide("check list").run().is(1, "a: OK\n", [message, summary].concat());
+    folder.treewide("check --status list").run().is(1, "", "");
+    // However many lines were hidden before it.
+    folder.write("list", format!("{}prose", "prose\n".repeat(7) + &list));
+    folder.treewide("check list").run().fails(
+        1,
+        &[
+            "list:10: not a checksum line; the list",
+            "list: 2 more malformed lines;",
+            "2 OK; 8 malf",
+        ],
+    );
+    // Its line end is behind a digest that nobody could have meant.
+    folder.write("list", format!("{}  c\n{list}", "ab".repeat(9 << 20)));
+    let ended = folder.treewide("check list").run();
+    ended.fails(
+        1,
+        &["list:1: not a checksum line: far too long\n", "2 OK; 1 malformed line; 1 list"],
+    );
+    // Comments may end where they like.
+    folder.write("list", format!("{list}# no more"));
+    folder.treewide("check list").run().fails(0, &["2 OK\n"]);
 }
 
 #[test]
@@ -237,9 +329,13 @@ fn lengths_and_offsets() {
     check("", &list("-l 100")).fails(0, &["1 OK"]);
     check("", &list("-l 100 --tag")).fails(0, &["1 OK"]);
     let short = list("-l 16");
-    check("", &short).fails(1, &["-:1: digest of only 16 bytes", "--length 16"]);
+    let refused = check("", &short);
+    assert!(refused.text().contains("a: FAILED (digest of only 16 bytes;"), "{refused:?}");
+    refused.fails(1, &["1 file checked: 0 OK, 1 not verified"]);
     check("--length 16", &short).fails(0, &["1 OK"]);
-    check("-l 17", &short).fails(1, &["-:1: digest of 16 bytes instead of 17"]);
+    let refused = check("-l 17", &short);
+    assert_eq!(refused.text(), "a: FAILED (digest of 16 bytes instead of 17)\n");
+    refused.fails(1, &["1 not verified"]);
     check("--length 0", &short).fails(2, &["--length"]);
     check("--seek 5", &list("--seek 5")).fails(0, &["1 OK"]);
     check("", &list("--seek 5")).fails(1, &["1 FAILED"]);
