@@ -162,11 +162,12 @@ impl zeroize::Zeroize for Hash {
     }
 }
 
-/// As a sequence of 32 bytes, the form that the `blake3` crate writes; byte strings are read too.
+/// As a newtype of a sequence of 32 bytes, the form that the `blake3` crate writes: some formats, such as RON, write the
+/// name. Byte strings are read too.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Hash {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        serializer.serialize_newtype_struct("Hash", &self.0)
     }
 }
 
@@ -180,6 +181,13 @@ impl<'de> serde::Deserialize<'de> for Hash {
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{OUT_LEN} bytes")
+            }
+
+            fn visit_newtype_struct<D: serde::Deserializer<'de>>(
+                self,
+                inner: D,
+            ) -> Result<Hash, D::Error> {
+                inner.deserialize_tuple(OUT_LEN, self)
             }
 
             fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Hash, E> {
@@ -197,7 +205,7 @@ impl<'de> serde::Deserialize<'de> for Hash {
             }
         }
 
-        deserializer.deserialize_tuple(OUT_LEN, Visitor)
+        deserializer.deserialize_newtype_struct("Hash", Visitor)
     }
 }
 

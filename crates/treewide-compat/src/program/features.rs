@@ -51,7 +51,14 @@ fn serialization(log: &mut Log) {
     let json = serde_json::to_string(&hash).unwrap();
     let mut cbor = Vec::new();
     ciborium::into_writer(&hash, &mut cbor).unwrap();
-    log.see("impl serde::Serialize for Hash", (&json, &cbor));
+    let ron = ron::to_string(&hash).unwrap();
+    log.see("impl serde::Serialize for Hash", (&json, &cbor, &ron));
+    let names = ron::ser::PrettyConfig::new().struct_names(true).compact_arrays(true);
+    let named = ron::ser::to_string_pretty(&hash, names).unwrap();
+    log.see("impl serde::Serialize for Hash", &named);
+    for text in [&ron, &named, &json, "Hash(1)", "Hash((1))", "()", "\"fe\"", "b\"fe\""] {
+        log.see("impl serde::Deserialize for Hash", ron::from_str::<Hash>(text).ok());
+    }
 
     let read = |text: &str| serde_json::from_str::<Hash>(text).map_err(|error| error.classify());
     let short = serde_json::to_string(&[1; 31]).unwrap();
