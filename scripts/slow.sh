@@ -4,7 +4,8 @@
 #
 #   scripts/slow.sh                everything, one minute for each fuzz target
 #   scripts/slow.sh -t 600         ten minutes for each
-#   scripts/slow.sh WORD...        only the sections that have one of these words in their names
+#   scripts/slow.sh WORD...        only the sections that have one of these words in their names; one that is in no
+#                                  name is an error, and all names are shown
 #
 # Unlike test.sh it installs nothing: what lacks something is SKIPPED and says what. All of it needs
 # rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
@@ -163,9 +164,14 @@ fuzz() {
 }
 
 failed=0
+names=() listing=no
 section() {
     local name=$1 word
     shift
+    if [[ $listing == yes ]]; then
+        names+=("$name")
+        return 0
+    fi
     if [[ ${#words[@]} -gt 0 ]]; then
         for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
         [[ $name == *"$word"* ]] || return 0
@@ -192,22 +198,39 @@ section() {
     [[ $result != FAILED ]] || tail -n 40 "$log" | sed 's/^/    | /'
 }
 
+sections() {
+    for it in "${EMULATED[@]}"; do
+        read -r -a it <<<"$it"
+        section "emulated ${it[0]} ${it[3]}" emulated "${it[@]}"
+    done
+    for it in "${MODELS[@]}"; do section "model $it" model "$it"; done
+    section "wasm simd128" wasm -Ctarget-feature=+simd128
+    section "wasm without vectors" wasm ""
+    section "windows" windows
+    section "address sanitizer" address_sanitizer
+    section "thread sanitizer" thread_sanitizer
+    for it in "${INTERPRETED[@]}"; do
+        for kernel in portable array; do section "miri $it $kernel" miri "$it" "$kernel"; done
+    done
+    for it in fuzz/fuzz_targets/*.rs; do
+        section "fuzz $(basename "$it" .rs)" fuzz "$(basename "$it" .rs)"
+    done
+}
+
+# A word that means nothing is told at once.
+listing=yes
+sections
+listing=no
+all=$(printf '%s\n' "${names[@]}")
+for word in "${words[@]}"; do
+    if [[ $all != *"$word"* ]]; then
+        echo "no section has \`$word' in its name; there are:" >&2
+        printf '  %s\n' "${names[@]}" >&2
+        exit 2
+    fi
+done
+
 mkdir -p "$logs"
-for it in "${EMULATED[@]}"; do
-    read -r -a it <<<"$it"
-    section "emulated ${it[0]} ${it[3]}" emulated "${it[@]}"
-done
-for it in "${MODELS[@]}"; do section "model $it" model "$it"; done
-section "wasm simd128" wasm -Ctarget-feature=+simd128
-section "wasm without vectors" wasm ""
-section "windows" windows
-section "address sanitizer" address_sanitizer
-section "thread sanitizer" thread_sanitizer
-for it in "${INTERPRETED[@]}"; do
-    for kernel in portable array; do section "miri $it $kernel" miri "$it" "$kernel"; done
-done
-for it in fuzz/fuzz_targets/*.rs; do
-    section "fuzz $(basename "$it" .rs)" fuzz "$(basename "$it" .rs)"
-done
+sections
 echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
 ((failed == 0))

@@ -2,7 +2,8 @@
 # The one test command: installs what it needs, runs everything, and says what it did.
 #
 #   scripts/test.sh           everything
-#   scripts/test.sh WORD...   only the sections that have one of these words in their names
+#   scripts/test.sh WORD...   only the sections that have one of these words in their names; one that
+#                             is in no name is an error, and all names are shown
 #
 # Packages come from apt-get (as root, or by a sudo that asks for no password), toolchains and
 # targets from rustup, b3sum from crates.io; what is there already is not installed again. Where
@@ -270,6 +271,7 @@ emulated() {
 
 rows=()
 notes=()
+names=() listing=no
 passed=0 failed=0 skipped=0
 words=("$@")
 
@@ -288,6 +290,10 @@ failures() {
 section() {
     local kind=$1 name=$2 word
     shift 2
+    if [[ $listing == yes ]]; then
+        names+=("$name")
+        return 0
+    fi
     if [[ $kind == test && ${#words[@]} -gt 0 ]]; then
         for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
         [[ $name == *"$word"* ]] || return 0
@@ -329,6 +335,54 @@ section() {
     [[ $result != FAILED ]]
 }
 
+# What this CPU has of them is known only when they are built; what there are, before.
+kernels_to_test() {
+    if [[ $listing == yes ]]; then
+        sed -nE 's/.*\b[A-Z]+: "([a-z0-9-]+)", .*/\1/p' crates/treewide/src/kernel/*.rs | sort -u
+    else
+        kernels "$target" -- --workspace --all-features
+    fi
+}
+
+sections() {
+    section test "formatting" formatting
+    section test "scripts" scripts
+    section test "lints" lints
+    section test "lints: each feature alone" features
+    section test "documentation" documentation
+    section test "known answers" known_answers
+    section test "cuda machine code" machine_code
+    section test "everything" everything
+    section test "GPU" gpu
+    for kernel in $(kernels_to_test); do
+        section test "kernel $kernel" forced "$kernel"
+    done
+    for it in "${EMULATED[@]}"; do
+        IFS=: read -r arch qemu _ <<<"$it"
+        section test "emulated $arch" emulated "$arch" "$qemu"
+    done
+    for it in "${NO_STD[@]}"; do
+        section test "no_std $it" no_std "$it"
+    done
+    for it in "${FOREIGN[@]}"; do
+        section test "lints: $it" foreign "$it"
+    done
+    section test "oldest Rust, $rust_version" oldest_rust
+}
+
+# A word that means nothing is told before anything is installed.
+listing=yes
+sections
+listing=no
+all=$(printf '%s\n' "${names[@]}")
+for word in "${words[@]}"; do
+    if [[ $all != *"$word"* ]]; then
+        echo "no section has \`$word' in its name; there are:" >&2
+        printf '  %s\n' "${names[@]}" >&2
+        exit 2
+    fi
+done
+
 mkdir -p "$logs" && rm -f "$logs"/*.log
 section install "packages" packages
 section install "toolchain" toolchain
@@ -346,29 +400,11 @@ if nvrtc=$("$target/tools/cuda/bin/python" scripts/cuda.py where 2>/dev/null); t
     export LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
-section test "formatting" formatting
-section test "scripts" scripts
-section test "lints" lints
-section test "lints: each feature alone" features
-section test "documentation" documentation
-section test "known answers" known_answers
-section test "cuda machine code" machine_code
-section test "everything" everything
-section test "GPU" gpu
-for kernel in $(kernels "$target" -- --workspace --all-features); do
-    section test "kernel $kernel" forced "$kernel"
-done
-for it in "${EMULATED[@]}"; do
-    IFS=: read -r arch qemu _ <<<"$it"
-    section test "emulated $arch" emulated "$arch" "$qemu"
-done
-for it in "${NO_STD[@]}"; do
-    section test "no_std $it" no_std "$it"
-done
-for it in "${FOREIGN[@]}"; do
-    section test "lints: $it" foreign "$it"
-done
-section test "oldest Rust, $rust_version" oldest_rust
+sections
+if [[ ${#words[@]} -gt 0 && $((passed + failed + skipped)) == 0 ]]; then
+    echo "nothing was tested: this machine has no such section" >&2
+    exit 2
+fi
 
 echo
 printf '%-32s %-8s %7s %9s %9s %9s %9s\n' section result seconds passed failed skipped cases
