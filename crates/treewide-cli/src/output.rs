@@ -26,7 +26,8 @@ pub(crate) struct OutputArgs {
     /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
     /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
     /// and the exit status is 1. FILE itself is left out of a recursive walk. A pipe or a device
-    /// is written to as it is, and `-` is standard output.
+    /// is written to as it is, and so are /dev/stdout and /dev/stderr, whatever they are directed
+    /// to; `-` is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -44,7 +45,7 @@ impl OutputArgs {
                 let name = crate::name::shown(path);
                 Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
             }
-            _ => Sink::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())),
+            _ => Sink::stdout(),
         };
         let output = Output { identities: sink.identities(), sink, progress };
         if matches!(output.sink, Sink::Replacement(_))
@@ -160,6 +161,17 @@ impl Sink {
     fn open(path: &Path) -> anyhow::Result<Self> {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
+            // Its file is the shell's, which has written to it, and may go on after us.
+            Ok(there) if there.is_file() && descriptor(path).is_some() => match descriptor(path) {
+                Some(1) => Ok(Self::stdout()),
+                Some(2) => Self::stderr(path),
+                // A file that we opened by this name would have a place of its own to write at.
+                other => bail!(
+                    "is an open file that nothing can be added to by this name; direct standard \
+                     output there, by >&{}",
+                    other.unwrap_or_default()
+                ),
+            },
             Ok(there) if there.is_file() => {
                 // Renaming over a write-protected file would work, and surprise its owner.
                 OpenOptions::new().append(true).open(path)?;
@@ -183,6 +195,22 @@ impl Sink {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn stdout() -> Self {
+        Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()))
+    }
+
+    #[cfg(unix)]
+    fn stderr(path: &Path) -> anyhow::Result<Self> {
+        use std::os::fd::AsFd;
+        let file = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
+    }
+
+    #[cfg(not(unix))]
+    fn stderr(_: &Path) -> anyhow::Result<Self> {
+        unreachable!("there are no names of descriptors")
     }
 
     fn replacement(replacement: Replacement) -> Self {
@@ -266,6 +294,29 @@ impl Replacement {
         *unfinished = None;
         Ok(())
     }
+}
+
+/// The number of the descriptor of this process that a path stands for, such as `/dev/stdout` or
+/// `/proc/self/fd/3`.
+#[cfg(unix)]
+fn descriptor(path: &Path) -> Option<u32> {
+    let folders = ["/proc/self/fd", "/dev/fd"].map(|folder| fs::canonicalize(folder).ok());
+    let mut path = path.to_owned();
+    // As many links as the system would follow.
+    for _ in 0..40 {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        if folders.iter().flatten().any(|it| *it == folder) {
+            return path.file_name()?.to_str()?.parse().ok();
+        }
+        path = folder.join(fs::read_link(&path).ok()?);
+    }
+    None
+}
+
+#[cfg(not(unix))]
+fn descriptor(_: &Path) -> Option<u32> {
+    None
 }
 
 /// Let the replacement belong to whom the file belonged to, where we may (as root does).

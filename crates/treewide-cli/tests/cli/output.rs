@@ -170,6 +170,40 @@ fn devices_and_pipes_are_written_to_not_replaced() {
     }
 }
 
+#[test]
+fn what_the_shell_has_opened_is_added_to() {
+    if !Path::new("/proc/self/fd/1").exists() {
+        return skip("names of descriptors", "there is no /proc");
+    }
+    let folder = Folder::with(&["a"]);
+    symlink("/dev/stdout", folder.join("link")).unwrap();
+    let sum = format!("'{TREEWIDE}' sum a -o");
+    let whole = format!("before\n{}after\n", sums(&["a"]));
+    for (place, to) in [
+        ("/dev/stdout", "> list"),
+        ("/dev/stdout", "> list.new; cat list.new >> list; rm list.new"),
+        ("/dev/fd/1", "> list"),
+        ("/proc/self/fd/1", "> list"),
+        ("link", "> list"),
+        ("/dev/stderr", "2> list"),
+        ("/dev/fd/2", "2> list"),
+    ] {
+        let said = if to.starts_with('2') { ">&2" } else { "" };
+        let script = format!("{{ echo before {said}; {sum} {place}; echo after {said}; }} {to}");
+        folder.program("sh").arg("-c").arg(&script).run().is(0, "", "");
+        assert_eq!(folder.read("list"), whole, "{script}");
+        fs::remove_file(folder.join("list")).unwrap();
+    }
+    let script = format!("echo before >&3; {sum} /dev/fd/3");
+    let ended = folder.program("sh").arg("-c").arg(format!("{{ {script}; }} 3> list")).run();
+    ended.fails(1, &["/dev/fd/3: cannot write the output: is an open file", "by >&3\n"]);
+    assert_eq!(folder.read("list"), "before\n");
+    // A pipe has one place to write at.
+    let ended = folder.program("sh").arg("-c").arg(format!("{{ {sum} /dev/fd/3; }} 3>&1 | cat"));
+    ended.run().is(0, sums(&["a"]), "");
+    assert_eq!(folder.names(), ["a", "link", "list"]);
+}
+
 /// A file system of 64 KiB, unmounted in the end.
 struct Tiny(PathBuf);
 
