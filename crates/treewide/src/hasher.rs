@@ -191,15 +191,18 @@ impl Hasher {
     /// Appends `input`, on the calling thread.
     ///
     /// # Panics
-    /// If an input offset is set (`hazmat`) and the subtree there may not be that long.
+    /// If an input offset is set (`hazmat`) and the subtree there may not be that long; and if the
+    /// input would have 2^64 bytes or more, which only a saved state can come near to.
     pub fn update(&mut self, input: &[u8]) -> &mut Self {
         self.check_room(input.len() as u64);
         self.append(input)
     }
 
     /// # Panics
-    /// If an input offset is set and so many more bytes do not belong to the subtree there.
+    /// If the count of bytes has no room for so many more, or if an input offset is set and they do
+    /// not belong to the subtree there.
     pub(crate) fn check_room(&self, more: u64) {
+        assert!(self.count().checked_add(more).is_some(), "an input has fewer than 2^64 bytes");
         let offset = self.first_chunk * CHUNK_LEN as u64;
         if let Some(max) = crate::hazmat::max_subtree_len(offset) {
             assert!(

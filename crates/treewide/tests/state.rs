@@ -5,6 +5,7 @@ mod common;
 mod reference;
 
 use common::{Mode, Random, Tally, output, pattern, rounds};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use treewide::hazmat::{self, HasherExt};
 use treewide::{CHUNK_LEN, Hasher, StateError};
 
@@ -221,6 +222,38 @@ fn the_layout_is_as_documented() {
 
 /// States that someone made up, with a check that is right. Some are refused; the others must be
 /// good for something, and nothing about them may panic.
+/// In builds of every kind: a count that wraps would make another tree.
+#[test]
+fn an_input_ends_before_its_count_does() {
+    let mut tally = Tally::new("state/the last bytes that can be counted");
+    // Of 2^54 chunks all but the bytes that are missing from the last.
+    for missing in [1, 2, 64, 1000, 1024] {
+        let chunks = (1_u64 << 54) - 1;
+        let len = (CHUNK_LEN - missing) as u16;
+        let mut state =
+            Hasher::new().update(&vec![0; usize::from(len)]).to_state().as_ref().to_vec();
+        state.truncate(156);
+        state[50..58].copy_from_slice(&chunks.to_le_bytes());
+        state.resize(156 + 32 * 54, 7);
+        state.extend(treewide::hash(&state).as_bytes());
+        let hasher = Hasher::from_state(&state).expect("a state that may be");
+        assert_eq!(hasher.count(), u64::MAX - (missing as u64 - 1));
+        let room = missing - 1;
+        let mut full = hasher.clone();
+        full.update(&vec![0; room]).update(&[]).finalize();
+        assert_eq!(full.count(), u64::MAX);
+        for (mut hasher, more) in [(full, 1), (hasher.clone(), room + 1), (hasher, room + 5000)] {
+            let before = hasher.to_state();
+            let update = AssertUnwindSafe(|| hasher.update(&vec![0; more]).count());
+            let panic = catch_unwind(update).expect_err("there is no room");
+            let text = panic.downcast_ref::<&str>().expect("a message");
+            assert_eq!(*text, "an input has fewer than 2^64 bytes");
+            assert_eq!(hasher.to_state().as_ref(), before.as_ref(), "nothing was appended");
+            tally.case();
+        }
+    }
+}
+
 #[test]
 fn forged_states_do_no_harm() {
     let mut tally = Tally::new("state/forged states do no harm");
