@@ -22,13 +22,18 @@
 //! choice. One profile is for all programs of a machine: what a program has no use for, it ignores.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The environment variable that names the file.
 const VARIABLE: &str = "TREEWIDE_PROFILE";
+
+/// Bytes of the longest profile, of which each needs but a few hundred. What the variable names by
+/// mistake may be of any length, or have no end.
+const LONGEST: usize = 1 << 20;
 
 /// Bytes of the tiles that a file may be cut into. Shorter ones would each cost more than they bring,
 /// and of longer ones each thread has a buffer.
@@ -118,13 +123,35 @@ fn loaded() -> &'static Result<Profile, ProfileError> {
             return Ok(Profile::default());
         };
         let path = PathBuf::from(path);
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => "no text, as `treewide-bench tune` writes it".to_owned(),
-            _ => error.to_string(),
-        });
-        let profile = text.and_then(|text| parse(&text));
-        profile.map_err(|error| ProfileError(format!("{}: {error}", path.display())))
+        let profile = read(&path).and_then(|text| parse(&text));
+        profile.map_err(|error| ProfileError(shown(&format!("{}: {error}", path.display()))))
     })
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let read =
+        File::open(path).and_then(|file| file.take(LONGEST as u64 + 1).read_to_string(&mut text));
+    match read {
+        Ok(len) if len > LONGEST => Err(format!("no profile, as it has more than {LONGEST} bytes")),
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            Err("no text, as `treewide-bench tune` writes it".into())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A text for people, unable to send control sequences to a terminal.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 fn parse(text: &str) -> Result<Profile, String> {
@@ -193,6 +220,19 @@ mod tests {
         };
         assert_eq!(parse(text), Ok(expected));
         assert_eq!(parse(""), Ok(Profile::default()));
+    }
+
+    #[test]
+    fn a_message_holds_no_control_characters() {
+        assert_eq!(shown("größe: \x1b[2J\n\u{9b}"), r"größe: \u{1b}[2J\n\u{9b}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri is kept from files")]
+    fn a_profile_without_an_end_is_refused() {
+        let text = read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(text, "no profile, as it has more than 1048576 bytes");
     }
 
     #[test]
