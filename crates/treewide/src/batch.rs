@@ -8,7 +8,7 @@
 //! | one input | [`hash`](crate::hash()), or `hash_parallel` from a few hundred KiB |
 //! | a slice of inputs, and want their digests | [`hash_many`](crate::hash_many()) |
 //! | a key or a context, or output of another length | [`Batch`] |
-//! | threads to spare | [`Batch::threads`] (feature `rayon`) |
+//! | threads to spare | `Batch::threads` (feature `rayon`) |
 //! | your own place for the digests | [`Batch::hash_into`], [`Batch::fill`] |
 //! | inputs in one buffer with offsets | [`Packed`], for any method of [`Batch`] |
 //! | inputs that come one after the other | [`Batch::iter`], [`Batch::for_each`] |

@@ -34,7 +34,7 @@ pub struct Explanation {
 }
 
 /// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
-/// one thread, and the threads that [`hash_parallel`](crate::hash_parallel) would use (feature
+/// one thread, and the threads that `hash_parallel` would use (feature
 /// `rayon`, else 1).
 ///
 /// ```

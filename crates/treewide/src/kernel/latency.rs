@@ -103,6 +103,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "std")]
     #[cfg_attr(miri, ignore = "Miri is kept from files")]
     fn records_exist() {
         let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
