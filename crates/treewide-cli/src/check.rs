@@ -445,6 +445,14 @@ impl Job for Run<'_> {
         }
     }
 
+    fn bytes(item: &Item<Vec<u8>, Note>) -> usize {
+        match item {
+            Item::File(task) => task.about.len(),
+            Item::Note(Note::NoFile(_, _, digest)) => digest.as_ref().map_or(0, Vec::len),
+            Item::Note(Note::Malformed { .. } | Note::End(..)) => 0,
+        }
+    }
+
     fn may_wait(&self) -> bool {
         match &self.list {
             Some((_, list)) => list.may_wait(),

@@ -31,10 +31,13 @@ const GROUP: usize = 64;
 /// Files in the first group; the next ones double. So the first lines come at once, and a dozen
 /// files are shared by the threads, too.
 const FIRST_GROUP: usize = 8;
-/// Bytes of names after which a group has enough.
-const GROUP_NAMES: usize = 64 << 10;
+/// Bytes of names, and of what the job keeps of files, after which a group has enough.
+const GROUP_BYTES: usize = 64 << 10;
 /// Groups that are under way at a time, at most: 8192 files, or 8 MiB of their names.
 const WINDOW: usize = 128;
+/// Such bytes under way at a time, beyond which no group is begun: one name in a list may have a
+/// digest of megabytes.
+const WINDOW_BYTES: usize = 2 * WINDOW * GROUP_BYTES;
 
 /// What there is to do, and where results go.
 pub(crate) trait Job {
@@ -45,6 +48,11 @@ pub(crate) trait Job {
 
     /// What comes next.
     fn next(&mut self, input: &mut Input) -> Option<Item<Self::About, Self::Note>>;
+
+    /// The memory that the job keeps for it, but for its name.
+    fn bytes(_: &Item<Self::About, Self::Note>) -> usize {
+        0
+    }
 
     /// Whether `next` may have to wait for someone; then all that was found so far is done first.
     fn may_wait(&self) -> bool;
@@ -112,7 +120,9 @@ pub(crate) fn run<J: Job>(
     };
     let lanes = Lanes::new(mode, progress.counters(), input.tells_growth());
     let helpers = input.threads() - 1;
-    let mut run = Run { job, input, progress, shared: Arc::new(shared), lanes, helpers };
+    let shared = Arc::new(shared);
+    let bytes = VecDeque::new();
+    let mut run = Run { job, input, progress, shared, lanes, helpers, bytes };
     run.all()
 }
 
@@ -234,6 +244,8 @@ struct Run<'a, 'i, J: Job> {
     lanes: Lanes,
     /// Threads that may still be started.
     helpers: usize,
+    /// Of each group in the window.
+    bytes: VecDeque<usize>,
 }
 
 impl<J: Job> Run<'_, '_, J> {
@@ -244,12 +256,14 @@ impl<J: Job> Run<'_, '_, J> {
             if let Some(group) = state.take_done() {
                 drop(state);
                 self.deliver(group)?;
+                self.bytes.pop_front();
                 continue;
             }
             let under_way = state.groups.len();
             // If finding more may take long, results come first: they are what is waited for.
             let may_look = has_more && (under_way == 0 || !self.job.may_wait());
-            if under_way < WINDOW && may_look {
+            let bytes = self.bytes.iter().sum::<usize>();
+            if under_way < WINDOW && bytes < WINDOW_BYTES && may_look {
                 drop(state);
                 has_more = self.gather(group_len);
                 group_len = GROUP.min(2 * group_len);
@@ -268,19 +282,21 @@ impl<J: Job> Run<'_, '_, J> {
 
     /// Put the next group into the window; `false` if there is nothing after it.
     fn gather(&mut self, len: usize) -> bool {
-        let (mut group, mut names, mut has_more) = (Vec::new(), 0, true);
-        while group.len() < len && names < GROUP_NAMES {
+        let (mut group, mut bytes, mut has_more) = (Vec::new(), 0, true);
+        while group.len() < len && bytes < GROUP_BYTES {
             if !group.is_empty() && self.job.may_wait() {
                 break;
             }
-            match self.job.next(self.input) {
+            let next = self.job.next(self.input);
+            bytes += next.as_ref().map_or(0, J::bytes);
+            match next {
                 None => {
                     has_more = false;
                     break;
                 }
                 Some(Item::Note(note)) => group.push(Entry::Note(note)),
                 Some(Item::File(task)) => {
-                    names += task.path.as_os_str().len();
+                    bytes += task.path.as_os_str().len();
                     let progressed = match self.input.may_batch() {
                         true => Progressed::ToDo,
                         false => Progressed::Alone,
@@ -290,6 +306,7 @@ impl<J: Job> Run<'_, '_, J> {
             }
         }
         if !group.is_empty() {
+            self.bytes.push_back(bytes);
             let mut state = self.shared.state();
             state.groups.push_back(Slot::ToDo(group));
             let waiting = state.gone + state.groups.len() - state.taken;
@@ -369,6 +386,11 @@ mod tests {
         waits: bool,
     }
 
+    thread_local!(
+        /// What each is said to take.
+        static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) }
+    );
+
     const ALL: usize = 50_000;
 
     impl Numbers {
@@ -394,6 +416,10 @@ mod tests {
                 _ if number.is_multiple_of(2) => Some(Item::Note(number)),
                 _ => Some(Item::File(Task { path, is_regular: true, extent, about: number })),
             }
+        }
+
+        fn bytes(_: &Item<usize, usize>) -> usize {
+            BYTES.get()
         }
 
         fn may_wait(&self) -> bool {
@@ -429,6 +455,22 @@ mod tests {
             run(&mut job, &mut input, &Mode::plain(), &progress).unwrap();
             assert_eq!(job.done, ALL);
             let most = if waits { 1 } else { WINDOW * GROUP };
+            assert!(job.most_ahead <= most, "{} of {most}", job.most_ahead);
+        }
+    }
+
+    #[test]
+    fn the_window_is_bounded_in_bytes() {
+        for bytes in [GROUP_BYTES / 2, 1 << 20, 8 << 20] {
+            BYTES.set(bytes);
+            let args = Args::parse_from(["test", "--threads", "2", "--no-progress"]);
+            let progress = args.progress.start(false);
+            let mut input = Input::new(&args.read, &progress);
+            let mut job = Numbers { given: 0, done: 0, most_ahead: 0, waits: false };
+            run(&mut job, &mut input, &Mode::plain(), &progress).unwrap();
+            assert_eq!(job.done, ALL);
+            // A group ends with the one that is too much, and so does the window.
+            let most = (WINDOW_BYTES + GROUP_BYTES) / bytes + 2;
             assert!(job.most_ahead <= most, "{} of {most}", job.most_ahead);
         }
     }
