@@ -22,7 +22,7 @@
 //! # Coming from the `blake3` crate
 //!
 //! Every public item of `blake3` 1.8 is here with the same name and meaning, so this line in
-//! `Cargo.toml` is the whole change:
+//! `Cargo.toml` is the whole change, but for one type:
 //!
 //! ```toml
 //! blake3 = { package = "treewide", version = "0.1" }
@@ -30,7 +30,7 @@
 //!
 //! New are [batches](batch), [Merkle trees](merkle), [saved states](Hasher::to_state) and the choice
 //! of [`kernel`]s. [`Hash::to_hex`] returns a type of this crate that derefs to `str` like the one
-//! there.
+//! there, an `ArrayString`, but has neither its methods that change it nor `fmt::Write`.
 //!
 //! # Features
 //!
