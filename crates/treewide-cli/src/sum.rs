@@ -369,7 +369,7 @@ impl Job for Run<'_> {
                 self.tally.files += 1;
                 self.line(&file.path, hashed)
             }
-            Err(error) => self.failed(&file.path, &with_advice(&error)),
+            Err(error) => self.failed(&file.path, &with_advice(&file.path, &error)),
         }
     }
 
@@ -388,8 +388,12 @@ impl Job for Run<'_> {
     }
 }
 
-fn with_advice(error: &InputError) -> String {
+fn with_advice(path: &Path, error: &InputError) -> String {
     match error.kind() {
+        // Of what the shell has opened nobody knows the name.
+        Some(ErrorKind::IsADirectory) if is_stdin(path) => {
+            format!("{error}; to hash the files in it, name it with -r")
+        }
         Some(ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
         _ => error.to_string(),
     }

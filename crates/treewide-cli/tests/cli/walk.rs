@@ -62,6 +62,10 @@ fn a_directory_needs_the_flag() {
     let ended = folder.treewide("sum d f").run();
     assert_eq!(names(&ended), ["f"]);
     ended.fails(1, &["treewide: d: Is a directory (os error 21); -r hashes the files in it\n"]);
+    let script = format!("'{TREEWIDE}' sum < d");
+    let ended = folder.program("sh").arg("-c").arg(script).run();
+    ended
+        .fails(1, &["-: Is a directory (os error 21); to hash the files in it, name it with -r\n"]);
 }
 
 #[test]
