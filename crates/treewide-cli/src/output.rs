@@ -25,7 +25,8 @@ pub(crate) struct OutputArgs {
     ///
     /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
     /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
-    /// and the exit status is 1. FILE itself is left out of a recursive walk. A pipe or a device
+    /// and the exit status is 1. FILE itself is left out of a recursive walk; what another run has
+    /// not finished, .treewide-??????.tmp beside its FILE, is a file like others there. A pipe or a device
     /// is written to as it is, and so are /dev/stdout and /dev/stderr, whatever they are directed
     /// to; `-` is standard output.
     #[arg(short, long, value_name = "FILE")]
