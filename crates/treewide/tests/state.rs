@@ -220,8 +220,6 @@ fn the_layout_is_as_documented() {
     }
 }
 
-/// States that someone made up, with a check that is right. Some are refused; the others must be
-/// good for something, and nothing about them may panic.
 /// In builds of every kind: a count that wraps would make another tree.
 #[test]
 fn an_input_ends_before_its_count_does() {
@@ -254,6 +252,8 @@ fn an_input_ends_before_its_count_does() {
     }
 }
 
+/// States that someone made up, with a check that is right. Some are refused; the others must be
+/// good for something, and nothing about them may panic.
 #[test]
 fn forged_states_do_no_harm() {
     let mut tally = Tally::new("state/forged states do no harm");
