@@ -49,6 +49,9 @@ pub(crate) fn context_key(context: &str) -> [u8; KEY_LEN] {
     tree::hash(detected(), context.as_bytes(), &mode)
 }
 
+/// Chunks that are few for the room on the stack that many need.
+const FEW: usize = 16;
+
 /// The chunk that is being filled.
 #[derive(Clone)]
 pub(crate) struct PartialChunk {
@@ -220,8 +223,8 @@ impl Hasher {
         self.append_chunks(input)
     }
 
-    /// [`append`](Self::append) beyond the chunk that is being filled. By itself, as room for nodes on the stack would
-    /// count where a few bytes are appended.
+    /// [`append`](Self::append) beyond the chunk that is being filled. Not inlined, as its large frame would count
+    /// where a few bytes are appended.
     #[inline(never)]
     fn append_chunks(&mut self, mut input: &[u8]) -> &mut Self {
         let kernel = detected();
@@ -253,26 +256,43 @@ impl Hasher {
                 self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {
-                // Up to the next place where a larger subtree may begin, at whatever place we are. If all is
-                // before it, the blocks of a chunk that is begun too, but for its last.
+                // Up to the next place where a larger subtree may begin, at whatever place we are. Room is
+                // cleared, which counts where chunks are few.
                 let room = LEAF - (self.chunks % LEAF as u64) as usize;
-                let begun = if whole < room { input.len() % CHUNK_LEN } else { 0 };
-                let begun = begun.saturating_sub(1) / BLOCK_LEN;
-                let (head, rest) = input.split_at(whole.min(room) * CHUNK_LEN + begun * BLOCK_LEN);
-                let mut nodes = [[0; 32]; 1 + LEAF];
-                let (out, key, flags) = (&mut nodes[1..], &self.mode.key, self.mode.flags);
-                let end = if begun > 0 { 0 } else { CHUNK_END };
-                let mut count = kernel.chunks(head, key, self.counter(), flags, end, out);
-                if begun > 0 {
-                    count -= 1;
-                    (self.chunk.cv, self.chunk.blocks) = (words(&out[count]), begun as u8);
-                }
-                self.insert(kernel, &mut nodes, count, 0);
-                input = rest;
+                input = match whole {
+                    0..FEW => self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room),
+                    _ => self.append_side_by_side::<{ 1 + LEAF }>(kernel, input, room),
+                };
             }
         }
         self.chunk.fill(kernel, input, self.counter(), &self.mode);
         self
+    }
+
+    /// Appends the whole chunks of `input`, `most` of them at most, and if those are all, the blocks of the chunk that
+    /// follows them but for its last; returns the rest. `N` is one more than these chunks are.
+    /// Not inlined: with both sizes in one frame 20,000 and 31,000 bytes take 1.07 of the time.
+    #[inline(never)]
+    fn append_side_by_side<'a, const N: usize>(
+        &mut self,
+        kernel: &Kernel,
+        input: &'a [u8],
+        most: usize,
+    ) -> &'a [u8] {
+        let whole = input.len() / CHUNK_LEN;
+        let begun = if whole <= most { input.len() % CHUNK_LEN } else { 0 };
+        let begun = begun.saturating_sub(1) / BLOCK_LEN;
+        let (head, rest) = input.split_at(whole.min(most) * CHUNK_LEN + begun * BLOCK_LEN);
+        let mut nodes = [[0; 32]; N];
+        let (out, key, flags) = (&mut nodes[1..], &self.mode.key, self.mode.flags);
+        let end = if begun > 0 { 0 } else { CHUNK_END };
+        let mut count = kernel.chunks(head, key, self.counter(), flags, end, out);
+        if begun > 0 {
+            count -= 1;
+            (self.chunk.cv, self.chunk.blocks) = (words(&out[count]), begun as u8);
+        }
+        self.insert(kernel, &mut nodes, count, 0);
+        rest
     }
 
     /// Makes a full chunk part of the tree, which it is as soon as more follows.

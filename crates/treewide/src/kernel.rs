@@ -15,7 +15,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::spec::flags::PARENT;
+use crate::spec::flags::{CHUNK_END, PARENT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 
 mod array;
@@ -185,7 +185,7 @@ impl Kernel {
         unsafe { (self.compress)(cv, input.as_ptr(), input.len(), counter, flags) }
     }
 
-    /// Compresses a block of `len` bytes, zeros behind them, into `cv`.
+    /// Compresses a block of `len` bytes, 64 at most, with zeros behind them, into `cv`.
     pub(crate) fn compress_block(
         &self,
         cv: &mut Words,
@@ -196,13 +196,15 @@ impl Kernel {
     ) {
         let (len, flags) =
             (usize::from(len), Flags { each: flags, first: 0, last: 0, padded: true });
-        // SAFETY: readable bytes; the CPU runs every kernel that is handed out.
+        assert!(len <= BLOCK_LEN, "one block");
+        debug_assert!(block[len..].iter().all(|&byte| byte == 0), "zeros behind the end");
+        // SAFETY: a whole block is readable; the CPU runs every kernel that is handed out.
         unsafe { (self.compress)(cv, block.as_ptr(), len, counter, flags) }
     }
 
     /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how
     /// many there are. The empty input has no chunk here. `end` is the flag of the last block of the last
-    /// chunk: `CHUNK_END`, or nothing if it is whole and more of that chunk is to come.
+    /// chunk: `CHUNK_END`, or nothing where more of that chunk is to come, of which all blocks here are whole.
     ///
     /// # Panics
     /// If `out` has no room for them.
@@ -217,6 +219,7 @@ impl Kernel {
     ) -> usize {
         let (from, len) = (input.as_ptr(), input.len());
         let count = len.div_ceil(CHUNK_LEN);
+        debug_assert!(end & CHUNK_END != 0 || len.is_multiple_of(BLOCK_LEN), "whole blocks");
         assert!(count <= out.len(), "room for every chaining value");
         // SAFETY: just checked; the CPU runs every kernel that is handed out.
         unsafe { (self.chunks)(from, len, key, counter, flags, end, out.as_mut_ptr()) }

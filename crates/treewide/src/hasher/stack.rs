@@ -1,5 +1,5 @@
 //! The nodes that wait for their right siblings, highest level first. Room for all that there may ever be is
-//! 1,760 bytes: clearing it would take a seventh of the time of a short input.
+//! 1,760 bytes: clearing it would take 7 ns, a tenth of the time of a short input.
 
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
@@ -64,5 +64,72 @@ impl zeroize::Zeroize for Stack {
     fn zeroize(&mut self) {
         self.nodes.zeroize();
         self.height.zeroize();
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::{CHUNK_LEN, Hasher, hash};
+
+    #[test]
+    fn what_is_pushed_is_there() {
+        let mut stack = Stack::new();
+        assert!(stack.is_empty() && stack.pop().is_none());
+        for i in 0..=MAX_HEIGHT as u8 {
+            stack.push([i; 32]);
+        }
+        stack[3] = [99; 32];
+        let mut other = stack.clone();
+        assert_eq!(stack.pop(), Some([MAX_HEIGHT as u8; 32]));
+        assert_eq!((stack.len(), other.len()), (MAX_HEIGHT, MAX_HEIGHT + 1));
+        other.clear();
+        assert!(other.is_empty());
+        for (i, node) in stack.iter().enumerate() {
+            assert_eq!(*node, [if i == 3 { 99 } else { i as u8 }; 32]);
+        }
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_full_one_takes_no_more() {
+        let mut stack = Stack::new();
+        for _ in 0..MAX_HEIGHT + 2 {
+            stack.push([0; 32]);
+        }
+    }
+
+    #[cfg(feature = "zeroize")]
+    #[test]
+    fn zeroize_reaches_what_was_popped() {
+        use zeroize::Zeroize;
+        let mut stack = Stack::new();
+        stack.push([1; 32]);
+        stack.push([2; 32]);
+        stack.pop();
+        stack.zeroize();
+        assert!(stack.is_empty());
+        for node in &stack.nodes[..2] {
+            // SAFETY: these were written.
+            assert_eq!(unsafe { node.assume_init() }, [0; 32]);
+        }
+    }
+
+    /// Small enough for Miri.
+    #[test]
+    fn a_hasher_of_a_few_chunks() {
+        let input: [u8; 3 * CHUNK_LEN + 200] = core::array::from_fn(|i| (i % 251) as u8);
+        for pieces in [&[1, 3271][..], &[CHUNK_LEN, CHUNK_LEN, 1224], &[2248, 1000, 24]] {
+            let mut hasher = Hasher::new();
+            let mut at = 0;
+            for len in pieces {
+                hasher.update(&input[at..at + len]);
+                at += len;
+                hasher = Hasher::from_state(hasher.clone().to_state().as_bytes()).expect("sound");
+                assert_eq!(hasher.finalize(), hash(&input[..at]));
+            }
+            assert_eq!(at, input.len());
+            assert_eq!(hasher.reset().update(b"abc").finalize(), hash(b"abc"));
+        }
     }
 }

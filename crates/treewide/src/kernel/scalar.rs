@@ -122,15 +122,15 @@ const _: () = assert!(
 );
 
 /// The blocks of a node on one lane: how many there are, the last one with zeros behind its end, and how many bytes of
-/// that are input. `whole` says that those zeros are there already, `masks` that there are masked loads.
+/// that are input. `zeros_follow` says that those zeros are there already, `masks` that there are masked loads.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes, with `whole` to whole blocks; with `masks` AVX-512BW, and BMI2.
+/// `input` points to `len` readable bytes, with `zeros_follow` to whole blocks; with `masks` AVX-512BW, and BMI2.
 #[inline(always)]
 pub(super) unsafe fn blocks(
     input: *const u8,
     len: usize,
-    whole: bool,
+    zeros_follow: bool,
     masks: bool,
     padded: &mut MaybeUninit<Padded>,
 ) -> (usize, *const u8, usize) {
@@ -138,7 +138,7 @@ pub(super) unsafe fn blocks(
     let last = input.wrapping_add((count - 1) * BLOCK_LEN);
     let last_len = len - (count - 1) * BLOCK_LEN;
     let last = match last_len {
-        _ if whole => last,
+        _ if zeros_follow => last,
         BLOCK_LEN => last,
         // To read nothing from where nothing is, as a mask would have it, takes Intel's CPUs a hundred cycles.
         0 => ZEROS.as_ptr(),
@@ -156,7 +156,7 @@ pub(super) struct Padded([u8; BLOCK_LEN]);
 /// A block of so many bytes, and zeros.
 ///
 /// # Safety
-/// As for [`blocks`].
+/// `input` points to `len` readable bytes, 64 at most; with `masks` AVX-512BW, and BMI2.
 #[inline(always)]
 pub(super) unsafe fn pad(
     input: *const u8,
