@@ -28,9 +28,9 @@ macro_rules! isa {
     // Rotations to the right; without an instruction for them by bytes, or by shifts and register 11.
     ([zmm] rotate $to:literal $by:tt) => { isa!([zmm] "prord" $to $by) };
     ([ymm] rotate $to:literal $by:tt) => { isa!([ymm] "prord" $to $by) };
-    ($isa:tt rotate $to:literal 16) => { isa!($isa "pshufb" $to "[rip+{rotations}]") };
+    ($isa:tt rotate $to:literal 16) => { isa!($isa "pshufb" $to "[rip+{by_16}]") };
     ($isa:tt rotate $to:literal 12) => { isa!($isa rotate $to 12 20) };
-    ($isa:tt rotate $to:literal 8) => { isa!($isa "pshufb" $to "[rip+{rotations}+32]") };
+    ($isa:tt rotate $to:literal 8) => { isa!($isa "pshufb" $to "[rip+{by_8}]") };
     ($isa:tt rotate $to:literal 7) => { isa!($isa rotate $to 7 25) };
     ($isa:tt rotate $to:literal $right:literal $left:literal) => {
         concat!(

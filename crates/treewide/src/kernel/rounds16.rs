@@ -17,25 +17,10 @@
 use core::arch::naked_asm;
 
 use super::assembly::{fold, high_words, isa, load, next_flags, pair, rounds, routines, store};
+use super::row::{BY_8, BY_16};
 use crate::spec::IV as WORDS;
 
 static IV: [u32; 8] = WORDS;
-
-/// Where each byte of a vector comes from when every word of it rotates right by 16, and by 8.
-#[repr(C, align(32))]
-struct Rotations([[u8; 32]; 2]);
-
-static ROTATIONS: Rotations = {
-    let mut tables = [[0; 32]; 2];
-    let mut i = 0;
-    while i < 32 {
-        let (word, byte) = (i as u8 % 16 / 4 * 4, i as u8 % 4);
-        tables[0][i] = word + (byte + 2) % 4;
-        tables[1][i] = word + (byte + 1) % 4;
-        i += 1;
-    }
-    Rotations(tables)
-};
 
 /// The rest of the state, where a block begins.
 macro_rules! begin {
@@ -62,7 +47,7 @@ macro_rules! body {
             store!($isa "rcx"),
             $($high,)?
             isa!($isa end), "ret",
-            iv = sym IV, rotations = sym ROTATIONS,
+            iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
         )
     };
 }
@@ -169,7 +154,7 @@ macro_rules! run {
                 "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
                 store!($isa "rcx"),
                 isa!($isa end), "ret",
-                iv = sym IV, rotations = sym ROTATIONS,
+                iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
             )
         }
     };

@@ -19,7 +19,7 @@ use crate::spec::{BLOCK_LEN, IV, Words};
 #[repr(align(32))]
 pub(super) struct Table([[u64; 2]; 2]);
 
-/// Where each byte comes from when every word rotates right by 16, and by 8.
+/// Where each byte comes from when every word rotates right by 16, and by 8; `rounds16.rs` reads them too.
 pub(super) static BY_16: Table = Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
 pub(super) static BY_8: Table = Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
 
