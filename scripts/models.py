@@ -3,7 +3,7 @@
 
     scripts/models.py
 
-Prints, for each way of compressing one lane (crates/treewide/src/kernel/scalar.rs and row.rs) and
+Prints, for each way of compressing one lane (scalar.rs and row.rs in crates/treewide/src/kernel/x86_64/) and
 each CPU, the cycles from one block to the next. A model knows how long instructions take and where
 they run; it takes loads for independent of stores and every branch for foreseen. Needs LLVM's
 llvm-mca (Debian: llvm-19; another by the variable LLVM_MCA) and binutils.

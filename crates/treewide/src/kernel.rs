@@ -19,47 +19,16 @@ use crate::spec::flags::{CHUNK_END, PARENT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 
 mod array;
-// Programs without an operating system may be compiled without SSE, and then have no vectors at all.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod assembly;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod avx2;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod avx512;
 mod cpu;
 mod entries;
 mod explain;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod few_lanes;
 mod group;
 mod lanes;
 mod latency;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod paced;
 mod portable;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod rounds16;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod rounds32;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod row;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod rows;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod rows256;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod rows512;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod run;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod run512;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod scalar;
 mod share;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod sse41;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(
@@ -70,6 +39,9 @@ mod tests;
 mod vectors;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
+// Programs without an operating system may be compiled without SSE, and then have no vectors at all.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod x86_64;
 
 use entries::entry_points;
 pub use explain::{Explanation, Passes, explain};
@@ -78,17 +50,17 @@ pub use explain::{Explanation, Passes, explain};
 /// detected.
 static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &avx512::KERNEL,
+    &x86_64::avx512::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &avx512::ROW,
+    &x86_64::avx512::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &avx2::KERNEL,
+    &x86_64::avx2::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &avx2::ROW,
+    &x86_64::avx2::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &sse41::KERNEL,
+    &x86_64::sse41::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &sse41::ROW,
+    &x86_64::sse41::ROW,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &neon::KERNEL,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]

@@ -1,5 +1,5 @@
-//! What makes a [`Kernel`](super::Kernel) of the passes of an instruction set: its entries, all alike, compiled
-//! for that instruction set.
+//! What makes a [`Kernel`](crate::kernel::Kernel) of the passes of an instruction set: its entries, all
+//! alike, compiled for that instruction set.
 
 /// Defines the entries of an instruction set and its kernels, what the CPU must
 /// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
@@ -11,13 +11,13 @@ macro_rules! entry_points {
          1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
-            pub(super) static $kernel: super::Kernel = {
-                use super::{group, lanes::Root, share, share::Width};
+            pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
+                use crate::kernel::{group, lanes::Root, share, share::Width};
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
                 const WIDTHS: &[Width] =
                     &[Width { lanes: 1, step: $one }, $(Width { lanes: $lanes, step: $cost },)+];
-                const _: () = assert!(WIDTHS.len() <= super::explain::MOST_WIDTHS);
+                const _: () = assert!(WIDTHS.len() <= crate::kernel::explain::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
                 /// Hashes every node of `source`.
@@ -71,7 +71,7 @@ macro_rules! entry_points {
                         // SAFETY: within `out`.
                         unsafe {
                             if take == 1 {
-                                super::portable::xof_block(root, counter, out.add(done));
+                                crate::kernel::portable::xof_block(root, counter, out.add(done));
                             } else {
                                 pass(counter, out.add(done), take);
                             }
@@ -80,9 +80,9 @@ macro_rules! entry_points {
                     }
                 }
 
-                super::Kernel {
+                crate::kernel::Kernel {
                     name: $name, degree: DEGREE, widths: WIDTHS, supported: $supported,
-                    latency: super::latency::Latency::$latency,
+                    latency: crate::kernel::latency::Latency::$latency,
                     compress: $compress, chunks, parents, lanes, xof,
                 }
             };
@@ -95,8 +95,8 @@ macro_rules! entry_points {
         /// As for `group`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn pass<V: super::lanes::Pass<N>, const N: usize>(
-            group: &mut super::group::Group<N>, key: &crate::spec::Words,
+        unsafe fn pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+            group: &mut crate::kernel::group::Group<N>, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -109,8 +109,8 @@ macro_rules! entry_points {
         /// As for `Pass::hash_contiguous`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn contiguous_pass<V: super::lanes::Pass<N>, const N: usize>(
-            blocks: &super::group::Contiguous, key: &crate::spec::Words,
+        unsafe fn contiguous_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+            blocks: &crate::kernel::group::Contiguous, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -122,8 +122,8 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `Source::group` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn gather<V: super::lanes::Pass<N>, const N: usize>(
-            source: &impl super::group::Source, at: usize, count: usize, key: &crate::spec::Words,
+        unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+            source: &impl crate::kernel::group::Source, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -140,8 +140,9 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `xof`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn xof_pass<V: super::lanes::Pass<N>, const N: usize>(
-            root: super::lanes::Root<'_>, counter: u64, out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
+        unsafe fn xof_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+            root: crate::kernel::lanes::Root<'_>, counter: u64,
+            out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
             unsafe { V::xof(root, counter, out, count) }

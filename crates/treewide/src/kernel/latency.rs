@@ -1,5 +1,7 @@
 //! Which of two kernels of one instruction set a CPU gets: by how long its vector operations take.
 //!
+//! The files are in `x86_64/`.
+//!
 //! In one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows256.rs`, `rows512.rs`), one chain of
 //! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
 //! operations than the ports take, so that a second one beside it gains nothing, but work between the

@@ -58,6 +58,6 @@ unsafe impl Vector<4> for N4 {
     by_rows!(4: load_blocks);
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |_| true, { KERNEL: "neon", Any compress, 1 @ 60, N4: 4 @ 100; }
 );

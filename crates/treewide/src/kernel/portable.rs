@@ -107,6 +107,6 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
     unsafe { xof::<u32, 1>(root, counter, out, 1) }
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |_| true, { KERNEL: "portable", Any compress, 1 @ 60, u32: 1 @ 60; }
 );

@@ -4,8 +4,6 @@
 //! and what it does not is named. Each test loops over the kernels and over one dimension of the
 //! contract, and lets the others (alignment, key, counter, flags) vary with it.
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod abi;
 mod alignment;
 mod chunks;
 mod nodes;
@@ -16,7 +14,7 @@ mod pages;
 mod amount;
 #[path = "../../tests/common/random.rs"]
 #[allow(dead_code, reason = "integration tests use the rest")]
-mod random;
+pub(super) mod random;
 #[path = "../../tests/reference/mod.rs"]
 mod reference;
 
@@ -27,7 +25,7 @@ use super::{ALL, Flags, Kernel, Marks, Own};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.
-fn supported() -> impl Iterator<Item = &'static Kernel> {
+pub(super) fn supported() -> impl Iterator<Item = &'static Kernel> {
     ALL.iter().copied().filter(|kernel| {
         // Miri runs plain Rust only, and takes a fifth of a second for a compression: it runs the one
         // kernel that it is told to, and of chunks side by side no more than
@@ -44,13 +42,13 @@ fn supported() -> impl Iterator<Item = &'static Kernel> {
 }
 
 /// Counts the cases of a test for one kernel.
-fn tally(kernel: &Kernel, test: &str) -> Tally {
+pub(super) fn tally(kernel: &Kernel, test: &str) -> Tally {
     Tally::new(format!("{} {test}", kernel.name()))
 }
 
 /// A node.
 #[derive(Clone, Copy)]
-struct Lane<'a> {
+pub(super) struct Lane<'a> {
     input: &'a [u8],
     counter: u64,
     each: u8,
@@ -59,8 +57,8 @@ struct Lane<'a> {
 }
 
 /// Nodes as `Kernel::lanes` takes them; `each` and `first` are those of all.
-struct Lanes<'a> {
-    inputs: Vec<&'a [u8]>,
+pub(super) struct Lanes<'a> {
+    pub(super) inputs: Vec<&'a [u8]>,
     counters: Vec<u64>,
     last: Vec<u8>,
     each: u8,
@@ -68,7 +66,7 @@ struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    fn new(nodes: &[Lane<'a>]) -> Self {
+    pub(super) fn new(nodes: &[Lane<'a>]) -> Self {
         let (each, first) = nodes.first().map_or((0, 0), |node| (node.each, node.first));
         assert!(nodes.iter().all(|node| (node.each, node.first) == (each, first)));
         Self {
@@ -80,7 +78,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    fn marks(&self) -> Marks<'_> {
+    pub(super) fn marks(&self) -> Marks<'_> {
         let Self { counters, last, each, first, .. } = self;
         Marks { each: *each, first: *first, own: Own::Each { counters, last } }
     }
@@ -141,7 +139,7 @@ fn message(block: &[u8]) -> [u32; 16] {
 }
 
 /// A chunk as a node.
-fn chunk(input: &[u8], counter: u64, each: u8) -> Lane<'_> {
+pub(super) fn chunk(input: &[u8], counter: u64, each: u8) -> Lane<'_> {
     Lane { input, counter, each, first: flags::CHUNK_START, last: flags::CHUNK_END }
 }
 
@@ -151,7 +149,7 @@ fn reference_chunks(input: &[u8], key: &Words, counter: u64, flags: u8) -> Vec<C
     chunks.map(|(input, counter)| node(key, chunk(input, counter, flags))).collect()
 }
 
-fn any_key(random: &mut Random) -> Words {
+pub(super) fn any_key(random: &mut Random) -> Words {
     std::array::from_fn(|_| random.next() as u32)
 }
 

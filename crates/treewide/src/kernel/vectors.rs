@@ -58,7 +58,7 @@ pub(super) unsafe fn store_rows<V: Square<N>, const N: usize, const WORDS: usize
 macro_rules! square {
     ($vector:ident $(<$flag:ident>)?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
         // SAFETY: as for `Vector`.
-        unsafe impl$(<const $flag: bool>)? super::vectors::Square<$lanes> for $vector$(<$flag>)? {
+        unsafe impl$(<const $flag: bool>)? crate::kernel::vectors::Square<$lanes> for $vector$(<$flag>)? {
             #[inline(always)]
             #[allow(unused_unsafe, reason = "as for operations")]
             unsafe fn transpose(rows: [Self; $lanes]) -> [Self; $lanes] {
@@ -95,7 +95,7 @@ macro_rules! by_rows {
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
             // SAFETY: the same contract.
-            unsafe { super::vectors::store_rows(cv, out.cast(), count) }
+            unsafe { crate::kernel::vectors::store_rows(cv, out.cast(), count) }
         }
         #[inline(always)]
         unsafe fn store_blocks(
@@ -104,7 +104,7 @@ macro_rules! by_rows {
             count: usize,
         ) {
             // SAFETY: the same contract.
-            unsafe { super::vectors::store_rows(words, out.cast(), count) }
+            unsafe { crate::kernel::vectors::store_rows(words, out.cast(), count) }
         }
     };
 }

@@ -77,6 +77,6 @@ unsafe impl Vector<4> for W4 {
     by_rows!(4: load_blocks);
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |_| true, { KERNEL: "wasm", Any compress, 1 @ 60, W4: 4 @ 100; }
 );

@@ -4,10 +4,10 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::group::{Contiguous, Group};
-use super::lanes::{Pass, Root, counters};
 use super::rows::{Row, rounds};
 use super::scalar::pad;
+use crate::kernel::group::{Contiguous, Group};
+use crate::kernel::lanes::{Pass, Root, counters};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A row of `N` lanes, and how it gets into its vector and out of it.

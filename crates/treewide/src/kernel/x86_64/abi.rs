@@ -7,10 +7,15 @@
 //! that unpacks the arguments. The calls start at every place of the stack modulo 64 that the
 //! calling convention allows.
 
-use super::*;
 use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
+
+use super::{paced, rounds16, rounds32, run512};
+use crate::kernel::tests::random::Random;
+use crate::kernel::tests::{Lane, Lanes, any_key, chunk, supported, tally};
+use crate::kernel::{Flags, group, lanes};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
 
 /// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
 const GENERAL: usize = if cfg!(windows) { 8 } else { 6 };
@@ -308,7 +313,7 @@ fn every_entry_keeps_what_is_the_callers() {
             // SAFETY: the contract of `Kernel::lanes`.
             check("lanes", || unsafe {
                 let (inputs, marks) = (&lanes.inputs[..], lanes.marks());
-                let lanes = super::super::group::Lanes { inputs, count, marks };
+                let lanes = group::Lanes { inputs, count, marks };
                 (kernel.lanes)(lanes, &key, out.as_mut_ptr())
             });
             check("parents", || {
@@ -318,13 +323,7 @@ fn every_entry_keeps_what_is_the_callers() {
             });
             check("xof", || {
                 let block = bytes.first_chunk().unwrap();
-                let root = super::super::lanes::Root {
-                    cv: &key,
-                    block,
-                    block_len: 64,
-                    flags: 0,
-                    long: true,
-                };
+                let root = lanes::Root { cv: &key, block, block_len: 64, flags: 0, long: true };
                 // SAFETY: the contract of `Kernel::xof`.
                 unsafe { (kernel.xof)(root, 5, blocks.as_mut_ptr(), count) }
             });
@@ -373,8 +372,6 @@ unsafe extern "C" fn go_on(_: *mut c_void) {
 #[cfg(not(windows))]
 #[test]
 fn assembly_keeps_what_is_the_callers() {
-    use super::super::{paced, rounds16, rounds32, run512};
-
     #[repr(align(64))]
     struct Room([u8; 8192]);
 

@@ -19,7 +19,7 @@ use core::arch::x86_64::*;
 use core::mem::{MaybeUninit, offset_of};
 use core::ptr;
 
-use super::Flags;
+use crate::kernel::Flags;
 use crate::spec::{BLOCK_LEN, Words};
 
 /// Four times G, the operations of the four interleaved. `a`, `b`, `c`, `d` of three of them and
@@ -181,7 +181,7 @@ pub(super) unsafe fn pad(
     padded.as_ptr().cast()
 }
 
-/// Compresses the blocks of a node; see [`super::Kernel`].
+/// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
 /// `input` points to `len` readable bytes.

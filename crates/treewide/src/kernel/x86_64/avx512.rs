@@ -13,15 +13,16 @@ use core::mem::MaybeUninit;
 
 use super::avx2::X8;
 use super::few_lanes::{Rows, half, twice};
-use super::lanes::Vector;
 use super::paced::{Eight, Paced};
 use super::rounds32;
 use super::rows256::Two;
 use super::rows512::Four;
 use super::run::in_assembly;
 use super::sse41::four_by_four;
-use super::vectors::operations;
-use super::{Flags, row, run512, scalar};
+use super::{row, run512, scalar};
+use crate::kernel::Flags;
+use crate::kernel::lanes::Vector;
+use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// A word of sixteen lanes.
@@ -268,7 +269,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
     unsafe { row::compress::<true>(cv, input, len, counter, flags) }
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", Two compress,

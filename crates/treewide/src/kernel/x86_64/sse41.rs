@@ -4,13 +4,14 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
-use super::lanes::Vector;
 use super::rounds16;
+use super::row;
 use super::row::One;
 use super::run::in_assembly;
 use super::scalar::compress;
-use super::vectors::{by_rows, load_blocks, operations, square};
-use super::{Flags, row};
+use crate::kernel::Flags;
+use crate::kernel::lanes::Vector;
+use crate::kernel::vectors::{by_rows, load_blocks, operations, square};
 use crate::spec::Words;
 
 #[derive(Clone, Copy)]
@@ -66,7 +67,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
     unsafe { row::compress::<false>(cv, input, len, counter, flags) }
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |cpu| cpu.sse41,
     {
         KERNEL: "sse41-general", Two compress, 1 @ 51, X4: 4 @ 120;

@@ -8,11 +8,11 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::Flags;
 use super::few_lanes::Lanes;
 use super::rows::{Row, rounds};
 use super::scalar::blocks;
-use super::vectors::operations;
+use crate::kernel::Flags;
+use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, IV, Words};
 
 /// A table of bytes for each of two lanes.
@@ -115,7 +115,7 @@ unsafe impl Lanes<1> for One<false> {
     }
 }
 
-/// Compresses the blocks of a node; see [`super::Kernel`].
+/// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
 /// `input` points to `len` readable bytes; SSE4.1, or with `AVX512` AVX-512F, BW and VL, and BMI2.

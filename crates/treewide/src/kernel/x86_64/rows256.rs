@@ -7,7 +7,7 @@ use super::few_lanes::Lanes;
 use super::row::{BY_8, BY_16};
 use super::rows::Row;
 use super::rows512;
-use super::vectors::operations;
+use crate::kernel::vectors::operations;
 
 /// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and those of BW
 /// and BMI2: rotations, and masks.

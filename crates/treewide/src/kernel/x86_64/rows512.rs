@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 use super::few_lanes::Lanes;
 use super::rows::Row;
 use super::rows256::joined;
-use super::vectors::operations;
+use crate::kernel::vectors::operations;
 
 /// A row of four lanes.
 #[derive(Clone, Copy)]

@@ -4,14 +4,15 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
-use super::lanes::Vector;
 use super::rounds16;
 use super::rows256::{Two, joined};
 use super::run::in_assembly;
 use super::scalar::compress;
 use super::sse41::four_by_four;
-use super::vectors::{by_rows, operations, square};
-use super::{Flags, row, run512};
+use super::{row, run512};
+use crate::kernel::Flags;
+use crate::kernel::lanes::Vector;
+use crate::kernel::vectors::{by_rows, operations, square};
 use crate::spec::Words;
 
 /// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
@@ -95,7 +96,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
     unsafe { row::compress::<false>(cv, input, len, counter, flags) }
 }
 
-super::entry_points!(
+crate::kernel::entry_points!(
     |cpu| cpu.avx2,
     {
         KERNEL: "avx2-general", Two compress,

@@ -1,0 +1,27 @@
+//! The instruction sets of x86-64.
+//!
+//! ```text
+//! sse41  avx2  avx512     the kernels
+//!   scalar  row           one lane, in general registers or as rows
+//!   few_lanes             two to eight as rows: rows256, rows512 and, at the pace of Zen 5, paced
+//!   run                   many, as a transposed state: rounds16, run512 and, as two, rounds32
+//!   assembly              what these three are written with
+//! ```
+
+#[cfg(all(test, feature = "std"))]
+mod abi;
+mod assembly;
+pub(super) mod avx2;
+pub(super) mod avx512;
+mod few_lanes;
+mod paced;
+mod rounds16;
+mod rounds32;
+mod row;
+mod rows;
+mod rows256;
+mod rows512;
+mod run;
+mod run512;
+mod scalar;
+pub(super) mod sse41;
