@@ -18,6 +18,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::spec::flags::{CHUNK_END, PARENT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words};
 
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod aarch64;
 mod array;
 mod cpu;
 mod entries;
@@ -25,12 +27,15 @@ mod explain;
 mod group;
 mod lanes;
 mod latency;
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-mod neon;
 mod portable;
 mod share;
 #[cfg(all(test, feature = "std"))]
 mod tests;
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+))]
+mod twice;
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
@@ -62,7 +67,9 @@ static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::sse41::ROW,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &neon::KERNEL,
+    &aarch64::sve2::KERNEL,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::neon::KERNEL,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]

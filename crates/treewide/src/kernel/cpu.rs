@@ -13,9 +13,23 @@ pub(super) struct Cpu {
     pub(super) avx2: bool,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx512: bool,
+    #[cfg(target_arch = "aarch64")]
+    pub(super) sve2: bool,
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[cfg(target_arch = "aarch64")]
+impl Cpu {
+    /// Who made it is the operating system's secret; without one to ask, the build says what there is.
+    pub(super) fn detect() -> Self {
+        #[cfg(feature = "std")]
+        let sve2 = std::arch::is_aarch64_feature_detected!("sve2");
+        #[cfg(not(feature = "std"))]
+        let sve2 = cfg!(target_feature = "sve2");
+        Self { sve2, ..Self::default() }
+    }
+}
+
+#[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
 impl Cpu {
     pub(super) fn detect() -> Self {
         Self::default()

@@ -421,7 +421,7 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
                     tail[2] = V::load(&block.lens);
                     tail[3] = V::load(&block.flags);
                     // Hidden, lest the compiler should read all inputs for it before the first step.
-                    V::load_ragged(black_box(inputs), done, &block.lens, message);
+                    V::load_ragged(inputs, black_box(done), &block.lens, message);
                 } else {
                     // Lengths are as they were: 64 bytes in all lanes that have not ended.
                     tail[3] = V::splat(if step == 0 { nodes.first } else { nodes.each });

@@ -25,14 +25,27 @@ pub(super) unsafe fn load_blocks<V: Vector<N> + Square<N>, const N: usize>(
     // SAFETY: the caller has 64 bytes at each.
     unsafe {
         for part in 0..16 / N {
-            let mut rows = [V::splat(0); N];
-            for (row, input) in rows.iter_mut().zip(inputs) {
-                *row = V::load_row(input.add(offset + 4 * N * part));
-            }
-            for (word, row) in message[N * part..].iter_mut().zip(V::transpose(rows)) {
-                word.write(row);
+            let words: [V; N] = load_words(inputs, offset + 4 * N * part);
+            for (to, word) in message[N * part..].iter_mut().zip(words) {
+                to.write(word);
             }
         }
+    }
+}
+
+/// So many words of the blocks as there are lanes, from an offset on.
+#[inline(always)]
+pub(super) unsafe fn load_words<V: Vector<N> + Square<N>, const N: usize>(
+    inputs: &[*const u8; N],
+    offset: usize,
+) -> [V; N] {
+    // SAFETY: the caller has the bytes.
+    unsafe {
+        let mut rows = [V::splat(0); N];
+        for (row, input) in rows.iter_mut().zip(inputs) {
+            *row = V::load_row(input.add(offset));
+        }
+        V::transpose(rows)
     }
 }
 

@@ -12,7 +12,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::avx2::X8;
-use super::few_lanes::{Rows, half, twice};
+use super::few_lanes::Rows;
 use super::paced::{Eight, Paced};
 use super::rounds32;
 use super::rows256::Two;
@@ -22,6 +22,7 @@ use super::sse41::four_by_four;
 use super::{row, run512, scalar};
 use crate::kernel::Flags;
 use crate::kernel::lanes::Vector;
+use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
@@ -164,34 +165,12 @@ unsafe impl Vector<16> for X16 {
     in_assembly!(16: run512::run_16);
 }
 
-/// Two vectors of sixteen lanes side by side, in memory as `rounds32` expects them.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(super) struct X32([X16; 2]);
-
-/// The vectors of one state of two.
-#[inline(always)]
-fn state<const W: usize>(pairs: &[X32; W], index: usize) -> [X16; W] {
-    let mut state = [pairs[0].0[index]; W];
-    for (word, pair) in state.iter_mut().zip(pairs) {
-        *word = pair.0[index];
-    }
-    state
-}
+/// A word of 32 lanes, in memory as `rounds32` expects it.
+pub(super) type X32 = Twice<X16>;
 
 // SAFETY: as for `X16`, twice.
 unsafe impl Vector<32> for X32 {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: AVX-512F.
-        Self([unsafe { X16::splat(word) }; 2])
-    }
-    #[inline(always)]
-    unsafe fn load(words: &[u32; 32]) -> Self {
-        // SAFETY: AVX-512F.
-        unsafe { Self([X16::load(half(words, 0)), X16::load(half(words, 1))]) }
-    }
-    twice!(xor, and);
+    by_halves!(32: X16, 16);
 
     const ORDER: [usize; 16] = rounds32::CYCLES;
 
@@ -218,31 +197,6 @@ unsafe impl Vector<32> for X32 {
             X16::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
             for (pair, word) in message.iter_mut().zip(Self::ORDER) {
                 pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe {
-            let [low, high] = [state(cv, 0), state(cv, 1)];
-            if count == 32 {
-                // Of known number: the compiler stores two lanes at once.
-                X16::store_cvs(&low, out, 16);
-                X16::store_cvs(&high, out.add(16), 16);
-            } else {
-                X16::store_cvs(&low, out, count.min(16));
-                X16::store_cvs(&high, out.wrapping_add(16), count.saturating_sub(16));
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller has room for `count`.
-        unsafe {
-            X16::store_blocks(&state(words, 0), out, count.min(16));
-            if count > 16 {
-                X16::store_blocks(&state(words, 1), out.add(16), count - 16);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::rows::{Row, rounds};
 use super::scalar::pad;
 use crate::kernel::group::{Contiguous, Group};
 use crate::kernel::lanes::{Pass, Root, counters};
+use crate::kernel::twice::{half, twice};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A row of `N` lanes, and how it gets into its vector and out of it.
@@ -215,18 +216,6 @@ unsafe fn compress<R: Lanes<N>, const N: usize>(cv: [R; 2], tail: R, block: [R; 
     }
 }
 
-/// Implements operations on pairs of vectors, by twice the same.
-macro_rules! twice {
-    ($($name:ident),*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
-        }
-    )*};
-}
-pub(super) use twice;
-
 /// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
 /// `IN_STEP` says that both take turns, and that the next message is made in between: on Zen 5 that is a tenth
 /// faster than in the compiler's order, as less comes early and waits (see `paced.rs`, and
@@ -279,12 +268,6 @@ unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_S
         // SAFETY: as above.
         unsafe { Self([self.0[0].hidden(), self.0[1].hidden()]) }
     }
-}
-
-/// The first half of an array, or the second.
-#[inline(always)]
-pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
-    array[second * M..].first_chunk().expect("half of it")
 }
 
 // SAFETY: as `R` says.

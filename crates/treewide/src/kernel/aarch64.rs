@@ -1,0 +1,6 @@
+//! The instruction sets of AArch64: `neon`, with four lanes or eight, and `sve2`, with eight. One lane is
+//! `portable.rs`, as general registers have the lower latency.
+
+pub(super) mod neon;
+mod rounds;
+pub(super) mod sve2;

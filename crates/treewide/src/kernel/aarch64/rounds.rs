@@ -1,0 +1,174 @@
+//! The rounds of two transposed states of four lanes side by side, in assembly.
+//!
+//! One state has four chains of operations of two cycles or more, and cores have up to four ports: they wait
+//! half of the time. Two have eight, but with what a step needs beside them they do not fit 32 registers, and
+//! compilers keep in memory what is wanted next. Within a G, `a` and `c` are wanted by turns. So two words of each
+//! share registers in the second state, and wait in memory while it is the other's turn.
+//!
+//! ```text
+//! word             0   1   2   3    4 ..  7    8   9  10  11   12 .. 15
+//! first state     v0  v1  v2  v3   v4 .. v7   v8  v9 v10 v11  v12 .. v15
+//! second state   v16 v17 v18 v19  v20 .. v23 v28 v29 v18 v19  v24 .. v27     v30, v31 to spare
+//! ```
+
+use core::arch::asm;
+
+use crate::spec::IV;
+
+/// An operation on a list of registers.
+macro_rules! each {
+    (add [$($to:literal)*] [$($by:literal)*]) => {
+        concat!($("add v", $to, ".4s,v", $to, ".4s,v", $by, ".4s\n",)*)
+    };
+    (xor [$($to:literal)*] [$($by:literal)*]) => {
+        concat!($("eor v", $to, ".16b,v", $to, ".16b,v", $by, ".16b\n",)*)
+    };
+    // Words of an array, those of the first state and of the second.
+    (load $array:literal [$($word:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
+        concat!($("ldp q", $to, ",q", $other, ",[{", $array, "},#32*", $word, "]\n",)*)
+    };
+    (store $array:literal [$($word:literal)*] [$($from:literal)*] [$($other:literal)*]) => {
+        concat!($("stp q", $from, ",q", $other, ",[{", $array, "},#32*", $word, "]\n",)*)
+    };
+    // Adds words of the message.
+    (message [$($word:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
+        concat!($(
+            each!(load "message" [$word] [30] [31]), each!(add [$to $other] [30 31]),
+        )*)
+    };
+    // Exclusive or, and rotation to the right. One instruction of SVE2 does both, but on one port of up to four, so
+    // where whole halves move it is left out.
+    (neon turn 16 $to:tt [$($by:literal)*]) => { each!(sve2 turn 16 $to [$($by)*]) };
+    (sve2 turn 16 [$($to:literal)*] $by:tt) => {
+        concat!(each!(xor [$($to)*] $by), $("rev32 v", $to, ".8h,v", $to, ".8h\n",)*)
+    };
+    (neon turn 8 [$($to:literal)*] $by:tt) => {
+        concat!(
+            each!(xor [$($to)*] $by), "ldr q31,[{constants},#16]\n",
+            $("tbl v", $to, ".16b,{{v", $to, ".16b}},v31.16b\n",)*
+        )
+    };
+    (neon turn $right:literal [] []) => { "" };
+    (neon turn $right:literal [$a:literal $b:literal $($to:literal)*] [$c:literal $d:literal $($by:literal)*]) => {
+        concat!(
+            "eor v30.16b,v", $a, ".16b,v", $c, ".16b\n eor v31.16b,v", $b, ".16b,v", $d, ".16b\n",
+            "shl v", $a, ".4s,v30.4s,#32-", $right, "\n shl v", $b, ".4s,v31.4s,#32-", $right, "\n",
+            "sri v", $a, ".4s,v30.4s,#", $right, "\n sri v", $b, ".4s,v31.4s,#", $right, "\n",
+            each!(neon turn $right [$($to)*] [$($by)*]),
+        )
+    };
+    (sve2 turn $right:literal [$($to:literal)*] [$($by:literal)*]) => {
+        concat!($("xar z", $to, ".s,z", $to, ".s,z", $by, ".s,#", $right, "\n",)*)
+    };
+}
+
+/// Half of G on the columns or the diagonals of both states; `d` rotates by the first number, `b` by the other.
+macro_rules! half_g {
+    ($isa:ident $m:tt $b:tt $c:tt $d:tt $by_d:tt $by_b:tt) => {
+        concat!(
+            each!(message $m [0 1 2 3] [16 17 18 19]),
+            each!(add [0 1 2 3 16 17 18 19] $b),
+            each!($isa turn $by_d $d [0 1 2 3 16 17 18 19]),
+            each!(store "out" [0] [18] [19]), each!(load "out" [1] [18] [19]),
+            each!(add $c $d),
+            each!($isa turn $by_b $b $c),
+            each!(store "out" [1] [18] [19]), each!(load "out" [0] [18] [19]),
+        )
+    };
+}
+
+macro_rules! half_round {
+    ($isa:ident $x:tt $y:tt; $b:tt $c:tt $d:tt) => {
+        concat!(half_g!($isa $x $b $c $d 16 12), half_g!($isa $y $b $c $d 8 7))
+    };
+}
+
+/// One round for each `x`, the message words permuted between rounds (table 2 of the paper).
+macro_rules! rounds {
+    ($isa:ident []; $($m:literal)*) => { "" };
+    ($isa:ident [x $($more:tt)*]; $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal $m5:literal
+     $m6:literal $m7:literal $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal
+     $m13:literal $m14:literal $m15:literal) => {
+        concat!(
+            half_round!($isa [$m0 $m2 $m4 $m6] [$m1 $m3 $m5 $m7]; [4 5 6 7 20 21 22 23]
+                [8 9 10 11 28 29 18 19] [12 13 14 15 24 25 26 27]),
+            half_round!($isa [$m8 $m10 $m12 $m14] [$m9 $m11 $m13 $m15]; [5 6 7 4 21 22 23 20]
+                [10 11 8 9 18 19 28 29] [15 12 13 14 27 24 25 26]),
+            rounds!($isa [$($more)*];
+                $m2 $m6 $m3 $m10 $m7 $m0 $m4 $m13 $m1 $m11 $m12 $m5 $m9 $m14 $m15 $m8)
+        )
+    };
+}
+
+/// The third row of a state, and from where `tbl` takes the bytes of words that rotate by eight bits.
+static CONSTANTS: [u32; 8] =
+    [IV[0], IV[1], IV[2], IV[3], 0x0003_0201, 0x0407_0605, 0x080b_0a09, 0x0c0f_0e0d];
+
+/// A compression from `cv` to `out`, which has places for the words that wait, too: the chaining value, and then
+/// what is given.
+macro_rules! body {
+    ($isa:ident $cv:expr, $message:expr, $tail:expr, $out:expr $(, $more:expr)*) => {
+        asm!(
+            each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+            each!(load "tail" [0 1 2 3] [12 13 14 15] [24 25 26 27]),
+            "ldr q31,[{constants}]\n dup v8.4s,v31.s[0]\n dup v9.4s,v31.s[1]\n dup v10.4s,v31.s[2]",
+            "dup v11.4s,v31.s[3]\n dup v28.4s,v31.s[0]\n dup v29.4s,v31.s[1]",
+            each!(store "out" [1] [10] [11]),
+            rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+            each!(load "out" [1] [30] [31]),
+            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+            each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
+            each!(store "out" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+            $($more,)*
+            cv = in(reg) $cv, message = in(reg) $message, tail = in(reg) $tail, out = in(reg) $out,
+            constants = in(reg) &CONSTANTS,
+            out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
+            out("v7") _, out("v8") _, out("v9") _, out("v10") _, out("v11") _, out("v12") _, out("v13") _,
+            out("v14") _, out("v15") _, out("v16") _, out("v17") _, out("v18") _, out("v19") _,
+            out("v20") _, out("v21") _, out("v22") _, out("v23") _, out("v24") _, out("v25") _,
+            out("v26") _, out("v27") _, out("v28") _, out("v29") _, out("v30") _, out("v31") _,
+            options(nostack, preserves_flags),
+        )
+    };
+}
+
+/// Defines the compressions for an instruction set, with and without the last eight words of output. Arrays are of
+/// words of eight lanes, 32 bytes each.
+macro_rules! routines {
+    ($isa:ident $cpu:literal, $compress:ident, $compress_xof:ident $(, enable = $features:literal)?) => {
+        /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
+        ///
+        /// # Safety
+        #[doc = concat!("The CPU has ", $cpu, "; eight words of `cv` and of `out`, 16 of `message`, four of `tail`.")]
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        pub(super) unsafe fn $compress(
+            cv: *const u8, message: *const u8, tail: *const u8, out: *mut u8,
+        ) {
+            // SAFETY: reads and writes the arrays.
+            unsafe { body!($isa cv, message, tail, out) }
+        }
+
+        /// One compression in each lane, with all sixteen words of output.
+        ///
+        /// # Safety
+        #[doc = concat!("As for [`", stringify!($compress), "`], but sixteen words of `out`, which is not `cv`.")]
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        pub(super) unsafe fn $compress_xof(
+            cv: *const u8, message: *const u8, tail: *const u8, out: *mut u8,
+        ) {
+            // SAFETY: reads and writes the arrays.
+            unsafe {
+                body!($isa cv, message, tail, out,
+                    each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+                    each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+                    each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
+                    each!(store "out" [8 9 10 11 12 13 14 15] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]));
+            }
+        }
+    };
+}
+
+routines!(neon "NEON", compress_neon, compress_xof_neon);
+routines!(sve2 "SVE2", compress_sve2, compress_xof_sve2, enable = "sve2");

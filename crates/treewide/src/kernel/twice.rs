@@ -1,0 +1,84 @@
+//! Two vectors side by side, each of which fills the waiting of the other.
+
+/// Lanes of two vectors, word by word: those of the first, then those of the second.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Twice<V>(pub(super) [V; 2]);
+
+/// The words of one of the two.
+#[inline(always)]
+pub(super) fn state<V: Copy, const W: usize>(words: &[Twice<V>; W], index: usize) -> [V; W] {
+    let mut state = [words[0].0[index]; W];
+    for (word, both) in state.iter_mut().zip(words) {
+        *word = both.0[index];
+    }
+    state
+}
+
+/// The first half of an array, or the second.
+#[inline(always)]
+pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
+    array[second * M..].first_chunk().expect("half of it")
+}
+
+/// Implements operations on pairs of vectors, by twice the same.
+macro_rules! twice {
+    ($($name:ident),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, other: Self) -> Self {
+            // SAFETY: the same contract.
+            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
+        }
+    )*};
+}
+pub(super) use twice;
+
+/// Implements what a [`Vector`](crate::kernel::lanes::Vector) of so many lanes, twice another of so many, does
+/// by that one; rounds and loads of blocks are left.
+macro_rules! by_halves {
+    ($lanes:literal: $half:ty, $of_half:literal) => {
+        #[inline(always)]
+        unsafe fn splat(word: u32) -> Self {
+            // SAFETY: the same contract.
+            Self([unsafe { <$half>::splat(word) }; 2])
+        }
+        #[inline(always)]
+        unsafe fn load(words: &[u32; $lanes]) -> Self {
+            // SAFETY: the same contract.
+            unsafe { Self([<$half>::load(half(words, 0)), <$half>::load(half(words, 1))]) }
+        }
+        crate::kernel::twice::twice!(xor, and);
+        #[inline(always)]
+        unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
+            const HALF: usize = $of_half;
+            // SAFETY: the caller has room for `count`.
+            unsafe {
+                let [low, high] = [state(cv, 0), state(cv, 1)];
+                if count == $lanes {
+                    // Of known number: the compiler stores two lanes at once.
+                    <$half>::store_cvs(&low, out, HALF);
+                    <$half>::store_cvs(&high, out.add(HALF), HALF);
+                } else {
+                    <$half>::store_cvs(&low, out, count.min(HALF));
+                    <$half>::store_cvs(&high, out.wrapping_add(HALF), count.saturating_sub(HALF));
+                }
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_blocks(
+            words: &[Self; 16],
+            out: *mut [u8; crate::spec::BLOCK_LEN],
+            count: usize,
+        ) {
+            const HALF: usize = $of_half;
+            // SAFETY: the caller has room for `count`.
+            unsafe {
+                <$half>::store_blocks(&state(words, 0), out, count.min(HALF));
+                if count > HALF {
+                    <$half>::store_blocks(&state(words, 1), out.add(HALF), count - HALF);
+                }
+            }
+        }
+    };
+}
+pub(super) use by_halves;
