@@ -31,9 +31,9 @@ CPUS = [
 WITH_AVX512 = ["skylake-avx512", "icelake-server", "sapphirerapids", "znver4"]
 # Kernel, function and bytes: a chunk for each lane.
 PASSES = {
-    "one lane": ("neon", "portable::compress", 1),
-    "neon, 4 lanes": ("neon", "aarch64::neon::pass", 4),
-    "neon, 8 lanes": ("neon", "aarch64::neon::pass", 8),
+    "one lane": ("neon-4", "portable::compress", 1),
+    "neon, 4 lanes": ("neon-4", "aarch64::neon::pass", 4),
+    "neon, 8 lanes": ("neon-8", "aarch64::neon::pass", 8),
     "sve2, 8 lanes": ("sve2", "aarch64::sve2::pass", 8),
 }
 ARM_CPUS = [

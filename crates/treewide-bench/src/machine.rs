@@ -126,6 +126,7 @@ fn cpu_features() -> Vec<String> {
         "asimd",
         "sha1",
         "sha2",
+        "sha3",
         "sha512",
         "sve",
         "sve2",

@@ -69,7 +69,9 @@ static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &aarch64::sve2::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::neon::KERNEL,
+    &aarch64::neon::EIGHT,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::neon::FOUR,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]

@@ -32,10 +32,11 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// The first that runs, of two for the same instructions the one that has a record.
+/// The first that runs, of two for the same instructions, as `avx2-general` and `avx2-row`, the one that has a record.
 fn suited() -> &'static Kernel {
-    let all = supported();
-    all.iter().find(|kernel| kernel.record().is_some()).unwrap_or(&all[0])
+    let suits =
+        |kernel: &&'static Kernel| !kernel.name().contains('-') || kernel.record().is_some();
+    supported().into_iter().find(suits).expect("portable suits")
 }
 
 /// "a b c, or auto", as errors list what there is.

@@ -1,5 +1,5 @@
-//! The instruction sets of AArch64: `neon`, with four lanes or eight, and `sve2`, with eight. One lane is
-//! `portable.rs`, as general registers have the lower latency.
+//! The instruction sets of AArch64: `neon`, with four lanes or eight, and `sve2`, with eight, compressed by `rounds`.
+//! One lane is `portable.rs`, as general registers have the lower latency.
 
 pub(super) mod neon;
 mod rounds;

@@ -1,6 +1,6 @@
 //! What this CPU and its operating system can run.
 
-/// The answers of CPUID that kernels ask for. A feature counts only where the operating system
+/// The answers of CPUID, or of the operating system, that kernels ask for. A feature counts only where the operating system
 /// saves the registers that it uses (XCR0).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cpu {
@@ -13,19 +13,24 @@ pub(super) struct Cpu {
     pub(super) avx2: bool,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx512: bool,
-    #[cfg(target_arch = "aarch64")]
+    pub(super) sha3: bool,
+    #[allow(dead_code, reason = "asked for by a kernel of AArch64")]
     pub(super) sve2: bool,
 }
 
 #[cfg(target_arch = "aarch64")]
 impl Cpu {
-    /// Who made it is the operating system's secret; without one to ask, the build says what there is.
+    /// Nobody tells a program who made the CPU; without an operating system to ask, the build says what it has.
     pub(super) fn detect() -> Self {
         #[cfg(feature = "std")]
-        let sve2 = std::arch::is_aarch64_feature_detected!("sve2");
+        use std::arch::is_aarch64_feature_detected as has;
         #[cfg(not(feature = "std"))]
-        let sve2 = cfg!(target_feature = "sve2");
-        Self { sve2, ..Self::default() }
+        macro_rules! has {
+            ($feature:literal) => {
+                cfg!(target_feature = $feature)
+            };
+        }
+        Self { sha3: has!("sha3"), sve2: has!("sve2"), ..Self::default() }
     }
 }
 
@@ -79,6 +84,7 @@ impl Cpu {
             avx2,
             // BMI2, AVX-512 F, BW and VL.
             avx512: avx2 && zmm && [8, 16, 30, 31].iter().all(|&n| bit(seven.ebx, n)),
+            ..Self::default()
         }
     }
 }

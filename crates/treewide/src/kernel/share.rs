@@ -9,7 +9,7 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios matter: of kernels for
 /// [`Latency::One`](super::latency::Latency) they are cycles of Sapphire Rapids, from `results/spr-2vcpu/limits.txt`,
-/// of those for AArch64 cycles of Neoverse V1 and V2 by models, with some of Neoverse N1 (`results/models/aarch64.txt`),
+/// of those for AArch64 cycles of Neoverse V1 and V2, or N1, by models (`results/models/aarch64.txt`),
 /// of others nanoseconds of Zen 5, from `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`.
 #[derive(Clone, Copy)]
 pub(super) struct Width {

@@ -150,3 +150,32 @@ macro_rules! operations {
     )*};
 }
 pub(super) use operations;
+
+/// [`Vector`]'s compressions by routines of assembly: `(cv, message, tail, out)`, where arrays are vectors.
+#[cfg(not(target_arch = "wasm32"))]
+macro_rules! compressions {
+    ($compress:path, $compress_xof:path) => {
+        #[inline(always)]
+        unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
+            let (cv, message, tail) = (cv.as_mut_ptr(), message.as_ptr(), tail.as_ptr());
+            // SAFETY: the CPU has the instructions; the arrays have the layout that the assembly reads.
+            unsafe { $compress(cv.cast(), message.cast(), tail.cast(), cv.cast()) }
+        }
+        #[inline(always)]
+        unsafe fn compress_xof(
+            cv: &[Self; 8],
+            message: &[Self; 16],
+            tail: &[Self; 4],
+        ) -> [Self; 16] {
+            let (cv, message, tail) = (cv.as_ptr(), message.as_ptr(), tail.as_ptr());
+            // SAFETY: as above.
+            unsafe {
+                let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
+                $compress_xof(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
+                out.assume_init()
+            }
+        }
+    };
+}
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) use compressions;

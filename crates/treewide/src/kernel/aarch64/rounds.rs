@@ -1,7 +1,8 @@
-//! The rounds of two transposed states of four lanes side by side, in assembly.
+//! The rounds of a transposed state of four lanes, and of two side by side, in assembly.
 //!
-//! One state has four chains of operations of two cycles or more, and cores have up to four ports: they wait
-//! half of the time. Two have eight, but with what a step needs beside them they do not fit 32 registers, and
+//! One state has four chains of operations of two cycles or more. That fills two vector ports, if operations
+//! come as they are written: one of each chain after the other. Where there are four ports, they wait half
+//! of the time. Two states have eight chains, but with what a step needs beside them they do not fit 32 registers, and
 //! compilers keep in memory what is wanted next. Within a G, `a` and `c` are wanted by turns. So two words of each
 //! share registers in the second state, and wait in memory while it is the other's turn.
 //!
@@ -13,6 +14,8 @@
 
 use core::arch::asm;
 
+use super::neon::N4;
+use crate::kernel::twice::Twice;
 use crate::spec::IV;
 
 /// An operation on a list of registers.
@@ -23,15 +26,21 @@ macro_rules! each {
     (xor [$($to:literal)*] [$($by:literal)*]) => {
         concat!($("eor v", $to, ".16b,v", $to, ".16b,v", $by, ".16b\n",)*)
     };
-    // Words of an array, those of the first state and of the second.
-    (load $array:literal [$($word:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
-        concat!($("ldp q", $to, ",q", $other, ",[{", $array, "},#32*", $word, "]\n",)*)
+    // Pairs of vectors in an array: a word of both states, or two words of one.
+    (load $array:literal [$($pair:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
+        concat!($("ldp q", $to, ",q", $other, ",[{", $array, "},#32*", $pair, "]\n",)*)
     };
-    (store $array:literal [$($word:literal)*] [$($from:literal)*] [$($other:literal)*]) => {
-        concat!($("stp q", $from, ",q", $other, ",[{", $array, "},#32*", $word, "]\n",)*)
+    (store $array:literal [$($pair:literal)*] [$($from:literal)*] [$($other:literal)*]) => {
+        concat!($("stp q", $from, ",q", $other, ",[{", $array, "},#32*", $pair, "]\n",)*)
     };
-    // Adds words of the message.
-    (message [$($word:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
+    // Adds words of the message of one state, by way of registers to spare, or of both.
+    (message one [$($word:literal)*] [$($to:literal)*] [$($spare:literal)*]) => {
+        concat!(
+            $("ldr q", $spare, ",[{message},#16*", $word, "]\n",)*
+            each!(add [$($to)*] [$($spare)*]),
+        )
+    };
+    (message both [$($word:literal)*] [$($to:literal)*] [$($other:literal)*]) => {
         concat!($(
             each!(load "message" [$word] [30] [31]), each!(add [$to $other] [30 31]),
         )*)
@@ -51,10 +60,15 @@ macro_rules! each {
     (neon turn $right:literal [] []) => { "" };
     (neon turn $right:literal [$a:literal $b:literal $($to:literal)*] [$c:literal $d:literal $($by:literal)*]) => {
         concat!(
-            "eor v30.16b,v", $a, ".16b,v", $c, ".16b\n eor v31.16b,v", $b, ".16b,v", $d, ".16b\n",
-            "shl v", $a, ".4s,v30.4s,#32-", $right, "\n shl v", $b, ".4s,v31.4s,#32-", $right, "\n",
-            "sri v", $a, ".4s,v30.4s,#", $right, "\n sri v", $b, ".4s,v31.4s,#", $right, "\n",
+            each!(neon turn $right [$a $b] [$c $d] [30 31]),
             each!(neon turn $right [$($to)*] [$($by)*]),
+        )
+    };
+    (neon turn $right:literal [$($to:literal)*] [$($by:literal)*] [$($spare:literal)*]) => {
+        concat!(
+            $("eor v", $spare, ".16b,v", $to, ".16b,v", $by, ".16b\n",)*
+            $("shl v", $to, ".4s,v", $spare, ".4s,#32-", $right, "\n",)*
+            $("sri v", $to, ".4s,v", $spare, ".4s,#", $right, "\n",)*
         )
     };
     (sve2 turn $right:literal [$($to:literal)*] [$($by:literal)*]) => {
@@ -62,11 +76,20 @@ macro_rules! each {
     };
 }
 
-/// Half of G on the columns or the diagonals of both states; `d` rotates by the first number, `b` by the other.
+/// Half of G on the columns or the diagonals, of one state or of both; `d` rotates by the first number, `b` by the other.
 macro_rules! half_g {
-    ($isa:ident $m:tt $b:tt $c:tt $d:tt $by_d:tt $by_b:tt) => {
+    (one $isa:ident $m:tt $b:tt $c:tt $d:tt $by_d:tt $by_b:tt) => {
         concat!(
-            each!(message $m [0 1 2 3] [16 17 18 19]),
+            each!(message one $m [0 1 2 3] [16 17 18 19]),
+            each!(add [0 1 2 3] $b),
+            each!($isa turn $by_d $d [0 1 2 3]),
+            each!(add $c $d),
+            each!($isa turn $by_b $b $c [20 21 22 23]),
+        )
+    };
+    (both $isa:ident $m:tt $b:tt $c:tt $d:tt $by_d:tt $by_b:tt) => {
+        concat!(
+            each!(message both $m [0 1 2 3] [16 17 18 19]),
             each!(add [0 1 2 3 16 17 18 19] $b),
             each!($isa turn $by_d $d [0 1 2 3 16 17 18 19]),
             each!(store "out" [0] [18] [19]), each!(load "out" [1] [18] [19]),
@@ -78,24 +101,80 @@ macro_rules! half_g {
 }
 
 macro_rules! half_round {
-    ($isa:ident $x:tt $y:tt; $b:tt $c:tt $d:tt) => {
-        concat!(half_g!($isa $x $b $c $d 16 12), half_g!($isa $y $b $c $d 8 7))
+    ($states:ident $isa:ident $x:tt $y:tt $b:tt $c:tt $d:tt) => {
+        concat!(half_g!($states $isa $x $b $c $d 16 12), half_g!($states $isa $y $b $c $d 8 7))
     };
 }
 
-/// One round for each `x`, the message words permuted between rounds (table 2 of the paper).
+/// One round for each `x`, the message words permuted between rounds (table 2 of the paper). The columns and the
+/// diagonals are the registers of words 4 to 15, four by four.
 macro_rules! rounds {
-    ($isa:ident []; $($m:literal)*) => { "" };
-    ($isa:ident [x $($more:tt)*]; $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal $m5:literal
-     $m6:literal $m7:literal $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal
-     $m13:literal $m14:literal $m15:literal) => {
+    ($states:ident $isa:ident $columns:tt $diagonals:tt []; $($m:literal)*) => { "" };
+    ($states:ident $isa:ident ($($columns:tt)*) ($($diagonals:tt)*) [x $($more:tt)*];
+     $m0:literal $m1:literal $m2:literal $m3:literal $m4:literal $m5:literal $m6:literal $m7:literal
+     $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal $m13:literal $m14:literal $m15:literal) => {
         concat!(
-            half_round!($isa [$m0 $m2 $m4 $m6] [$m1 $m3 $m5 $m7]; [4 5 6 7 20 21 22 23]
-                [8 9 10 11 28 29 18 19] [12 13 14 15 24 25 26 27]),
-            half_round!($isa [$m8 $m10 $m12 $m14] [$m9 $m11 $m13 $m15]; [5 6 7 4 21 22 23 20]
-                [10 11 8 9 18 19 28 29] [15 12 13 14 27 24 25 26]),
-            rounds!($isa [$($more)*];
+            half_round!($states $isa [$m0 $m2 $m4 $m6] [$m1 $m3 $m5 $m7] $($columns)*),
+            half_round!($states $isa [$m8 $m10 $m12 $m14] [$m9 $m11 $m13 $m15] $($diagonals)*),
+            rounds!($states $isa ($($columns)*) ($($diagonals)*) [$($more)*];
                 $m2 $m6 $m3 $m10 $m7 $m0 $m4 $m13 $m1 $m11 $m12 $m5 $m9 $m14 $m15 $m8)
+        )
+    };
+}
+
+/// The parts of a compression: the state, the rounds, the chaining value, and the last eight words of output.
+macro_rules! part {
+    (one begin) => {
+        concat!(
+            each!(load "cv" [0 1 2 3] [0 2 4 6] [1 3 5 7]),
+            each!(load "tail" [0 1] [12 14] [13 15]),
+        )
+    };
+    (one rounds $isa:ident) => {
+        rounds!(one $isa ([4 5 6 7] [8 9 10 11] [12 13 14 15]) ([5 6 7 4] [10 11 8 9] [15 12 13 14])
+            [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (one end) => {
+        concat!(
+            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+            each!(store "out" [0 1 2 3] [0 2 4 6] [1 3 5 7]),
+        )
+    };
+    (one high) => {
+        concat!(
+            each!(load "cv" [0 1 2 3] [0 2 4 6] [1 3 5 7]),
+            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+            each!(store "out" [4 5 6 7] [0 2 4 6] [1 3 5 7]),
+        )
+    };
+    (both begin) => {
+        concat!(
+            each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+            each!(load "tail" [0 1 2 3] [12 13 14 15] [24 25 26 27]),
+            each!(store "out" [1] [10] [11]),
+            "mov v28.16b,v8.16b\n mov v29.16b,v9.16b\n",
+        )
+    };
+    (both rounds $isa:ident) => {
+        rounds!(both $isa
+            ([4 5 6 7 20 21 22 23] [8 9 10 11 28 29 18 19] [12 13 14 15 24 25 26 27])
+            ([5 6 7 4 21 22 23 20] [10 11 8 9 18 19 28 29] [15 12 13 14 27 24 25 26])
+            [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (both end) => {
+        concat!(
+            each!(load "out" [1] [30] [31]),
+            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+            each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
+            each!(store "out" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+        )
+    };
+    (both high) => {
+        concat!(
+            each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
+            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
+            each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
+            each!(store "out" [8 9 10 11 12 13 14 15] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
         )
     };
 }
@@ -104,22 +183,16 @@ macro_rules! rounds {
 static CONSTANTS: [u32; 8] =
     [IV[0], IV[1], IV[2], IV[3], 0x0003_0201, 0x0407_0605, 0x080b_0a09, 0x0c0f_0e0d];
 
-/// A compression from `cv` to `out`, which has places for the words that wait, too: the chaining value, and then
-/// what is given.
-macro_rules! body {
-    ($isa:ident $cv:expr, $message:expr, $tail:expr, $out:expr $(, $more:expr)*) => {
+/// A compression from `cv` to `out`, which of two states also has places for the words that wait.
+macro_rules! compression {
+    ($states:ident $isa:ident $cv:ident $message:ident $tail:ident $out:ident $(, $high:expr)?) => {
         asm!(
-            each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
-            each!(load "tail" [0 1 2 3] [12 13 14 15] [24 25 26 27]),
             "ldr q31,[{constants}]\n dup v8.4s,v31.s[0]\n dup v9.4s,v31.s[1]\n dup v10.4s,v31.s[2]",
-            "dup v11.4s,v31.s[3]\n dup v28.4s,v31.s[0]\n dup v29.4s,v31.s[1]",
-            each!(store "out" [1] [10] [11]),
-            rounds!($isa [x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
-            each!(load "out" [1] [30] [31]),
-            each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
-            each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
-            each!(store "out" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
-            $($more,)*
+            "dup v11.4s,v31.s[3]",
+            part!($states begin),
+            part!($states rounds $isa),
+            part!($states end),
+            $($high,)?
             cv = in(reg) $cv, message = in(reg) $message, tail = in(reg) $tail, out = in(reg) $out,
             constants = in(reg) &CONSTANTS,
             out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
@@ -132,43 +205,41 @@ macro_rules! body {
     };
 }
 
-/// Defines the compressions for an instruction set, with and without the last eight words of output. Arrays are of
-/// words of eight lanes, 32 bytes each.
+/// Defines the compressions of one state or of both by an instruction set, with and without the last eight words
+/// of output.
 macro_rules! routines {
-    ($isa:ident $cpu:literal, $compress:ident, $compress_xof:ident $(, enable = $features:literal)?) => {
+    ($states:ident $isa:ident $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident
+     $(, enable = $features:literal)?) => {
         /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
         ///
         /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, "; eight words of `cv` and of `out`, 16 of `message`, four of `tail`.")]
+        #[doc = concat!("The CPU has ", $cpu, ".")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $compress(
-            cv: *const u8, message: *const u8, tail: *const u8, out: *mut u8,
+            cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
+            out: *mut [$vector; 8],
         ) {
             // SAFETY: reads and writes the arrays.
-            unsafe { body!($isa cv, message, tail, out) }
+            unsafe { compression!($states $isa cv message tail out) }
         }
 
         /// One compression in each lane, with all sixteen words of output.
         ///
         /// # Safety
-        #[doc = concat!("As for [`", stringify!($compress), "`], but sixteen words of `out`, which is not `cv`.")]
+        #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $compress_xof(
-            cv: *const u8, message: *const u8, tail: *const u8, out: *mut u8,
+            cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
+            out: *mut [$vector; 16],
         ) {
             // SAFETY: reads and writes the arrays.
-            unsafe {
-                body!($isa cv, message, tail, out,
-                    each!(load "cv" [0 1 2 3 4 5 6 7] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]),
-                    each!(xor [0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]),
-                    each!(xor [16 17 18 19 20 21 22 23] [28 29 30 31 24 25 26 27]),
-                    each!(store "out" [8 9 10 11 12 13 14 15] [0 1 2 3 4 5 6 7] [16 17 18 19 20 21 22 23]));
-            }
+            unsafe { compression!($states $isa cv message tail out, part!($states high)) }
         }
     };
 }
 
-routines!(neon "NEON", compress_neon, compress_xof_neon);
-routines!(sve2 "SVE2", compress_sve2, compress_xof_sve2, enable = "sve2");
+routines!(one neon "NEON" N4<false>, compress_4, compress_xof_4);
+routines!(both neon "NEON" Twice<N4<false>>, compress_8, compress_xof_8);
+routines!(both sve2 "SVE2" Twice<N4<true>>, compress_sve2, compress_xof_sve2, enable = "sve2");

@@ -71,24 +71,7 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
 /// and fetching, by the instruction of x86-64.
 macro_rules! in_assembly {
     ($lanes:literal: $compress:path, $compress_xof:path, $run:path) => {
-        #[inline(always)]
-        unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-            // SAFETY: the CPU has the instructions; the arrays have the layout that the assembly reads.
-            unsafe { $compress(cv, message, tail, cv) }
-        }
-        #[inline(always)]
-        unsafe fn compress_xof(
-            cv: &[Self; 8],
-            message: &[Self; 16],
-            tail: &[Self; 4],
-        ) -> [Self; 16] {
-            // SAFETY: as above.
-            unsafe {
-                let mut out = MaybeUninit::uninit();
-                $compress_xof(cv, message, tail, out.as_mut_ptr());
-                out.assume_init()
-            }
-        }
+        crate::kernel::vectors::compressions!($compress, $compress_xof);
         in_assembly!($lanes: $run);
     };
     ($lanes:literal: $run:path) => {

@@ -1,7 +1,6 @@
 //! Four lanes in SSE registers.
 
 use core::arch::x86_64::*;
-use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::rounds16;
