@@ -109,7 +109,7 @@ fn cpu(system: &System) -> String {
 
 /// Those that hashing may use.
 fn cpu_features() -> Vec<String> {
-    const WANTED: [&str; 20] = [
+    const WANTED: &[&str] = &[
         "ssse3",
         "sse4_1",
         "sse4_2",
