@@ -338,7 +338,8 @@ section() {
 # What this CPU has of them is known only when they are built; what there are, before.
 kernels_to_test() {
     if [[ $listing == yes ]]; then
-        sed -nE 's/.*\b[A-Z]+: "([a-z0-9-]+)", .*/\1/p' crates/treewide/src/kernel/{,x86_64/}*.rs | sort -u
+        find crates/treewide/src/kernel -name '*.rs' -exec \
+            sed -nE 's/.*\b[A-Z]+: "([a-z0-9-]+)", .*/\1/p' {} + | sort -u
     else
         kernels "$target" -- --workspace --all-features
     fi
