@@ -108,7 +108,8 @@ miri() {
     # Hundreds of times slower than programs are: most tests run one or a few of their cases.
     export MIRIFLAGS=-Zmiri-disable-isolation TREEWIDE_TEST_SCALE=0.001
     # A folder for each kernel: under Miri programs see the variables of when they were built.
-    TREEWIDE_KERNEL=$2 CARGO_TARGET_DIR=$target/miri-$2 tests +nightly miri test --locked -p treewide --target "$1" --lib
+    TREEWIDE_KERNEL=$2 CARGO_TARGET_DIR=$target/miri-$2 tests +nightly miri test --locked -p treewide --features zeroize --target "$1" \
+        --lib
 }
 
 address_sanitizer() {
