@@ -46,7 +46,7 @@ impl OutputArgs {
                 let name = crate::name::shown(path);
                 Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
             }
-            _ => Sink::stdout(),
+            _ => Sink::stdout()?,
         };
         let output = Output { identities: sink.identities(), sink, progress };
         if matches!(output.sink, Sink::Replacement(_))
@@ -162,26 +162,30 @@ impl Sink {
     fn open(path: &Path) -> anyhow::Result<Self> {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
-            // Its file is the shell's, which has written to it, and may go on after us.
-            Ok(there) if there.is_file() && descriptor(path).is_some() => match descriptor(path) {
-                Some(1) => Ok(Self::stdout()),
-                Some(2) => Self::stderr(path),
+            Ok(there) => match descriptor(path) {
+                // Its file is the shell's, which has written to it, and may go on after us.
+                Some(Descriptor::Ours(1)) => Self::stdout(),
+                Some(Descriptor::Ours(2)) => Self::stderr(path),
                 // A file that we opened by this name would have a place of its own to write at.
-                other => bail!(
+                Some(Descriptor::Ours(number)) if there.is_file() => bail!(
                     "is an open file that nothing can be added to by this name; direct standard \
-                     output there, by >&{}",
-                    other.unwrap_or_default()
+                     output there, by >&{number}"
                 ),
+                Some(Descriptor::Foreign) if there.is_file() => bail!(
+                    "is an open file of another process or thread, whose writing would be lost; \
+                     name the file itself"
+                ),
+                _ if there.is_file() => {
+                    // Renaming over a write-protected file would work, and surprise its owner.
+                    OpenOptions::new().append(true).open(path)?;
+                    Replacement::new(path, fs::canonicalize(path)?, Some(there))
+                        .map(Self::replacement)
+                }
+                _ => {
+                    let file = OpenOptions::new().write(true).open(path)?;
+                    Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
+                }
             },
-            Ok(there) if there.is_file() => {
-                // Renaming over a write-protected file would work, and surprise its owner.
-                OpenOptions::new().append(true).open(path)?;
-                Replacement::new(path, fs::canonicalize(path)?, Some(there)).map(Self::replacement)
-            }
-            Ok(_) => {
-                let file = OpenOptions::new().write(true).open(path)?;
-                Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
-            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
                     bail!("is a symbolic link to a file that does not exist");
@@ -198,8 +202,15 @@ impl Sink {
         }
     }
 
-    fn stdout() -> Self {
-        Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()))
+    fn stdout() -> anyhow::Result<Self> {
+        // The standard library takes what cannot be written there for written.
+        #[cfg(target_os = "linux")]
+        if rustix::fs::fcntl_getfl(io::stdout())? & rustix::fs::OFlags::ACCMODE
+            == rustix::fs::OFlags::RDONLY
+        {
+            bail!("standard output is open for reading only");
+        }
+        Ok(Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())))
     }
 
     #[cfg(unix)]
@@ -232,7 +243,10 @@ impl Sink {
             Self::Stdout(writer) => {
                 vec![stdout_metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
             }
-            Self::Special(..) => vec![],
+            Self::Special(_, writer) => {
+                let metadata = writer.get_ref().metadata().ok();
+                vec![metadata.map(|it| (it, WrittenAs::StandardOutput))]
+            }
             Self::Replacement(replacement) => {
                 vec![replacement.writer.get_ref().metadata().ok(), replacement.previous.clone()]
                     .into_iter()
@@ -297,18 +311,30 @@ impl Replacement {
     }
 }
 
-/// The number of the descriptor of this process that a path stands for, such as `/dev/stdout` or
-/// `/proc/self/fd/3`.
+/// An open file under a name such as `/dev/stdout` or `/proc/self/fd/3`.
+#[cfg_attr(not(unix), expect(dead_code, reason = "there are no such names"))]
+enum Descriptor {
+    /// This number of this process.
+    Ours(u32),
+    /// One of another process; or of a thread, which may be ours.
+    Foreign,
+}
+
+/// What a path stands for, if it or a link on its way is in a folder of descriptors.
 #[cfg(unix)]
-fn descriptor(path: &Path) -> Option<u32> {
-    let folders = ["/proc/self/fd", "/dev/fd"].map(|folder| fs::canonicalize(folder).ok());
+fn descriptor(path: &Path) -> Option<Descriptor> {
+    let ours = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"];
+    let ours = ours.map(|folder| fs::canonicalize(folder).ok());
     let mut path = path.to_owned();
     // As many links as the system would follow.
     for _ in 0..40 {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
-        if folders.iter().flatten().any(|it| *it == folder) {
-            return path.file_name()?.to_str()?.parse().ok();
+        if ours.iter().flatten().any(|it| *it == folder) {
+            return path.file_name()?.to_str()?.parse().ok().map(Descriptor::Ours);
+        }
+        if folder.starts_with("/proc") && folder.ends_with("fd") {
+            return Some(Descriptor::Foreign);
         }
         path = folder.join(fs::read_link(&path).ok()?);
     }
@@ -316,7 +342,7 @@ fn descriptor(path: &Path) -> Option<u32> {
 }
 
 #[cfg(not(unix))]
-fn descriptor(_: &Path) -> Option<u32> {
+fn descriptor(_: &Path) -> Option<Descriptor> {
     None
 }
 

@@ -5,8 +5,10 @@ use crate::support::{
     wait_for,
 };
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -198,10 +200,44 @@ fn what_the_shell_has_opened_is_added_to() {
     let ended = folder.program("sh").arg("-c").arg(format!("{{ {script}; }} 3> list")).run();
     ended.fails(1, &["/dev/fd/3: cannot write the output: is an open file", "by >&3\n"]);
     assert_eq!(folder.read("list"), "before\n");
+    for place in ["/proc/$$/fd/1", "/proc/$$/task/$$/fd/1"] {
+        let script = format!("echo before; {sum} {place}");
+        let ended = folder.program("sh").arg("-c").arg(format!("{{ {script}; }} > list")).run();
+        ended.fails(1, &["fd/1: cannot write the output: is an open file of another process"]);
+        assert_eq!(folder.read("list"), "before\n");
+    }
+    let script = format!("'{TREEWIDE}' sum -r . -o /dev/stderr 2> list");
+    folder.program("sh").arg("-c").arg(&script).run().is(0, "", "");
+    assert!(!folder.read("list").contains("  list\n"), "what is written is not hashed");
     // A pipe has one place to write at.
     let ended = folder.program("sh").arg("-c").arg(format!("{{ {sum} /dev/fd/3; }} 3>&1 | cat"));
     ended.run().is(0, sums(&["a"]), "");
     assert_eq!(folder.names(), ["a", "link", "list"]);
+}
+
+#[test]
+fn standard_output_may_be_a_socket_but_not_for_reading() {
+    if !Path::new("/proc/self/fd/1").exists() {
+        return skip("names of descriptors", "there is no /proc");
+    }
+    let folder = Folder::with(&["a"]);
+    for place in ["-", "/dev/stdout", "/dev/fd/1"] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut sum = std::process::Command::new(TREEWIDE);
+        sum.args(["sum", "a", "-o", place]).current_dir(folder.path());
+        assert!(sum.stdout(OwnedFd::from(theirs)).status().unwrap().success(), "{place}");
+        // The command has the other end.
+        drop(sum);
+        let mut written = String::new();
+        ours.read_to_string(&mut written).unwrap();
+        assert_eq!(written, sums(&["a"]), "{place}");
+        #[cfg(target_os = "linux")]
+        {
+            let script = format!("'{TREEWIDE}' sum a -o {place} 1< a");
+            let ended = folder.program("sh").arg("-c").arg(&script).run();
+            ended.fails(1, &["standard output is open for reading only"]);
+        }
+    }
 }
 
 /// A file system of 64 KiB, unmounted in the end.
