@@ -26,6 +26,9 @@ use std::path::{Path, PathBuf};
 /// wrong, and not a screenful of them if the list is no list.
 const MALFORMED_SHOWN: u64 = 5;
 
+/// What is said where a list ends within a line.
+const CUT_OFF: &str = "the list may be cut off here: no line end";
+
 const EXAMPLES: &str = "\
 Examples:
   treewide check SUMS                     are the files still the same?
@@ -47,7 +50,7 @@ to verify it by, a list is cut off, or nothing was verified at all, 2 for bad us
 /// otherwise the name is taken without them.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// file whose digest is missing, of the wrong length or too short is FAILED, too.
+/// file whose digest is missing, damaged, of the wrong length or too short is FAILED, too.
 ///
 /// A line that is not a checksum line is reported with its number. It is a failure with --strict,
 /// and if the list may have been cut off there: if it has no line end, or is far too long. Nothing
@@ -70,7 +73,8 @@ pub(crate) struct CheckArgs {
 
     /// Pass over listed files that do not exist
     ///
-    /// Some file has to exist, though: nothing verified is a failure.
+    /// Some file has to exist, though: nothing verified is a failure. So is a file that is missing where the list
+    /// ends within the line, as its name may be cut off.
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 
@@ -136,6 +140,7 @@ impl CheckArgs {
             tally: Tally::default(),
             is_cut: false,
             hidden: 0,
+            digest_len: 0,
             total: Tally::default(),
         };
         pipeline::run(&mut run, &mut input, &mode, &progress)?;
@@ -241,6 +246,8 @@ struct Run<'a> {
     is_cut: bool,
     /// Malformed lines of it that were not shown.
     hidden: u64,
+    /// Bytes of the digest in the line before.
+    digest_len: usize,
     /// Of the lists before it.
     total: Tally,
 }
@@ -267,6 +274,7 @@ impl Run<'_> {
         match claimed.and_then(|()| Ok(List::open(&path)?)) {
             Ok(list) => {
                 self.list = Some((path, list));
+                self.digest_len = 0;
                 None
             }
             Err(error) => Some(Note::End(path, Err(error))),
@@ -287,24 +295,38 @@ impl Run<'_> {
         };
         Some(match parsed {
             Ok(None) => return None,
-            Ok(Some(entry)) => self.task(entry),
+            // Half of a digest is a digest where it ends the line.
+            Ok(Some(entry)) if list.is_endless() && entry.digest.len() < self.digest_len => {
+                let (len, before) = (entry.digest.len(), self.digest_len);
+                let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
+                Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut: true })
+            }
+            Ok(Some(entry)) => {
+                self.digest_len = entry.digest.len();
+                self.task(entry, list.is_endless())
+            }
             Err(Fault::Digest { name, digest, cause }) => {
                 Item::Note(Note::NoFile(shown_path(&name), Verdict::Unverified(cause), digest))
             }
             Err(Fault::Line(cause)) => {
                 // What is lost may have been the name of a file, and the names of more.
-                let is_cut = is_too_long || list.is_endless();
-                let cause = match is_cut && !is_too_long {
-                    true => format!("{cause}; the list may be cut off here: no line end"),
-                    false => cause,
+                let is_cut = list.is_endless();
+                let cause = match is_too_long {
+                    false if is_cut => format!("{cause}; {CUT_OFF}"),
+                    _ => cause,
                 };
                 Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut })
             }
         })
     }
 
-    fn task(&self, entry: Entry) -> Item<Vec<u8>, Note> {
+    fn task(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
         match find(&entry) {
+            // Half of a name is a name, of a file that is missing as a rule.
+            Ok(path) if is_endless && self.args.ignore_missing && is_missing(&path) => {
+                let verdict = Verdict::Unreadable(format!("no such file; {CUT_OFF}"));
+                Item::Note(Note::NoFile(path, verdict, Some(entry.digest)))
+            }
             Ok(path) => {
                 let extent = Extent { seek: self.args.seek, len: entry.digest.len() as u64 };
                 Item::File(Task { path, is_regular: false, extent, about: entry.digest })
@@ -421,6 +443,10 @@ impl Run<'_> {
     }
 }
 
+fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 impl Job for Run<'_> {
     /// The digest that is listed.
     type About = Vec<u8>;
@@ -448,8 +474,15 @@ impl Job for Run<'_> {
     fn bytes(item: &Item<Vec<u8>, Note>) -> usize {
         match item {
             Item::File(task) => task.about.len(),
-            Item::Note(Note::NoFile(_, _, digest)) => digest.as_ref().map_or(0, Vec::len),
-            Item::Note(Note::Malformed { .. } | Note::End(..)) => 0,
+            Item::Note(Note::NoFile(path, verdict, digest)) => {
+                let cause = match verdict {
+                    Verdict::Unreadable(cause) | Verdict::Unverified(cause) => cause.len(),
+                    _ => 0,
+                };
+                path.as_os_str().len() + cause + digest.as_ref().map_or(0, Vec::len)
+            }
+            Item::Note(Note::Malformed { cause, .. }) => cause.len(),
+            Item::Note(Note::End(..)) => 0,
         }
     }
 
@@ -591,4 +624,29 @@ fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
         }
     }
     Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_its_turn_counts_its_bytes() {
+        let no_file = |verdict| Note::NoFile("1234".into(), verdict, Some(vec![0; 32]));
+        let malformed =
+            |cause| Note::Malformed { list: "list".into(), number: 1, cause, is_cut: false };
+        for (note, bytes) in [
+            (no_file(Verdict::Unverified("12345678".into())), 44),
+            (no_file(Verdict::Unreadable("12345678".into())), 44),
+            (no_file(Verdict::Missing), 36),
+            (malformed("12345678".into()), 8),
+            (Note::End("list".into(), Ok(())), 0),
+        ] {
+            assert_eq!(Run::bytes(&Item::Note(note)), bytes);
+        }
+        let extent = Extent { seek: 0, len: 32 };
+        let about = vec![0; 32];
+        let task = Task { path: "1234".into(), is_regular: false, extent, about };
+        assert_eq!(Run::bytes(&Item::File(task)), 32, "names are counted where all jobs are");
+    }
 }

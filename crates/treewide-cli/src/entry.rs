@@ -15,10 +15,17 @@
 //! says nothing: a file that is listed there would not be verified, and nobody would know.
 
 use crate::{digest, name};
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// The length that digests have if nobody says otherwise, and the least that is trusted unasked.
 const USUAL_LEN: u64 = treewide::OUT_LEN as u64;
+
+/// The first word of a line is meant for a digest if it has so many letters: half of the usual one has, words of
+/// prose have not.
+const DIGEST_LIKE: usize = 16;
+
+/// The most bytes of what a line says that are told.
+const TOLD: usize = 1024;
 
 /// A file and the digest it should have.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,7 +88,9 @@ pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Faul
 
 fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
     // The tag first: a tagged line may hold two blanks, within the name.
-    let (digits, name, name_is) = match tagged(line)? {
+    let tag = tagged(line)?;
+    let is_tagged = tag.is_some();
+    let (digits, name, name_is) = match tag {
         Some((digits, name)) => (digits, name, NameIs::Delimited),
         None => {
             let (digits, name) = untagged(line).ok_or("not a checksum line")?;
@@ -90,9 +99,8 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
         }
     };
     let digest = digest::unhex(digits);
-    // Two words of prose are no checksum line; half a digest is one.
-    let is_cut = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
-    if digest.is_none() && !is_cut && name_is == NameIs::Loose {
+    // Two words of prose are no checksum line; half a digest, or one with a wrong letter, is one.
+    if digest.is_none() && !is_tagged && digits.len() < DIGEST_LIKE {
         return Err("not a checksum line: the digest is not hex".into());
     }
     if name.is_empty() {
@@ -105,7 +113,7 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
     };
     match digest {
         Some(digest) => Ok(Entry { name, name_is, digest }),
-        None if is_cut => {
+        None if digits.iter().all(u8::is_ascii_hexdigit) => {
             let cause = format!("digest of {} hex digits, an odd number", digits.len());
             Err(Fault::Digest { name, digest: None, cause })
         }
@@ -128,17 +136,19 @@ fn untagged(line: &[u8]) -> Option<Parts<'_>> {
 fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, Fault> {
     let line = line.trim_ascii_end();
     let Some(open) = find(line, b" (") else { return Ok(None) };
-    let Some(close) = rfind(line, b") = ") else { return Ok(None) };
+    let Some(close) = rfind(line, b") =") else { return Ok(None) };
+    let digits = &line[close + 3..];
     let algorithm = &line[..open];
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_');
-    if open + 2 > close || algorithm.is_empty() || !algorithm.iter().all(is_word) {
+    let is_tag = !algorithm.is_empty() && algorithm.iter().all(is_word);
+    if open + 2 > close || !is_tag || !matches!(digits, [] | [b' ', ..]) {
         return Ok(None);
     }
     if algorithm != b"BLAKE3" {
-        let algorithm = String::from_utf8_lossy(algorithm).into_owned();
+        let algorithm = told(&String::from_utf8_lossy(algorithm));
         return Err(format!("a {algorithm} digest, not a BLAKE3 one").into());
     }
-    Ok(Some((&line[close + 4..], &line[open + 2..close])))
+    Ok(Some((digits.trim_ascii_start(), &line[open + 2..close])))
 }
 
 fn find(line: &[u8], part: &[u8]) -> Option<usize> {
@@ -149,35 +159,42 @@ fn rfind(line: &[u8], part: &[u8]) -> Option<usize> {
     line.windows(part.len()).rposition(|window| window == part)
 }
 
-/// The keys of [`crate::json`] that matter here.
-#[derive(Deserialize)]
-struct Json {
-    path: String,
-    path_hex: Option<String>,
-    digest: Option<String>,
-    error: Option<String>,
+/// A text from a line, cut where it is longer than anybody reads.
+fn told(text: &str) -> String {
+    let text = name::shown_text(text);
+    match text.char_indices().find(|(at, _)| *at >= TOLD) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
 }
 
+/// One of the objects of [`crate::json`], of which only some keys matter here.
 fn json(line: &[u8]) -> Result<Entry, Fault> {
-    let object: Json =
+    let object: Map<String, Value> =
         serde_json::from_slice(line).map_err(|error| format!("not a checksum line: {error}"))?;
-    let name = match object.path_hex {
-        Some(hex) => digest::unhex(hex.as_bytes()).ok_or("path_hex is not hex")?,
-        None => object.path.into_bytes(),
+    let path = object.get("path").and_then(Value::as_str);
+    let path = path.ok_or("not a checksum line: no path")?.as_bytes();
+    let unverified = |name: &[u8], cause: &str| {
+        Err(Fault::Digest { name: name.into(), digest: None, cause: cause.into() })
     };
-    let Some(digits) = object.digest else {
-        let cause = match object.error {
-            Some(error) => {
-                let error = name::shown_text(&error);
-                format!("no digest, because of an error when the list was made: {error}")
-            }
-            None => "no digest".into(),
-        };
-        return Err(Fault::Digest { name, digest: None, cause });
+    let name = match object.get("path_hex") {
+        None | Some(Value::Null) => path.to_vec(),
+        Some(hex) => match hex.as_str().and_then(|hex| digest::unhex(hex.as_bytes())) {
+            Some(name) => name,
+            None => return unverified(path, "path_hex is not hex"),
+        },
     };
-    match digest::unhex(digits.as_bytes()) {
-        Some(digest) => Ok(Entry { name, name_is: NameIs::Exact, digest }),
-        None => Err(Fault::Digest { name, digest: None, cause: "the digest is not hex".into() }),
+    match (object.get("digest"), object.get("error")) {
+        (None | Some(Value::Null), None | Some(Value::Null)) => unverified(&name, "no digest"),
+        (None | Some(Value::Null), Some(error)) => {
+            let error = error.as_str().map_or_else(|| told(&error.to_string()), told);
+            let cause = format!("no digest, because of an error when the list was made: {error}");
+            unverified(&name, &cause)
+        }
+        (Some(digits), _) => match digits.as_str().and_then(|it| digest::unhex(it.as_bytes())) {
+            Some(digest) => Ok(Entry { name, name_is: NameIs::Exact, digest }),
+            None => unverified(&name, "the digest is not hex"),
+        },
     }
 }
 
@@ -224,7 +241,9 @@ mod tests {
             ("@", "not a checksum line"),
             ("@ a", "not a checksum line"),
             ("@  ", "no file name"),
-            ("@z  a", "not hex"),
+            ("Add  a", "not hex"),
+            ("abc  a", "not hex"),
+            (r"\item  a", "not hex"),
             (r"\@  a\b", "escape"),
             ("SHA256 (a) = @", "a SHA256 digest"),
             ("{}", "not a checksum line"),
@@ -241,7 +260,11 @@ mod tests {
     fn a_name_without_a_digest_to_trust() {
         for (line, has, why) in [
             ("ab  a", Some(&[0xab][..]), "only 1 bytes"),
-            ("abc  a", None, "3 hex digits"),
+            ("@c  a", None, "65 hex digits"),
+            ("@z  a", None, "not hex"),
+            (r"\@z  \\", None, "not hex"),
+            ("BLAKE3 (a) = ", Some(&[]), "empty digest"),
+            ("BLAKE3 (a) =", Some(&[]), "empty digest"),
             (r"\ab  \\", Some(&[0xab]), "only 1 bytes"),
             ("BLAKE3 (a) = ab", Some(&[0xab]), "only 1 bytes"),
             ("BLAKE3 (a) = @a", None, "65 hex digits"),
@@ -249,6 +272,10 @@ mod tests {
             (r#"{"path":"a","digest":""}"#, Some(&[]), "empty digest"),
             (r#"{"path":"a","digest":"xy"}"#, None, "not hex"),
             (r#"{"path":"a","digest":null}"#, None, "no digest"),
+            (r#"{"path":"a","digest":5}"#, None, "not hex"),
+            (r#"{"path":"a","error":5}"#, None, "made: 5"),
+            (r#"{"path":"b","path":"a"}"#, None, "no digest"),
+            (r#"{"path":"a","path_hex":"6","digest":"@"}"#, None, "path_hex is not hex"),
             (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, None, r"made: gone\u{1b}"),
         ] {
             let fault = name_in(line).unwrap_err();

@@ -26,7 +26,7 @@ pub(crate) struct List {
     is_stream: bool,
     line: Vec<u8>,
     number: u64,
-    /// Whether the line that was read last has no end, as only the last of all may.
+    /// Whether the line that was read last has no end, as only the last of all may; or none in sight.
     is_endless: bool,
 }
 

@@ -33,9 +33,9 @@ const GROUP: usize = 64;
 const FIRST_GROUP: usize = 8;
 /// Bytes of names, and of what the job keeps of files, after which a group has enough.
 const GROUP_BYTES: usize = 64 << 10;
-/// Groups that are under way at a time, at most: 8192 files, or 8 MiB of their names.
+/// Groups that are under way at a time, at most: 8192 files.
 const WINDOW: usize = 128;
-/// Such bytes under way at a time, beyond which no group is begun: one name in a list may have a
+/// Such bytes under way at a time, beyond which no group is begun: one line of a list may have a name or a
 /// digest of megabytes.
 const WINDOW_BYTES: usize = 2 * WINDOW * GROUP_BYTES;
 
