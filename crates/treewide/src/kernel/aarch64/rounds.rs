@@ -180,8 +180,12 @@ macro_rules! part {
 }
 
 /// The third row of a state, and from where `tbl` takes the bytes of words that rotate by eight bits.
-static CONSTANTS: [u32; 8] =
-    [IV[0], IV[1], IV[2], IV[3], 0x0003_0201, 0x0407_0605, 0x080b_0a09, 0x0c0f_0e0d];
+static CONSTANTS: Constants =
+    Constants([IV[0], IV[1], IV[2], IV[3], 0x0003_0201, 0x0407_0605, 0x080b_0a09, 0x0c0f_0e0d]);
+
+/// Aligned, so that no load straddles a line of the cache: NEON has two in each round.
+#[repr(align(32))]
+struct Constants([u32; 8]);
 
 /// A compression from `cv` to `out`, which of two states also has places for the words that wait.
 macro_rules! compression {
@@ -194,7 +198,7 @@ macro_rules! compression {
             part!($states end),
             $($high,)?
             cv = in(reg) $cv, message = in(reg) $message, tail = in(reg) $tail, out = in(reg) $out,
-            constants = in(reg) &CONSTANTS,
+            constants = in(reg) &CONSTANTS.0,
             out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
             out("v7") _, out("v8") _, out("v9") _, out("v10") _, out("v11") _, out("v12") _, out("v13") _,
             out("v14") _, out("v15") _, out("v16") _, out("v17") _, out("v18") _, out("v19") _,
