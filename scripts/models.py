@@ -34,6 +34,7 @@ PASSES = {
     "one lane": ("neon-4", "portable::compress", 1),
     "neon, 4 lanes": ("neon-4", "aarch64::neon::pass", 4),
     "neon, 8 lanes": ("neon-8", "aarch64::neon::pass", 8),
+    "sve2, 4 lanes": ("sve2", "aarch64::sve2::pass", 4),
     "sve2, 8 lanes": ("sve2", "aarch64::sve2::pass", 8),
 }
 ARM_CPUS = [

@@ -1,4 +1,4 @@
-//! The instruction sets of AArch64: `neon`, with four lanes or eight, and `sve2`, with eight, compressed by `rounds`.
+//! The instruction sets of AArch64: `neon` and `sve2`, each with four lanes or eight, compressed by `rounds`.
 //! One lane is `portable.rs`, as general registers have the lower latency.
 
 pub(super) mod neon;

@@ -40,12 +40,19 @@ unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
 
 square!(N4<SVE2>, 4: transpose, vld1q_u32, vst1q_u32);
 
-// SAFETY: NEON only.
-unsafe impl<const SVE2: bool> Vector<4> for N4<SVE2> {
-    operations!(4: vdupq_n_u32, vld1q_u32; xor: veorq_u32, and: vandq_u32);
-    compressions!(rounds::compress_4, rounds::compress_xof_4);
-    by_rows!(4: load_blocks);
+macro_rules! four_lanes {
+    ($sve2:literal: $compress:path, $compress_xof:path) => {
+        // SAFETY: NEON, or SVE2.
+        unsafe impl Vector<4> for N4<$sve2> {
+            operations!(4: vdupq_n_u32, vld1q_u32; xor: veorq_u32, and: vandq_u32);
+            compressions!($compress, $compress_xof);
+            by_rows!(4: load_blocks);
+        }
+    };
 }
+
+four_lanes!(false: rounds::compress_4, rounds::compress_xof_4);
+four_lanes!(true: rounds::compress_sve2_4, rounds::compress_xof_sve2_4);
 
 macro_rules! eight_lanes {
     ($sve2:literal: $compress:path, $compress_xof:path) => {
@@ -75,7 +82,7 @@ macro_rules! eight_lanes {
 }
 
 eight_lanes!(false: rounds::compress_8, rounds::compress_xof_8);
-eight_lanes!(true: rounds::compress_sve2, rounds::compress_xof_sve2);
+eight_lanes!(true: rounds::compress_sve2_8, rounds::compress_xof_sve2_8);
 
 crate::kernel::entry_points!(
     |_| true,

@@ -71,7 +71,7 @@ macro_rules! each {
             $("sri v", $to, ".4s,v", $spare, ".4s,#", $right, "\n",)*
         )
     };
-    (sve2 turn $right:literal [$($to:literal)*] [$($by:literal)*]) => {
+    (sve2 turn $right:literal [$($to:literal)*] [$($by:literal)*] $([$($spare:literal)*])?) => {
         concat!($("xar z", $to, ".s,z", $to, ".s,z", $by, ".s,#", $right, "\n",)*)
     };
 }
@@ -246,4 +246,5 @@ macro_rules! routines {
 
 routines!(one neon "NEON" N4<false>, compress_4, compress_xof_4);
 routines!(both neon "NEON" Twice<N4<false>>, compress_8, compress_xof_8);
-routines!(both sve2 "SVE2" Twice<N4<true>>, compress_sve2, compress_xof_sve2, enable = "sve2");
+routines!(one sve2 "SVE2" N4<true>, compress_sve2_4, compress_xof_sve2_4, enable = "sve2");
+routines!(both sve2 "SVE2" Twice<N4<true>>, compress_sve2_8, compress_xof_sve2_8, enable = "sve2");
