@@ -16,7 +16,7 @@
 //! On AArch64 all take two or more, and what counts is the ports. One state of four lanes fills two; where there are
 //! four, two states fill each other's waiting (`rounds.rs`). Programs are not told which core they are on. But those
 //! with instructions for SHA-3 (Apple's, Neoverse V1 and later) have four, or SVE2, or are as fast
-//! with either.
+//! with either. There `One` and `Two` of [`Latency`] are no cycles, but the states that a kernel has side by side.
 
 #![cfg_attr(
     not(all(target_arch = "x86_64", target_feature = "sse2")),
@@ -25,7 +25,7 @@
 
 use super::cpu::Cpu;
 
-/// The cycles of vector operations that a kernel is made for.
+/// The cycles of vector operations that a kernel is made for; on AArch64 its states side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Latency {
     /// There is one kernel for its instruction set.
