@@ -5,6 +5,11 @@
 //! contract, and lets the others (alignment, key, counter, flags) vary with it.
 
 mod alignment;
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+))]
+pub(super) mod calls;
 mod chunks;
 mod nodes;
 #[cfg(all(unix, not(miri)))]
@@ -14,7 +19,7 @@ mod pages;
 mod amount;
 #[path = "../../tests/common/random.rs"]
 #[allow(dead_code, reason = "integration tests use the rest")]
-pub(super) mod random;
+mod random;
 #[path = "../../tests/reference/mod.rs"]
 mod reference;
 
@@ -42,13 +47,13 @@ pub(super) fn supported() -> impl Iterator<Item = &'static Kernel> {
 }
 
 /// Counts the cases of a test for one kernel.
-pub(super) fn tally(kernel: &Kernel, test: &str) -> Tally {
+fn tally(kernel: &Kernel, test: &str) -> Tally {
     Tally::new(format!("{} {test}", kernel.name()))
 }
 
 /// A node.
 #[derive(Clone, Copy)]
-pub(super) struct Lane<'a> {
+struct Lane<'a> {
     input: &'a [u8],
     counter: u64,
     each: u8,
@@ -57,8 +62,8 @@ pub(super) struct Lane<'a> {
 }
 
 /// Nodes as `Kernel::lanes` takes them; `each` and `first` are those of all.
-pub(super) struct Lanes<'a> {
-    pub(super) inputs: Vec<&'a [u8]>,
+struct Lanes<'a> {
+    inputs: Vec<&'a [u8]>,
     counters: Vec<u64>,
     last: Vec<u8>,
     each: u8,
@@ -66,7 +71,7 @@ pub(super) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    pub(super) fn new(nodes: &[Lane<'a>]) -> Self {
+    fn new(nodes: &[Lane<'a>]) -> Self {
         let (each, first) = nodes.first().map_or((0, 0), |node| (node.each, node.first));
         assert!(nodes.iter().all(|node| (node.each, node.first) == (each, first)));
         Self {
@@ -78,7 +83,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    pub(super) fn marks(&self) -> Marks<'_> {
+    fn marks(&self) -> Marks<'_> {
         let Self { counters, last, each, first, .. } = self;
         Marks { each: *each, first: *first, own: Own::Each { counters, last } }
     }
@@ -139,7 +144,7 @@ fn message(block: &[u8]) -> [u32; 16] {
 }
 
 /// A chunk as a node.
-pub(super) fn chunk(input: &[u8], counter: u64, each: u8) -> Lane<'_> {
+fn chunk(input: &[u8], counter: u64, each: u8) -> Lane<'_> {
     Lane { input, counter, each, first: flags::CHUNK_START, last: flags::CHUNK_END }
 }
 
@@ -149,7 +154,7 @@ fn reference_chunks(input: &[u8], key: &Words, counter: u64, flags: u8) -> Vec<C
     chunks.map(|(input, counter)| node(key, chunk(input, counter, flags))).collect()
 }
 
-pub(super) fn any_key(random: &mut Random) -> Words {
+fn any_key(random: &mut Random) -> Words {
     std::array::from_fn(|_| random.next() as u32)
 }
 

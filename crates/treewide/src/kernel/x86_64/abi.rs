@@ -12,10 +12,7 @@ use core::ffi::c_void;
 use core::mem::offset_of;
 
 use super::{paced, rounds16, rounds32, run512};
-use crate::kernel::tests::random::Random;
-use crate::kernel::tests::{Lane, Lanes, any_key, chunk, supported, tally};
-use crate::kernel::{Flags, group, lanes};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
+use crate::kernel::tests::calls::{Closure, call, every_entry};
 
 /// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
 const GENERAL: usize = if cfg!(windows) { 8 } else { 6 };
@@ -212,17 +209,15 @@ fn damage(entry: Entry, argument: *mut c_void, shift: u64) -> Vec<String> {
     damage
 }
 
-/// Calls a closure from [`observe`].
-unsafe extern "C" fn call<F: FnMut()>(closure: *mut c_void) {
-    // SAFETY: `check` passes a pointer to one of this type.
-    unsafe { (*closure.cast::<F>())() }
-}
-
-fn check<F: FnMut()>(name: &str, mut closure: F) {
+fn check(name: &str, closure: Closure<'_>) {
     for shift in [0, 16, 32, 48] {
-        let damage = damage(call::<F>, (&raw mut closure).cast(), shift);
+        let damage = through_a_closure(closure, shift);
         assert!(damage.is_empty(), "{name} changes {damage:?}");
     }
+}
+
+fn through_a_closure(mut closure: Closure<'_>, shift: u64) -> Vec<String> {
+    damage(call, (&raw mut closure).cast(), shift)
 }
 
 macro_rules! vandals {
@@ -257,7 +252,7 @@ fn damage_is_seen() {
         // Also through the closure's layer: it must not put right what a kernel does wrong.
         // SAFETY: the argument is not looked at.
         let mut closure = || unsafe { entry(core::ptr::null_mut()) };
-        assert_eq!(through_a_closure(&mut closure), [*reported]);
+        assert_eq!(through_a_closure(&mut closure, 0), [*reported]);
     }
     if tells_what_is_in_use() {
         assert_eq!(damage(upper, core::ptr::null_mut(), 0), ["upper halves in use"]);
@@ -270,75 +265,12 @@ unsafe extern "C" fn upper(_: *mut c_void) {
     naked_asm!("vpcmpeqd xmm0, xmm0, xmm0", "vinsertf128 ymm0, ymm0, xmm0, 1", "ret")
 }
 
-fn through_a_closure<F: FnMut()>(closure: &mut F) -> Vec<String> {
-    damage(call::<F>, core::ptr::from_mut(closure).cast(), 0)
-}
-
-/// Enough nodes for every width of pass, alone and beside others, with long and short last ones.
 #[test]
 fn every_entry_keeps_what_is_the_callers() {
     if !tells_what_is_in_use() {
         println!("SKIPPED: upper halves of registers: this CPU does not tell");
     }
-    let mut random = Random::new(31);
-    let bytes = random.bytes(70 * CHUNK_LEN);
-    let key = any_key(&mut random);
-    for kernel in supported() {
-        let mut tally = tally(kernel, "every_entry_keeps_what_is_the_callers");
-        let degree = kernel.degree();
-        let mut out = vec![[0; 32]; 2 * degree + 2];
-        let mut blocks = vec![[0; BLOCK_LEN]; 2 * degree + 2];
-        for count in (1..=degree).chain([degree + 1, degree + degree / 2 + 1, 2 * degree + 1]) {
-            for last in [1, 640, CHUNK_LEN] {
-                let input = &bytes[1..][..(count - 1) * CHUNK_LEN + last];
-                check("chunks", || {
-                    // SAFETY: the contract of `Kernel::chunks`.
-                    unsafe {
-                        (kernel.chunks)(
-                            input.as_ptr(),
-                            input.len(),
-                            &key,
-                            1,
-                            0,
-                            flags::CHUNK_END,
-                            out.as_mut_ptr(),
-                        );
-                    }
-                });
-                tally.case();
-            }
-            let nodes: Vec<Lane<'_>> =
-                (0..count).map(|_| chunk(&bytes[..random.length(CHUNK_LEN)], 3, 0)).collect();
-            let lanes = Lanes::new(&nodes);
-            // SAFETY: the contract of `Kernel::lanes`.
-            check("lanes", || unsafe {
-                let (inputs, marks) = (&lanes.inputs[..], lanes.marks());
-                let lanes = group::Lanes { inputs, count, marks };
-                (kernel.lanes)(lanes, &key, out.as_mut_ptr())
-            });
-            check("parents", || {
-                let children = bytes.as_ptr().cast::<ChainingValue>();
-                // SAFETY: the contract of `Kernel::parents`; there are 70 * 16 pairs.
-                unsafe { (kernel.parents)(children, count, &key, 0, out.as_mut_ptr()) }
-            });
-            check("xof", || {
-                let block = bytes.first_chunk().unwrap();
-                let root = lanes::Root { cv: &key, block, block_len: 64, flags: 0, long: true };
-                // SAFETY: the contract of `Kernel::xof`.
-                unsafe { (kernel.xof)(root, 5, blocks.as_mut_ptr(), count) }
-            });
-            tally.case();
-        }
-        for len in [0, 1, 63, 64, 65, 128, 1000, 1024] {
-            let mut cv = key;
-            let flags = Flags { each: 0, first: 1, last: 2, padded: false };
-            // SAFETY: the contract of `Kernel::compress`.
-            check("compress", || unsafe {
-                (kernel.compress)(&mut cv, bytes.as_ptr(), len, 7, flags);
-            });
-            tally.case();
-        }
-    }
+    every_entry(check);
 }
 
 /// What a routine of assembly gets, by the convention of System V. (That is theirs under Windows too, but not
@@ -400,7 +332,7 @@ fn assembly_keeps_what_is_the_callers() {
         ("sse41-row", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
-        if !supported().any(|it| it.name() == kernel) {
+        if !crate::kernel::tests::supported().any(|it| it.name() == kernel) {
             continue;
         }
         let mut routine = Routine { entry, arguments };
