@@ -210,7 +210,7 @@ macro_rules! compression {
 }
 
 /// Defines the compressions of one state or of both by an instruction set, with and without the last eight words
-/// of output.
+/// of output; they are called as C's, so that `abi.rs` knows where arguments go.
 macro_rules! routines {
     ($states:ident $isa:ident $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident
      $(, enable = $features:literal)?) => {
@@ -220,7 +220,7 @@ macro_rules! routines {
         #[doc = concat!("The CPU has ", $cpu, ".")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe fn $compress(
+        pub(super) unsafe extern "C" fn $compress(
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 8],
         ) {
@@ -234,7 +234,7 @@ macro_rules! routines {
         #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe fn $compress_xof(
+        pub(super) unsafe extern "C" fn $compress_xof(
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 16],
         ) {
