@@ -254,39 +254,77 @@ fn an_instruction_set_is_the_kernel_that_suits() {
     }
 }
 
-/// What the models have, and what must be chosen on them. The emulator has no AVX-512.
-const MODELS: &[(&str, &str)] = &[
-    // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
-    ("qemu64", "portable"),
-    ("Conroe", "portable"),
-    ("Penryn", "sse41-row"),
-    ("Nehalem", "sse41-row"),
-    // AVX without AVX2; AVX2 without the OS's XSAVE; AVX2 without AVX.
-    ("SandyBridge", "sse41-row"),
-    ("Haswell,-xsave", "sse41-row"),
-    ("Haswell,-avx", "sse41-row"),
-    ("Haswell", "avx2-row"),
-    ("EPYC-Rome", "avx2-row"),
-    ("max", "avx2-row"),
-];
+/// Models of CPUs with what must be chosen on each; then one, what is asked for in vain there, and the answer.
+struct Models {
+    chosen: &'static [(&'static str, &'static str)],
+    lacks: (&'static str, &'static str, &'static str),
+}
+
+/// The emulator has no AVX-512.
+const X86_64: Models = Models {
+    chosen: &[
+        // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
+        ("qemu64", "portable"),
+        ("Conroe", "portable"),
+        ("Penryn", "sse41-row"),
+        ("Nehalem", "sse41-row"),
+        // AVX without AVX2; AVX2 without the OS's XSAVE; AVX2 without AVX.
+        ("SandyBridge", "sse41-row"),
+        ("Haswell,-xsave", "sse41-row"),
+        ("Haswell,-avx", "sse41-row"),
+        ("Haswell", "avx2-row"),
+        ("EPYC-Rome", "avx2-row"),
+        ("max", "avx2-row"),
+    ],
+    lacks: (
+        "Nehalem",
+        "avx2",
+        "this CPU cannot run the kernel 'avx2-row'; \
+         use one of: sse41-general sse41-row portable array, or auto",
+    ),
+};
+
+/// Those that the emulator of Debian 12 has.
+const AARCH64: Models = Models {
+    chosen: &[
+        // Nothing for SHA-3, and no SVE; SVE without SVE2.
+        ("cortex-a53", "neon-4"),
+        ("cortex-a72", "neon-4"),
+        ("cortex-a76", "neon-4"),
+        ("neoverse-n1", "neon-4"),
+        ("a64fx", "neon-4"),
+        // SHA-3 without SVE; with SVE2.
+        ("max,sve=off", "neon-8"),
+        ("max", "sve2"),
+    ],
+    lacks: (
+        "cortex-a72",
+        "sve2",
+        "this CPU cannot run the kernel 'sve2'; use one of: neon-8 neon-4 array portable, or auto",
+    ),
+};
 
 #[test]
 fn models_of_cpus() {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || cfg!(miri) {
-        println!("SKIPPED: models of CPUs: they are of x86-64 under Linux");
-        return;
-    }
+    let Models { chosen, lacks } = match std::env::consts::ARCH {
+        "x86_64" if cfg!(all(target_os = "linux", not(miri))) => X86_64,
+        "aarch64" if cfg!(all(target_os = "linux", target_endian = "little", not(miri))) => AARCH64,
+        _ => {
+            println!("SKIPPED: models of CPUs: they are of x86-64 and AArch64 under Linux");
+            return;
+        }
+    };
     if Command::new(EMULATOR).arg("--version").output().is_err() {
         println!("SKIPPED: models of CPUs: {EMULATOR} is not installed");
         return;
     }
-    for (model, expected) in MODELS {
+    for (model, expected) in chosen {
         let answer = ask(&[EMULATOR, "-cpu", model], None);
         assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
     }
-    let text = ask(&[EMULATOR, "-cpu", "Nehalem"], Some("avx2")).unwrap_err();
-    let expected = "TREEWIDE_KERNEL=avx2: this CPU cannot run the kernel 'avx2-row'; \
-                    use one of: sse41-general sse41-row portable array, or auto";
-    assert!(text.contains(expected), "{text}");
-    println!("{} models", MODELS.len());
+    let (model, value, answer) = lacks;
+    let text = ask(&[EMULATOR, "-cpu", model], Some(value)).unwrap_err();
+    let expected = format!("TREEWIDE_KERNEL={value}: {answer}");
+    assert!(text.contains(&expected), "{text}");
+    println!("{} models", chosen.len());
 }
