@@ -37,9 +37,13 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    let record = match kernel.record() {
-        Some(record) if kernel.is_supported() => {
-            format!("; suits this CPU by {record}")
+    // It is about two kernels for the same instructions, and not about those for others.
+    let set = |kernel: &Kernel| kernel.name().split('-').next();
+    let other =
+        kernel::all().iter().find(|it| set(it) == set(kernel) && it.name() != kernel.name());
+    let record = match (kernel.record(), other) {
+        (Some(record), Some(other)) if kernel.is_supported() => {
+            format!("; suits this CPU better than {} by {record}", other.name())
         }
         _ => String::new(),
     };
