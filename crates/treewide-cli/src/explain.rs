@@ -37,13 +37,16 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    // It is about two kernels for the same instructions, and not about those for others.
-    let set = |kernel: &Kernel| kernel.name().split('-').next();
-    let other =
-        kernel::all().iter().find(|it| set(it) == set(kernel) && it.name() != kernel.name());
-    let record = match (kernel.record(), other) {
-        (Some(record), Some(other)) if kernel.is_supported() => {
-            format!("; suits this CPU better than {} by {record}", other.name())
+    // It is about kernels for the same instructions, and not about those for others.
+    fn set(name: &str) -> Option<&str> {
+        name.split('-').next()
+    }
+    let is_other = |name: &&str| set(name) == set(kernel.name()) && *name != kernel.name();
+    let others: Vec<_> =
+        kernel::all().iter().map(|kernel| kernel.name()).filter(is_other).collect();
+    let record = match kernel.record() {
+        Some(record) if kernel.is_supported() => {
+            format!("; suits this CPU better than {} by {record}", others.join(" and "))
         }
         _ => String::new(),
     };
