@@ -59,6 +59,8 @@ static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::avx512::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx512::SPLIT,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::avx2::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::avx2::ROW,
@@ -89,8 +91,10 @@ pub struct Kernel {
     name: &'static str,
     degree: usize,
     widths: &'static [share::Width],
+    plan: &'static share::Plan,
     supported: fn(&cpu::Cpu) -> bool,
-    latency: latency::Latency,
+    /// Those it is made for, if there are other kernels for its instruction set.
+    latencies: &'static [latency::Latency],
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     compress: share::Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, end, out)`, where `end` is added to the
@@ -144,7 +148,7 @@ impl Kernel {
     /// record, in the repository of this crate, that says so.
     pub fn record(&self) -> Option<&'static str> {
         let cpu = cpu::Cpu::detect();
-        (self.latency != latency::Latency::Any && self.latency.suits(&cpu))
+        (!self.latencies.is_empty() && latency::suits(self.latencies, &cpu))
             .then(|| latency::record(&cpu))
     }
 
@@ -367,7 +371,8 @@ const VARIABLE: &str = "TREEWIDE_KERNEL";
 
 fn best() -> &'static Kernel {
     let cpu = cpu::Cpu::detect();
-    let fits = |kernel: &&&Kernel| (kernel.supported)(&cpu) && kernel.latency.suits(&cpu);
+    let fits =
+        |kernel: &&&Kernel| (kernel.supported)(&cpu) && latency::suits(kernel.latencies, &cpu);
     ALL.iter().find(fits).expect("portable runs everywhere")
 }
 
@@ -381,7 +386,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
     // Of two for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
     let is_it = |kernel: &&&Kernel| {
         let set = kernel.name.split('-').next();
-        kernel.name == name || (set == Some(name) && kernel.latency.suits(&cpu))
+        kernel.name == name || (set == Some(name) && latency::suits(kernel.latencies, &cpu))
     };
     match ALL.iter().find(is_it) {
         None if name == "auto" => Ok(best()),

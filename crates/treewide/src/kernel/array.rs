@@ -125,11 +125,11 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
 
 #[cfg(not(target_arch = "riscv64"))]
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "array", Any compress, 1 @ 60, Lanes<4>: 4 @ 100, Lanes<8>: 8 @ 200; }
+    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<4>: 4 @ 100, Lanes<8>: 8 @ 200; }
 );
 
 // A loop of four is not vectorised where the width of vectors is unknown.
 #[cfg(target_arch = "riscv64")]
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "array", Any compress, 1 @ 60, Lanes<8>: 8 @ 200; }
+    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<8>: 8 @ 200; }
 );

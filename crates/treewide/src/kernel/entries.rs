@@ -2,21 +2,22 @@
 //! alike, compiled for that instruction set.
 
 /// Defines the entries of an instruction set and its kernels, what the CPU must
-/// have, and for each kernel its name, the cycles of operations that it is made for (see `latency.rs`),
+/// have, and for each kernel its name, the cycles of operations that it is made for, if there are others (see `latency.rs`),
 /// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
 /// a step costs (see `share::Width`).
 macro_rules! entry_points {
     ($supported:expr,
-     { $($kernel:ident: $name:literal, $latency:ident $compress:path,
+     { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
          1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
-                use crate::kernel::{group, lanes::Root, share, share::Width};
+                use crate::kernel::{group, lanes::Root, share, share::{Plan, Width}};
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
                 const WIDTHS: &[Width] =
                     &[Width { lanes: 1, step: $one }, $(Width { lanes: $lanes, step: $cost },)+];
+                static PLAN: Plan = share::plan(WIDTHS);
                 const _: () = assert!(WIDTHS.len() <= crate::kernel::explain::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
@@ -33,7 +34,7 @@ macro_rules! entry_points {
                         })+
                     };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { share::nodes(&source, key, out, $compress, WIDTHS, pass) }
+                    unsafe { share::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass) }
                 }
 
                 unsafe fn chunks(
@@ -81,8 +82,8 @@ macro_rules! entry_points {
                 }
 
                 crate::kernel::Kernel {
-                    name: $name, degree: DEGREE, widths: WIDTHS, supported: $supported,
-                    latency: crate::kernel::latency::Latency::$latency,
+                    name: $name, degree: DEGREE, widths: WIDTHS, plan: &PLAN, supported: $supported,
+                    latencies: &[$(crate::kernel::latency::Latency::$latency,)*],
                     compress: $compress, chunks, parents, lanes, xof,
                 }
             };

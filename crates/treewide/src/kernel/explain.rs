@@ -108,10 +108,10 @@ impl Explanation {
     }
 
     fn nodes(&mut self, count: u64, blocks: (usize, usize), of: impl Fn(&mut Passes) -> &mut u64) {
-        let widths = self.kernel.widths;
+        let Kernel { widths, plan, .. } = *self.kernel;
         let mut rest = count as usize;
         while rest > 0 {
-            let take = share(widths, rest, || blocks);
+            let take = share(widths, plan, rest, || blocks);
             let width = widths.iter().position(|width| width.lanes >= take).expect("one holds it");
             self.passes[width].count += 1;
             *of(&mut self.passes[width]) += take as u64;

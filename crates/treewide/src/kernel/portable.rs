@@ -108,5 +108,5 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
 }
 
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "portable", Any compress, 1 @ 60, u32: 1 @ 60; }
+    |_| true, { KERNEL: "portable", [] compress, 1 @ 60, u32: 1 @ 60; }
 );

@@ -7,40 +7,74 @@ use crate::spec::{ChainingValue, Words, bytes};
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs. Only ratios matter: of kernels for
-/// [`Latency::One`](super::latency::Latency) they are cycles of Sapphire Rapids, from `results/spr-2vcpu/limits.txt`,
-/// of those for AArch64 cycles of Neoverse V1 and V2, or N1, by models (`results/models/aarch64.txt`),
-/// of others nanoseconds of Zen 5, from `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`.
+/// The lanes of a pass, and what a step of it costs. Only ratios matter: they are cycles of Sapphire Rapids for kernels
+/// for [`Latency::One`](super::latency::Latency), from `results/spr-2vcpu/limits.txt`, of Zen 4 for that for
+/// `Rotations`, from `results/zen4-2vcpu/limits.txt`, nanoseconds of Zen 5 for those for `Two`, from `lengths.json`,
+/// `peers.txt` and `limits.txt` in `results/zen5-2vcpu`, and for AArch64 cycles of Neoverse V1 and V2, or N1, by models
+/// (`results/models/aarch64.txt`).
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,
     pub(super) step: usize,
 }
 
-/// Nodes that the next pass takes of the `rest` that are left: as many as the widest pass holds, or
-/// as a narrower one does, where it costs less to hash the others alone. `blocks` tells how many the last node but
-/// one has, and the last.
-#[inline(always)]
-pub(super) fn share(widths: &[Width], rest: usize, blocks: impl Fn() -> (usize, usize)) -> usize {
-    let mut take = widths[widths.len() - 1].lanes.min(rest);
-    for pair in widths.windows(2) {
-        let [narrow, wide] = [pair[0], pair[1]];
-        if narrow.lanes < rest && rest <= wide.lanes {
-            let (steps, last) = blocks();
-            let others = (rest - narrow.lanes - 1) * steps + last;
-            if steps * narrow.step + others * widths[0].step <= steps * wide.step {
-                take = narrow.lanes;
+/// The widest pass there is.
+const MOST_LANES: usize = 32;
+
+/// The first pass over so many nodes of one length, so that all passes together cost least.
+#[derive(Clone, Copy)]
+pub(super) struct First {
+    take: usize,
+    /// What a step of all of them costs.
+    step: usize,
+}
+
+/// By the number of nodes; over more, all passes are the widest.
+pub(super) type Plan = [First; MOST_LANES + 1];
+
+pub(super) const fn plan(widths: &[Width]) -> Plan {
+    let mut plan = [First { take: 0, step: 0 }; MOST_LANES + 1];
+    let mut nodes = 1;
+    while nodes <= MOST_LANES {
+        plan[nodes].step = usize::MAX;
+        let mut i = 0;
+        while i < widths.len() {
+            let take = if widths[i].lanes < nodes { widths[i].lanes } else { nodes };
+            let step = widths[i].step + plan[nodes - take].step;
+            if step <= plan[nodes].step {
+                plan[nodes] = First { take, step };
             }
+            i += 1;
         }
+        nodes += 1;
     }
-    take
+    plan
+}
+
+/// Nodes that the next pass takes of the `rest` that are left: what the plan says for so many, or for all but the
+/// last where it costs less to hash that alone. `blocks` tells how many blocks the last node but one has, and the last.
+#[inline(always)]
+pub(super) fn share(
+    widths: &[Width],
+    plan: &Plan,
+    rest: usize,
+    blocks: impl Fn() -> (usize, usize),
+) -> usize {
+    let Some(first) = plan.get(rest) else { return widths[widths.len() - 1].lanes };
+    if rest == 1 {
+        return 1;
+    }
+    let (steps, last) = blocks();
+    let apart = plan[rest - 1];
+    let alone = last < steps && apart.step * steps + widths[0].step * last <= first.step * steps;
+    if alone { apart.take } else { first.take }
 }
 
 /// Hashes all nodes of `source` in groups as [`share`] says; each takes the narrowest pass that
 /// holds it.
 ///
 /// `widths` are the kernel's passes in increasing order, the first of them `compress`, its one-lane
-/// compression; `pass(at, count, out)` runs one of the smallest width that holds `count`.
+/// compression, and `plan` is [`plan`] of them; `pass(at, count, out)` runs one of the smallest width that holds `count`.
 ///
 /// # Safety
 /// As for `lanes::group` and `compress`.
@@ -51,6 +85,7 @@ pub(super) unsafe fn nodes<S: Source>(
     out: *mut ChainingValue,
     compress: Compress,
     widths: &[Width],
+    plan: &Plan,
     pass: impl Fn(usize, usize, *mut ChainingValue),
 ) {
     let total = source.count();
@@ -59,7 +94,7 @@ pub(super) unsafe fn nodes<S: Source>(
         // SAFETY: nodes of the source, and places for their chaining values.
         unsafe {
             let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
-            let take = share(widths, total - at, blocks);
+            let take = share(widths, plan, total - at, blocks);
             if take == 1 {
                 let Node { input, len, counter, flags } = source.node(at);
                 let mut cv = *key;

@@ -87,7 +87,7 @@ eight_lanes!(true: rounds::compress_sve2_8, rounds::compress_xof_sve2_8);
 crate::kernel::entry_points!(
     |_| true,
     {
-        EIGHT: "neon-8", Two compress, 1 @ 200, N4<false>: 4 @ 380, Twice<N4<false>>: 8 @ 530;
-        FOUR: "neon-4", One compress, 1 @ 280, N4<false>: 4 @ 500;
+        EIGHT: "neon-8", [Two] compress, 1 @ 200, N4<false>: 4 @ 380, Twice<N4<false>>: 8 @ 530;
+        FOUR: "neon-4", [One] compress, 1 @ 280, N4<false>: 4 @ 500;
     }
 );

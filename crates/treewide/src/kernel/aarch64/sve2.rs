@@ -8,5 +8,5 @@ use crate::kernel::twice::Twice;
 
 crate::kernel::entry_points!(
     |cpu| cpu.sve2,
-    { KERNEL: "sve2", Any compress, 1 @ 170, N4<true>: 4 @ 260, Twice<N4<true>>: 8 @ 430; }
+    { KERNEL: "sve2", [] compress, 1 @ 170, N4<true>: 4 @ 260, Twice<N4<true>>: 8 @ 430; }
 );

@@ -99,10 +99,10 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 crate::kernel::entry_points!(
     |cpu| cpu.avx2,
     {
-        KERNEL: "avx2-general", Two compress,
+        KERNEL: "avx2-general", [Two] compress,
             1 @ 51, Rows<Pair<Two<false>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
-        ROW: "avx2-row", One compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219,
-            Rows<Pair<Two<false>, 2, false>>: 4 @ 340, X8<false>: 8 @ 460;
+        ROW: "avx2-row", [One Rotations] compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219,
+            Rows<Pair<Two<false>, 2, true>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"
 );

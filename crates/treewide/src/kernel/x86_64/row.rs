@@ -77,6 +77,19 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
         Self(unsafe { _mm_blend_epi16::<0b11_00_00_00>(self.0, other.0) })
     }
     #[inline(always)]
+    unsafe fn in_step([mut a, mut b]: [Self; 2]) -> [Self; 2] {
+        // Not pure: only what is not keeps its order. SAFETY: nothing happens.
+        unsafe {
+            asm!(
+                "/* {0} {1} */",
+                inout(xmm_reg) a.0,
+                inout(xmm_reg) b.0,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        [a, b]
+    }
+    #[inline(always)]
     unsafe fn hidden(mut self) -> Self {
         // SAFETY: nothing happens.
         unsafe {
