@@ -4,11 +4,12 @@
 /// Defines the entries of an instruction set and its kernels, what the CPU must
 /// have, and for each kernel its name, the cycles of operations that it is made for, if there are others (see `latency.rs`),
 /// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
-/// a step costs (see `share::Width`).
+/// a step costs (see `share::Width`). Extended output of one block is made on one lane by general registers, or `as` the
+/// pass that is named.
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
-         1 @ $one:literal $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
+         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
@@ -71,6 +72,10 @@ macro_rules! entry_points {
                         let counter = counter.wrapping_add(done as u64);
                         // SAFETY: within `out`.
                         unsafe {
+                            $(if take == 1 {
+                                xof_pass::<$single, 1>(root, counter, out.add(done), 1);
+                                break;
+                            })?
                             if take == 1 {
                                 crate::kernel::portable::xof_block(root, counter, out.add(done));
                             } else {

@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::few_lanes::{Pair, Rows};
 use super::rounds16;
+use super::row::One;
 use super::rows256::{Two, joined};
 use super::run::in_assembly;
 use super::scalar::compress;
@@ -101,7 +102,8 @@ crate::kernel::entry_points!(
     {
         KERNEL: "avx2-general", [Two] compress,
             1 @ 51, Rows<Pair<Two<false>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
-        ROW: "avx2-row", [One Rotations] compress_row, 1 @ 216, Rows<Two<false>>: 2 @ 219,
+        ROW: "avx2-row", [One Rotations] compress_row,
+            1 @ 216 as Rows<One<false>>, Rows<Two<false>>: 2 @ 219,
             Rows<Pair<Two<false>, 2, true>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"

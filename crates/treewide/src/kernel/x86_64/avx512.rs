@@ -16,6 +16,7 @@ use super::avx2::X8;
 use super::few_lanes::{Pair, Rows};
 use super::paced::{Eight, Paced};
 use super::rounds32;
+use super::row::One;
 use super::rows256::Two;
 use super::rows512::Four;
 use super::run::in_assembly;
@@ -231,11 +232,11 @@ crate::kernel::entry_points!(
             1 @ 51, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
-            1 @ 173, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,
+            1 @ 173 as Rows<One<true>>, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,
             X16: 16 @ 456;
         SPLIT: "avx512-split", [Rotations] compress_row,
-            1 @ 227, Rows<Two<true>>: 2 @ 227, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
-            X8<true>: 8 @ 312, X16: 16 @ 493, X32: 32 @ 910;
+            1 @ 227 as Rows<One<true>>, Rows<Two<true>>: 2 @ 227, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
+            X8<true>: 8 @ 312, X16: 16 @ 493, X32: 32 @ 950;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

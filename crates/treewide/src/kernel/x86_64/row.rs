@@ -99,8 +99,8 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
     }
 }
 
-// SAFETY: SSE4.1.
-unsafe impl Lanes<1> for One<false> {
+// SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.
+unsafe impl<const ROTATES: bool> Lanes<1> for One<ROTATES> {
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: sixteen readable bytes.
