@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::few_lanes::{Pair, Rows};
+use super::few_lanes::{Compiled, Pair, Rows};
 use super::rounds16;
 use super::row::One;
 use super::rows256::{Two, joined};
@@ -94,7 +94,7 @@ unsafe impl Vector<8> for X8<true> {
 #[target_feature(enable = "avx2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress::<false>(cv, input, len, counter, flags) }
+    unsafe { row::compress::<Compiled, false>(cv, input, len, counter, flags) }
 }
 
 crate::kernel::entry_points!(

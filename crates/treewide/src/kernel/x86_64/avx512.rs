@@ -12,8 +12,9 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::apart::Apart;
 use super::avx2::X8;
-use super::few_lanes::{Pair, Rows};
+use super::few_lanes::{Compiled, Pair, Rows};
 use super::paced::{Eight, Paced};
 use super::rounds32;
 use super::row::One;
@@ -222,7 +223,17 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress::<true>(cv, input, len, counter, flags) }
+    unsafe { row::compress::<Compiled, true>(cv, input, len, counter, flags) }
+}
+
+/// The same with rotations apart.
+///
+/// # Safety
+/// As for [`compress_row`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn compress_apart(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+    // SAFETY: the same contract.
+    unsafe { row::compress::<Apart, true>(cv, input, len, counter, flags) }
 }
 
 crate::kernel::entry_points!(
@@ -234,8 +245,8 @@ crate::kernel::entry_points!(
         ROW: "avx512-row", [One] compress_row,
             1 @ 173 as Rows<One<true>>, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,
             X16: 16 @ 456;
-        SPLIT: "avx512-split", [Rotations] compress_row,
-            1 @ 227 as Rows<One<true>>, Rows<Two<true>>: 2 @ 227, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
+        SPLIT: "avx512-split", [Rotations] compress_apart,
+            1 @ 194 as Rows<One<true>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
             X8<true>: 8 @ 312, X16: 16 @ 493, X32: 32 @ 950;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"

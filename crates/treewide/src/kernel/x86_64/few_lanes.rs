@@ -63,16 +63,18 @@ pub(super) struct Operands<R> {
 ///
 /// # Safety
 /// As for [`Row`].
-pub(super) unsafe trait Rounds<R, const N: usize> {
+pub(super) unsafe trait Rounds<R: Lanes<N>, const N: usize> {
+    /// The seven rounds with the message at `inputs[lane] + offset` of every lane.
+    #[inline(always)]
+    unsafe fn rounds(v: &mut [R; 4], inputs: &[*const u8; N], offset: usize) {
+        // SAFETY: the caller vouches for the instruction set and the blocks.
+        unsafe {
+            let load = |part: usize| R::load(inputs, offset + 16 * part);
+            rounds(v, [load(0), load(1), load(2), load(3)]);
+        }
+    }
+
     /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
-    unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize);
-}
-
-/// By the compiler.
-pub(super) struct Compiled;
-
-// SAFETY: what `R` says.
-unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
     #[inline(always)]
     unsafe fn blocks(rows: &mut Operands<R>, inputs: &[*const u8; N], offset: usize, count: usize) {
         let (mut cv, [mut tail, each, last]) = (rows.cv, rows.tails);
@@ -83,15 +85,21 @@ unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {
                 if count > 1 {
                     fetch(inputs, offset + AHEAD * BLOCK_LEN);
                 }
-                let load = |part: usize| R::load(inputs, offset + 16 * part);
-                let v = compress(cv, tail, [load(0), load(1), load(2), load(3)]);
-                cv = [v[0], v[1]];
+                let mut v = begin(cv, tail);
+                Self::rounds(&mut v, inputs, offset);
+                cv = fold(v);
                 tail = if block + 2 == count { last } else { each };
             }
         }
         rows.cv = cv;
     }
 }
+
+/// As rounds are for all rows.
+pub(super) struct Compiled;
+
+// SAFETY: what `R` says.
+unsafe impl<R: Lanes<N>, const N: usize> Rounds<R, N> for Compiled {}
 
 /// Asks for the cache line at this place of each lane, which need not exist.
 #[inline(always)]
@@ -180,10 +188,9 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
         unsafe {
             let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
             let inputs = blocks.inputs(count);
-            let load = |part: usize| R::load(&inputs, 16 * part);
-            let words = [load(0), load(1), load(2), load(3)];
-            let [a, b, ..] = compress(rows_0_1(key), last, words);
-            store([a, b], out, count);
+            let mut v = begin(rows_0_1(key), last);
+            W::rounds(&mut v, &inputs, 0);
+            store(fold(v), out, count);
         }
     }
 
@@ -197,7 +204,9 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
             let tail = R::row_3(&low, &high, &len, &flags);
             // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
             let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
-            let [a, b, c, d] = compress(cv, tail, [load(0), load(1), load(2), load(3)]);
+            let mut v = begin(cv, tail);
+            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+            let ([a, b], [_, _, c, d]) = (fold(v), v);
             for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
                 row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
             }
@@ -205,15 +214,18 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
     }
 }
 
-/// One compression of each lane: the next chaining value, and the other rows as they are after the rounds.
+/// The rows before the rounds of a compression.
 #[inline(always)]
-unsafe fn compress<R: Lanes<N>, const N: usize>(cv: [R; 2], tail: R, block: [R; 4]) -> [R; 4] {
+pub(super) unsafe fn begin<R: Lanes<N>, const N: usize>([a, b]: [R; 2], tail: R) -> [R; 4] {
     // SAFETY: the caller vouches for the instruction set.
-    unsafe {
-        let mut v = [cv[0], cv[1], row_2(), tail];
-        rounds(&mut v, block);
-        [v[0].xor(v[2]), v[1].xor(v[3]), v[2], v[3]]
-    }
+    unsafe { [a, b, row_2(), tail] }
+}
+
+/// After them the next chaining value.
+#[inline(always)]
+pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { [a.xor(c), b.xor(d)] }
 }
 
 /// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.

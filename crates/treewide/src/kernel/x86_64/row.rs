@@ -8,12 +8,13 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::few_lanes::Lanes;
-use super::rows::{Row, rounds};
+use super::apart::Early;
+use super::few_lanes::{Lanes, Rounds, begin, fold};
+use super::rows::Row;
 use super::scalar::blocks;
 use crate::kernel::Flags;
 use crate::kernel::vectors::operations;
-use crate::spec::{BLOCK_LEN, IV, Words};
+use crate::spec::{BLOCK_LEN, Words};
 
 /// A table of bytes for each of two lanes.
 #[repr(align(32))]
@@ -133,7 +134,7 @@ unsafe impl<const ROTATES: bool> Lanes<1> for One<ROTATES> {
 /// # Safety
 /// `input` points to `len` readable bytes; SSE4.1, or with `AVX512` AVX-512F, BW and VL, and BMI2.
 #[inline(always)]
-pub(super) unsafe fn compress<const AVX512: bool>(
+pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
@@ -148,7 +149,6 @@ pub(super) unsafe fn compress<const AVX512: bool>(
         let words: *mut __m128i = cv.as_mut_ptr().cast();
         let (mut row0, mut row1) =
             (One(_mm_loadu_si128(words)), One(_mm_loadu_si128(words.add(1))));
-        let iv = One(_mm_loadu_si128(IV.as_ptr().cast()));
         let mut now = flags.each | flags.first;
         for block in 0..blocks {
             let (mut from, mut len) = (input.wrapping_add(block * BLOCK_LEN), BLOCK_LEN);
@@ -156,14 +156,44 @@ pub(super) unsafe fn compress<const AVX512: bool>(
                 (from, len, now) = (last, last_len, now | flags.last);
             }
             let rest = len as i64 | i64::from(now) << 32;
-            let mut v: [One<AVX512>; 4] =
-                [row0, row1, iv, One(_mm_set_epi64x(rest, counter as i64))];
-            let word = |part: usize| One(_mm_loadu_si128(from.add(16 * part).cast()));
-            rounds(&mut v, [word(0), word(1), word(2), word(3)]);
-            (row0, row1) = (v[0].xor(v[2]), v[1].xor(v[3]));
+            let tail = One(_mm_set_epi64x(rest, counter as i64));
+            let mut v = begin([row0, row1], tail);
+            W::rounds(&mut v, &[from], 0);
+            [row0, row1] = fold(v);
             now = flags.each;
         }
         _mm_storeu_si128(words, row0.0);
         _mm_storeu_si128(words.add(1), row1.0);
+    }
+}
+
+// SAFETY: AVX-512F and VL.
+unsafe impl Early<1> for One<true> {
+    #[inline(always)]
+    unsafe fn early([mut a, mut b, mut c]: [Self; 3]) -> [Self; 3] {
+        // Not pure: only what is not keeps its order. SAFETY: nothing happens.
+        unsafe {
+            asm!(
+                "/* {0} {1} {2} */",
+                inout(xmm_reg) a.0,
+                inout(xmm_reg) b.0,
+                inout(xmm_reg) c.0,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        [a, b, c]
+    }
+    #[inline(always)]
+    unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe {
+            let (right, left) = (_mm_srli_epi32::<R>(late.0), _mm_slli_epi32::<LEFT>(late.0));
+            _mm_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
+        })
+    }
+    #[inline(always)]
+    unsafe fn pick([block]: &[__m512i; 1], order: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_permutexvar_epi32(order, *block) }
     }
 }

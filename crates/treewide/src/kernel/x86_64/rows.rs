@@ -1,7 +1,7 @@
 //! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in
 //! each 128-bit part of them. Here are the rounds; vectors of one lane are in `row.rs`, of two in
 //! `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`. At the pace of Zen 5 rows are
-//! assembly with AVX-512, in `paced.rs`; with AVX2 they are pairs that take turns ([`Row::IN_STEP`]).
+//! assembly with AVX-512, in `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 they are pairs that take turns ([`Row::IN_STEP`]).
 //!
 //! ```text
 //!            lane 0           lane 1     lane 2     lane 3
@@ -64,10 +64,32 @@ unsafe fn half_g<R: Row, const D: i32, const D_LEFT: i32, const B: i32, const B_
     }
 }
 
+/// Rotates rows so that what were diagonals are columns; row 1 stays.
+#[inline(always)]
+pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
+    // SAFETY: the same contract.
+    unsafe {
+        v[0] = v[0].shuffle::<0b10_01_00_11>();
+        v[3] = v[3].shuffle::<0b01_00_11_10>();
+        v[2] = v[2].shuffle::<0b00_11_10_01>();
+    }
+}
+
+/// The inverse of [`to_diagonals`].
+#[inline(always)]
+pub(super) unsafe fn to_columns<R: Row>(v: &mut [R; 4]) {
+    // SAFETY: the same contract.
+    unsafe {
+        v[0] = v[0].shuffle::<0b00_11_10_01>();
+        v[3] = v[3].shuffle::<0b01_00_11_10>();
+        v[2] = v[2].shuffle::<0b10_01_00_11>();
+    }
+}
+
 /// The message words of a block, four by four, in the order of the first round: for the columns the
 /// first and the second word of each G, then the same for the diagonals, as row 1 sees them.
 #[inline(always)]
-unsafe fn arrange<R: Row>([w0, w4, w8, w12]: [R; 4]) -> [R; 4] {
+pub(super) unsafe fn arrange<R: Row>([w0, w4, w8, w12]: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
     unsafe {
         [
@@ -110,15 +132,11 @@ unsafe fn round<R: Row>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
         // For rows in step one half of it is made here, where they wait, and the other below.
         let columns = if R::IN_STEP { permute(m) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[1]);
-        v[0] = v[0].shuffle::<0b10_01_00_11>();
-        v[3] = v[3].shuffle::<0b01_00_11_10>();
-        v[2] = v[2].shuffle::<0b00_11_10_01>();
+        to_diagonals(v);
         half_g::<R, 16, 16, 12, 20>(v, m[2]);
         let diagonals = if R::IN_STEP { permute(m) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[3]);
-        v[0] = v[0].shuffle::<0b00_11_10_01>();
-        v[3] = v[3].shuffle::<0b01_00_11_10>();
-        v[2] = v[2].shuffle::<0b10_01_00_11>();
+        to_columns(v);
         if R::IN_STEP { [columns[0], columns[1], diagonals[2], diagonals[3]] } else { permute(m) }
     }
 }

@@ -3,6 +3,7 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
+use super::apart::Early;
 use super::few_lanes::Lanes;
 use super::row::{BY_8, BY_16};
 use super::rows::Row;
@@ -145,5 +146,44 @@ unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
                 _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(self.0));
             }
         }
+    }
+}
+
+// SAFETY: AVX-512F and VL.
+unsafe impl Early<2> for Two<true> {
+    #[inline(always)]
+    unsafe fn early(rows: [Self; 3]) -> [Self; 3] {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pass(mut a: __m256i, mut b: __m256i, mut c: __m256i) -> [__m256i; 3] {
+            // Not pure: only what is not keeps its order. SAFETY: nothing happens.
+            unsafe {
+                asm!(
+                    "/* {0} {1} {2} */",
+                    inout(ymm_reg) a,
+                    inout(ymm_reg) b,
+                    inout(ymm_reg) c,
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+            [a, b, c]
+        }
+        let [a, b, c] = rows.map(|row| row.0);
+        // SAFETY: AVX2.
+        unsafe { pass(a, b, c).map(Self) }
+    }
+    #[inline(always)]
+    unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe {
+            let right = _mm256_srli_epi32::<R>(late.0);
+            let left = _mm256_slli_epi32::<LEFT>(late.0);
+            _mm256_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
+        })
+    }
+    #[inline(always)]
+    unsafe fn pick([first, second]: &[__m512i; 2], order: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_permutex2var_epi32(*first, order, *second) }
     }
 }

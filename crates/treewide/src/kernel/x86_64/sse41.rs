@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::few_lanes::{Pair, Rows};
+use super::few_lanes::{Compiled, Pair, Rows};
 use super::rounds16;
 use super::row;
 use super::row::One;
@@ -63,7 +63,7 @@ unsafe impl Vector<4> for X4 {
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress::<false>(cv, input, len, counter, flags) }
+    unsafe { row::compress::<Compiled, false>(cv, input, len, counter, flags) }
 }
 
 crate::kernel::entry_points!(
