@@ -519,9 +519,10 @@ pub(super) struct Root<'a> {
 pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
     let (mut low, mut high) = ([0; N], [0; N]);
     for lane in 0..N {
-        let counter = first.wrapping_add(lane as u64);
-        low[lane] = counter as u32;
-        high[lane] = (counter >> 32) as u32;
+        low[lane] = (first as u32).wrapping_add(lane as u32);
+        // Compilers make vectors of 32 bits of that, not of 64.
+        let carry = low[lane] < lane as u32;
+        high[lane] = ((first >> 32) as u32).wrapping_add(u32::from(carry));
     }
     (low, high)
 }
