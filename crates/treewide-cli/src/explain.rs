@@ -37,17 +37,9 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
         true if kernel.name() == used.name() => ", in use",
         true => "",
     };
-    // It is about kernels for the same instructions, and not about those for others.
-    fn set(name: &str) -> Option<&str> {
-        name.split('-').next()
-    }
-    let is_other = |name: &&str| set(name) == set(kernel.name()) && *name != kernel.name();
-    let others: Vec<_> =
-        kernel::all().iter().map(|kernel| kernel.name()).filter(is_other).collect();
+    // The record is about what this CPU is like, and need not have kernels for each of its instruction sets.
     let record = match kernel.record() {
-        Some(record) if kernel.is_supported() => {
-            format!("; suits this CPU better than {} by {record}", others.join(" and "))
-        }
+        Some(record) if kernel.is_supported() => format!("; made for CPUs like this, by {record}"),
         _ => String::new(),
     };
     format!("{}: {} {lanes}{note}{record}", kernel.name(), kernel.degree())

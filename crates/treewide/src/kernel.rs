@@ -362,17 +362,15 @@ fn detect() -> &'static Kernel {
     {
         return set(kernel);
     }
-    set(best())
+    set(best(&cpu::Cpu::detect()))
 }
 
 /// The environment variable that forces a kernel.
 #[cfg(feature = "std")]
 const VARIABLE: &str = "TREEWIDE_KERNEL";
 
-fn best() -> &'static Kernel {
-    let cpu = cpu::Cpu::detect();
-    let fits =
-        |kernel: &&&Kernel| (kernel.supported)(&cpu) && latency::suits(kernel.latencies, &cpu);
+fn best(cpu: &cpu::Cpu) -> &'static Kernel {
+    let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && latency::suits(kernel.latencies, cpu);
     ALL.iter().find(fits).expect("portable runs everywhere")
 }
 
@@ -383,13 +381,13 @@ fn set(kernel: &'static Kernel) -> &'static Kernel {
 
 pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
     let cpu = cpu::Cpu::detect();
-    // Of two for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
+    // Of several for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
     let is_it = |kernel: &&&Kernel| {
         let set = kernel.name.split('-').next();
         kernel.name == name || (set == Some(name) && latency::suits(kernel.latencies, &cpu))
     };
     match ALL.iter().find(is_it) {
-        None if name == "auto" => Ok(best()),
+        None if name == "auto" => Ok(best(&cpu)),
         Some(kernel) if kernel.is_supported() => Ok(kernel),
         Some(kernel) => Err(ForceError(Some(kernel))),
         None => Err(ForceError(None)),
@@ -397,7 +395,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Kernel, ForceError> {
 }
 
 /// Makes all hashing of this process use the kernel of that name from now on; `"auto"` goes back to
-/// the best one. Where there are two for the same instructions, `"avx2-general"` and `"avx2-row"`, `"avx2"` is
+/// the best one. Where there are several for the same instructions, `"avx2-general"` and `"avx2-row"`, `"avx2"` is
 /// the one that suits this CPU. Objects that exist switch too: results never depend on the kernel.
 ///
 /// # Errors

@@ -32,7 +32,7 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// The first that runs, of two for the same instructions, as `avx2-general` and `avx2-row`, the one that has a record.
+/// The first that runs, of several for the same instructions, as `avx2-general` and `avx2-row`, the one that has a record.
 fn suited() -> &'static Kernel {
     let suits =
         |kernel: &&'static Kernel| !kernel.name().contains('-') || kernel.record().is_some();
@@ -145,13 +145,24 @@ fn child() {
         println!("nothing to do: this is for the tests that start a child");
         return;
     }
+    // By every width of pass, and output by the narrowest ones.
     let input = pattern(5000);
-    let expected = reference::Mode::hash().digest(&input);
+    let mode = reference::Mode::hash();
+    let cases =
+        [0, 64, 1024, 2048, 3000, 5000].map(|len| (&input[..len], mode.xof(&input[..len], 0, 200)));
+    let check = |(input, expected): &(&[u8], Vec<u8>)| {
+        assert_eq!(treewide::hash(input).as_bytes()[..], expected[..32]);
+        for len in [64, 200] {
+            let mut output = vec![0; len];
+            treewide::Hasher::new().update(input).finalize_xof().fill(&mut output);
+            assert_eq!(output, expected[..len]);
+        }
+    };
     let names: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
-                    assert_eq!(treewide::hash(&input), expected);
+                    cases.iter().for_each(check);
                     kernel::detected().name()
                 })
             })
@@ -274,6 +285,10 @@ const X86_64: Models = Models {
         ("Haswell,-avx", "sse41-row"),
         ("Haswell", "avx2-row"),
         ("EPYC-Rome", "avx2-row"),
+        ("EPYC-Milan", "avx2-row"),
+        // By vendor and family, which are in pieces.
+        ("EPYC-Rome,family=26", "avx2-general"),
+        ("Haswell,vendor=AuthenticAMD,family=26", "avx2-general"),
         ("max", "avx2-row"),
     ],
     lacks: (

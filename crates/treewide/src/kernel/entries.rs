@@ -1,11 +1,10 @@
 //! What makes a [`Kernel`](crate::kernel::Kernel) of the passes of an instruction set: its entries, all
 //! alike, compiled for that instruction set.
 
-/// Defines the entries of an instruction set and its kernels, what the CPU must
-/// have, and for each kernel its name, the cycles of operations that it is made for, if there are others (see `latency.rs`),
-/// what compresses one lane, and its passes by width in increasing order, each with its lanes and `@` what
-/// a step costs (see `share::Width`). Extended output of one block is made on one lane by general registers, or `as` the
-/// pass that is named.
+/// Defines the entries of an instruction set and its kernels, what the CPU must have, and for each kernel its name,
+/// the cycles of operations that it is made for, if there are others (see `latency.rs`), what compresses one lane,
+/// and its passes by width in increasing order, each with its lanes and `@` what a step costs (see `share::Width`).
+/// Extended output of one block is made on one lane by general registers, or `as` the pass that is named.
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
@@ -33,6 +32,7 @@ macro_rules! entry_points {
                             // SAFETY: the caller upholds the contract.
                             return unsafe { gather::<$vector, $lanes>(&source, at, count, key, out) };
                         })+
+                        unreachable!("no pass holds so many nodes");
                     };
                     // SAFETY: the caller upholds the contract.
                     unsafe { share::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass) }
@@ -61,6 +61,15 @@ macro_rules! entry_points {
 
                 unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
                     let pass = |counter, out, count| {
+                        // SAFETY: the caller upholds the contract.
+                        unsafe {
+                            $(if count == 1 {
+                                return xof_pass::<$single, 1>(root, counter, out, count);
+                            })?
+                            if count == 1 {
+                                return crate::kernel::portable::xof_block(root, counter, out);
+                            }
+                        }
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
                             return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
@@ -71,17 +80,7 @@ macro_rules! entry_points {
                         let take = (count - done).min(DEGREE);
                         let counter = counter.wrapping_add(done as u64);
                         // SAFETY: within `out`.
-                        unsafe {
-                            $(if take == 1 {
-                                xof_pass::<$single, 1>(root, counter, out.add(done), 1);
-                                break;
-                            })?
-                            if take == 1 {
-                                crate::kernel::portable::xof_block(root, counter, out.add(done));
-                            } else {
-                                pass(counter, out.add(done), take);
-                            }
-                        }
+                        pass(counter, unsafe { out.add(done) }, take);
                         done += take;
                     }
                 }

@@ -1,4 +1,4 @@
-//! Which of two kernels of one instruction set a CPU gets: by how long its vector operations take.
+//! Which of several kernels of one instruction set a CPU gets: by how long its vector operations take.
 //!
 //! On x86-64, in one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows256.rs`, `rows512.rs`), one chain of
 //! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
@@ -21,7 +21,7 @@
 
 #![cfg_attr(
     not(all(target_arch = "x86_64", target_feature = "sse2")),
-    allow(dead_code, reason = "other instruction sets have one kernel each")
+    allow(dead_code, reason = "other architectures have not all of it")
 )]
 
 use super::cpu::Cpu;
@@ -80,7 +80,7 @@ fn entry(cpu: &Cpu) -> &'static Entry {
     TABLE.iter().find(|entry| (entry.cpus)(cpu)).expect("the last fits all")
 }
 
-/// The record by which [`Latency::suits`] decides for this CPU.
+/// The record by which [`suits`] decides for this CPU.
 pub(super) fn record(cpu: &Cpu) -> &'static str {
     entry(cpu).record
 }
@@ -113,6 +113,34 @@ mod tests {
         assert_eq!(chosen(b"GenuineIntel", 6), (Latency::One, "results/spr-2vcpu/latency.json"));
         let four_ports = entry(&Cpu { sha3: true, ..Cpu::default() });
         assert_eq!(four_ports.latency, Latency::Two);
+    }
+
+    #[test]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    fn what_a_cpu_gets() {
+        let [amd, intel, other] = [*b"AuthenticAMD", *b"GenuineIntel", *b"CentaurHauls"];
+        // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1.
+        let cpus = [
+            (amd, 0x1a, ["avx512-general", "avx2-general", "sse41-general"]),
+            (amd, 0x19, ["avx512-split", "avx2-row", "sse41-row"]),
+            (amd, 0x17, ["avx512-row", "avx2-row", "sse41-row"]),
+            (intel, 6, ["avx512-row", "avx2-row", "sse41-row"]),
+            (intel, 0x13, ["avx512-row", "avx2-row", "sse41-row"]),
+            (other, 6, ["avx512-row", "avx2-row", "sse41-row"]),
+        ];
+        for (vendor, family, names) in cpus {
+            for (lacks, name) in names.into_iter().chain(["portable"]).enumerate() {
+                let [avx512, avx2, sse41] = [lacks < 1, lacks < 2, lacks < 3];
+                let cpu = Cpu { vendor, family, sse41, avx2, avx512, ..Cpu::default() };
+                assert_eq!(super::super::best(&cpu).name(), name, "{vendor:?} {family}");
+                // And no other of the same set.
+                let set = |name: &'static str| name.split('-').next();
+                let suit = super::super::all().iter().filter(|kernel| {
+                    set(kernel.name()) == set(name) && suits(kernel.latencies, &cpu)
+                });
+                assert_eq!(suit.count(), 1, "{name}");
+            }
+        }
     }
 
     #[test]

@@ -32,8 +32,9 @@ pub(super) struct First {
 /// By the number of nodes; over more, all passes are the widest.
 pub(super) type Plan = [First; MOST_LANES + 1];
 
+/// The plan for these widths, from few nodes to many: a pass, and what is planned for the rest.
 pub(super) const fn plan(widths: &[Width]) -> Plan {
-    let mut plan = [First { take: 0, step: 0 }; MOST_LANES + 1];
+    let mut plan = [First { take: 1, step: 0 }; MOST_LANES + 1];
     let mut nodes = 1;
     while nodes <= MOST_LANES {
         plan[nodes].step = usize::MAX;
@@ -41,6 +42,10 @@ pub(super) const fn plan(widths: &[Width]) -> Plan {
         while i < widths.len() {
             let take = if widths[i].lanes < nodes { widths[i].lanes } else { nodes };
             let step = widths[i].step + plan[nodes - take].step;
+            assert!(
+                take > 0 && (i == 0 || widths[i - 1].lanes <= widths[i].lanes),
+                "wider ones later"
+            );
             if step <= plan[nodes].step {
                 plan[nodes] = First { take, step };
             }
@@ -51,8 +56,9 @@ pub(super) const fn plan(widths: &[Width]) -> Plan {
     plan
 }
 
-/// Nodes that the next pass takes of the `rest` that are left: what the plan says for so many, or for all but the
-/// last where it costs less to hash that alone. `blocks` tells how many blocks the last node but one has, and the last.
+/// Nodes that the next pass takes of the `rest` that are left, one at least: what the plan says for so many, or for all
+/// but the last where it costs less to hash that alone. `blocks` tells how many blocks the last node but one has, and
+/// the last.
 #[inline(always)]
 pub(super) fn share(
     widths: &[Width],
@@ -74,7 +80,8 @@ pub(super) fn share(
 /// holds it.
 ///
 /// `widths` are the kernel's passes in increasing order, the first of them `compress`, its one-lane
-/// compression, and `plan` is [`plan`] of them; `pass(at, count, out)` runs one of the smallest width that holds `count`.
+/// compression, and `plan` is [`plan`] of them; `pass(at, count, out)` runs one of the smallest width that holds
+/// `count`.
 ///
 /// # Safety
 /// As for `lanes::group` and `compress`.

@@ -11,6 +11,7 @@ use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
 
+#[cfg(not(windows))]
 use super::{paced, rounds16, rounds32, run512};
 use crate::kernel::tests::calls::{Closure, call, every_entry};
 

@@ -7,7 +7,7 @@
 //!
 //! That is Zen 5, where an operation that waits takes two cycles. Where it takes one, as on Intel, one state
 //! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`run.rs`). On Zen 4 one
-//! state takes 493 cycles a step, and two 910.
+//! state takes 493 cycles a step, and two 910, or 1,002 while the core's other thread is busy: they count as 950.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;

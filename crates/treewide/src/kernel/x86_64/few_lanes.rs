@@ -229,10 +229,10 @@ pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
 }
 
 /// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
-/// `IN_STEP` says that both take turns, and that the next message is made in between: that is a tenth faster than in the
-/// compiler's order on Zen 5, as less comes early and waits (see `paced.rs`, and `results/zen5-2vcpu/limits.txt`), and a
-/// seventh on Zen 4 with AVX2 and SSE4.1 (`results/zen4-2vcpu/limits.txt`). There with AVX-512 the compiler's order is
-/// faster.
+/// `IN_STEP` says that both take turns, and that the next message is made in between: that is a tenth faster than
+/// in the compiler's order on Zen 5, as less comes early and waits (see `paced.rs`, and
+/// `results/zen5-2vcpu/limits.txt`), and a seventh on Zen 4 with AVX2 and SSE4.1 (`results/zen4-2vcpu/limits.txt`).
+/// There with AVX-512 the compiler's order is faster.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>([R; 2]);
