@@ -32,7 +32,8 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// The first that runs, of several for the same instructions, as `avx2-general` and `avx2-row`, the one that has a record.
+/// The first that runs, of several for the same instructions, as `avx2-general` and `avx2-row`, the one that has a
+/// record.
 fn suited() -> &'static Kernel {
     let suits =
         |kernel: &&'static Kernel| !kernel.name().contains('-') || kernel.record().is_some();

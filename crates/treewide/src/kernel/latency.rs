@@ -10,9 +10,10 @@
 //! (`paced.rs`), which elsewhere would only be slow, and two transposed states that fill each other's waiting
 //! (`rounds32.rs`).
 //!
-//! In one, but for rotations by AVX-512, in two (Zen 4): one lane and two as rows that do not wait for those (`apart.rs`),
-//! 194 cycles a block for 227, and for 235 in general registers. Vectors of 512 bits are worked in halves, so four lanes are two vectors of 256 bits, each of
-//! which fills the waiting of the other; and one transposed state leaves pipes idle that a second one fills.
+//! In one, but for rotations by AVX-512, in two (Zen 4): one lane and two as rows that do not wait for those
+//! (`apart.rs`), 194 cycles a block for 227, and for 235 in general registers. Vectors of 512 bits are worked in
+//! halves, so four lanes are two vectors of 256 bits, each of which fills the waiting of the other; and one
+//! transposed state leaves pipes idle that a second one fills.
 //!
 //! On AArch64 all take two or more, and what counts is the ports. One state of four lanes fills two; where there are
 //! four, two states fill each other's waiting (`rounds.rs`). Programs are not told which core they are on. But those

@@ -44,7 +44,7 @@ pub(super) const fn plan(widths: &[Width]) -> Plan {
             let step = widths[i].step + plan[nodes - take].step;
             assert!(
                 take > 0 && (i == 0 || widths[i - 1].lanes <= widths[i].lanes),
-                "wider ones later"
+                "no pass is empty, and wider ones come later"
             );
             if step <= plan[nodes].step {
                 plan[nodes] = First { take, step };

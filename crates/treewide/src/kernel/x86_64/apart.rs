@@ -1,15 +1,17 @@
 //! Rows (see `rows.rs`) whose rotations stand apart from the chain.
 //!
-//! On Zen 4 rotations take two cycles, and shifts and exclusive ors of three operands one. Half of G ends twice with
-//! a rotation of x ^ y, where y is what the chain of operations waits for, and x has been there for some time. Rotations
-//! of both are as good: that of x is there before y is, and y is shifted to both sides and added to it, all three
-//! at once, in two cycles for three. So a half round is twelve cycles for sixteen.
+//! On Zen 4 rotations take two cycles, and shifts and exclusive ors of three operands one. Each half of G (two in
+//! the columns of a round and two in its diagonals, 28 in a block) has two rotations, each of some x ^ y, where y
+//! is what the chain of operations waits for, and x has been there for some time. The exclusive or of both rotated
+//! is as good: x is rotated before y is there, and y is shifted to both sides and put to it by one operation, two
+//! cycles after it is there, not three. So a half of G is a chain of six cycles for eight.
 //!
 //! That makes 185 to 199 cycles a block for 227, not 168: the chain still waits for what does not belong to it.
-//! Rotations, shifts and byte shuffles have two pipes of four, and no operation of one cycle can begin there a cycle after
-//! one of two, as both would end at once. So messages are not shuffled from round to round (220 cycles): each is one
-//! permutation of the block, to memory, from where additions take it. And the order of instructions matters; with
-//! rotations before the additions compilers make the best of those that were tried (`results/zen4-2vcpu/limits.txt`).
+//! Rotations, shifts and byte shuffles have two pipes of four, and no operation of one cycle can begin there a
+//! cycle after one of two, as both would end at once. So messages are not shuffled from round to round (220
+//! cycles): each is one permutation of the block, to memory, from where additions take it. And the order of
+//! instructions matters; with rotations before the additions compilers make the best of those that were tried
+//! (`results/zen4-2vcpu/limits.txt`).
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -25,9 +27,9 @@ pub(super) struct Apart;
 /// A row of `N` lanes that has what this takes.
 ///
 /// # Safety
-/// As for [`Row`](super::rows::Row).
+/// As for [`Row`](super::rows::Row); it is four words of each lane and nothing else.
 pub(super) unsafe trait Early<const N: usize>: Lanes<N> {
-    /// The same rows, once all are computed: before anything that is made of them.
+    /// The same rows, of which the compiler computes all before anything that is made of them.
     unsafe fn early(rows: [Self; 3]) -> [Self; 3];
     /// The exclusive or with the words of another row, those rotated right by `R`; `LEFT` is 32 less that.
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self;
@@ -38,14 +40,14 @@ pub(super) unsafe trait Early<const N: usize>: Lanes<N> {
 /// Rounds after the first.
 const REST: usize = 6;
 
-/// Messages of those.
-#[repr(align(64))]
+/// The messages of the rounds after the first.
+#[repr(C, align(64))]
 struct Messages<R>([[R; 4]; REST]);
 
 /// Where the words of the message of each round after the first are, in vectors of 512 bits: the four rows of it, of
 /// each its lanes, of each four words. Those of lane 1 count from 16 on.
-#[repr(align(64))]
-pub(super) struct Orders<const N: usize>([[[u32; 16]; N]; REST]);
+#[repr(C, align(64))]
+struct Orders<const N: usize>([[[u32; 16]; N]; REST]);
 
 impl<const N: usize> Orders<N> {
     const ALL: Self = {
@@ -105,7 +107,8 @@ unsafe fn round<R: Early<N>, const N: usize>(v: &mut [R; 4], m: [R; 4]) {
 unsafe impl<R: Early<N>, const N: usize> Rounds<R, N> for Apart {
     #[inline(always)]
     unsafe fn rounds(v: &mut [R; 4], inputs: &[*const u8; N], offset: usize) {
-        // SAFETY: the caller vouches for the instruction set and the blocks.
+        const { assert!(size_of::<Messages<R>>() == REST * N * size_of::<__m512i>()) };
+        // SAFETY: the caller vouches for the instruction set and the blocks; messages are as many vectors, and aligned.
         unsafe {
             let mut blocks = [_mm512_setzero_si512(); N];
             for (block, input) in blocks.iter_mut().zip(inputs) {

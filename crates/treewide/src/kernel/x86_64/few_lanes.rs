@@ -46,8 +46,8 @@ unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
     unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
 }
 
-/// As many lanes as rows of this type have, the blocks of nodes compressed in this way; parents and extended output,
-/// one block each, by the compiler.
+/// As many lanes as rows of this type have, the blocks of nodes compressed in this way; of parents, one block
+/// each, the rounds; extended output by the compiler, as its block was just stored in pieces.
 pub(super) struct Rows<R, W = Compiled>(R, W);
 
 /// What a way to compress blocks reads and writes beside its inputs, in the order that `paced.rs` knows.
@@ -95,7 +95,7 @@ pub(super) unsafe trait Rounds<R: Lanes<N>, const N: usize> {
     }
 }
 
-/// As rounds are for all rows.
+/// The way that the compiler has for all rows.
 pub(super) struct Compiled;
 
 // SAFETY: what `R` says.

@@ -42,6 +42,7 @@ impl Table {
 /// A row of one lane. `ROTATES` says that there is an instruction for rotations (AVX-512VL); otherwise
 /// words rotate by a table of bytes, or by two shifts.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct One<const ROTATES: bool>(__m128i);
 
 // SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.

@@ -13,6 +13,7 @@ use crate::kernel::vectors::operations;
 /// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and those of BW
 /// and BMI2: rotations, and masks.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Two<const AVX512: bool>(__m256i);
 
 // SAFETY: AVX2, or with `AVX512` AVX-512F and VL.
