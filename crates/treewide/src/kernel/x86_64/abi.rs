@@ -248,12 +248,19 @@ vandals! {
 fn damage_is_seen() {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
     assert_eq!(damage(nothing, core::ptr::null_mut(), 0), [""; 0]);
+    // What sanitizers put around the closure uses registers, and so restores them.
+    let is_sanitized = option_env!("RUSTFLAGS").is_some_and(|flags| flags.contains("sanitizer"));
+    if is_sanitized {
+        println!(
+            "SKIPPED: damage through a closure: a sanitizer's code around it restores registers"
+        );
+    }
     for (reported, entry) in VANDALS {
         assert_eq!(damage(*entry, core::ptr::null_mut(), 16), [*reported]);
         // Also through the closure's layer: it must not put right what a kernel does wrong.
         // SAFETY: the argument is not looked at.
         let mut closure = || unsafe { entry(core::ptr::null_mut()) };
-        assert_eq!(through_a_closure(&mut closure, 0), [*reported]);
+        assert!(is_sanitized || through_a_closure(&mut closure, 0) == [*reported], "{reported}");
     }
     if tells_what_is_in_use() {
         assert_eq!(damage(upper, core::ptr::null_mut(), 0), ["upper halves in use"]);
