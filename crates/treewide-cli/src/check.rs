@@ -5,11 +5,13 @@
 //! trusted has to be asked for; a file that is listed without a digest to verify it by fails; and so
 //! does a list that seems to have lost its end.
 
+mod verdict;
+
+use self::verdict::{Verdict, json};
 use crate::console::{Console, count};
 use crate::digest::{self, Extent};
 use crate::entry::{self, Entry, Fault, NameIs};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
-use crate::json::Object;
 use crate::list::{Line, List};
 use crate::mode::ModeArgs;
 use crate::name::{self, Listed, shown};
@@ -213,23 +215,6 @@ impl Tally {
         }
         text
     }
-}
-
-/// What was found out about one listed file.
-enum Verdict {
-    Ok {
-        bytes: u64,
-        grown_to: Option<u64>,
-    },
-    Failed {
-        bytes: u64,
-        grown_to: Option<u64>,
-        found: Vec<u8>,
-    },
-    Unreadable(String),
-    /// It is listed, and this is why there is no digest to verify it by.
-    Unverified(String),
-    Missing,
 }
 
 /// What a run needs at hand.
@@ -539,7 +524,7 @@ fn find(entry: &Entry) -> Result<PathBuf, &'static str> {
     };
     if entry.name_is == NameIs::Loose
         && let Some(shorter) = name::without_trailing_blanks(&entry.name)
-        && fs::symlink_metadata(&path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        && is_missing(&path)
     {
         return name::to_path(shorter);
     }
@@ -549,53 +534,6 @@ fn find(entry: &Entry) -> Result<PathBuf, &'static str> {
 /// A name as a path, only for showing it: it need not be the right one.
 fn shown_path(name: &[u8]) -> PathBuf {
     name::os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
-}
-
-fn json(path: &Path, verdict: &Verdict, expected: Option<&[u8]>, tells_growth: bool) -> String {
-    let is_listed = expected.is_some();
-    let expected = expected.map_or_else(String::new, digest::hex);
-    let mut object = Object::about(path);
-    match verdict {
-        Verdict::Ok { bytes, .. } => object
-            .string("status", "ok")
-            .string("digest", &expected)
-            .string("expected", &expected)
-            .number("bytes", *bytes)
-            .null("error"),
-        Verdict::Failed { bytes, found, .. } => object
-            .string("status", "failed")
-            .string("digest", &digest::hex(found))
-            .string("expected", &expected)
-            .number("bytes", *bytes)
-            .null("error"),
-        Verdict::Unreadable(cause) => object
-            .string("status", "unreadable")
-            .null("digest")
-            .string("expected", &expected)
-            .null("bytes")
-            .string("error", cause),
-        Verdict::Unverified(cause) => {
-            object.string("status", "unverified").null("digest");
-            match is_listed {
-                true => object.string("expected", &expected),
-                false => object.null("expected"),
-            };
-            object.null("bytes").string("error", cause)
-        }
-        Verdict::Missing => object
-            .string("status", "missing")
-            .null("digest")
-            .string("expected", &expected)
-            .null("bytes")
-            .null("error"),
-    };
-    if tells_growth {
-        object.growth(match verdict {
-            Verdict::Ok { grown_to, .. } | Verdict::Failed { grown_to, .. } => *grown_to,
-            Verdict::Unreadable(_) | Verdict::Unverified(_) | Verdict::Missing => None,
-        });
-    }
-    object.finish()
 }
 
 /// How many bytes there are to hash, as far as file lengths tell.

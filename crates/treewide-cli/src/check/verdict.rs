@@ -1,0 +1,75 @@
+//! What `treewide check` says of one listed file.
+
+use crate::digest;
+use crate::json::Object;
+use std::path::Path;
+
+/// What was found out about one listed file.
+pub(super) enum Verdict {
+    Ok {
+        bytes: u64,
+        grown_to: Option<u64>,
+    },
+    Failed {
+        bytes: u64,
+        grown_to: Option<u64>,
+        found: Vec<u8>,
+    },
+    Unreadable(String),
+    /// It is listed, and this is why there is no digest to verify it by.
+    Unverified(String),
+    Missing,
+}
+
+/// What `--json` prints of a file.
+pub(super) fn json(
+    path: &Path,
+    verdict: &Verdict,
+    expected: Option<&[u8]>,
+    tells_growth: bool,
+) -> String {
+    let is_listed = expected.is_some();
+    let expected = expected.map_or_else(String::new, digest::hex);
+    let mut object = Object::about(path);
+    match verdict {
+        Verdict::Ok { bytes, .. } => object
+            .string("status", "ok")
+            .string("digest", &expected)
+            .string("expected", &expected)
+            .number("bytes", *bytes)
+            .null("error"),
+        Verdict::Failed { bytes, found, .. } => object
+            .string("status", "failed")
+            .string("digest", &digest::hex(found))
+            .string("expected", &expected)
+            .number("bytes", *bytes)
+            .null("error"),
+        Verdict::Unreadable(cause) => object
+            .string("status", "unreadable")
+            .null("digest")
+            .string("expected", &expected)
+            .null("bytes")
+            .string("error", cause),
+        Verdict::Unverified(cause) => {
+            object.string("status", "unverified").null("digest");
+            match is_listed {
+                true => object.string("expected", &expected),
+                false => object.null("expected"),
+            };
+            object.null("bytes").string("error", cause)
+        }
+        Verdict::Missing => object
+            .string("status", "missing")
+            .null("digest")
+            .string("expected", &expected)
+            .null("bytes")
+            .null("error"),
+    };
+    if tells_growth {
+        object.growth(match verdict {
+            Verdict::Ok { grown_to, .. } | Verdict::Failed { grown_to, .. } => *grown_to,
+            Verdict::Unreadable(_) | Verdict::Unverified(_) | Verdict::Missing => None,
+        });
+    }
+    object.finish()
+}
