@@ -25,48 +25,11 @@ type Entry = unsafe extern "C" fn(*mut c_void);
 /// Loads or stores all registers that are the caller's, of vectors the lower halves, and the link register.
 macro_rules! registers {
     ($pair:literal, $at:literal) => {
-        concat!(
-            $pair,
-            " x19, x20, [",
-            $at,
-            "]\n",
-            $pair,
-            " x21, x22, [",
-            $at,
-            ", 16]\n",
-            $pair,
-            " x23, x24, [",
-            $at,
-            ", 32]\n",
-            $pair,
-            " x25, x26, [",
-            $at,
-            ", 48]\n",
-            $pair,
-            " x27, x28, [",
-            $at,
-            ", 64]\n",
-            $pair,
-            " d8, d9, [",
-            $at,
-            ", 80]\n",
-            $pair,
-            " d10, d11, [",
-            $at,
-            ", 96]\n",
-            $pair,
-            " d12, d13, [",
-            $at,
-            ", 112]\n",
-            $pair,
-            " d14, d15, [",
-            $at,
-            ", 128]\n",
-            $pair,
-            " x29, x30, [",
-            $at,
-            ", 144]\n",
-        )
+        registers!($pair, $at: "x19, x20" 0, "x21, x22" 16, "x23, x24" 32, "x25, x26" 48, "x27, x28" 64,
+            "d8, d9" 80, "d10, d11" 96, "d12, d13" 112, "d14, d15" 128, "x29, x30" 144)
+    };
+    ($pair:literal, $at:literal: $($two:literal $offset:literal),*) => {
+        concat!($($pair, " ", $two, ", [", $at, ", ", $offset, "]\n",)*)
     };
 }
 
