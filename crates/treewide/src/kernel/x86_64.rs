@@ -26,3 +26,5 @@ mod run;
 mod run512;
 mod scalar;
 pub(super) mod sse41;
+
+const _: () = assert!(size_of::<usize>() == 8, "assembly reads pointers of 64 bits");

@@ -101,7 +101,7 @@ crate::kernel::entry_points!(
     |cpu| cpu.avx2,
     {
         KERNEL: "avx2-general", [Two] compress,
-            1 @ 51, Rows<Pair<Two<false>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
+            1 @ 49, Rows<Pair<Two<false>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
         ROW: "avx2-row", [One Rotations] compress_row,
             1 @ 216 as Rows<One<false>>, Rows<Two<false>>: 2 @ 219,
             Rows<Pair<Two<false>, 2, true>>: 4 @ 340, X8<false>: 8 @ 460;

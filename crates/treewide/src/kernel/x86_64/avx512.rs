@@ -240,7 +240,7 @@ crate::kernel::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", [Two] compress,
-            1 @ 51, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
+            1 @ 49, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
             1 @ 173 as Rows<One<true>>, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,

@@ -1,7 +1,7 @@
 //! One lane in the general registers of x86-64.
 //!
 //! A compression is a chain of 168 dependent operations, which general registers do in one cycle
-//! each, where vector registers may need two (Zen 5). Compilers come to about 220 cycles: sixteen
+//! each, where vector registers may need two (Zen 5). Compilers come to about 220 cycles, and this to 183: sixteen
 //! words of state do not fit fifteen registers. Here the message lies on the stack, so that all
 //! fifteen hold state, and words 3 and 11 (or 9, on diagonals) share one: within a G the additions
 //! to `a` and to `c` alternate, and each waits on the stack while it is the other's turn, long
@@ -12,42 +12,65 @@
 //! register  eax ecx edx  esi  edi r8d r9d r10d r11d ebx ebp r12d r13d r14d r15d
 //! ```
 //!
-//! A column or diagonal step leaves `c` in the shared register and `a` on the stack, at `SLOT_A`.
+//! A column or diagonal step leaves `c` in the shared register and `a` on the stack.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
-use core::mem::{MaybeUninit, offset_of};
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use crate::kernel::Flags;
 use crate::spec::{BLOCK_LEN, Words};
 
-/// Four times G, the operations of the four interleaved. `a`, `b`, `c`, `d` of three of them and
-/// the shared register, `b` and `d` of the fourth; where its `c` waits; the message words.
+/// Four times G. `a`, `b`, `c`, `d` of three of them; the shared register, `b` and `d` of the fourth, and where its `c`
+/// waits; the message words.
+///
+/// Two to four operations of one, then as many of the next, in the order in which their `b` comes out of the half round
+/// before. One operation of each by turns, which asks for four rotations at once, takes 3.5 % longer, and most other
+/// orders 1 to 2 % (`results/zen5-2vcpu/limits.txt`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
      $a2:literal $b2:literal $c2:literal $d2:literal, $s:literal $b3:literal $d3:literal $slot:literal,
      $p0:literal $p1:literal $p2:literal $p3:literal $q0:literal $q1:literal $q2:literal $q3:literal) => {
         concat!(
-            "mov [rsp+", $slot, "],", $s, "\n mov ", $s, ",[rsp+64]\n",
-            add_message!($a0 $p0, $a1 $p1, $a2 $p2, $s $p3),
-            each!("add" $a0 $b0, $a1 $b1, $a2 $b2, $s $b3),
-            each!("xor" $d0 $a0, $d1 $a1, $d2 $a2, $d3 $s),
-            "mov [rsp+64],", $s, "\n mov ", $s, ",[rsp+", $slot, "]\n",
-            each!("ror" $d0 16, $d1 16, $d2 16, $d3 16),
-            each!("add" $c0 $d0, $c1 $d1, $c2 $d2, $s $d3),
-            each!("xor" $b0 $c0, $b1 $c1, $b2 $c2, $b3 $s),
-            "mov [rsp+", $slot, "],", $s, "\n mov ", $s, ",[rsp+64]\n",
-            each!("ror" $b0 12, $b1 12, $b2 12, $b3 12),
-            add_message!($a0 $q0, $a1 $q1, $a2 $q2, $s $q3),
-            each!("add" $a0 $b0, $a1 $b1, $a2 $b2, $s $b3),
-            each!("xor" $d0 $a0, $d1 $a1, $d2 $a2, $d3 $s),
-            "mov [rsp+64],", $s, "\n mov ", $s, ",[rsp+", $slot, "]\n",
-            each!("ror" $d0 8, $d1 8, $d2 8, $d3 8),
-            each!("add" $c0 $d0, $c1 $d1, $c2 $d2, $s $d3),
-            each!("xor" $b0 $c0, $b1 $c1, $b2 $c2, $b3 $s),
-            each!("ror" $b0 7, $b1 7, $b2 7, $b3 7),
+            sum!($a0 $b0 $p0), sum!($a1 $b1 $p1), sum!($a2 $b2 $p2),
+            swap!($s 64 for $slot), sum!($s $b3 $p3),
+            turn!($d0 $a0 16), add!($c0 $d0), turn!($d1 $a1 16), add!($c1 $d1), turn!($d2 $a2 16), add!($c2 $d2),
+            turn!($d3 $s 16, swap!($s $slot for 64)), add!($s $d3),
+            turn!($b0 $c0 12), sum!($a0 $b0 $q0), turn!($b1 $c1 12), sum!($a1 $b1 $q1),
+            turn!($b2 $c2 12), sum!($a2 $b2 $q2),
+            turn!($b3 $s 12, swap!($s 64 for $slot)), sum!($s $b3 $q3),
+            turn!($d0 $a0 8), add!($c0 $d0), turn!($d1 $a1 8), add!($c1 $d1), turn!($d2 $a2 8), add!($c2 $d2),
+            turn!($d3 $s 8, swap!($s $slot for 64)), add!($s $d3),
+            turn!($b0 $c0 7), turn!($b1 $c1 7), turn!($b2 $c2 7), turn!($b3 $s 7),
         )
+    };
+}
+
+macro_rules! add {
+    ($to:literal $from:literal) => {
+        concat!("add ", $to, ",", $from, "\n")
+    };
+}
+
+/// A message word and `b`, which comes last, to `a`.
+macro_rules! sum {
+    ($a:literal $b:literal $word:literal) => {
+        concat!("add ", $a, ",[rsp+4*", $word, "]\n", add!($a $b))
+    };
+}
+
+/// The exclusive or with what is not needed after that, rotated.
+macro_rules! turn {
+    ($to:literal $from:literal $by:literal $(, $more:expr)?) => {
+        concat!("xor ", $to, ",", $from, "\n", $($more,)? "ror ", $to, ",", $by, "\n")
+    };
+}
+
+/// What waits at one place for what was in the shared register, which waits at another.
+macro_rules! swap {
+    ($s:literal $from:literal for $to:literal) => {
+        concat!("mov [rsp+", $to, "],", $s, "\n mov ", $s, ",[rsp+", $from, "]\n")
     };
 }
 
@@ -57,10 +80,6 @@ macro_rules! each {
     };
 }
 
-macro_rules! add_message {
-    ($($to:literal $word:literal),+) => { concat!($("add ", $to, ",[rsp+4*", $word, "]\n",)+) };
-}
-
 macro_rules! rounds {
     // One round for each `x`, the message words permuted between rounds (table 2 of the paper).
     ([]; $($m:literal)*) => { "" };
@@ -68,9 +87,9 @@ macro_rules! rounds {
      $m6:literal $m7:literal $m8:literal $m9:literal $m10:literal $m11:literal $m12:literal
      $m13:literal $m14:literal $m15:literal) => {
         concat!(
-            half_round!("eax" "edi" "r11d" "r12d", "ecx" "r8d" "ebx" "r13d",
-                "edx" "r9d" "ebp" "r14d", "esi" "r10d" "r15d" 68,
-                $m0 $m2 $m4 $m6 $m1 $m3 $m5 $m7),
+            half_round!("ecx" "r8d" "ebx" "r13d", "edx" "r9d" "ebp" "r14d",
+                "eax" "edi" "r11d" "r12d", "esi" "r10d" "r15d" 68,
+                $m2 $m4 $m0 $m6 $m3 $m5 $m1 $m7),
             half_round!("eax" "r8d" "ebp" "r15d", "ecx" "r9d" "esi" "r12d",
                 "edx" "r10d" "r11d" "r13d", "ebx" "edi" "r14d" 72,
                 $m8 $m10 $m12 $m14 $m9 $m11 $m13 $m15),
@@ -80,7 +99,7 @@ macro_rules! rounds {
 }
 
 /// Parts of the block, of eight bytes, to the stack. By general registers, as Zen 5 then has the words
-/// sooner than of a vector that was stored: 193 cycles a block for 199.
+/// sooner than of a vector that was stored: 3 % less time.
 macro_rules! copy {
     ($($at:literal $by:literal),+) => {
         concat!(
@@ -92,34 +111,6 @@ macro_rules! copy {
 
 /// The block of the empty input.
 static ZEROS: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
-
-/// What the assembly reads, and counts in.
-#[repr(C)]
-struct Job {
-    /// The next block, and how many there are.
-    input: *const u8,
-    blocks: usize,
-    /// The last block, all 64 bytes of it, and how many of them are input.
-    last: *const u8,
-    last_len: u32,
-    /// Flags of the next block, and of those after it; what the last block adds. (Bytes, or the
-    /// compiler would widen them side by side in a vector, which everything then waits for.)
-    now: u8,
-    each: u8,
-    added: u8,
-    counter: [u32; 2],
-}
-
-/// The offsets by which the assembly knows them, which are others where pointers have 32 bits.
-const _: () = assert!(
-    offset_of!(Job, blocks) == 8
-        && offset_of!(Job, last) == 16
-        && offset_of!(Job, last_len) == 24
-        && offset_of!(Job, now) == 28
-        && offset_of!(Job, each) == 29
-        && offset_of!(Job, added) == 30
-        && offset_of!(Job, counter) == 32
-);
 
 /// The blocks of a node on one lane: how many there are, the last one with zeros behind its end, and how many bytes of
 /// that are input. `zeros_follow` says that those zeros are there already, `masks` that there are masked loads.
@@ -211,47 +202,48 @@ pub(super) unsafe fn compress_by<const MASKS: bool>(
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
     let (blocks, last, last_len) = unsafe { blocks(input, len, flags.padded, MASKS, &mut padded) };
-    let mut job = Job {
-        input,
-        blocks,
-        last,
-        last_len: last_len as u32,
-        now: flags.each | flags.first,
-        each: flags.each,
-        added: flags.last,
-        counter: [counter as u32, (counter >> 32) as u32],
-    };
-    // SAFETY: reads the blocks, reads and writes `job` and `cv`, pushes what it pops; rbx and rbp,
-    // which cannot be declared, are restored.
+    let [each, first, added] = [flags.each, flags.each | flags.first, flags.last].map(u32::from);
+    // SAFETY: reads the blocks, reads and writes `cv`, pushes what it pops; rbx and rbp, which cannot be
+    // declared, are restored.
     unsafe {
         asm!(
-            // 0 message, 64 word 3, 68 word 11, 72 word 9, 80 cv, 88 job
-            "push rbx\n push rbp\n sub rsp,96",
-            each!("mov" "[rsp+80]" "rsi", "[rsp+88]" "rdi", "rbx" "rdi", "eax" "[rsi+12]", "[rsp+64]" "eax"),
+            // 0 message, 64 word 3, 68 word 11, 72 word 9, 76 the length of the last block, 80 cv, 88 the next block,
+            // 96 how many there are, 104 the last, 112 counter, 120 flags of the next block, 124 of those after it,
+            // 128 what the last adds
+            "push rbx\n push rbp\n sub rsp,136",
+            each!("mov" "[rsp+80]" "rsi", "[rsp+88]" "rdi", "[rsp+96]" "rdx", "[rsp+104]" "rcx", "[rsp+76]" "r8d"),
+            each!("mov" "[rsp+112]" "r9", "[rsp+120]" "r10d", "[rsp+124]" "r11d", "[rsp+128]" "eax"),
+            each!("mov" "eax" "[rsi+12]", "[rsp+64]" "eax"),
             each!("mov" "eax" "[rsi]", "ecx" "[rsi+4]", "edx" "[rsi+8]", "edi" "[rsi+16]"),
             each!("mov" "r8d" "[rsi+20]", "r9d" "[rsi+24]", "r10d" "[rsi+28]"),
             "2:",
-            "mov rsi,[rbx]\n mov r14d,64",
-            "movzx r15d,byte ptr [rbx+28]\n movzx r12d,byte ptr [rbx+29]\n mov [rbx+28],r12b",
-            "dec qword ptr [rbx+8]\n jnz 3f",
-            "mov rsi,[rbx+16]\n mov r14d,[rbx+24]\n movzx r12d,byte ptr [rbx+30]\n or r15d,r12d",
+            "mov rsi,[rsp+88]\n mov r14d,64",
+            "mov r15d,[rsp+120]\n mov r12d,[rsp+124]\n mov [rsp+120],r12d",
+            "dec qword ptr [rsp+96]\n jnz 3f",
+            "mov rsi,[rsp+104]\n mov r14d,[rsp+76]\n or r15d,[rsp+128]",
             "3:",
             copy!(0 "r11", 8 "r12", 16 "r13", 24 "rbp"),
             copy!(32 "r11", 40 "r12", 48 "r13", 56 "rbp"),
-            "add rsi,64\n mov [rbx],rsi\n mov r12d,[rbx+32]\n mov r13d,[rbx+36]",
+            "add rsi,64\n mov [rsp+88],rsi\n mov r12d,[rsp+112]\n mov r13d,[rsp+116]",
             each!("mov" "r11d" 0x6a09e667, "ebx" 0xbb67ae85, "ebp" 0x3c6ef372, "esi" 0xa54ff53a),
             rounds!([x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             each!("xor" "eax" "r11d", "ecx" "ebx", "edx" "ebp", "[rsp+64]" "esi"),
             each!("xor" "edi" "r12d", "r8d" "r13d", "r9d" "r14d", "r10d" "r15d"),
-            "mov rbx,[rsp+88]\n cmp qword ptr [rbx+8],0\n jne 2b",
+            "cmp qword ptr [rsp+96],0\n jne 2b",
             each!("mov" "rsi" "[rsp+80]", "ebx" "[rsp+64]"),
             each!("mov" "[rsi]" "eax", "[rsi+4]" "ecx", "[rsi+8]" "edx", "[rsi+12]" "ebx"),
             each!("mov" "[rsi+16]" "edi", "[rsi+20]" "r8d", "[rsi+24]" "r9d", "[rsi+28]" "r10d"),
-            "add rsp,96\n pop rbp\n pop rbx",
-            inout("rdi") &raw mut job => _,
+            "add rsp,136\n pop rbp\n pop rbx",
             inout("rsi") cv.as_mut_ptr() => _,
-            out("rax") _, out("rcx") _, out("rdx") _, out("r8") _, out("r9") _, out("r10") _,
-            out("r11") _, out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            inout("rdi") input => _,
+            inout("rdx") blocks => _,
+            inout("rcx") last => _,
+            inout("r8") last_len => _,
+            inout("r9") counter => _,
+            inout("r10") first => _,
+            inout("r11") each => _,
+            inout("rax") added => _,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
         );
     }
 }

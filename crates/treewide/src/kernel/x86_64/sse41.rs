@@ -69,7 +69,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 crate::kernel::entry_points!(
     |cpu| cpu.sse41,
     {
-        KERNEL: "sse41-general", [Two] compress, 1 @ 51, X4: 4 @ 120;
+        KERNEL: "sse41-general", [Two] compress, 1 @ 49, X4: 4 @ 120;
         ROW: "sse41-row", [One Rotations] compress_row, 1 @ 220 as Rows<One<false>>,
             Rows<Pair<One<false>, 1, true>>: 2 @ 344, X4: 4 @ 540;
     },
