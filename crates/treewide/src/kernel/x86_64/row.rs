@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 
 use super::apart::Early;
 use super::few_lanes::{Lanes, Rounds, begin, fold};
-use super::rows::Row;
+use super::rows::{Row, opaque};
 use super::scalar::blocks;
 use crate::kernel::Flags;
 use crate::kernel::vectors::operations;
@@ -79,25 +79,14 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
         Self(unsafe { _mm_blend_epi16::<0b11_00_00_00>(self.0, other.0) })
     }
     #[inline(always)]
-    unsafe fn in_step([mut a, mut b]: [Self; 2]) -> [Self; 2] {
-        // Not pure: only what is not keeps its order. SAFETY: nothing happens.
-        unsafe {
-            asm!(
-                "/* {0} {1} */",
-                inout(xmm_reg) a.0,
-                inout(xmm_reg) b.0,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-        [a, b]
+    unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
+        opaque!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self)
     }
     #[inline(always)]
-    unsafe fn hidden(mut self) -> Self {
-        // SAFETY: nothing happens.
-        unsafe {
-            asm!("/* {0} */", inout(xmm_reg) self.0, options(pure, nomem, nostack, preserves_flags));
-        }
-        self
+    unsafe fn hidden(self) -> Self {
+        let row = self;
+        let [row] = opaque!(xmm_reg "sse2" [__m128i; 1] row, pure);
+        Self(row)
     }
 }
 
@@ -171,18 +160,8 @@ pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
 // SAFETY: AVX-512F and VL.
 unsafe impl Early<1> for One<true> {
     #[inline(always)]
-    unsafe fn early([mut a, mut b, mut c]: [Self; 3]) -> [Self; 3] {
-        // Not pure: only what is not keeps its order. SAFETY: nothing happens.
-        unsafe {
-            asm!(
-                "/* {0} {1} {2} */",
-                inout(xmm_reg) a.0,
-                inout(xmm_reg) b.0,
-                inout(xmm_reg) c.0,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-        [a, b, c]
+    unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
+        opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {

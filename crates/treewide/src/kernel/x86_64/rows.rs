@@ -49,6 +49,29 @@ pub(super) unsafe trait Row: Copy {
     }
 }
 
+/// The vectors of some rows as they are, of which the compiler knows nothing any more. Without `pure` it also keeps the
+/// order of those that are made in this way.
+macro_rules! opaque {
+    ($class:ident $features:literal [$vector:ty; $count:literal] $($row:ident)*, $($pure:ident)?) => {{
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn pass($(mut $row: $vector),*) -> [$vector; $count] {
+            // SAFETY: nothing happens.
+            unsafe {
+                core::arch::asm!(
+                    concat!("/*", $(" {", stringify!($row), "}",)* " */"),
+                    $($row = inout($class) $row,)*
+                    options($($pure,)? nomem, nostack, preserves_flags),
+                );
+            }
+            [$($row),*]
+        }
+        // SAFETY: the caller has the instructions.
+        unsafe { pass($($row.0),*) }
+    }};
+}
+pub(super) use opaque;
+
 /// Half of G on the four columns or diagonals; row 3 rotates by `D`, row 1 by `B`.
 #[inline(always)]
 unsafe fn half_g<R: Row, const D: i32, const D_LEFT: i32, const B: i32, const B_LEFT: i32>(

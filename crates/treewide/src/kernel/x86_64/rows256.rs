@@ -1,12 +1,11 @@
 //! Two lanes as rows (see `rows.rs`), with AVX2 or AVX-512.
 
-use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::apart::Early;
 use super::few_lanes::Lanes;
 use super::row::{BY_8, BY_16};
-use super::rows::Row;
+use super::rows::{Row, opaque};
 use super::rows512;
 use crate::kernel::vectors::operations;
 
@@ -54,40 +53,13 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
     }
     #[inline(always)]
     unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
-        #[inline]
-        #[target_feature(enable = "avx2")]
-        unsafe fn pass(mut a: __m256i, mut b: __m256i) -> [__m256i; 2] {
-            // Not pure: only what is not keeps its order. SAFETY: nothing happens.
-            unsafe {
-                asm!(
-                    "/* {0} {1} */",
-                    inout(ymm_reg) a,
-                    inout(ymm_reg) b,
-                    options(nomem, nostack, preserves_flags),
-                );
-            }
-            [a, b]
-        }
-        // SAFETY: AVX2.
-        unsafe { pass(a.0, b.0).map(Self) }
+        opaque!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self)
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
-        #[inline]
-        #[target_feature(enable = "avx2")]
-        unsafe fn pass(mut row: __m256i) -> __m256i {
-            // SAFETY: nothing happens.
-            unsafe {
-                asm!(
-                    "/* {0} */",
-                    inout(ymm_reg) row,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            }
-            row
-        }
-        // SAFETY: AVX2.
-        Self(unsafe { pass(self.0) })
+        let row = self;
+        let [row] = opaque!(ymm_reg "avx2" [__m256i; 1] row, pure);
+        Self(row)
     }
 }
 
@@ -153,25 +125,8 @@ unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
 // SAFETY: AVX-512F and VL.
 unsafe impl Early<2> for Two<true> {
     #[inline(always)]
-    unsafe fn early(rows: [Self; 3]) -> [Self; 3] {
-        #[inline]
-        #[target_feature(enable = "avx2")]
-        unsafe fn pass(mut a: __m256i, mut b: __m256i, mut c: __m256i) -> [__m256i; 3] {
-            // Not pure: only what is not keeps its order. SAFETY: nothing happens.
-            unsafe {
-                asm!(
-                    "/* {0} {1} {2} */",
-                    inout(ymm_reg) a,
-                    inout(ymm_reg) b,
-                    inout(ymm_reg) c,
-                    options(nomem, nostack, preserves_flags),
-                );
-            }
-            [a, b, c]
-        }
-        let [a, b, c] = rows.map(|row| row.0);
-        // SAFETY: AVX2.
-        unsafe { pass(a, b, c).map(Self) }
+    unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
+        opaque!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {

@@ -1,10 +1,9 @@
 //! Four lanes as rows (see `rows.rs`), with AVX-512.
 
-use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
-use super::rows::Row;
+use super::rows::{Row, opaque};
 use super::rows256::joined;
 use crate::kernel::vectors::operations;
 
@@ -41,17 +40,9 @@ unsafe impl Row for Four {
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        unsafe fn pass(mut row: __m512i) -> __m512i {
-            // SAFETY: nothing happens.
-            unsafe {
-                asm!("/* {0} */", inout(zmm_reg) row, options(pure, nomem, nostack, preserves_flags));
-            }
-            row
-        }
-        // SAFETY: as above.
-        Self(unsafe { pass(self.0) })
+        let row = self;
+        let [row] = opaque!(zmm_reg "avx512f" [__m512i; 1] row, pure);
+        Self(row)
     }
 }
 
