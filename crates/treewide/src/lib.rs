@@ -58,6 +58,10 @@
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "std"),
+    allow(rustdoc::broken_intra_doc_links, reason = "of what is not there")
+)]
 
 pub mod batch;
 #[cfg(feature = "file")]

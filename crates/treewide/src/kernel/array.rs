@@ -54,20 +54,12 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
         Self(*words)
     }
     #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        self.zip(other, u32::wrapping_add)
-    }
-    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         self.zip(other, |a, b| a ^ b)
     }
     #[inline(always)]
     unsafe fn and(self, other: Self) -> Self {
         self.zip(other, |a, b| a & b)
-    }
-    #[inline(always)]
-    unsafe fn rotate<const R: i32>(self) -> Self {
-        self.zip(self, |a, _| a.rotate_right(R as u32))
     }
     #[inline(never)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {

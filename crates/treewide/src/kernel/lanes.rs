@@ -37,18 +37,18 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
 
-    /// Not called where [`compress`](Self::compress) and [`compress_xof`](Self::compress_xof) are assembly; nor is the
-    /// next.
+    /// Not called by a type with a [`compress`](Self::compress) and a [`compress_xof`](Self::compress_xof) of its own;
+    /// nor is the next.
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         let _ = other;
-        unreachable!("in assembly");
+        unreachable!("compressions of its own");
     }
 
     /// Rotates right by `R`, one of 16, 12, 8 and 7.
     #[inline(always)]
     unsafe fn rotate<const R: i32>(self) -> Self {
-        unreachable!("in assembly");
+        unreachable!("compressions of its own");
     }
 
     /// The order of messages: what follows has word `ORDER[i]` at place `i`. The compressions that are given here
