@@ -125,9 +125,9 @@ pub(super) unsafe fn blocks(
     masks: bool,
     padded: &mut MaybeUninit<Padded>,
 ) -> (usize, *const u8, usize) {
-    let count = len.div_ceil(BLOCK_LEN).max(1);
-    let last = input.wrapping_add((count - 1) * BLOCK_LEN);
-    let last_len = len - (count - 1) * BLOCK_LEN;
+    let before = (len.max(1) - 1) / BLOCK_LEN;
+    let last = input.wrapping_add(before * BLOCK_LEN);
+    let last_len = len - before * BLOCK_LEN;
     let last = match last_len {
         _ if zeros_follow => last,
         BLOCK_LEN => last,
@@ -136,7 +136,7 @@ pub(super) unsafe fn blocks(
         // SAFETY: the same contract.
         _ => unsafe { pad(last, last_len, masks, padded) },
     };
-    (count, last, last_len)
+    (before + 1, last, last_len)
 }
 
 /// A block in a cache line.
