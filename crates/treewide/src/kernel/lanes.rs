@@ -157,23 +157,12 @@ pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(
 unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
+        #[rustfmt::skip]
         let mut v = [
-            cv[0],
-            cv[1],
-            cv[2],
-            cv[3],
-            cv[4],
-            cv[5],
-            cv[6],
-            cv[7],
-            V::splat(IV[0]),
-            V::splat(IV[1]),
-            V::splat(IV[2]),
-            V::splat(IV[3]),
-            tail[0],
-            tail[1],
-            tail[2],
-            tail[3],
+            cv[0], cv[1], cv[2], cv[3],
+            cv[4], cv[5], cv[6], cv[7],
+            V::splat(IV[0]), V::splat(IV[1]), V::splat(IV[2]), V::splat(IV[3]),
+            tail[0], tail[1], tail[2], tail[3],
         ];
         round::<V, N, 0>(&mut v, m);
         round::<V, N, 1>(&mut v, m);
