@@ -37,18 +37,18 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
 
-    /// Not called by a type with a [`compress`](Self::compress) and a [`compress_xof`](Self::compress_xof) of its own;
-    /// nor is the next.
+    /// Only the [`compress`](Self::compress) and the [`compress_xof`](Self::compress_xof) that are given here call this,
+    /// and the next.
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         let _ = other;
-        unreachable!("compressions of its own");
+        unreachable!("it has other compressions");
     }
 
     /// Rotates right by `R`, one of 16, 12, 8 and 7.
     #[inline(always)]
     unsafe fn rotate<const R: i32>(self) -> Self {
-        unreachable!("compressions of its own");
+        unreachable!("it has other compressions");
     }
 
     /// The order of messages: what follows has word `ORDER[i]` at place `i`. The compressions that are given here

@@ -59,7 +59,7 @@ unsafe impl Vector<1> for u32 {
 /// Compresses the blocks of a node on one lane; see [`super::Kernel`].
 ///
 /// # Safety
-/// `input` points to `len` readable bytes.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says.
 pub(super) unsafe fn compress(
     cv: &mut Words,
     input: *const u8,

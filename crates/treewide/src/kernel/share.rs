@@ -5,6 +5,10 @@ use super::group::{Node, Source};
 use crate::spec::{ChainingValue, Words, bytes};
 
 /// A one-lane compression of all blocks of a node; see [`super::Kernel`].
+///
+/// # Safety
+/// The input has `len` readable bytes, if it is [padded](Flags::padded) whole blocks, one at least; the CPU has the
+/// instructions.
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs. Only ratios matter: they are cycles of Sapphire Rapids for kernels

@@ -90,7 +90,7 @@ unsafe impl Vector<8> for X8<true> {
 /// One lane as rows; see `row.rs`.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes; the CPU has the instructions.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "avx2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.

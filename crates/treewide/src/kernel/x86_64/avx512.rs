@@ -209,7 +209,7 @@ unsafe impl Vector<32> for X32 {
 /// One lane in the general registers, the last block padded by a masked load.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes; AVX-512F, AVX-512BW and BMI2.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; AVX-512F, AVX-512BW and BMI2.
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.

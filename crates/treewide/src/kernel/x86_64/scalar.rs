@@ -1,7 +1,7 @@
 //! One lane in the general registers of x86-64.
 //!
 //! A compression is a chain of 168 dependent operations, which general registers do in one cycle
-//! each, where vector registers may need two (Zen 5). Compilers come to about 220 cycles, and this to 183: sixteen
+//! each, where vector registers may need two (Zen 5). Compilers come to about 220 cycles, and this to 187: sixteen
 //! words of state do not fit fifteen registers. Here the message lies on the stack, so that all
 //! fifteen hold state, and words 3 and 11 (or 9, on diagonals) share one: within a G the additions
 //! to `a` and to `c` alternate, and each waits on the stack while it is the other's turn, long
@@ -25,8 +25,8 @@ use crate::spec::{BLOCK_LEN, Words};
 /// Four times G. `a`, `b`, `c`, `d` of three of them; the shared register, `b` and `d` of the fourth, and where its `c`
 /// waits; the message words.
 ///
-/// Two to four operations of one, then as many of the next, in the order in which their `b` comes out of the half round
-/// before. One operation of each by turns, which asks for four rotations at once, takes 3.5 % longer, and most other
+/// Two to four operations of one, then as many of the next: three in the order in which their `b` comes out of the half
+/// round before, and last the one with the shared register. One operation of each by turns, which asks for four rotations at once, takes 3.5 % longer, and most other
 /// orders 1 to 2 % (`results/zen5-2vcpu/limits.txt`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
@@ -116,7 +116,7 @@ static ZEROS: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
 /// that are input. `zeros_follow` says that those zeros are there already, `masks` that there are masked loads.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes, with `zeros_follow` to whole blocks; with `masks` AVX-512BW, and BMI2.
+/// `input` points to `len` readable bytes, with `zeros_follow` to whole blocks, one at least; with `masks` AVX-512BW, and BMI2.
 #[inline(always)]
 pub(super) unsafe fn blocks(
     input: *const u8,
@@ -175,7 +175,7 @@ pub(super) unsafe fn pad(
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` points to `len` readable bytes.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says.
 pub(super) unsafe fn compress(
     cv: &mut Words,
     input: *const u8,

@@ -59,7 +59,7 @@ unsafe impl Vector<4> for X4 {
 /// One lane as rows; see `row.rs`.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes; the CPU has the instructions.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
