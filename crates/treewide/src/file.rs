@@ -48,12 +48,6 @@
 //! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
 //!   any program that reads it.
 
-#[cfg(not(any(unix, windows)))]
-compile_error!(
-    "the feature `file` needs Unix or Windows: elsewhere Rust has no stable way to read at a place \
-     of a file; `Hasher::update_reader` hashes files on WASI"
-);
-
 mod device;
 mod error;
 #[cfg(feature = "async")]

@@ -64,8 +64,13 @@
 )]
 
 pub mod batch;
-#[cfg(feature = "file")]
+#[cfg(all(feature = "file", any(unix, windows)))]
 pub mod file;
+#[cfg(all(feature = "file", not(any(unix, windows))))]
+compile_error!(
+    "the feature `file` needs Unix or Windows: elsewhere Rust has no stable way to read at a place \
+     of a file; `Hasher::update_reader` hashes files on WASI"
+);
 mod hash;
 mod hasher;
 pub mod hazmat;
