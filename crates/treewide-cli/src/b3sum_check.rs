@@ -149,6 +149,7 @@ impl Job for B3sumCheck<'_> {
         result: Result<Hashed, InputError>,
         _: &mut Input,
     ) -> anyhow::Result<()> {
+        self.output.spare(&file.path)?;
         if let Some(growth) = result.as_ref().ok().and_then(Hashed::growth) {
             self.output.flush()?;
             self.console.about(&file.path, growth);

@@ -485,6 +485,7 @@ impl Job for Run<'_> {
         result: Result<Hashed, InputError>,
         input: &mut Input,
     ) -> anyhow::Result<()> {
+        self.output.spare(&file.path)?;
         if is_stdin(&file.path) && result.is_ok() {
             // A second reading would find nothing, and blame the list.
             let _ = input.claim_stdin("an earlier `-`");

@@ -18,6 +18,8 @@ use tempfile::TempPath;
 /// Lines that are gathered before they are written, unless they are flushed sooner.
 const BUFFER: usize = 64 << 10;
 
+const REPLACED: &str = "is an input, and the output would replace it";
+
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -35,7 +37,7 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written, or if
-    /// it is one of the `inputs`, which would be gone then.
+    /// it is one of the `inputs` or standard input, which would be gone then.
     pub(crate) fn open<'a>(
         &self,
         inputs: &[PathBuf],
@@ -49,10 +51,10 @@ impl OutputArgs {
             _ => Sink::stdout()?,
         };
         let output = Output { identities: sink.identities(), sink, progress };
-        if matches!(output.sink, Sink::Replacement(_))
-            && let Some(input) = inputs.iter().find(|input| output.replaces(input))
-        {
-            bail!("{}: is an input, and the output would replace it", crate::name::shown(input));
+        inputs.iter().try_for_each(|input| output.spare(input))?;
+        // It may be an input, a list or a key.
+        if output.replaces(|| metadata(&io::stdin())) {
+            bail!("standard input: {REPLACED}");
         }
         Ok(output)
     }
@@ -131,11 +133,19 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Whether the file would be gone when everything is done.
-    fn replaces(&self, path: &Path) -> bool {
-        let identity =
-            fs::metadata(path).ok().and_then(|it| Identity::of(&it, WrittenAs::NamedFile));
-        identity.is_some_and(|it| self.identities.contains(&it))
+    /// An error if this file, which the run reads, would be gone when everything is done.
+    pub(crate) fn spare(&self, input: &Path) -> anyhow::Result<()> {
+        if self.replaces(|| fs::metadata(input).ok()) {
+            bail!("{}: {REPLACED}", crate::name::shown(input));
+        }
+        Ok(())
+    }
+
+    fn replaces(&self, input: impl FnOnce() -> Option<Metadata>) -> bool {
+        matches!(self.sink, Sink::Replacement(_))
+            && input()
+                .and_then(|it| Identity::of(&it, WrittenAs::NamedFile))
+                .is_some_and(|it| self.identities.contains(&it))
     }
 
     /// Which files this run is writing.
@@ -241,7 +251,7 @@ impl Sink {
     fn identities(&self) -> Vec<Identity> {
         let found = match self {
             Self::Stdout(writer) => {
-                vec![stdout_metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
+                vec![metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
             }
             Self::Special(_, writer) => {
                 let metadata = writer.get_ref().metadata().ok();
@@ -387,17 +397,17 @@ impl Identity {
     }
 }
 
+/// What a stream is directed to, but for terminals.
 #[cfg(unix)]
-fn stdout_metadata(stdout: &Stdout) -> Option<Metadata> {
-    use std::os::fd::AsFd;
-    if io::IsTerminal::is_terminal(stdout) {
+fn metadata(stream: &(impl std::os::fd::AsFd + io::IsTerminal)) -> Option<Metadata> {
+    if stream.is_terminal() {
         return None;
     }
-    File::from(stdout.as_fd().try_clone_to_owned().ok()?).metadata().ok()
+    File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()
 }
 
 #[cfg(not(unix))]
-fn stdout_metadata(_: &Stdout) -> Option<Metadata> {
+fn metadata<T>(_: &T) -> Option<Metadata> {
     None
 }
 

@@ -111,10 +111,16 @@ fn an_output_that_would_replace_an_input_is_refused() {
         ("check list -o list", "list"),
         ("check list -o same", "list"),
         ("sum --check link -o list", "link"),
+        ("check list -o a", "a"),
+        ("sum --check list -o a", "a"),
+        ("sum - -o list", "standard input"),
+        ("check -o list", "standard input"),
     ] {
         let message = format!("treewide: {input}: is an input, and the output would replace it\n");
-        folder.treewide(args).run().is(1, "", message);
+        let script = format!("\"$0\" {args} <list");
+        folder.program("sh").args(["-c", &script, TREEWIDE]).run().is(1, "", message);
         assert_eq!(folder.read("list"), sums(&["a"]), "{args}");
+        assert_eq!(folder.read("a"), "a", "{args}");
     }
     assert_eq!(folder.names(), ["a", "b", "link", "list", "same"]);
 }
