@@ -26,8 +26,8 @@ use crate::spec::{BLOCK_LEN, Words};
 /// waits; the message words.
 ///
 /// Two to four operations of one, then as many of the next: three in the order in which their `b` comes out of the half
-/// round before, and last the one with the shared register. One operation of each by turns, which asks for four rotations at once, takes 3.5 % longer, and most other
-/// orders 1 to 2 % (`results/zen5-2vcpu/limits.txt`).
+/// round before, and last the one with the shared register. One operation of each by turns, which asks for four
+/// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.txt`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
      $a2:literal $b2:literal $c2:literal $d2:literal, $s:literal $b3:literal $d3:literal $slot:literal,
@@ -116,7 +116,8 @@ static ZEROS: [u8; BLOCK_LEN] = [0; BLOCK_LEN];
 /// that are input. `zeros_follow` says that those zeros are there already, `masks` that there are masked loads.
 ///
 /// # Safety
-/// `input` points to `len` readable bytes, with `zeros_follow` to whole blocks, one at least; with `masks` AVX-512BW, and BMI2.
+/// `input` points to `len` readable bytes, with `zeros_follow` to whole blocks, one at least; with `masks` AVX-512BW,
+/// and BMI2.
 #[inline(always)]
 pub(super) unsafe fn blocks(
     input: *const u8,
