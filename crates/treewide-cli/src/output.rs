@@ -27,7 +27,8 @@ pub(crate) struct OutputArgs {
     ///
     /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
     /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
-    /// and the exit status is 1. FILE itself is left out of a recursive walk; what another run has
+    /// and the exit status is 1. An input, a file that a checked list names, or the file that standard
+    /// input comes from is never replaced. FILE itself is left out of a recursive walk; what another run has
     /// not finished, .treewide-??????.tmp beside its FILE, is a file like others there. A pipe or a device
     /// is written to as it is, and so are /dev/stdout and /dev/stderr, whatever they are directed
     /// to; `-` is standard output.

@@ -122,7 +122,8 @@ unsafe impl<const ROTATES: bool> Lanes<1> for One<ROTATES> {
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; SSE4.1, or with `AVX512` AVX-512F, BW and VL, and BMI2.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; SSE4.1, or with `AVX512` AVX-512F,
+/// BW and VL, and BMI2.
 #[inline(always)]
 pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
     cv: &mut Words,
