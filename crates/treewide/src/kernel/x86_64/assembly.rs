@@ -1,14 +1,16 @@
 //! What the assembly of transposed states shares: how instruction sets call things, the rounds, and what
 //! stands between those of two blocks.
 
+use crate::spec::Words;
+
 /// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to op= from`, and
 /// `to = a op b`, where `to` is not `b`; `b` may be a count. There are `[zmm]` and `[ymm]` with AVX-512, `[avx2]`
-/// and `[sse41]`.
+/// and `[sse41]`; `[zmm held]` has the message in registers, as `[ymm]` has.
 macro_rules! isa {
-    ([zmm] size) => { "64" };
+    ([zmm $($held:ident)?] size) => { "64" };
     ([sse41] size) => { "16" };
     ($isa:tt size) => { "32" };
-    ([zmm] register $n:literal) => { concat!("zmm", $n) };
+    ([zmm $($held:ident)?] register $n:literal) => { concat!("zmm", $n) };
     ([sse41] register $n:literal) => { concat!("xmm", $n) };
     ($isa:tt register $n:literal) => { concat!("ymm", $n) };
     ([avx2] move $to:expr, $from:expr) => { concat!("vmovdqa ", $to, ",", $from, "\n") };
@@ -22,11 +24,11 @@ macro_rules! isa {
     ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
         concat!("v", $op, " ", isa!($isa register $to), ",", isa!($isa register $a), ",", $b, "\n")
     };
-    ([zmm] xor $to:literal $from:expr) => { isa!([zmm] "pxord" $to $from) };
+    ([zmm $($held:ident)?] xor $to:literal $from:expr) => { isa!([zmm] "pxord" $to $from) };
     ([ymm] xor $to:literal $from:expr) => { isa!([ymm] "pxord" $to $from) };
     ($isa:tt xor $to:literal $from:expr) => { isa!($isa "pxor" $to $from) };
     // Rotations to the right; without an instruction for them by bytes, or by shifts and register 11.
-    ([zmm] rotate $to:literal $by:tt) => { isa!([zmm] "prord" $to $by) };
+    ([zmm $($held:ident)?] rotate $to:literal $by:tt) => { isa!([zmm] "prord" $to $by) };
     ([ymm] rotate $to:literal $by:tt) => { isa!([ymm] "prord" $to $by) };
     ($isa:tt rotate $to:literal 16) => { isa!($isa "pshufb" $to "[rip+{by_16}]") };
     ($isa:tt rotate $to:literal 12) => { isa!($isa rotate $to 12 20) };
@@ -41,13 +43,14 @@ macro_rules! isa {
     };
     // A word of the message, in memory or in a register.
     ([ymm] message $m:literal) => { isa!([ymm] register $m) };
+    ([zmm held] message $m:literal) => { isa!([zmm] register $m) };
     ($isa:tt message $m:literal) => { concat!("[rsi+", isa!($isa size), "*", $m, "]") };
     // A word in every lane.
-    ([avx2] splat $to:literal $from:literal) => {
-        concat!("vpbroadcastd ymm", $to, ",dword ptr ", $from, "\n")
-    };
     ([sse41] splat $to:literal $from:literal) => {
         concat!("movd xmm", $to, ",dword ptr ", $from, "\n pshufd xmm", $to, ",xmm", $to, ",0\n")
+    };
+    ($isa:tt splat $to:literal $from:literal) => {
+        concat!("vpbroadcastd ", isa!($isa register $to), ",dword ptr ", $from, "\n")
     };
     ([sse41] end) => { "" };
     ($isa:tt end) => { "vzeroupper" };
@@ -80,8 +83,11 @@ macro_rules! store {
 }
 pub(super) use store;
 
-/// Words of the initialisation vector, some to two registers. Not loaded, as a load may wait for one of the message
-/// words that were just stored: one whose address has the same last twelve bits.
+/// Words of the initialisation vector, for routines that load them.
+pub(super) static IV: Words = crate::spec::IV;
+
+/// The same as immediate values, some to two registers: where message words are stored a load may wait for one of
+/// those, one whose address has the same last twelve bits.
 macro_rules! iv {
     ($isa:tt $($i:literal $to:literal $($copy:literal)?,)*) => {
         concat!($(

@@ -20,7 +20,7 @@ use super::rounds32;
 use super::row::One;
 use super::rows256::Two;
 use super::rows512::Four;
-use super::run::in_assembly;
+use super::run::{Run, in_assembly};
 use super::sse41::four_by_four;
 use super::{row, run512, scalar};
 use crate::kernel::Flags;
@@ -29,9 +29,13 @@ use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// A word of sixteen lanes.
+/// A word of sixteen lanes. `HELD`: runs hold the message in registers.
 #[derive(Clone, Copy)]
-pub(super) struct X16(__m512i);
+pub(super) struct X16<const HELD: bool>(__m512i);
+
+impl<const HELD: bool> X16<HELD> {
+    const RUN: Run = if HELD { run512::run_16_held } else { run512::run_16 };
+}
 
 four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64);
 
@@ -69,7 +73,7 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl Vector<16> for X16 {
+unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
     operations!(16: _mm512_set1_epi32, _mm512_loadu_si512;
         add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
@@ -165,15 +169,15 @@ unsafe impl Vector<16> for X16 {
             }
         }
     }
-    in_assembly!(16: run512::run_16);
+    in_assembly!(16: Self::RUN);
 }
 
 /// A word of 32 lanes, in memory as `rounds32` expects it.
-pub(super) type X32 = Twice<X16>;
+pub(super) type X32 = Twice<X16<false>>;
 
 // SAFETY: as for `X16`, twice.
 unsafe impl Vector<32> for X32 {
-    by_halves!(32: X16, 16);
+    by_halves!(32: X16<false>, 16);
 
     const ORDER: [usize; 16] = rounds32::CYCLES;
 
@@ -196,8 +200,8 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: bytes past `lens` are not read.
         unsafe {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
-            X16::load_ragged(half(inputs, 0), offset, half(lens, 0), &mut first);
-            X16::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
+            X16::<false>::load_ragged(half(inputs, 0), offset, half(lens, 0), &mut first);
+            X16::<false>::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
             for (pair, word) in message.iter_mut().zip(Self::ORDER) {
                 pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
             }
@@ -241,13 +245,13 @@ crate::kernel::entry_points!(
     {
         KERNEL: "avx512-general", [Two] compress,
             1 @ 49, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
-            X16: 16 @ 97, X32: 32 @ 130;
+            X16<false>: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
             1 @ 173 as Rows<One<true>>, Rows<Two<true>>: 2 @ 173, Rows<Four>: 4 @ 192, X8<true>: 8 @ 309,
-            X16: 16 @ 456;
+            X16<true>: 16 @ 456;
         SPLIT: "avx512-split", [Rotations] compress_apart,
             1 @ 194 as Rows<One<true>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
-            X8<true>: 8 @ 312, X16: 16 @ 493, X32: 32 @ 950;
+            X8<true>: 8 @ 312, X16<false>: 16 @ 493, X32: 32 @ 950;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

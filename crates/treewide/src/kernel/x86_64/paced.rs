@@ -23,17 +23,16 @@
 
 use core::arch::naked_asm;
 
+use super::assembly::IV;
 use super::few_lanes::{AHEAD, Operands, Pair, Rounds};
 use super::rows512::Four;
-use crate::spec::{BLOCK_LEN, IV as WORDS};
+use crate::spec::BLOCK_LEN;
 
 /// A way to compress blocks: at that pace, of one set of four lanes or of two.
 pub(super) struct Paced;
 
 /// A row of two sets.
 pub(super) type Eight = Pair<Four, 4, false>;
-
-static IV: [u32; 8] = WORDS;
 
 /// Word indices for permutations of two vectors, which are the same in every 128-bit part: 0 to 3
 /// are the part's words of the first vector, 4 to 7 those of the second.

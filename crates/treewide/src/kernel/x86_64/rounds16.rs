@@ -16,11 +16,8 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{fold, high_words, isa, load, next_flags, pair, rounds, routines, store};
+use super::assembly::{IV, fold, high_words, isa, load, next_flags, pair, rounds, routines, store};
 use super::row::{BY_8, BY_16};
-use crate::spec::IV as WORDS;
-
-static IV: [u32; 8] = WORDS;
 
 /// The rest of the state, where a block begins.
 macro_rules! begin {

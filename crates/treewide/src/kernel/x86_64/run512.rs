@@ -9,8 +9,8 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{fold, isa, iv, load, next_flags, pair, rounds, store, turns};
-use crate::spec::IV;
+use super::assembly::{IV, fold, isa, iv, load, next_flags, pair, rounds, store, turns};
+use crate::spec::IV as WORDS;
 
 /// Half of the bytes of one register from each of two lanes, at this place of their next block. Some also
 /// fetch: the block after that one, or what is at the same place of two later nodes.
@@ -87,6 +87,21 @@ macro_rules! at_once {
     };
 }
 
+/// Half of the message of sixteen lanes, where it is in the blocks, and the registers of its words.
+macro_rules! half_16 {
+    ($kind:ident $at:literal [$a:literal $b:literal $c:literal $d:literal
+        $e:literal $f:literal $g:literal $h:literal]) => {
+        concat!(
+            row!(16 $kind 8 $at 0 4), row!(16 $kind 9 $at 1 5), row!(16 $kind 10 $at 2 6),
+            row!(16 $kind 11 $at 3 7), row!(16 $kind 12 $at 8 12), row!(16 $kind 13 $at 9 13),
+            row!(16 $kind 14 $at 10 14), row!(16 $kind 15 $at 11 15),
+            turns!([zmm] 1: $a $b 8 9, $c $d 10 11, $e $f 12 13, $g $h 14 15),
+            turns!([zmm] 2: 8 9 $a $c, 10 11 $b $d, 12 13 $e $g, 14 15 $f $h),
+            turns!([zmm] 4: $a $e 8 12, $b $f 9 13, $c $g 10 14, $d $h 11 15),
+        )
+    };
+}
+
 /// The message of eight lanes: for each quarter of the block the registers of its words, four to spare, and
 /// where it is.
 macro_rules! message_8 {
@@ -101,12 +116,14 @@ macro_rules! message_8 {
     };
 }
 
-/// The rest of the state, where a block begins, for the rounds.
+/// The rest of the state, where a block begins whose message is in registers. (Words that are not loaded take a
+/// shuffle each, and those all have one port.)
 macro_rules! begin {
     ($isa:tt) => {
         concat!(
             load!($isa "rdx" 0 12, 1 13, 2 14, 3 15,),
-            iv!($isa 0 8, 1 9, 2 10, 3 11,),
+            isa!($isa splat 8 "[rip+{iv}]"), isa!($isa splat 9 "[rip+{iv}+4]"),
+            isa!($isa splat 10 "[rip+{iv}+8]"), isa!($isa splat 11 "[rip+{iv}+12]"),
         )
     };
 }
@@ -135,14 +152,59 @@ pub(super) unsafe extern "sysv64" fn run_16(
         "xchg rsi,r10",
         // There is no block after the last: the first is read again.
         "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
-        begin!([zmm]),
+        load!([zmm] "rdx" 0 12, 1 13, 2 14, 3 15,),
+        iv!([zmm] 0 8, 1 9, 2 10, 3 11,),
         next_16!(rounds),
         fold!([zmm]),
         next_flags!([zmm] 16),
         "dec r8\n jnz 2b",
         store!([zmm] "rdi"),
         "vzeroupper\n ret",
-        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
+        iv0 = const WORDS[0], iv1 = const WORDS[1], iv2 = const WORDS[2], iv3 = const WORDS[3],
+    )
+}
+
+/// The same with the message in registers, for CPUs where loads of 512 bits are dear (`results/gnr-2vcpu/limits.txt`).
+/// The next one's first half takes the places of words that the last round has done with.
+///
+/// # Safety
+/// As for [`run_16`].
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn run_16_held(
+    cv: *mut u8,
+    operands: *mut u8,
+    inputs: *const *const u8,
+    ahead: *const *const u8,
+    steps: usize,
+    offset: usize,
+) {
+    // rdx what follows the messages, rcx inputs, r9 ahead, r8 steps that are left, r11 where the block is.
+    naked_asm!(
+        "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]",
+        load!([zmm] "rdi"),
+        half_16!(near 0 [16 17 18 19 20 21 22 23]),
+        "2:",
+        half_16!(far 32 [24 25 26 27 28 29 30 31]),
+        begin!([zmm]),
+        // There is no block after the last: the first is read again.
+        "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
+        rounds!([zmm held] [] [[] [] [] [] [] [] [
+            "",
+            concat!(row!(16 near 17 0 0 4), row!(16 near 24 0 1 5), row!(16 near 27 0 2 6), row!(16 near 21 0 3 7)),
+            concat!(row!(16 near 16 0 8 12), row!(16 near 31 0 9 13)),
+            concat!(row!(16 near 25 0 10 14), row!(16 near 22 0 11 15)),
+            turns!([zmm] 1: 23 24 17 24, 30 17 27 21),
+            turns!([zmm] 1: 19 18 16 31, 16 31 25 22),
+            turns!([zmm] 2: 27 25 23 30, 22 24 24 17),
+            turns!([zmm] 2: 26 29 19 16, 19 30 18 31)
+        ]]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+        fold!([zmm]),
+        turns!([zmm] 4: 16 20 27 26, 17 21 25 29, 18 22 22 19, 19 23 24 30),
+        next_flags!([zmm] 8),
+        "dec r8\n jnz 2b",
+        store!([zmm] "rdi"),
+        "vzeroupper\n ret",
+        iv = sym IV,
     )
 }
 
@@ -181,6 +243,6 @@ pub(super) unsafe extern "sysv64" fn run_8(
         "pop rdi\n pop r12\n pop rbp\n pop rbx",
         store!([ymm] "rdi"),
         "vzeroupper\n ret",
-        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
+        iv = sym IV,
     )
 }
