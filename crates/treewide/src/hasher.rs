@@ -372,10 +372,14 @@ impl Hasher {
 
     /// The node on top of everything so far.
     pub(crate) fn node(&self) -> Node {
-        let kernel = detected();
         let mut stack = &self.stack[..];
+        if stack.is_empty() {
+            // Made in place: what extended output reads first waits for every copy.
+            return self.chunk.node(self.counter(), &self.mode);
+        }
+        let kernel = detected();
         let whole;
-        let mut node = if self.chunk.len() > 0 || self.chunks == 0 {
+        let mut node = if self.chunk.len() > 0 {
             if halves_apart(self.chunks) {
                 whole = [Node::parent(&stack[0], &stack[1], &self.mode).chaining_value(kernel)];
                 stack = &whole;
