@@ -39,8 +39,8 @@ Examples:
   treewide check --keyed SUMS < key       a list made with --keyed
   treewide check --length 16 SUMS         a list made with --length 16
 
-Exit status: 0 if every listed file is as listed, 1 if one is not, could not be read, has no digest
-to verify it by, a list is cut off, or nothing was verified at all, 2 for bad usage.";
+Exit status: 0 if every listed file is as listed, 1 if one is not or could not be verified,
+a list is cut off, or nothing was verified at all, 2 for bad usage.";
 
 /// Check files against lists of their BLAKE3 digests
 ///
@@ -52,7 +52,8 @@ to verify it by, a list is cut off, or nothing was verified at all, 2 for bad us
 /// otherwise the name is taken without them.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// file whose digest is missing, damaged, of the wrong length or too short is FAILED, too.
+/// file whose digest is missing, damaged, of the wrong length or too short is FAILED, too, and so is
+/// one whose name is empty or could be another's.
 ///
 /// A line that is not a checksum line is reported with its number. It is a failure with --strict,
 /// and if the list may have been cut off there: if it has no line end, or is far too long. Nothing
@@ -108,9 +109,9 @@ pub(crate) struct CheckArgs {
 
     /// Write one JSON object a line: path, status, digest, expected, bytes, error
     ///
-    /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify it by)
-    /// or "missing" (with --ignore-missing). `digest` is what was found and `expected` what was
-    /// listed. With --quiet, lines for "ok" are left out.
+    /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify it by, or
+    /// no name to look for) or "missing" (with --ignore-missing). `digest` is what was found and
+    /// `expected` what was listed. With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -163,7 +164,7 @@ struct Tally {
     ok: u64,
     failed: u64,
     unreadable: u64,
-    /// Listed without a digest to verify them by.
+    /// Listed without a digest to verify them by, or a name to look for.
     unverified: u64,
     missing: u64,
     malformed: u64,
@@ -317,7 +318,7 @@ impl Run<'_> {
                 Item::File(Task { path, is_regular: false, extent, about: entry.digest })
             }
             Err(cause) => {
-                let verdict = Verdict::Unreadable(cause.into());
+                let verdict = Verdict::Unverified(cause.into());
                 Item::Note(Note::NoFile(shown_path(&entry.name), verdict, Some(entry.digest)))
             }
         }

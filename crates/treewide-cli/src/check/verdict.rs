@@ -16,7 +16,7 @@ pub(super) enum Verdict {
         found: Vec<u8>,
     },
     Unreadable(String),
-    /// It is listed, and this is why there is no digest to verify it by.
+    /// It is listed, and this is why there is no digest to verify it by, or no name to look for.
     Unverified(String),
     Missing,
 }

@@ -277,11 +277,16 @@ fn a_list_that_is_cut_off_fails() {
 fn names_that_could_be_another_file_fail() {
     let folder = abc();
     let digest = hex("a");
-    let list = format!("{digest}  a\u{FFFD}\n{digest}  a\0\n");
+    let list =
+        format!("{digest}  a\u{FFFD}\n{digest}  a\0\n{{\"path\":\"\",\"digest\":\"{digest}\"}}\n");
+    let json = folder.treewide("check --json").stdin(&list).run();
+    assert_eq!(json.text().matches(r#""status":"unverified""#).count(), 3, "{json:?}");
     let ended = folder.treewide("check").stdin(list).run();
-    ended.fails(1, &["2 files checked: 0 OK, 2 could not be read"]);
+    // They were not looked for.
+    ended.fails(1, &["3 files checked: 0 OK, 3 not verified"]);
     assert!(ended.text().contains("FAILED (Unicode replacement character in the file name"));
     assert!(ended.text().contains("FAILED (null character in the file name)"));
+    assert!(ended.text().contains(": FAILED (empty file name)"));
 }
 
 #[test]
