@@ -26,8 +26,8 @@ pub(crate) struct B3sumCheck<'a> {
     lists: std::vec::IntoIter<PathBuf>,
     /// The list that is being read.
     list: Option<List>,
-    /// A check with an offset is of no use, but b3sum does it.
-    seek: u64,
+    /// Of usual length, as --check takes no other. An offset is of no use, but b3sum takes it.
+    extent: Extent,
     quiet: bool,
     failures: u64,
 }
@@ -52,11 +52,11 @@ impl<'a> B3sumCheck<'a> {
         console: &'a Console<'a>,
         output: Output<'a>,
         lists: Vec<PathBuf>,
-        seek: u64,
+        extent: Extent,
         quiet: bool,
     ) -> Self {
         let lists = lists.into_iter();
-        Self { console, output, lists, list: None, seek, quiet, failures: 0 }
+        Self { console, output, lists, list: None, extent, quiet, failures: 0 }
     }
 
     /// All lists were checked; return how many lines failed.
@@ -70,9 +70,8 @@ impl<'a> B3sumCheck<'a> {
     }
 
     fn task(&self, entry: Entry) -> Task<Expected> {
-        let extent = Extent { seek: self.seek, len: OUT_LEN as u64 };
         let about = Expected { listed: entry.listed, digest: entry.digest };
-        Task { path: entry.path, is_regular: false, extent, about }
+        Task { path: entry.path, is_regular: false, extent: self.extent, about }
     }
 }
 

@@ -307,18 +307,18 @@ impl Run<'_> {
     }
 
     fn task(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
-        match find(&entry) {
+        let extent = Extent::new(self.args.seek, entry.digest.len() as u64);
+        match find(&entry).map_err(String::from).and_then(|path| Ok((path, extent?))) {
             // Half of a name is a name, of a file that is missing as a rule.
-            Ok(path) if is_endless && self.args.ignore_missing && is_missing(&path) => {
+            Ok((path, _)) if is_endless && self.args.ignore_missing && is_missing(&path) => {
                 let verdict = Verdict::Unreadable(format!("no such file; {CUT_OFF}"));
                 Item::Note(Note::NoFile(path, verdict, Some(entry.digest)))
             }
-            Ok(path) => {
-                let extent = Extent { seek: self.args.seek, len: entry.digest.len() as u64 };
+            Ok((path, extent)) => {
                 Item::File(Task { path, is_regular: false, extent, about: entry.digest })
             }
             Err(cause) => {
-                let verdict = Verdict::Unverified(cause.into());
+                let verdict = Verdict::Unverified(cause);
                 Item::Note(Note::NoFile(shown_path(&entry.name), verdict, Some(entry.digest)))
             }
         }

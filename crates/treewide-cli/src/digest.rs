@@ -13,6 +13,19 @@ pub(crate) struct Extent {
     pub(crate) len: u64,
 }
 
+impl Extent {
+    /// An error if it passes the end of the output: b3sum prints something there, but no BLAKE3.
+    pub(crate) fn new(seek: u64, len: u64) -> Result<Self, String> {
+        let rest = u64::MAX - seek;
+        if len <= rest {
+            return Ok(Self { seek, len });
+        }
+        Err(format!(
+            "--seek {seek} leaves {rest} bytes of extended output, which ends after 2^64 - 1, not {len}"
+        ))
+    }
+}
+
 /// The digest of one input, of any length, produced as it is written.
 pub(crate) struct Digest {
     output: Source,

@@ -58,6 +58,8 @@ pub(crate) struct SumArgs {
     length: u64,
 
     /// The starting output byte offset, before hex encoding
+    ///
+    /// The output ends after 2^64 - 1 bytes; to ask for more is bad usage.
     #[arg(long, default_value_t = 0, value_name = "SEEK", help_heading = "Digest")]
     seek: u64,
 
@@ -125,6 +127,9 @@ impl SumArgs {
         if self.raw && self.file.len() > 1 {
             bail!("only one file can be given with --raw, which writes no names to tell them by");
         }
+        let extent = Extent::new(self.seek, self.length).unwrap_or_else(|cause| {
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause + "\n").exit()
+        });
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &progress);
@@ -133,8 +138,8 @@ impl SumArgs {
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
-            let (seek, quiet) = (self.seek, self.quiet || self.no_notes);
-            let mut run = B3sumCheck::new(&console, output, operands, seek, quiet);
+            let quiet = self.quiet || self.no_notes;
+            let mut run = B3sumCheck::new(&console, output, operands, extent, quiet);
             pipeline::run(&mut run, &mut input, &mode, &progress)?;
             run.finish()?
         } else {
@@ -144,7 +149,8 @@ impl SumArgs {
             }
             let written = output.written();
             let (console, operands, tally) = (&console, operands.into_iter(), Tally::default());
-            let mut run = Run { args: self, console, output, written, operands, walk: None, tally };
+            let mut run =
+                Run { args: self, extent, console, output, written, operands, walk: None, tally };
             pipeline::run(&mut run, &mut input, &mode, &progress)?;
             run.close();
             run.output.finish()?;
@@ -166,6 +172,7 @@ impl SumArgs {
 /// What a run needs at hand.
 struct Run<'a> {
     args: &'a SumArgs,
+    extent: Extent,
     console: &'a Console<'a>,
     output: Output<'a>,
     written: Written,
@@ -231,8 +238,7 @@ impl Run<'_> {
     }
 
     fn task(&self, path: PathBuf, is_regular: bool) -> Item<(), Note> {
-        let extent = Extent { seek: self.args.seek, len: self.args.length };
-        Item::File(Task { path, is_regular, extent, about: () })
+        Item::File(Task { path, is_regular, extent: self.extent, about: () })
     }
 
     /// Write the line of a file that was hashed.

@@ -39,8 +39,9 @@ impl OutputReader {
 
     /// Fills `buf` with the next bytes of output and moves behind them.
     ///
-    /// The specification defines 2^64 - 1 bytes of output; a position that would pass that stays
-    /// there.
+    /// The specification defines 2^64 - 1 bytes of output, and nothing here tells that they are over:
+    /// what is written beyond them is no output of BLAKE3, and the position stays at 2^64 - 1, so that
+    /// the next call repeats it.
     pub fn fill(&mut self, buf: &mut [u8]) {
         self.write(0, buf);
         self.advance(buf.len());
@@ -105,7 +106,7 @@ mod io {
     use super::OutputReader;
     use std::io::{self, Read, Seek, SeekFrom};
 
-    /// Never ends, never fails.
+    /// Never ends, not even where the output does (see [`OutputReader::fill`]), and never fails.
     impl Read for OutputReader {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
             self.fill(buf);

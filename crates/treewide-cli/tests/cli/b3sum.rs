@@ -125,6 +125,7 @@ fn hashing_cases() -> Vec<Case> {
         "--seek 63 -l 2",
         "--seek 64",
         "--seek 9223372036854775807 -l 100",
+        "--seek 18446744073709551583",
         "--raw -l 100 --seek 3",
         "--raw -l 0",
         "--tag -l 0",
