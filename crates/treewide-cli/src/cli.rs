@@ -69,19 +69,22 @@ impl Command {
 pub(crate) struct Invocation {
     /// The name we were called by, for messages.
     pub(crate) program: &'static str,
-    pub(crate) command: Command,
+    /// Or the text that `--help` or `--version` asked for.
+    pub(crate) command: Result<Command, clap::Error>,
 }
 
-/// Parse this process's arguments; bad usage, `--help` and `--version` end the process here.
+/// Parse this process's arguments; bad usage ends the process here.
 pub(crate) fn parse() -> Invocation {
     let args: Vec<OsString> = wild::args_os().collect();
-    if args.first().is_some_and(|name| is_b3sum(name)) {
-        let B3sum { sum } = B3sum::parse_from(args);
-        Invocation { program: B3SUM, command: Command::Sum(sum) }
+    let (program, command) = if args.first().is_some_and(|name| is_b3sum(name)) {
+        (B3SUM, B3sum::try_parse_from(args).map(|B3sum { sum }| Command::Sum(sum)))
     } else {
-        let Treewide { command } =
-            Treewide::try_parse_from(args).unwrap_or_else(|error| with_advice(error).exit());
-        Invocation { program: TREEWIDE, command }
+        let parsed = Treewide::try_parse_from(args).map_err(with_advice);
+        (TREEWIDE, parsed.map(|Treewide { command }| command))
+    };
+    match command {
+        Err(error) if error.use_stderr() => error.exit(),
+        command => Invocation { program, command },
     }
 }
 

@@ -1,11 +1,12 @@
 //! Hashing on GPUs: which one is to be used, and which ones there are.
 
-use crate::Outcome;
 use crate::input::{Absorbed, Input, InputError, is_stdin};
 use crate::progress::Progress;
+use crate::{Outcome, output};
 use clap::{Args, Subcommand};
+use std::fmt::Write;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::path::Path;
 use treewide::file::ErrorKind;
 pub(crate) use treewide_gpu::Mode;
@@ -191,7 +192,7 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let mut out = io::stdout().lock();
+        let mut text = String::new();
         for found in devices() {
             let memory = match found.memory {
                 Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
@@ -203,9 +204,9 @@ impl Command {
                 None => "usable".to_owned(),
             };
             let (backend, index) = (found.backend, found.index);
-            writeln!(out, "{backend} {index}  {}  {memory}  {state}", found.name)?;
+            writeln!(text, "{backend} {index}  {}  {memory}  {state}", found.name)?;
         }
-        out.flush()?;
+        output::print(text.as_bytes())?;
         Ok(Outcome::Success)
     }
 }

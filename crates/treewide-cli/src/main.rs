@@ -32,6 +32,7 @@ mod signals;
 mod sum;
 mod walk;
 
+use cli::Invocation;
 use std::process::ExitCode;
 use treewide::{kernel, profile};
 
@@ -57,19 +58,25 @@ impl Outcome {
 }
 
 fn main() -> ExitCode {
-    let invocation = cli::parse();
-    if let Err(error) = choose() {
-        console::complain(invocation.program, &error);
-        return ExitCode::from(BAD_USAGE);
-    }
-    match invocation.command.run(invocation.program) {
+    let Invocation { program, command } = cli::parse();
+    let ended = match command {
+        Err(text) => output::printed(text.print()).map(|()| Outcome::Success),
+        Ok(command) => {
+            if let Err(error) = choose() {
+                console::complain(program, &error);
+                return ExitCode::from(BAD_USAGE);
+            }
+            command.run(program)
+        }
+    };
+    match ended {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::FAILURE,
         Err(error) => {
             if output::reader_is_gone(&error) {
                 signals::die_of_broken_pipe();
             } else {
-                console::complain(invocation.program, &format!("{error:#}"));
+                console::complain(program, &format!("{error:#}"));
             }
             ExitCode::FAILURE
         }

@@ -429,9 +429,13 @@ impl std::error::Error for WriteError {}
 
 /// Print a text to standard output.
 pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text).and_then(|()| stdout.flush());
-    written.map_err(|error| WriteError { place: "standard output".into(), error }.into())
+    printed(io::stdout().write_all(text))
+}
+
+/// What became of a text that was written to standard output.
+pub(crate) fn printed(result: io::Result<()>) -> anyhow::Result<()> {
+    let result = result.and_then(|()| io::stdout().flush());
+    result.map_err(|error| WriteError { place: "standard output".into(), error }.into())
 }
 
 /// Whether the run ended because whoever read its output went away, which is no news to anyone.

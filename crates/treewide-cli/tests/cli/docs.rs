@@ -1,6 +1,6 @@
 //! Completions, man pages, version, help.
 
-use crate::support::{Folder, find_program, skip};
+use crate::support::{Folder, TREEWIDE, find_program, skip};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -77,6 +77,30 @@ fn version_and_help() {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
         assert!(ended.text().contains("Usage: treewide"), "{args}");
+    }
+}
+
+#[test]
+fn texts_that_cannot_be_written_are_errors() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return skip("texts on a full disk", "there is no /dev/full");
+    }
+    let folder = Folder::new();
+    for (program, args) in [
+        ("treewide", "--help"),
+        ("treewide", "help"),
+        ("treewide", "help check"),
+        ("treewide", "sum -h"),
+        ("treewide", "--version"),
+        ("treewide", "explain"),
+        ("treewide", "man"),
+        ("b3sum", "--help"),
+        ("b3sum", "--version"),
+    ] {
+        let script = format!("exec -a {program} '{TREEWIDE}' {args} > /dev/full");
+        let ended = folder.program("bash").args(["-c", &script]).run();
+        let cause = "standard output: No space left on device (os error 28)";
+        ended.is(1, "", format!("{program}: {cause}\n"));
     }
 }
 

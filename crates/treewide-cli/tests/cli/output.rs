@@ -343,7 +343,7 @@ fn a_reader_that_goes_away_is_no_news() {
         let said = ended.stderr.lines().filter(|line| !line.contains("checked:")).count();
         assert_eq!(said, 0, "{args}: {}", ended.stderr);
     }
-    for args in ["man", "completions zsh", "man sum"] {
+    for args in ["man", "completions zsh", "man sum", "sum --help"] {
         let script = format!("'{TREEWIDE}' {args} | true; '{TREEWIDE}' {args} | head -n 1");
         let ended = folder.program("sh").arg("-c").arg(script).run();
         assert_eq!(ended.stderr, "", "{args}");
