@@ -214,7 +214,9 @@ impl Sink {
     }
 
     fn stdout() -> anyhow::Result<Self> {
-        // The standard library takes what cannot be written there for written.
+        // The standard library takes what cannot be written there for written. (And if it is closed, it has
+        // opened /dev/null there before `main`, in the way that parents do who want no output: only code that
+        // runs sooner, which is `unsafe`, could tell.)
         #[cfg(target_os = "linux")]
         if rustix::fs::fcntl_getfl(io::stdout())? & rustix::fs::OFlags::ACCMODE
             == rustix::fs::OFlags::RDONLY
