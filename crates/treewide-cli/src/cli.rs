@@ -35,6 +35,8 @@ pub(crate) struct Treewide {
 #[derive(Parser)]
 #[command(name = B3SUM, version = concat!(env!("CARGO_PKG_VERSION"), " (treewide)"))]
 #[command(max_term_width = 100)]
+// So that messages have the name that b3sum has for it.
+#[command(mut_arg("threads", |arg| arg.long("num-threads").visible_alias(None).visible_alias("threads")))]
 struct B3sum {
     #[command(flatten)]
     sum: SumArgs,

@@ -375,6 +375,9 @@ impl Job for Run<'_> {
                 self.tally.files += 1;
                 self.line(&file.path, hashed)
             }
+            Err(error) if cli::speaks_as_b3sum(self.console.program()) => {
+                self.failed(&file.path, &error.to_string())
+            }
             Err(error) => self.failed(&file.path, &with_advice(&file.path, &error)),
         }
     }

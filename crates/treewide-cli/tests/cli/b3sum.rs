@@ -348,6 +348,10 @@ fn a_link_named_b3sum_is_treewide_sum() {
     link().arg("a").run().succeeds_silently_but_for(format!("{}  a\n", hex("a")));
     let missing = link().arg("missing").run();
     missing.is(1, "", "b3sum: missing: No such file or directory (os error 2)\n");
+    link().arg(".").run().is(1, "", "b3sum: .: Is a directory (os error 21)\n");
+    // Its name for the flag comes first.
+    link().args(["--num-threads", "x", "a"]).run().fails(2, &["'--num-threads <NUM>'"]);
+    link().args(["--threads", "1", "a"]).run().fails(0, &[]);
     assert!(link().arg("--version").run().text().starts_with("b3sum "));
     // Not everything that holds the name is the name.
     folder.treewide("a").named("not-b3sum").run().fails(2, &["unrecognized subcommand"]);
