@@ -1,7 +1,7 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
 use crate::{Outcome, check::CheckArgs, device, docs, explain::ExplainArgs, sum::SumArgs};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -81,7 +81,8 @@ pub(crate) fn parse() -> Invocation {
     let (program, command) = if args.first().is_some_and(|name| is_b3sum(name)) {
         (B3SUM, B3sum::try_parse_from(args).map(|B3sum { sum }| Command::Sum(sum)))
     } else {
-        let parsed = Treewide::try_parse_from(args).map_err(with_advice);
+        let parsed = Treewide::try_parse_from(&args);
+        let parsed = parsed.map_err(|error| with_advice(error, args.get(1)));
         (TREEWIDE, parsed.map(|Treewide { command }| command))
     };
     match command {
@@ -90,14 +91,19 @@ pub(crate) fn parse() -> Invocation {
     }
 }
 
-/// A file in place of a command is what anyone used to b3sum will try first.
-fn with_advice(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).exists()
-    {
-        let advice = format!("to hash a file, use '{TREEWIDE} sum {word}'");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
-    }
+/// A file in place of a command, or an option before it, is what anyone used to b3sum will try first.
+fn with_advice(mut error: clap::Error, first: Option<&OsString>) -> clap::Error {
+    let is_before = first.is_some_and(|first| first.as_encoded_bytes().starts_with(b"-"));
+    let advice = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if Path::new(word).exists() => {
+            format!("to hash a file, use '{TREEWIDE} sum {word}'")
+        }
+        None if is_before && error.kind() == ErrorKind::UnknownArgument => {
+            format!("options stand behind the command: '{TREEWIDE} sum [OPTIONS] [FILE]...'")
+        }
+        _ => return error,
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
 }
 
