@@ -12,7 +12,7 @@ use crate::console::{Console, count};
 use crate::digest::{self, Extent};
 use crate::entry::{self, Entry, Fault, NameIs};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
-use crate::list::{Line, List};
+use crate::list::{Line, List, MAX_LINE};
 use crate::mode::ModeArgs;
 use crate::name::{self, Listed, shown};
 use crate::output::{Output, OutputArgs};
@@ -97,7 +97,7 @@ pub(crate) struct CheckArgs {
     /// By default, each line's own digest tells, and a file with one under 32 bytes fails: a list
     /// of very short ones would prove nothing.
     #[arg(short, long, value_name = "LEN", help_heading = "Digest")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..MAX_LINE / 2))]
     length: Option<u64>,
 
     /// The output byte offset that digests start at, as given when the list was made

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, stdin};
 use std::path::Path;
 
-/// Longer lines are not lines of a list. (A digest of 8 MiB in hex would still fit.)
-const MAX_LINE: u64 = 16 << 20;
+/// Longer lines are not lines of a list. (A digest of nearly 8 MiB in hex would still fit.)
+pub(crate) const MAX_LINE: u64 = 16 << 20;
 
 /// As much as a pipe holds.
 const BUFFER: usize = 64 << 10;

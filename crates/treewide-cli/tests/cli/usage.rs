@@ -34,7 +34,7 @@ fn what_makes_no_sense_is_refused() {
         ("check --tag a", "--tag"),
         ("check -r a", "-r"),
         ("check --keyed", "<FILE>"),
-        ("check --length 0 a", "--length"),
+        ("check --length 0 a", "'--length <LEN>': 0 is not in 1..8388608"),
         ("completions", "<SHELL>"),
         ("man nothing", "nothing"),
     ] {
