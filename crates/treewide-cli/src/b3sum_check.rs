@@ -2,17 +2,18 @@
 //!
 //! Strict where [`crate::check`] is forgiving: a list is UTF-8, a digest is 32 bytes in lower case,
 //! every line that is not a checksum line counts as a failed check, and a list that cannot be read
-//! to its end stops the run.
+//! to its end stops the run. (So does a line that would fill the memory, as b3sum lets it.)
 
 use crate::console::{Console, count};
 use crate::digest::{self, Extent};
 use crate::input::{Input, InputError, is_stdin};
+use crate::list;
 use crate::name::{self, shown};
 use crate::output::Output;
 use crate::pipeline::{Hashed, Item, Job, Task};
 use anyhow::Context;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, stdin};
+use std::io::{self, BufReader, Read, stdin};
 use std::path::PathBuf;
 use treewide::OUT_LEN;
 
@@ -92,12 +93,13 @@ impl List {
 
     /// The next line, counted from 1, or why it is none; `None` at the end.
     fn next(&mut self) -> io::Result<Option<Result<Entry, &'static str>>> {
-        let mut line = String::new();
-        if self.reader.read_line(&mut line)? == 0 {
+        let mut line = Vec::new();
+        list::read_line(&mut self.reader, &mut line)?;
+        if line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
-        Ok(Some(parse(&line)))
+        Ok(Some(parse(&io::read_to_string(&line[..])?)))
     }
 }
 

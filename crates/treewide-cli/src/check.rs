@@ -12,7 +12,7 @@ use crate::console::{Console, count};
 use crate::digest::{self, Extent};
 use crate::entry::{self, Entry, Fault, NameIs};
 use crate::input::{Input, InputError, ReadArgs, is_stdin};
-use crate::list::{Line, List, MAX_LINE};
+use crate::list::{List, MAX_LINE};
 use crate::mode::ModeArgs;
 use crate::name::{self, Listed, shown};
 use crate::output::{Output, OutputArgs};
@@ -56,8 +56,8 @@ a list is cut off, or nothing was verified at all, 2 for bad usage.";
 /// one whose name is empty or could be another's.
 ///
 /// A line that is not a checksum line is reported with its number. It is a failure with --strict,
-/// and if the list may have been cut off there: if it has no line end, or is far too long. Nothing
-/// verified is a failure.
+/// and if the list may have been cut off there: if it has no line end. A list with a line of 16 MiB
+/// or more is none, and not read further. That is a failure, and so is nothing verified.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
@@ -274,12 +274,7 @@ impl Run<'_> {
             Ok(None) => return Some(Item::Note(Note::End(path.into(), Ok(())))),
             Err(error) => return Some(Item::Note(Note::End(path.into(), Err(error.into())))),
         };
-        let is_too_long = line == Line::TooLong;
-        let parsed = match line {
-            Line::Whole(line) => entry::parse(line, self.args.length),
-            Line::TooLong => Err("not a checksum line: far too long".into()),
-        };
-        Some(match parsed {
+        Some(match entry::parse(line, self.args.length) {
             Ok(None) => return None,
             // Half of a digest is a digest where it ends the line.
             Ok(Some(entry)) if list.is_endless() && entry.digest.len() < self.digest_len => {
@@ -297,10 +292,7 @@ impl Run<'_> {
             Err(Fault::Line(cause)) => {
                 // What is lost may have been the name of a file, and the names of more.
                 let is_cut = list.is_endless();
-                let cause = match is_too_long {
-                    false if is_cut => format!("{cause}; {CUT_OFF}"),
-                    _ => cause,
-                };
+                let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
                 Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut })
             }
         })
@@ -553,8 +545,7 @@ fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
         }
         let mut list = List::open(path).ok()?;
         while let Ok(Some((_, line))) = list.next() {
-            if let Line::Whole(line) = line
-                && let Ok(Some(entry)) = entry::parse(line, length)
+            if let Ok(Some(entry)) = entry::parse(line, length)
                 && let Ok(path) = find(&entry)
                 && let Ok(metadata) = path.metadata()
                 && metadata.is_file()

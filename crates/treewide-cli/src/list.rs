@@ -2,11 +2,11 @@
 //!
 //! A byte-order mark at the start tells UTF-16 (what PowerShell's `>` writes) from bytes that are
 //! taken as they are, and is dropped. Lines are read one at a time and are of bounded length, so
-//! a list may be of any size, or no list at all but the disk image beside it.
+//! a list may be of any size, or no list at all but the disk image beside it, of which no more is read then.
 
 use crate::input::is_stdin;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, stdin};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, stdin};
 use std::path::Path;
 
 /// Longer lines are not lines of a list. (A digest of nearly 8 MiB in hex would still fit.)
@@ -26,16 +26,19 @@ pub(crate) struct List {
     is_stream: bool,
     line: Vec<u8>,
     number: u64,
-    /// Whether the line that was read last has no end, as only the last of all may; or none in sight.
+    /// Whether the line that was read last has no end, as only the last of all may.
     is_endless: bool,
 }
 
-/// One line, without its end.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
-    Whole(&'a [u8]),
-    /// Longer than any line of a list; the rest of it was skipped.
-    TooLong,
+/// Read a line, its end included; nothing at the end of the list.
+pub(crate) fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
+    line.clear();
+    from.take(MAX_LINE).read_until(b'\n', line)?;
+    if line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
+        let cause = "is no list of digests: it has a line of 16 MiB or more";
+        return Err(io::Error::new(ErrorKind::InvalidData, cause));
+    }
+    Ok(())
 }
 
 impl List {
@@ -85,21 +88,17 @@ impl List {
         self.is_endless
     }
 
-    /// The next line and its number, counted from 1.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
-        self.line.clear();
-        if self.reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)? == 0 {
+    /// The next line without its end, and its number, counted from 1.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+        read_line(&mut self.reader, &mut self.line)?;
+        if self.line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
         self.is_endless = self.line.last() != Some(&b'\n');
-        if self.is_endless && self.line.len() as u64 == MAX_LINE {
-            self.reader.skip_until(b'\n')?;
-            return Ok(Some((self.number, Line::TooLong)));
-        }
         // An escaped name holds no `\r`, so one at the end belongs to the line end.
         let end = self.line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
-        Ok(Some((self.number, Line::Whole(&self.line[..end.map_or(0, |last| last + 1)]))))
+        Ok(Some((self.number, &self.line[..end.map_or(0, |last| last + 1)])))
     }
 }
 
@@ -168,7 +167,7 @@ mod tests {
     fn lines(bytes: Vec<u8>) -> Vec<(u64, String)> {
         let mut list = List::new(Cursor::new(bytes), false).unwrap();
         let mut lines = Vec::new();
-        while let Some((number, Line::Whole(line))) = list.next().unwrap() {
+        while let Some((number, line)) = list.next().unwrap() {
             lines.push((number, String::from_utf8(line.to_vec()).unwrap()));
         }
         lines
@@ -228,12 +227,11 @@ mod tests {
     }
 
     #[test]
-    fn endless_lines_are_skipped() {
-        let mut bytes = vec![b'x'; MAX_LINE as usize + 5];
-        bytes.extend(b"\nnext\n");
-        let mut list = List::new(Cursor::new(bytes), false).unwrap();
-        assert_eq!(list.next().unwrap(), Some((1, Line::TooLong)));
-        assert_eq!(list.next().unwrap(), Some((2, Line::Whole(b"next"))));
-        assert_eq!(list.next().unwrap(), None);
+    fn lines_are_bounded() {
+        for (len, end) in [(MAX_LINE - 1, "\n"), (MAX_LINE, "\n"), (MAX_LINE - 1, "")] {
+            let bytes = io::repeat(b'x').take(len).chain(end.as_bytes());
+            let mut list = List::new(bytes, false).unwrap();
+            assert_eq!(list.next().is_ok(), len < MAX_LINE, "{len}");
+        }
     }
 }
