@@ -99,7 +99,7 @@ fn with_advice(mut error: clap::Error, first: Option<&OsString>) -> clap::Error 
             format!("to hash a file, use '{TREEWIDE} sum {word}'")
         }
         None if is_before && error.kind() == ErrorKind::UnknownArgument => {
-            format!("options stand behind the command: '{TREEWIDE} sum [OPTIONS] [FILE]...'")
+            format!("options come after the command: '{TREEWIDE} sum [OPTIONS] [FILE]...'")
         }
         _ => return error,
     };

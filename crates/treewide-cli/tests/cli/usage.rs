@@ -10,8 +10,8 @@ fn what_makes_no_sense_is_refused() {
     for (args, hint) in [
         ("", "Usage"),
         ("a", "tip: to hash a file, use 'treewide sum a'"),
-        ("--tag a", "tip: options stand behind the command: 'treewide sum [OPTIONS] [FILE]...'"),
-        ("-l 64 sum a", "tip: options stand behind the command"),
+        ("--tag a", "tip: options come after the command: 'treewide sum [OPTIONS] [FILE]...'"),
+        ("-l 64 sum a", "tip: options come after the command"),
         ("missing", "unrecognized subcommand 'missing'"),
         ("sum --no-such-flag", "--no-such-flag"),
         ("sum --keyed", "<FILE>"),
