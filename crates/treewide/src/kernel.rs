@@ -122,11 +122,13 @@ pub(crate) struct Flags {
 /// What goes into the compressions of nodes beside their bytes, for [`Kernel::lanes`]: array by
 /// array, as a pass reads whole vectors of them.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Marks<'a> {
-    /// Flags of every block, and those added to the first.
+    /// Flags of every block, and those added to the first; apart, as both would be loaded at once, and wait
+    /// in the cache for what was stored one by one.
     pub(crate) each: u8,
-    pub(crate) first: u8,
     pub(crate) own: Own<'a>,
+    pub(crate) first: u8,
 }
 
 /// What nodes do not share.

@@ -27,14 +27,16 @@ pub struct OutputReader {
 }
 
 impl OutputReader {
-    pub(crate) fn new(mut root: Node) -> Self {
-        root.flags |= ROOT;
+    /// Inline, and nothing is changed in `root`, so that it is made in place: a copy of what was just stored in pieces
+    /// waits until it is in the cache.
+    #[inline(always)]
+    pub(crate) fn new(root: Node) -> Self {
         Self { root, position: 0 }
     }
 
     fn blocks(&self, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
         let Node { cv, block, block_len, flags, .. } = &self.root;
-        detected().xof(cv, block, *block_len, *flags, counter, out);
+        detected().xof(cv, block, *block_len, flags | ROOT, counter, out);
     }
 
     /// Fills `buf` with the next bytes of output and moves behind them.

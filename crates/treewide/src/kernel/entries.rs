@@ -135,7 +135,10 @@ macro_rules! entry_points {
             unsafe {
                 match source.contiguous(at) {
                     Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
-                    None => pass::<V, N>(&mut source.group(at, count), key, out, count),
+                    None => {
+                        let mut place = core::mem::MaybeUninit::uninit();
+                        pass::<V, N>(source.group(at, count, &mut place), key, out, count);
+                    }
                 }
             }
         }

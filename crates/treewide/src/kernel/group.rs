@@ -1,5 +1,6 @@
 //! What a pass hashes: the nodes of a source, gathered lane by lane into a group.
 
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::{Flags, Marks, Own};
@@ -33,11 +34,17 @@ pub(super) trait Source {
     unsafe fn node(&self, index: usize) -> Node;
 
     /// Nodes `at .. at + count` in the lanes of a group, `1 <= count <= N`, the others as
-    /// [`filled`] says.
+    /// [`filled`] says. In place: what is copied as a whole waits until it is in the cache, as it
+    /// was stored in pieces.
     ///
     /// # Safety
     /// The nodes exist.
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N>;
+    unsafe fn group<'a, const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        place: &'a mut MaybeUninit<Group<N>>,
+    ) -> &'a mut Group<N>;
 
     /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
     /// for groups of them.
@@ -107,10 +114,15 @@ impl Source for Chunks {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+    unsafe fn group<'a, const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        place: &'a mut MaybeUninit<Group<N>>,
+    ) -> &'a mut Group<N> {
         // SAFETY: within the source.
         let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
-        let mut group = Group::row(&first, CHUNK_LEN, 1, count);
+        let group = place.write(Group::row(&first, CHUNK_LEN, 1, count));
         group.shortest = last.len;
         for lane in 0..N {
             if filled(lane, count) == count - 1 {
@@ -160,7 +172,12 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, _at: usize, _count: usize) -> Group<N> {
+    unsafe fn group<'a, const N: usize>(
+        &self,
+        _at: usize,
+        _count: usize,
+        _place: &'a mut MaybeUninit<Group<N>>,
+    ) -> &'a mut Group<N> {
         unreachable!("pairs are contiguous")
     }
 
@@ -203,10 +220,15 @@ impl Source for Lanes<'_> {
     }
 
     #[inline(always)]
-    unsafe fn group<const N: usize>(&self, at: usize, count: usize) -> Group<N> {
+    unsafe fn group<'a, const N: usize>(
+        &self,
+        at: usize,
+        count: usize,
+        place: &'a mut MaybeUninit<Group<N>>,
+    ) -> &'a mut Group<N> {
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
         let (node, inputs) = unsafe { (self.node(at), self.inputs.get_unchecked(at..at + count)) };
-        let mut group = Group::row(&node, 0, 0, N);
+        let group = place.write(Group::row(&node, 0, 0, N));
         // All in order and of known number: whole vectors are copied.
         match <&[_; N]>::try_from(inputs) {
             Ok(inputs) => group.set_inputs(inputs, |lane| lane),

@@ -503,14 +503,27 @@ pub(super) struct Root<'a> {
     pub(super) long: bool,
 }
 
+/// The numbers of lanes.
+static LANES: [u32; 32] = {
+    let mut lanes = [0; 32];
+    let mut lane = 0;
+    while lane < 32 {
+        lanes[lane] = lane as u32;
+        lane += 1;
+    }
+    lanes
+};
+
 /// The low and the high words of the counters of a pass of output, from this one on.
 #[inline(always)]
 pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
+    // Hidden: of what is known compilers make vectors word by word, not by adding (a 16-lane pass took 3 % longer).
+    let lanes: &[u32; 32] = if N < 8 { &LANES } else { black_box(&LANES) };
     let (mut low, mut high) = ([0; N], [0; N]);
     for lane in 0..N {
-        low[lane] = (first as u32).wrapping_add(lane as u32);
+        low[lane] = (first as u32).wrapping_add(lanes[lane]);
         // Compilers make vectors of 32 bits of that, not of 64.
-        let carry = low[lane] < lane as u32;
+        let carry = low[lane] < lanes[lane];
         high[lane] = ((first >> 32) as u32).wrapping_add(u32::from(carry));
     }
     (low, high)

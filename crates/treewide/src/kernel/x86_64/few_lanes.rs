@@ -132,7 +132,7 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
         }
         // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
         unsafe {
-            let (low, high) = (group.low, group.high);
+            let (low, high) = (one_by_one(&group.low), one_by_one(&group.high));
             let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
             let whole = [BLOCK_LEN as u32; N];
             let (first, each) = (row(&whole, &[group.first; N]), row(&whole, &[group.each; N]));
@@ -212,6 +212,14 @@ unsafe impl<R: Lanes<N>, W: Rounds<R, N>, const N: usize> Pass<N> for Rows<R, W>
             }
         }
     }
+}
+
+/// Loads words one by one, as they were just stored: of several at once the CPU would wait until all are in the
+/// cache.
+#[inline(always)]
+fn one_by_one<const N: usize>(words: &[u32; N]) -> [u32; N] {
+    // SAFETY: words of an array.
+    core::array::from_fn(|lane| unsafe { (&raw const words[lane]).read_volatile() })
 }
 
 /// The rows before the rounds of a compression.
