@@ -99,7 +99,12 @@ pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
         kernel.compress(&mut cv, input, 0, flags);
         return bytes(&cv);
     }
-    root(kernel, input, 0, mode).root_hash(kernel)
+    halves(kernel, input, 0, mode, |halves| {
+        let flags = Flags { each: mode.flags | PARENT | ROOT, first: 0, last: 0, padded: false };
+        let mut cv = mode.key;
+        kernel.compress(&mut cv, halves.as_flattened(), 0, flags);
+        bytes(&cv)
+    })
 }
 
 /// The node on top of the subtree of `input`, whose first chunk has number `counter`.
@@ -107,38 +112,55 @@ pub(crate) fn root(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> 
     if input.len() <= CHUNK_LEN {
         return Node::chunk(kernel, input, counter, mode);
     }
+    halves(kernel, input, counter, mode, |[left, right]| Node::parent(left, right, mode))
+}
+
+/// What `parent` makes of the two nodes below the top of more than one chunk.
+fn halves<T>(
+    kernel: &Kernel,
+    input: &[u8],
+    counter: u64,
+    mode: &Mode,
+    parent: impl FnOnce(&[ChainingValue; 2]) -> T,
+) -> T {
     // The array is cleared on each call, which counts for short inputs.
     match input.len().div_ceil(CHUNK_LEN) {
-        0..=4 => short::<4>(kernel, input, counter, mode),
-        5..=16 => short::<16>(kernel, input, counter, mode),
-        17..=32 => short::<32>(kernel, input, counter, mode),
-        33..=LEAF => short::<LEAF>(kernel, input, counter, mode),
+        0..=4 => short::<4, T>(kernel, input, counter, mode, parent),
+        5..=16 => short::<16, T>(kernel, input, counter, mode, parent),
+        17..=32 => short::<32, T>(kernel, input, counter, mode, parent),
+        33..=LEAF => short::<LEAF, T>(kernel, input, counter, mode, parent),
         _ => {
             let mut cvs = [[0; 32]; WIDE];
             let count = subtree(kernel, input, counter, mode, &mut cvs);
-            top(kernel, &mut cvs, count, mode)
+            parent(top(kernel, &mut cvs, count, mode))
         }
     }
 }
 
-/// [`root`] of 2 to `N` chunks.
-fn short<const N: usize>(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+/// [`halves`] of 2 to `N` chunks.
+fn short<const N: usize, T>(
+    kernel: &Kernel,
+    input: &[u8],
+    counter: u64,
+    mode: &Mode,
+    parent: impl FnOnce(&[ChainingValue; 2]) -> T,
+) -> T {
     let mut cvs = [[0; 32]; N];
     let count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
-    top(kernel, &mut cvs, count, mode)
+    parent(top(kernel, &mut cvs, count, mode))
 }
 
-/// Reduces at least two nodes to the one on top of them.
-pub(crate) fn top(
+/// Reduces at least two nodes to the two below the one on top of them.
+pub(crate) fn top<'a>(
     kernel: &Kernel,
-    cvs: &mut [ChainingValue],
+    cvs: &'a mut [ChainingValue],
     mut count: usize,
     mode: &Mode,
-) -> Node {
+) -> &'a [ChainingValue; 2] {
     while count > 2 {
         count = level(kernel, cvs, count, mode);
     }
-    Node::parent(&cvs[0], &cvs[1], mode)
+    cvs.first_chunk().expect("two nodes")
 }
 
 /// Replaces `count` nodes by the next level of the tree; an odd last one rises as it is.

@@ -115,7 +115,8 @@ fn root(kernel: &Kernel, cvs: &[ChainingValue], mode: &Mode) -> Node {
     if cvs.len() <= LEAF {
         let mut nodes = [[0; 32]; LEAF];
         nodes[..cvs.len()].copy_from_slice(cvs);
-        return tree::top(kernel, &mut nodes, cvs.len(), mode);
+        let [left, right] = tree::top(kernel, &mut nodes, cvs.len(), mode);
+        return Node::parent(left, right, mode);
     }
     let (left, right) = cvs.split_at(cvs.len().div_ceil(2).next_power_of_two());
     let right = match right {
