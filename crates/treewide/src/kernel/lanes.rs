@@ -104,7 +104,14 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         unsafe { compress(cv, message, tail) }
     }
 
-    /// One compression in every lane with all sixteen words of output (section 2.6).
+    /// All sixteen words of output in every lane (section 2.6): the root's compression, with this `tail`.
+    #[inline(always)]
+    unsafe fn output(root: Root<'_>, tail: &[Self; 4]) -> [Self; 16] {
+        // SAFETY: the same contract.
+        unsafe { output(root, tail) }
+    }
+
+    /// One compression in every lane with all sixteen words.
     #[inline(always)]
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
         // SAFETY: the same contract.
@@ -529,6 +536,23 @@ pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
     (low, high)
 }
 
+/// [`Vector::output`] by vectors.
+#[inline(always)]
+pub(super) unsafe fn output<V: Vector<N>, const N: usize>(
+    root: Root<'_>,
+    tail: &[V; 4],
+) -> [V; 16] {
+    // SAFETY: the caller upholds the contract of `Vector`.
+    unsafe {
+        let mut message = [V::splat(0); 16];
+        let (words, _) = root.block.as_chunks();
+        for (vector, word) in message.iter_mut().zip(V::ORDER) {
+            *vector = V::splat(u32::from_le_bytes(words[word]));
+        }
+        V::compress_xof(&splat(root.cv), &message, tail)
+    }
+}
+
 /// `count` blocks of output (at most `N`) from block `counter` on.
 ///
 /// # Safety
@@ -543,12 +567,6 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     let (low, high) = counters(counter);
     // SAFETY: the caller upholds the contract of `Vector`.
     unsafe {
-        let cv = splat(root.cv);
-        let mut message = [V::splat(0); 16];
-        let (words, _) = root.block.as_chunks();
-        for (vector, word) in message.iter_mut().zip(V::ORDER) {
-            *vector = V::splat(u32::from_le_bytes(words[word]));
-        }
         let tail = [
             V::load(&low),
             V::load(&high),
@@ -560,7 +578,7 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
                 V::prefetch(out.wrapping_add(2 * N + line).cast());
             }
         }
-        let words = V::compress_xof(&cv, &message, &tail);
+        let words = V::output(root, &tail);
         V::store_blocks(&words, out, count);
     }
 }

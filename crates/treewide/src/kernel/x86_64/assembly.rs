@@ -49,7 +49,7 @@ macro_rules! isa {
     ([sse41] splat $to:literal $from:literal) => {
         concat!("movd xmm", $to, ",dword ptr ", $from, "\n pshufd xmm", $to, ",xmm", $to, ",0\n")
     };
-    ($isa:tt splat $to:literal $from:literal) => {
+    ($isa:tt splat $to:literal $from:expr) => {
         concat!("vpbroadcastd ", isa!($isa register $to), ",dword ptr ", $from, "\n")
     };
     ([sse41] end) => { "" };

@@ -24,7 +24,7 @@ use super::run::{Run, in_assembly};
 use super::sse41::four_by_four;
 use super::{row, run512, scalar};
 use crate::kernel::Flags;
-use crate::kernel::lanes::Vector;
+use crate::kernel::lanes::{self, Root, Vector};
 use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
@@ -167,6 +167,18 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
             for (lane, row) in rows.into_iter().enumerate().take(count) {
                 _mm512_storeu_si512(out.add(lane).cast(), row);
             }
+        }
+    }
+    #[inline(always)]
+    unsafe fn output(root: Root<'_>, tail: &[Self; 4]) -> [Self; 16] {
+        let mut out = MaybeUninit::<[Self; 16]>::uninit();
+        // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
+        unsafe {
+            if !HELD {
+                return lanes::output(root, tail);
+            }
+            run512::output_16(root.cv, root.block, tail.as_ptr().cast(), out.as_mut_ptr().cast());
+            out.assume_init()
         }
     }
     in_assembly!(16: Self::RUN);

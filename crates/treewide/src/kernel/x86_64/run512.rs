@@ -2,7 +2,8 @@
 //!
 //! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the
 //! two, and would leave the other idle. Of eight it is not, as three ports take vectors of 256 bits: the
-//! message stays in registers instead, and so do the addresses of the inputs.
+//! message stays in registers instead, and so do the addresses of the inputs. And extended output of sixteen
+//! lanes, where compilers keep part of the state or of the message in memory.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in `rounds32.rs`.
 //! Word `w` of every array is one vector, aligned to its size.
@@ -10,7 +11,7 @@
 use core::arch::naked_asm;
 
 use super::assembly::{IV, fold, isa, iv, load, next_flags, pair, rounds, store, turns};
-use crate::spec::IV as WORDS;
+use crate::spec::{BLOCK_LEN, IV as WORDS, Words};
 
 /// Half of the bytes of one register from each of two lanes, at this place of their next block. Some also
 /// fetch: the block after that one, or what is at the same place of two later nodes.
@@ -128,6 +129,13 @@ macro_rules! begin {
     };
 }
 
+/// Words at `base`, each to all lanes of a register.
+macro_rules! splats {
+    ($base:literal $($w:literal $to:literal,)*) => {
+        concat!($(isa!([zmm] splat $to concat!("[", $base, "+4*", $w, "]")),)*)
+    };
+}
+
 /// Compresses `steps` blocks of sixteen lanes as `run::Run` says.
 ///
 /// # Safety
@@ -242,6 +250,33 @@ pub(super) unsafe extern "sysv64" fn run_8(
         "add r11,64\n dec r8\n jnz 2b",
         "pop rdi\n pop r12\n pop rbp\n pop rbx",
         store!([ymm] "rdi"),
+        "vzeroupper\n ret",
+        iv = sym IV,
+    )
+}
+
+/// All words of output of sixteen lanes, word by word, by the chaining value and the block of the root.
+///
+/// # Safety
+/// As for [`run_16`].
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn output_16(
+    cv: *const Words,
+    block: *const [u8; BLOCK_LEN],
+    tail: *const u8,
+    out: *mut u8,
+) {
+    naked_asm!(
+        splats!("rsi" 0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
+            8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,),
+        splats!("rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+        begin!([zmm held]),
+        rounds!([zmm held] [] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+        fold!([zmm held]),
+        store!([zmm] "rcx"),
+        splats!("rdi" 0 0, 1 1, 2 2, 3 3, 4 4, 5 5, 6 6, 7 7,),
+        fold!([zmm held] 8 0, 9 1, 10 2, 11 3, 12 4, 13 5, 14 6, 15 7,),
+        store!([zmm] "rcx" 8 8, 9 9, 10 10, 11 11, 12 12, 13 13, 14 14, 15 15,),
         "vzeroupper\n ret",
         iv = sym IV,
     )
