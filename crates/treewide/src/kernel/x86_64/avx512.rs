@@ -225,8 +225,8 @@ unsafe impl Vector<32> for X32 {
 /// One lane in the general registers, the last block padded by a masked load.
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; AVX-512F, AVX-512BW and BMI2.
-#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; AVX-512F, BW and VL, and BMI2.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
     unsafe { scalar::compress_by::<true>(cv, input, len, counter, flags) }
@@ -235,7 +235,7 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 /// The same as rows.
 ///
 /// # Safety
-/// As for [`compress`], and AVX-512VL.
+/// As for [`compress`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
@@ -245,7 +245,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 /// The same with rotations apart.
 ///
 /// # Safety
-/// As for [`compress_row`].
+/// As for [`compress`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress_apart(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.

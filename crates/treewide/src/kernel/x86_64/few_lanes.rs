@@ -27,7 +27,7 @@ pub(super) unsafe trait Lanes<const N: usize>: Row {
     /// Writes 16 bytes of each of the first `count` lanes to `out` and on, `stride` bytes apart.
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize);
 
-    /// Whether there are masked loads (AVX-512BW, and BMI2).
+    /// Whether there are masked loads (AVX-512BW and VL, and BMI2).
     const MASKS: bool = false;
 }
 

@@ -116,7 +116,9 @@ unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
         unsafe {
             _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
             if count > 1 {
-                _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(self.0));
+                // Hidden, lest the compiler should make vectors of 512 bits of halves that are stored side by side.
+                let row = self.hidden().0;
+                _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
             }
         }
     }
