@@ -147,11 +147,12 @@ unsafe fn permute<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     }
 }
 
-/// A round; returns the message of the next.
+/// A round; returns the message of the next, if it is not the last.
 #[inline(always)]
-unsafe fn round<R: Row>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
+unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
     unsafe {
+        let permute = |m| if LAST { m } else { permute(m) };
         half_g::<R, 16, 16, 12, 20>(v, m[0]);
         // For rows in step one half of it is made here, where they wait, and the other below.
         let columns = if R::IN_STEP { permute(m) } else { m };
@@ -176,8 +177,8 @@ pub(super) unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
     unsafe {
         let mut m = arrange(block);
         for _ in 0..6 {
-            m = round(v, m);
+            m = round::<R, false>(v, m);
         }
-        round(v, m);
+        round::<R, true>(v, m);
     }
 }

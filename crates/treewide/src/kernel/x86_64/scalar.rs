@@ -160,8 +160,8 @@ pub(super) unsafe fn pad(
     unsafe {
         if masks {
             let mask = _bzhi_u64(u64::MAX, len as u32);
-            // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. Where nothing
-            // is in the second, it is read from where the first is: to read nothing from a page that is not there takes long.
+            // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If the second
+            // is empty, it is read from where the first is: to read nothing from a page that is not there takes long.
             let more = input.wrapping_add(usize::from(len > 32) * 32);
             let halves = [
                 _mm256_maskz_loadu_epi8(mask as u32, input.cast()),
