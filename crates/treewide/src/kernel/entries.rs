@@ -4,11 +4,12 @@
 /// Defines the entries of an instruction set and its kernels, what the CPU must have, and for each kernel its name,
 /// the cycles of operations that it is made for, if there are others (see `latency.rs`), what compresses one lane,
 /// and its passes by width in increasing order, each with its lanes and `@` what a step costs (see `share::Width`).
-/// Extended output of one block is made on one lane by general registers, or `as` the pass that is named.
+/// Extended output of one block is made on one lane by general registers, or `as` the pass that is named. A pass may be
+/// compiled `by` another module, for the instructions of that.
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
-         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal)+;)+ }
+         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(by $by:ident)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
@@ -30,7 +31,7 @@ macro_rules! entry_points {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
-                            return unsafe { gather::<$vector, $lanes>(&source, at, count, key, out) };
+                            return unsafe { $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out) };
                         })+
                         unreachable!("no pass holds so many nodes");
                     };
@@ -72,7 +73,7 @@ macro_rules! entry_points {
                         }
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
-                            return unsafe { xof_pass::<$vector, $lanes>(root, counter, out, count) };
+                            return unsafe { $($by::)?xof_pass::<$vector, $lanes>(root, counter, out, count) };
                         })+
                     };
                     let mut done = 0;
@@ -127,7 +128,7 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `Source::group` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+        pub(super) unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
             source: &impl crate::kernel::group::Source, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
@@ -148,7 +149,7 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `xof`.
         $(#[target_feature(enable = $features)])?
-        unsafe fn xof_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
+        pub(super) unsafe fn xof_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
             root: crate::kernel::lanes::Root<'_>, counter: u64,
             out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
         ) {

@@ -323,7 +323,7 @@ fn assembly_keeps_what_is_the_callers() {
     let steps = core::ptr::without_provenance(3);
     let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
-    let routines: [(&str, &str, *const (), _); 16] = [
+    let routines: [(&str, &str, *const (), _); 18] = [
         ("avx512-row", "compress", rounds32::compress as _, lanes),
         ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
         ("avx512-row", "load", rounds32::load as _, gathered),
@@ -333,6 +333,8 @@ fn assembly_keeps_what_is_the_callers() {
         ("avx512-row", "run_16", run512::run_16 as _, run),
         ("avx512-row", "run_16_held", run512::run_16_held as _, run),
         ("avx512-row", "output_16", run512::output_16 as _, lanes),
+        ("avx512-row", "compress_xof_8", run512::compress_xof_8 as _, lanes),
+        ("avx512-row", "compress_8", run512::compress_8 as _, lanes),
         ("avx512-row", "run_8", run512::run_8 as _, run),
         ("avx2-row", "run_8", rounds16::run_8 as _, run),
         ("sse41-row", "run_4", rounds16::run_4 as _, run),

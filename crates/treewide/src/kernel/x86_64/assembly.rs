@@ -205,36 +205,26 @@ macro_rules! next_flags {
 }
 pub(super) use next_flags;
 
-/// Defines the compressions of a state, by `body!`, with and without what makes the last eight words of output.
-macro_rules! routines {
-    ($isa:tt $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident: $high:expr) => {
-        /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
-        ///
-        /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, ".")]
-        #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $compress(
-            cv: *const [$vector; 8],
-            message: *const [$vector; 16],
-            tail: *const [$vector; 4],
-            out: *mut [$vector; 8],
-        ) {
-            body!($isa)
-        }
+/// One compression in each lane: `(cv, message, tail, out)`. Word `w` of every array is one vector, aligned to its
+/// size.
+pub(super) type Compress = unsafe extern "sysv64" fn(*const u8, *const u8, *const u8, *mut u8);
 
-        /// One compression in each lane, with all sixteen words of output.
+/// Defines a compression of a state by `body!`; with what makes the last eight words of output, of all sixteen words.
+macro_rules! routine {
+    ($isa:tt $cpu:literal: $name:ident $($high:expr)?) => {
+        /// A [`Compress`](super::assembly::Compress).
         ///
         /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
+        #[doc = concat!("The CPU has ", $cpu, "; `out` may be `cv` if it gets eight words.")]
         #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $compress_xof(
-            cv: *const [$vector; 8],
-            message: *const [$vector; 16],
-            tail: *const [$vector; 4],
-            out: *mut [$vector; 16],
+        pub(super) unsafe extern "sysv64" fn $name(
+            cv: *const u8,
+            message: *const u8,
+            tail: *const u8,
+            out: *mut u8,
         ) {
-            body!($isa $high)
+            body!($isa $($high)?)
         }
     };
 }
-pub(super) use routines;
+pub(super) use routine;

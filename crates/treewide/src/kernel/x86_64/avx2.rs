@@ -3,11 +3,12 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::assembly::Compress;
 use super::few_lanes::{Compiled, Pair, Rows};
 use super::rounds16;
 use super::row::One;
 use super::rows256::{Two, joined};
-use super::run::in_assembly;
+use super::run::{Run, in_assembly};
 use super::scalar::compress;
 use super::sse41::four_by_four;
 use super::{row, run512};
@@ -16,8 +17,8 @@ use crate::kernel::lanes::Vector;
 use crate::kernel::vectors::{by_rows, operations, square};
 use crate::spec::Words;
 
-/// `VL`: the function around it has AVX-512VL, with which the compiler rotates in one instruction,
-/// has 32 registers and so needs no assembly (`rounds16.rs`) but for runs (`run512.rs`).
+/// `VL`: its assembly has the instructions and the registers of AVX-512VL. The functions around it have AVX2 only, as
+/// compilers would use some vectors of 512 bits, which close a port of Intel's CPUs for a while.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct X8<const VL: bool>(__m256i);
@@ -66,25 +67,19 @@ unsafe fn load_halves<const VL: bool>(
     }
 }
 
-// SAFETY: AVX2 and what it implies.
-unsafe impl Vector<8> for X8<false> {
+impl<const VL: bool> X8<VL> {
+    const COMPRESS: Compress = if VL { run512::compress_8 } else { rounds16::compress_8 };
+    const COMPRESS_XOF: Compress =
+        if VL { run512::compress_xof_8 } else { rounds16::compress_xof_8 };
+    const RUN: Run = if VL { run512::run_8 } else { rounds16::run_8 };
+}
+
+// SAFETY: AVX2 and what it implies; with `VL` AVX-512F and VL.
+unsafe impl<const VL: bool> Vector<8> for X8<VL> {
     operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
         xor: _mm256_xor_si256, and: _mm256_and_si256);
     by_rows!(8: load_halves);
-    in_assembly!(8: rounds16::compress_8, rounds16::compress_xof_8, rounds16::run_8);
-}
-
-// SAFETY: AVX-512F and VL.
-unsafe impl Vector<8> for X8<true> {
-    operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
-        add: _mm256_add_epi32, xor: _mm256_xor_si256, and: _mm256_and_si256);
-    #[inline(always)]
-    unsafe fn rotate<const R: i32>(self) -> Self {
-        // SAFETY: AVX-512VL.
-        Self(unsafe { _mm256_ror_epi32::<R>(self.0) })
-    }
-    by_rows!(8: load_halves);
-    in_assembly!(8: run512::run_8);
+    in_assembly!(8: Self::COMPRESS, Self::COMPRESS_XOF, Self::RUN);
 }
 
 /// One lane as rows; see `row.rs`.

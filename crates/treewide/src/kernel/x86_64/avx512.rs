@@ -22,7 +22,7 @@ use super::rows256::Two;
 use super::rows512::Four;
 use super::run::{Run, in_assembly};
 use super::sse41::four_by_four;
-use super::{row, run512, scalar};
+use super::{avx2, row, run512, scalar};
 use crate::kernel::Flags;
 use crate::kernel::lanes::{self, Root, Vector};
 use crate::kernel::twice::{Twice, by_halves, half, state};
@@ -259,11 +259,11 @@ crate::kernel::entry_points!(
             1 @ 49, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16<false>: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
-            1 @ 178 as Rows<One<true>>, Rows<Two<true>>: 2 @ 178, Rows<Four>: 4 @ 181, X8<true>: 8 @ 312,
+            1 @ 178 as Rows<One<true>>, Rows<Two<true>>: 2 @ 178, Rows<Four>: 4 @ 181, X8<true>: 8 @ 308 by avx2,
             X16<true>: 16 @ 440;
         SPLIT: "avx512-split", [Rotations] compress_apart,
             1 @ 194 as Rows<One<true>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
-            X8<true>: 8 @ 312, X16<false>: 16 @ 493, X32: 32 @ 950;
+            X8<true>: 8 @ 312 by avx2, X16<false>: 16 @ 493, X32: 32 @ 950;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

@@ -16,7 +16,7 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{IV, fold, high_words, isa, load, next_flags, pair, rounds, routines, store};
+use super::assembly::{IV, fold, high_words, isa, load, next_flags, pair, rounds, routine, store};
 use super::row::{BY_8, BY_16};
 
 /// The rest of the state, where a block begins.
@@ -157,9 +157,10 @@ macro_rules! run {
     };
 }
 
-routines!([avx2] "AVX2, and the OS saves its registers" super::avx2::X8<false>,
-    compress_8, compress_xof_8: high_words!([avx2]));
-routines!([sse41] "SSE4.1" super::sse41::X4, compress_4, compress_xof_4: high_words!([sse41]));
+routine!([avx2] "AVX2, and the OS saves its registers": compress_8);
+routine!([avx2] "AVX2, and the OS saves its registers": compress_xof_8 high_words!([avx2]));
+routine!([sse41] "SSE4.1": compress_4);
+routine!([sse41] "SSE4.1": compress_xof_4 high_words!([sse41]));
 
 run!([avx2] "AVX2, and the OS saves its registers" run_8);
 run!([sse41] "SSE4.1" run_4);

@@ -23,7 +23,7 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{fold, high_words, isa, iv, load, pair, routines, store, turns};
+use super::assembly::{fold, high_words, isa, iv, load, pair, routine, store, turns};
 use super::avx512::X32;
 use crate::spec::IV;
 
@@ -153,7 +153,8 @@ macro_rules! body {
 }
 
 // The message is in the order of `CYCLES`.
-routines!([zmm] "AVX-512F, and the OS saves its registers" X32, compress, compress_xof:
+routine!([zmm] "AVX-512F, and the OS saves its registers": compress);
+routine!([zmm] "AVX-512F, and the OS saves its registers": compress_xof
     high_words!([zmm] 0 8 16, 1 24 17, 2 9 18, 3 25 19, 4 10 20, 5 26 21, 6 11 22, 7 27 23, 8 12 24,
         9 28 25, 10 13 26, 11 29 27, 12 14 28, 13 30 29, 14 15 30, 15 31 31,));
 

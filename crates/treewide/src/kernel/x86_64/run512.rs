@@ -2,15 +2,17 @@
 //!
 //! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the
 //! two, and would leave the other idle. Of eight it is not, as three ports take vectors of 256 bits: the
-//! message stays in registers instead, and so do the addresses of the inputs. And extended output of sixteen
-//! lanes, where compilers keep part of the state or of the message in memory.
+//! message stays in registers instead, and so do the addresses of the inputs. There are single compressions of
+//! eight lanes too, and extended output of sixteen, where compilers keep part of the state or of the message in memory.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in `rounds32.rs`.
 //! Word `w` of every array is one vector, aligned to its size.
 
 use core::arch::naked_asm;
 
-use super::assembly::{IV, fold, isa, iv, load, next_flags, pair, rounds, store, turns};
+use super::assembly::{
+    IV, fold, high_words, isa, iv, load, next_flags, pair, rounds, routine, store, turns,
+};
 use crate::spec::{BLOCK_LEN, IV as WORDS, Words};
 
 /// Half of the bytes of one register from each of two lanes, at this place of their next block. Some also
@@ -135,6 +137,26 @@ macro_rules! splats {
         concat!($(isa!([zmm] splat $to concat!("[", $base, "+4*", $w, "]")),)*)
     };
 }
+
+macro_rules! body {
+    ($isa:tt $($high:expr)?) => {
+        naked_asm!(
+            load!($isa "rsi" 0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
+                8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,),
+            load!($isa "rdi"),
+            begin!($isa),
+            rounds!($isa [] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+            fold!($isa),
+            store!($isa "rcx"),
+            $($high,)?
+            "vzeroupper\n ret",
+            iv = sym IV,
+        )
+    };
+}
+
+routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_8);
+routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_xof_8 high_words!([ymm]));
 
 /// Compresses `steps` blocks of sixteen lanes as `run::Run` says.
 ///
