@@ -63,10 +63,10 @@ static TABLE: &[Entry] = &[
         record: "results/zen4-2vcpu/latency.json",
     },
     Entry {
-        // All of Intel's since Pentium Pro; measured on Sapphire Rapids.
+        // All of Intel's since Pentium Pro; measured on Granite Rapids and, as it was then, on Sapphire Rapids.
         cpus: |cpu| cpu.vendor == *b"GenuineIntel" && cpu.family == 6,
         latency: Latency::One,
-        record: "results/spr-2vcpu/latency.json",
+        record: "results/gnr-2vcpu/latency.json",
     },
     Entry { cpus: |cpu| cpu.sha3, latency: Latency::Two, record: "results/models/aarch64.txt" },
     Entry {
@@ -111,7 +111,7 @@ mod tests {
         );
         assert_eq!(chosen(b"AuthenticAMD", 0x17), (Latency::One, models));
         assert_eq!(chosen(b"GenuineIntel", 0x1a), (Latency::One, models));
-        assert_eq!(chosen(b"GenuineIntel", 6), (Latency::One, "results/spr-2vcpu/latency.json"));
+        assert_eq!(chosen(b"GenuineIntel", 6), (Latency::One, "results/gnr-2vcpu/latency.json"));
         let four_ports = entry(&Cpu { sha3: true, ..Cpu::default() });
         assert_eq!(four_ports.latency, Latency::Two);
     }

@@ -11,11 +11,12 @@ use crate::spec::{ChainingValue, Words, bytes};
 /// instructions.
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs. Only ratios matter: they are cycles of Intel's CPUs for kernels
-/// for [`Latency::One`](super::latency::Latency), of AVX-512 from `results/gnr-2vcpu/limits.txt` and of the others from
-/// `results/spr-2vcpu/limits.txt`, of Zen 4 for that for `Rotations`, from `results/zen4-2vcpu/limits.txt`, nanoseconds of Zen 5 for those for `Two`, from `lengths.json`,
-/// `peers.txt` and `limits.txt` in `results/zen5-2vcpu`, and for AArch64 cycles of Neoverse V1 and V2, or N1, by models
-/// (`results/models/aarch64.txt`).
+/// The lanes of a pass, and what a step of it costs. Only ratios matter. For kernels for
+/// [`Latency::One`](super::latency::Latency) they are cycles of Intel's CPUs, of AVX-512 from
+/// `results/gnr-2vcpu/limits.txt` and of the others from `results/spr-2vcpu/limits.txt`; for that for `Rotations`
+/// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
+/// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
+/// N1, by models (`results/models/aarch64.txt`).
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,

@@ -15,7 +15,7 @@ use core::mem::MaybeUninit;
 use super::apart::Apart;
 use super::avx2::X8;
 use super::few_lanes::{Compiled, Pair, Rows};
-use super::paced::{Eight, Paced};
+use super::paced::{self, Eight, Paced};
 use super::rounds32;
 use super::row::One;
 use super::rows256::Two;
@@ -256,10 +256,10 @@ crate::kernel::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", [Two] compress,
-            1 @ 49, Rows<Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
+            1 @ 49, Rows<paced::Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16<false>: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
-            1 @ 178 as Rows<One<true>>, Rows<Two<true>>: 2 @ 178, Rows<Four>: 4 @ 181, X8<true>: 8 @ 308 by avx2,
+            1 @ 178 as Rows<One<true>>, Rows<Two<true>>: 2 @ 178, Rows<Four<true>>: 4 @ 181, X8<true>: 8 @ 308 by avx2,
             X16<true>: 16 @ 440;
         SPLIT: "avx512-split", [Rotations] compress_apart,
             1 @ 194 as Rows<One<true>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,

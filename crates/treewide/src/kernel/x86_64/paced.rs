@@ -15,9 +15,9 @@
 //! Parents and extended output, one block each, have no pace (`few_lanes.rs`): it begins by waiting.
 //!
 //! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
-//! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to 1.01
-//! of it (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB may force
-//! `avx512-row`.
+//! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to
+//! 1.01 of it (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB
+//! may force `avx512-row`.
 //!
 //! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
 
@@ -25,11 +25,14 @@ use core::arch::naked_asm;
 
 use super::assembly::IV;
 use super::few_lanes::{AHEAD, Operands, Pair, Rounds};
-use super::rows512::Four;
+use super::rows512;
 use crate::spec::BLOCK_LEN;
 
 /// A way to compress blocks: at that pace, of one set of four lanes or of two.
 pub(super) struct Paced;
+
+/// A row of a set.
+pub(super) type Four = rows512::Four<false>;
 
 /// A row of two sets.
 pub(super) type Eight = Pair<Four, 4, false>;

@@ -9,22 +9,25 @@ use super::rows256::joined;
 /// A row of four lanes.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Four(__m512i);
+pub(super) struct Four<const IN_ORDER: bool>(__m512i);
 
-impl Four {
-    /// A row that is made after those before it in the source, and before those after it. Four lanes use both ports for
-    /// 512 bits nearly all of the time, so what is made out of order delays the chain: in the compiler's order a step takes
-    /// 200 cycles, in this one 184 (`results/gnr-2vcpu/limits.txt`).
+impl<const IN_ORDER: bool> Four<IN_ORDER> {
+    /// `IN_ORDER`: a row that is made after those before it in the source, and before those after it. On Intel's
+    /// CPUs four lanes use both ports for 512 bits nearly all of the time, so what is made out of order delays the
+    /// chain: in the compiler's order a step takes 200 cycles, in this one 181 (`results/gnr-2vcpu/limits.txt`).
     #[inline(always)]
     unsafe fn in_order(row: __m512i) -> Self {
         let row = Self(row);
+        if !IN_ORDER {
+            return row;
+        }
         let [row] = opaque!(zmm_reg "avx512f" [__m512i; 1] row,);
         Self(row)
     }
 }
 
 // SAFETY: AVX-512F.
-unsafe impl Row for Four {
+unsafe impl<const IN_ORDER: bool> Row for Four<IN_ORDER> {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: the same contract, here and below.
@@ -83,7 +86,7 @@ pub(super) fn active(runs: &[u32]) -> u16 {
 }
 
 // SAFETY: AVX-512F and BW, and BMI2.
-unsafe impl Lanes<4> for Four {
+unsafe impl<const IN_ORDER: bool> Lanes<4> for Four<IN_ORDER> {
     const MASKS: bool = true;
 
     #[inline(always)]
