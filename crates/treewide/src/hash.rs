@@ -58,7 +58,7 @@ impl Hash {
     /// to `str`.
     pub fn to_hex(&self) -> Hex {
         let mut digits = [0; 2 * OUT_LEN];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
             pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
             pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
         }
@@ -79,7 +79,7 @@ impl Hash {
             return Err(HexError(HexProblem::Len(hex.len())));
         }
         let mut bytes = [0; OUT_LEN];
-        for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_chunks::<2>().0) {
             *byte = digit(pair[0])? << 4 | digit(pair[1])?;
         }
         Ok(Self(bytes))

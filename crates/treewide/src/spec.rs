@@ -83,8 +83,8 @@ pub(crate) const MAX_HEIGHT: usize = 54;
 #[inline(always)]
 pub(crate) fn words(bytes: &[u8; 32]) -> Words {
     let mut words = [0; 8];
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
-        *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
     }
     words
 }
@@ -93,8 +93,8 @@ pub(crate) fn words(bytes: &[u8; 32]) -> Words {
 #[inline(always)]
 pub(crate) fn bytes(words: &Words) -> [u8; 32] {
     let mut bytes = [0; 32];
-    for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
-        bytes.copy_from_slice(&word.to_le_bytes());
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
     }
     bytes
 }

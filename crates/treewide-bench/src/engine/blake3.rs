@@ -74,14 +74,14 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
 
 /// All levels above a power of two of leaves, one after the other.
 fn merkle(leaves: &[[u8; 32]], nodes: &mut [[u8; 32]]) {
-    let parent = |pair: &[[u8; 32]]| *blake3::hash(pair.as_flattened()).as_bytes();
+    let parent = |pair: &[[u8; 32]; 2]| *blake3::hash(pair.as_flattened()).as_bytes();
     let (mut level, mut above) = nodes.split_at_mut(leaves.len() / 2);
-    for (pair, node) in leaves.chunks_exact(2).zip(level.iter_mut()) {
+    for (pair, node) in leaves.as_chunks().0.iter().zip(level.iter_mut()) {
         *node = parent(pair);
     }
     while !above.is_empty() {
         let (next, rest) = above.split_at_mut(level.len() / 2);
-        for (pair, node) in level.chunks_exact(2).zip(next.iter_mut()) {
+        for (pair, node) in level.as_chunks().0.iter().zip(next.iter_mut()) {
             *node = parent(pair);
         }
         (level, above) = (next, rest);

@@ -50,7 +50,8 @@ pub(super) fn mapped(
             let read = read::positional(hasher, file, at, len, threads, false, hooks)?;
             return Ok(at - start + read);
         };
-        let both = may_copy.then(|| BothWays { file, at, best: Default::default() });
+        let best = [const { AtomicU64::new(u64::MAX) }; 2];
+        let both = may_copy.then_some(BothWays { file, at, best });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
         parallel::append(hasher, &tiles, tile, here / tile, threads, Wake::Nobody)?;
         let rest = here % tile;
@@ -114,9 +115,7 @@ impl BothWays<'_> {
 
     fn note(&self, way: usize, time: Duration) {
         let nanoseconds = time.as_nanos() as u64;
-        // Zero stands for none yet.
-        let less = |best| (best == 0 || nanoseconds < best).then_some(nanoseconds);
-        let _ = self.best[way].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        self.best[way].fetch_min(nanoseconds, Ordering::Relaxed);
     }
 }
 

@@ -69,8 +69,8 @@ impl Cpu {
         let zmm = saved & 0b1110_0110 == 0b1110_0110;
         let avx2 = ymm && bit(one.ecx, 28) && bit(seven.ebx, 5);
         let mut vendor = [0; 12];
-        for (to, word) in vendor.chunks_exact_mut(4).zip([zero.ebx, zero.edx, zero.ecx]) {
-            to.copy_from_slice(&word.to_le_bytes());
+        for (to, word) in vendor.as_chunks_mut().0.iter_mut().zip([zero.ebx, zero.edx, zero.ecx]) {
+            *to = word.to_le_bytes();
         }
         let family = match one.eax >> 8 & 0xf {
             0xf => 0xf + (one.eax >> 20 & 0xff),

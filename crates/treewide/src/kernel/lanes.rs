@@ -511,15 +511,11 @@ pub(super) struct Root<'a> {
 }
 
 /// The numbers of lanes.
-static LANES: [u32; 32] = {
-    let mut lanes = [0; 32];
-    let mut lane = 0;
-    while lane < 32 {
-        lanes[lane] = lane as u32;
-        lane += 1;
-    }
-    lanes
-};
+#[rustfmt::skip]
+static LANES: [u32; 32] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+];
 
 /// The low and the high words of the counters of a pass of output, from this one on.
 #[inline(always)]

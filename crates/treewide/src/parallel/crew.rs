@@ -152,9 +152,16 @@ fn help(crew: &Arc<Crew>, rank: usize) {
     if is_open && crew.cpu.is_some() && crew.cpu == cpu::current() {
         cpu::leave();
     }
-    let enter = |state| (state & CLOSED == 0).then_some(state + 1);
-    if crew.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
-        return super::LAST_HELP.is_now();
+    let mut state = crew.state.load(Ordering::Relaxed);
+    loop {
+        if state & CLOSED != 0 {
+            return super::LAST_HELP.is_now();
+        }
+        let entered = (Ordering::Acquire, Ordering::Relaxed);
+        match crew.state.compare_exchange_weak(state, state + 1, entered.0, entered.1) {
+            Ok(_) => break,
+            Err(now) => state = now,
+        }
     }
     call_helpers(crew, rank);
     // SAFETY: we have entered, so the caller is in `together` until we leave.

@@ -67,7 +67,7 @@ macro_rules! eight_lanes {
             ) {
                 // SAFETY: the same contract.
                 unsafe {
-                    for (part, words) in message.chunks_exact_mut(4).enumerate() {
+                    for (part, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                         let load = |second| load_words(half(inputs, second), offset + 16 * part);
                         let (first, second): ([_; 4], [_; 4]) = (load(0), load(1));
                         for (word, halves) in words.iter_mut().zip(first.into_iter().zip(second)) {

@@ -56,7 +56,7 @@ unsafe fn load_halves<const VL: bool>(
 ) {
     // SAFETY: the caller has 64 bytes at each.
     unsafe {
-        for (quarter, words) in message.chunks_exact_mut(4).enumerate() {
+        for (quarter, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             let part =
                 |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
             let row = |lane: usize| joined(part(lane), part(lane + 4));

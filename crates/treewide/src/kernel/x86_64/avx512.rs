@@ -90,7 +90,7 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
         // SAFETY: the caller has 64 bytes at each.
         unsafe {
             // Put together from halves, which any port does; shuffles have one port, or two.
-            for (half, words) in message.chunks_exact_mut(8).enumerate() {
+            for (half, words) in message.as_chunks_mut::<8>().0.iter_mut().enumerate() {
                 let part =
                     |lane: usize| _mm256_loadu_si256(inputs[lane].add(offset + 32 * half).cast());
                 // Lanes 0 to 3 and 8 to 11, each with the one four after it.
