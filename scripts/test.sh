@@ -123,16 +123,19 @@ toolchain() {
     if is_too_old; then
         step rustup toolchain install stable --no-self-update
     fi
-    local it wanted=()
+    local it wanted=() still=""
     if ! { cargo clippy --version && cargo fmt --version; }; then
         step rustup component add clippy rustfmt
     fi
     for it in "${EMULATED[@]}"; do wanted+=("${it%%:*}-unknown-linux-gnu"); done
     for it in "${wanted[@]}" "${NO_STD[@]}" "${FOREIGN[@]}"; do
-        (need_target "$it") >/dev/null || step rustup target add "$it"
+        # One that cannot be had must not keep the others away.
+        (need_target "$it") >/dev/null || step rustup target add "$it" || still+=" $it"
     done
     rustup run "$rust_version" rustc --version ||
-        step rustup toolchain install "$rust_version" --profile minimal --no-self-update
+        step rustup toolchain install "$rust_version" --profile minimal --no-self-update ||
+        still+=" $rust_version"
+    [[ -z $still ]] || cannot_run "rustup cannot install$still"
 }
 
 real_b3sum() {
