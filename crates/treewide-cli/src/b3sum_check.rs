@@ -43,7 +43,7 @@ struct List {
 
 /// What a list tells besides files to check.
 pub(crate) enum Note {
-    Malformed(PathBuf, u64, &'static str),
+    Malformed(PathBuf, u64, Fault),
     /// The list cannot be read, which ends the run.
     Unreadable(anyhow::Error),
 }
@@ -92,7 +92,7 @@ impl List {
     }
 
     /// The next line, counted from 1, or why it is none; `None` at the end.
-    fn next(&mut self) -> io::Result<Option<Result<Entry, &'static str>>> {
+    fn next(&mut self) -> io::Result<Option<Result<Entry, Fault>>> {
         let mut line = Vec::new();
         list::read_line(&mut self.reader, &mut line)?;
         if line.is_empty() {
@@ -126,8 +126,8 @@ impl Job for B3sumCheck<'_> {
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
                 Ok(Some(Ok(entry))) => Item::File(self.task(entry)),
-                Ok(Some(Err(cause))) => {
-                    Item::Note(Note::Malformed(list.path.clone(), list.number, cause))
+                Ok(Some(Err(fault))) => {
+                    Item::Note(Note::Malformed(list.path.clone(), list.number, fault))
                 }
             };
             self.list = Some(list);
@@ -173,7 +173,8 @@ impl Job for B3sumCheck<'_> {
     fn note(&mut self, note: Note) -> anyhow::Result<()> {
         self.output.flush()?;
         match note {
-            Note::Malformed(list, number, cause) => {
+            Note::Malformed(list, number, Fault { cause, named }) => {
+                named.map_or(Ok(()), |path| self.output.spare(&path))?;
                 self.console.say(&format!("{}:{number}: {cause}", shown(&list)));
                 self.failures += 1;
                 Ok(())
@@ -203,10 +204,23 @@ struct Entry {
     digest: Vec<u8>,
 }
 
-fn parse(line: &str) -> Result<Entry, &'static str> {
+/// Why a line is none, and the file that it names all the same.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    cause: &'static str,
+    named: Option<PathBuf>,
+}
+
+impl From<&'static str> for Fault {
+    fn from(cause: &'static str) -> Self {
+        Self { cause, named: None }
+    }
+}
+
+fn parse(line: &str) -> Result<Entry, Fault> {
     let line = line.trim_end_matches(['\r', '\n']);
     if line.is_empty() {
-        return Err("empty line");
+        return Err("empty line".into());
     }
     let (mark, rest) = line.split_at(usize::from(line.starts_with('\\')));
     // From the left, for names with two blanks in them; then, for those with `) = `, the right.
@@ -217,16 +231,23 @@ fn parse(line: &str) -> Result<Entry, &'static str> {
             Some((digits, name))
         })
         .ok_or("invalid check line format")?;
+    let path = if mark.is_empty() {
+        name::to_path(listed.as_bytes())
+    } else {
+        let name = name::unescape(listed.as_bytes()).ok_or("invalid backslash escape");
+        name.and_then(|name| name::to_path(&name))
+    };
+    match unhex(digits) {
+        Ok(digest) => Ok(Entry { listed: format!("{mark}{listed}"), path: path?, digest }),
+        Err(cause) => Err(Fault { cause, named: path.ok() }),
+    }
+}
+
+fn unhex(digits: &str) -> Result<Vec<u8>, &'static str> {
     if digits.len() != 2 * OUT_LEN {
         return Err("invalid hash length");
     }
     let is_lower_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let digest = digest::unhex(digits.as_bytes()).filter(|_| digits.bytes().all(is_lower_hex));
-    let digest = digest.ok_or("invalid hex")?;
-    let path = if mark.is_empty() {
-        name::to_path(listed.as_bytes())?
-    } else {
-        name::to_path(&name::unescape(listed.as_bytes()).ok_or("invalid backslash escape")?)?
-    };
-    Ok(Entry { listed: format!("{mark}{listed}"), path, digest })
+    digest.ok_or("invalid hex")
 }

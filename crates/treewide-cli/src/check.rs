@@ -244,6 +244,8 @@ enum Note {
     NoFile(PathBuf, Verdict, Option<Vec<u8>>),
     Malformed {
         list: PathBuf,
+        /// The file that it names all the same.
+        named: Option<PathBuf>,
         number: u64,
         cause: String,
         /// Whether the list may have been cut off there.
@@ -280,7 +282,14 @@ impl Run<'_> {
             Ok(Some(entry)) if list.is_endless() && entry.digest.len() < self.digest_len => {
                 let (len, before) = (entry.digest.len(), self.digest_len);
                 let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
-                Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut: true })
+                let named = Some(shown_path(&entry.name));
+                Item::Note(Note::Malformed {
+                    list: path.into(),
+                    named,
+                    number,
+                    cause,
+                    is_cut: true,
+                })
             }
             Ok(Some(entry)) => {
                 self.digest_len = entry.digest.len();
@@ -293,7 +302,8 @@ impl Run<'_> {
                 // What is lost may have been the name of a file, and the names of more.
                 let is_cut = list.is_endless();
                 let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                Item::Note(Note::Malformed { list: path.into(), number, cause, is_cut })
+                let (list, named) = (path.into(), None);
+                Item::Note(Note::Malformed { list, named, number, cause, is_cut })
             }
         })
     }
@@ -496,9 +506,11 @@ impl Job for Run<'_> {
     fn note(&mut self, note: Note) -> anyhow::Result<()> {
         match note {
             Note::NoFile(path, verdict, expected) => {
+                self.output.spare(&path)?;
                 self.report(&path, &verdict, expected.as_deref())
             }
-            Note::Malformed { list, number, cause, is_cut } => {
+            Note::Malformed { list, named, number, cause, is_cut } => {
+                named.map_or(Ok(()), |path| self.output.spare(&path))?;
                 self.malformed(&list, number, &cause, is_cut)
             }
             Note::End(path, end) => self.end(&path, end),
@@ -564,8 +576,13 @@ mod tests {
     #[test]
     fn what_waits_for_its_turn_counts_its_bytes() {
         let no_file = |verdict| Note::NoFile("1234".into(), verdict, Some(vec![0; 32]));
-        let malformed =
-            |cause| Note::Malformed { list: "list".into(), number: 1, cause, is_cut: false };
+        let malformed = |cause| Note::Malformed {
+            list: "list".into(),
+            named: None,
+            number: 1,
+            cause,
+            is_cut: false,
+        };
         for (note, bytes) in [
             (no_file(Verdict::Unverified("12345678".into())), 44),
             (no_file(Verdict::Unreadable("12345678".into())), 44),

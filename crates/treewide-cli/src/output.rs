@@ -4,6 +4,8 @@
 //! when it is complete. Until then whatever stood there before still stands there, and if we fail
 //! or are ended by a signal (but SIGKILL, which asks nobody), nothing of ours is left.
 
+use crate::deep;
+use crate::input::is_stdin;
 use crate::progress::Progress;
 use crate::signals;
 use anyhow::{Context, bail};
@@ -27,18 +29,20 @@ pub(crate) struct OutputArgs {
     ///
     /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
     /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
-    /// and the exit status is 1. An input, a file that a checked list names, or the file that standard
-    /// input comes from is never replaced. FILE itself is left out of a recursive walk; what another run has
-    /// not finished, .treewide-??????.tmp beside its FILE, is a file like others there. A pipe or a device
-    /// is written to as it is, and so are /dev/stdout and /dev/stderr, whatever they are directed
-    /// to; `-` is standard output.
+    /// and the exit status is 1. An input, a file that a checked list names, the file that standard
+    /// input comes from, or one that appears meanwhile is never replaced: that ends the run, for a
+    /// listed file when its turn comes. FILE itself is left out of a recursive walk; what another run
+    /// has not finished, .treewide-??????.tmp beside its FILE, is a file like others there. A pipe or
+    /// a device is written to as it is (but not a disk that is an input), and so are /dev/stdout and
+    /// /dev/stderr, whatever they are directed to; `-` is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl OutputArgs {
     /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written, or if
-    /// it is one of the `inputs` or standard input, which would be gone then.
+    /// it is one of the `inputs` or standard input, which would be gone then. (What lists name is
+    /// spared when it is read.)
     pub(crate) fn open<'a>(
         &self,
         inputs: &[PathBuf],
@@ -136,14 +140,15 @@ impl Output<'_> {
 
     /// An error if this file, which the run reads, would be gone when everything is done.
     pub(crate) fn spare(&self, input: &Path) -> anyhow::Result<()> {
-        if self.replaces(|| fs::metadata(input).ok()) {
+        // Standard input is looked at when the run begins.
+        if !is_stdin(input) && self.replaces(|| found(input)) {
             bail!("{}: {REPLACED}", crate::name::shown(input));
         }
         Ok(())
     }
 
     fn replaces(&self, input: impl FnOnce() -> Option<Metadata>) -> bool {
-        matches!(self.sink, Sink::Replacement(_))
+        !self.identities.is_empty()
             && input()
                 .and_then(|it| Identity::of(&it, WrittenAs::NamedFile))
                 .is_some_and(|it| self.identities.contains(&it))
@@ -257,8 +262,12 @@ impl Sink {
                 vec![metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
             }
             Self::Special(_, writer) => {
+                // What is on a disk is gone as what is in a file.
                 let metadata = writer.get_ref().metadata().ok();
-                vec![metadata.map(|it| (it, WrittenAs::StandardOutput))]
+                vec![metadata.map(|it| match is_block_device(&it) {
+                    true => (it, WrittenAs::NamedFile),
+                    false => (it, WrittenAs::StandardOutput),
+                })]
             }
             Self::Replacement(replacement) => {
                 vec![replacement.writer.get_ref().metadata().ok(), replacement.previous.clone()]
@@ -267,8 +276,9 @@ impl Sink {
                     .collect()
             }
         };
-        let regular = found.into_iter().flatten().filter(|(metadata, _)| metadata.is_file());
-        regular.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
+        let lasting = |it: &Metadata| it.is_file() || is_block_device(it);
+        let lasting = found.into_iter().flatten().filter(|(metadata, _)| lasting(metadata));
+        lasting.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
     }
 }
 
@@ -315,9 +325,19 @@ impl Replacement {
         // Some systems rename no file that is open.
         drop(self.writer);
         let mut unfinished = signals::unfinished();
-        self.temporary.persist(&self.target).map_err(|error| WriteError {
+        // What has come since is no less worth than what was there.
+        let appeared = match self.previous {
+            Some(_) => self.temporary.persist(&self.target),
+            None => self.temporary.persist_noclobber(&self.target),
+        };
+        appeared.map_err(|persist| WriteError {
             place: crate::name::shown(&self.name),
-            error: error.error,
+            error: match persist.error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    io::Error::other("has come while we ran, and stays")
+                }
+                _ => persist.error,
+            },
         })?;
         *unfinished = None;
         Ok(())
@@ -390,13 +410,36 @@ impl Identity {
     #[cfg(unix)]
     fn of(metadata: &Metadata, written_as: WrittenAs) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
-        Some(Self { device: metadata.dev(), inode: metadata.ino(), written_as })
+        // A device may have several nodes.
+        let (device, inode) = match is_block_device(metadata) {
+            true => (metadata.rdev(), u64::MAX),
+            false => (metadata.dev(), metadata.ino()),
+        };
+        Some(Self { device, inode, written_as })
     }
 
     /// Without such numbers no file is recognised.
     #[cfg(not(unix))]
     fn of(_: &Metadata, _: WrittenAs) -> Option<Self> {
         None
+    }
+}
+
+#[cfg(unix)]
+fn is_block_device(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_block_device(_: &Metadata) -> bool {
+    false
+}
+
+/// What stands at this place, however long its name is.
+fn found(path: &Path) -> Option<Metadata> {
+    match fs::metadata(path) {
+        Err(error) if deep::is_too_long(&error) => deep::open(path, true).ok()?.metadata().ok(),
+        found => found.ok(),
     }
 }
 

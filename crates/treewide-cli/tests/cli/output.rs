@@ -126,6 +126,48 @@ fn an_output_that_would_replace_an_input_is_refused() {
 }
 
 #[test]
+fn an_output_that_a_list_names_in_whatever_way_is_refused() {
+    let folder = Folder::with(&["a"]);
+    let digest = hex("a");
+    let (short, odd) = (&digest[..32], &digest[1..]);
+    for (command, list) in [
+        ("check", r#"{"path":"a","digest":null,"bytes":null,"error":"x"}"#.into()),
+        ("check", format!("{short}  a")),
+        ("check", format!("{odd}  a")),
+        ("check", format!("{digest}x  a")),
+        ("check", "BLAKE3 (a) = zz".into()),
+        ("check", format!("{digest}  x\nBLAKE3 (a) = {short}")),
+        ("check -l 16", format!("{digest}  a")),
+        ("check", format!("{digest}  {}a", "./".repeat(2100))),
+        ("sum --check", format!("{short}  a\n")),
+        ("sum --check", format!("{digest}  {}a\n", "./".repeat(2100))),
+    ] {
+        let ended = folder.treewide(command).arg("-o").arg("a").stdin(&list).run();
+        ended.fails(1, &["a: is an input, and the output would replace it\n"]);
+        assert_eq!(folder.read("a"), "a", "{command}: {list}");
+    }
+    // An operand, too.
+    let ended = folder.treewide("sum -o a").arg("./".repeat(2100) + "a").run();
+    ended.fails(1, &["a: is an input, and the output would replace it\n"]);
+    assert_eq!(folder.names(), ["a"]);
+}
+
+#[test]
+fn an_output_replaces_only_what_it_found() {
+    let folder = Folder::with(&["a"]);
+    // Standard input ends only after the file has come.
+    let script = "(sleep 0.2; echo late >new; echo) | \"$0\" sum a - -o new";
+    let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
+    ended.fails(1, &["treewide: new: has come while we ran, and stays\n"]);
+    assert_eq!(folder.read("new"), "late\n");
+    // `-` is no file of that name.
+    folder.write("-", "x");
+    folder.treewide("sum - -o ./-").stdin("hi").run().fails(0, &[]);
+    assert!(folder.read("-").ends_with("  -\n"));
+    assert_eq!(folder.names(), ["-", "a", "new"]);
+}
+
+#[test]
 fn a_file_that_may_not_grow_is_an_error() {
     let folder = Folder::with(&["a", "list"]);
     let limited = format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum -o list");
