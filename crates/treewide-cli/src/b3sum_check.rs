@@ -174,7 +174,9 @@ impl Job for B3sumCheck<'_> {
         self.output.flush()?;
         match note {
             Note::Malformed(list, number, Fault { cause, named }) => {
-                named.map_or(Ok(()), |path| self.output.spare(&path))?;
+                if let Some(path) = named {
+                    self.output.spare(&path)?;
+                }
                 self.console.say(&format!("{}:{number}: {cause}", shown(&list)));
                 self.failures += 1;
                 Ok(())

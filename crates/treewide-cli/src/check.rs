@@ -510,7 +510,9 @@ impl Job for Run<'_> {
                 self.report(&path, &verdict, expected.as_deref())
             }
             Note::Malformed { list, named, number, cause, is_cut } => {
-                named.map_or(Ok(()), |path| self.output.spare(&path))?;
+                if let Some(path) = named {
+                    self.output.spare(&path)?;
+                }
                 self.malformed(&list, number, &cause, is_cut)
             }
             Note::End(path, end) => self.end(&path, end),

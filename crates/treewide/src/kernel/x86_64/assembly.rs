@@ -207,12 +207,12 @@ pub(super) use next_flags;
 
 /// One compression in each lane: `(cv, message, tail, out)`. Word `w` of every array is one vector, aligned to its
 /// size.
-pub(super) type Compress = unsafe extern "sysv64" fn(*const u8, *const u8, *const u8, *mut u8);
+pub(super) type Routine = unsafe extern "sysv64" fn(*const u8, *const u8, *const u8, *mut u8);
 
 /// Defines a compression of a state by `body!`; with what makes the last eight words of output, of all sixteen words.
 macro_rules! routine {
     ($isa:tt $cpu:literal: $name:ident $($high:expr)?) => {
-        /// A [`Compress`](super::assembly::Compress).
+        /// A [`Routine`](super::assembly::Routine).
         ///
         /// # Safety
         #[doc = concat!("The CPU has ", $cpu, "; `out` may be `cv` if it gets eight words.")]

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::assembly::Compress;
+use super::assembly::Routine;
 use super::few_lanes::{Compiled, Pair, Rows};
 use super::rounds16;
 use super::row::One;
@@ -68,8 +68,8 @@ unsafe fn load_halves<const VL: bool>(
 }
 
 impl<const VL: bool> X8<VL> {
-    const COMPRESS: Compress = if VL { run512::compress_8 } else { rounds16::compress_8 };
-    const COMPRESS_XOF: Compress =
+    const COMPRESS: Routine = if VL { run512::compress_8 } else { rounds16::compress_8 };
+    const COMPRESS_XOF: Routine =
         if VL { run512::compress_xof_8 } else { rounds16::compress_xof_8 };
     const RUN: Run = if VL { run512::run_8 } else { rounds16::run_8 };
 }

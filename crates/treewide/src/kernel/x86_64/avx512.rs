@@ -31,6 +31,7 @@ use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// A word of sixteen lanes. `HELD`: runs hold the message in registers.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct X16<const HELD: bool>(__m512i);
 
 impl<const HELD: bool> X16<HELD> {

@@ -14,7 +14,7 @@ pub(super) struct Four<const IN_ORDER: bool>(__m512i);
 impl<const IN_ORDER: bool> Four<IN_ORDER> {
     /// `IN_ORDER`: a row that is made after those before it in the source, and before those after it. On Intel's
     /// CPUs four lanes use both ports for 512 bits nearly all of the time, so what is made out of order delays the
-    /// chain: in the compiler's order a step takes 200 cycles, in this one 181 (`results/gnr-2vcpu/limits.txt`).
+    /// chain: in the compiler's order a step takes 200 cycles, in this one 184 (`results/gnr-2vcpu/limits.txt`).
     #[inline(always)]
     unsafe fn in_order(row: __m512i) -> Self {
         let row = Self(row);
@@ -85,7 +85,7 @@ pub(super) fn active(runs: &[u32]) -> u16 {
     runs.iter().enumerate().fold(0, |mask, (lane, run)| mask | (*run as u16 & 0b1111) << (4 * lane))
 }
 
-// SAFETY: AVX-512F and BW, and BMI2.
+// SAFETY: AVX-512F, BW and VL, and BMI2.
 unsafe impl<const IN_ORDER: bool> Lanes<4> for Four<IN_ORDER> {
     const MASKS: bool = true;
 
