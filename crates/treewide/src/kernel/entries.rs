@@ -126,7 +126,7 @@ macro_rules! entry_points {
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
         ///
         /// # Safety
-        /// As for `Source::group` and `Pass::hash`.
+        /// As for `Source::complete` and `Pass::hash`.
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
             source: &impl crate::kernel::group::Source, at: usize, count: usize, key: &crate::spec::Words,
@@ -137,8 +137,9 @@ macro_rules! entry_points {
                 match source.contiguous(at) {
                     Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
                     None => {
-                        let mut place = core::mem::MaybeUninit::uninit();
-                        pass::<V, N>(source.group(at, count, &mut place), key, out, count);
+                        let mut group = crate::kernel::group::Group::row(source, at, count);
+                        source.complete(&mut group, at, count);
+                        pass::<V, N>(&mut group, key, out, count);
                     }
                 }
             }

@@ -1,6 +1,5 @@
 //! What a pass hashes: the nodes of a source, gathered lane by lane into a group.
 
-use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::{Flags, Marks, Own};
@@ -27,24 +26,23 @@ impl Node {
 
 /// Where the nodes of a call come from.
 pub(super) trait Source {
+    /// Bytes from one node to the next, and how much the counter rises, if they are as regular as that.
+    const STRIDE: usize = 0;
+    const RISE: u64 = 0;
+
     fn count(&self) -> usize;
 
     /// # Safety
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Nodes `at .. at + count` in the lanes of a group, `1 <= count <= N`, the others as
-    /// [`filled`] says. In place: what is copied as a whole waits until it is in the cache, as it
-    /// was stored in pieces.
+    /// Makes of a row of nodes like `at` (`Group::row`) nodes `at .. at + count` in the lanes of a group,
+    /// `1 <= count <= N`, the others as [`filled`] says. In place: what is copied as a whole waits until it is in
+    /// the cache, as it was stored in pieces.
     ///
     /// # Safety
     /// The nodes exist.
-    unsafe fn group<'a, const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        place: &'a mut MaybeUninit<Group<N>>,
-    ) -> &'a mut Group<N>;
+    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize);
 
     /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
     /// for groups of them.
@@ -95,6 +93,9 @@ pub(super) struct Chunks {
 }
 
 impl Source for Chunks {
+    const STRIDE: usize = CHUNK_LEN;
+    const RISE: u64 = 1;
+
     #[inline(always)]
     fn count(&self) -> usize {
         self.len.div_ceil(CHUNK_LEN)
@@ -114,15 +115,9 @@ impl Source for Chunks {
     }
 
     #[inline(always)]
-    unsafe fn group<'a, const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        place: &'a mut MaybeUninit<Group<N>>,
-    ) -> &'a mut Group<N> {
+    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize) {
         // SAFETY: within the source.
         let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
-        let group = place.write(Group::row(&first, CHUNK_LEN, 1, count));
         group.shortest = last.len;
         for lane in 0..N {
             if filled(lane, count) == count - 1 {
@@ -143,7 +138,6 @@ impl Source for Chunks {
                 group.ahead[lane] = first.input.wrapping_add((N + lane) * CHUNK_LEN);
             }
         }
-        group
     }
 }
 
@@ -172,12 +166,7 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn group<'a, const N: usize>(
-        &self,
-        _at: usize,
-        _count: usize,
-        _place: &'a mut MaybeUninit<Group<N>>,
-    ) -> &'a mut Group<N> {
+    unsafe fn complete<const N: usize>(&self, _: &mut Group<N>, _: usize, _: usize) {
         unreachable!("pairs are contiguous")
     }
 
@@ -220,15 +209,9 @@ impl Source for Lanes<'_> {
     }
 
     #[inline(always)]
-    unsafe fn group<'a, const N: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        place: &'a mut MaybeUninit<Group<N>>,
-    ) -> &'a mut Group<N> {
+    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize) {
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
-        let (node, inputs) = unsafe { (self.node(at), self.inputs.get_unchecked(at..at + count)) };
-        let group = place.write(Group::row(&node, 0, 0, N));
+        let inputs = unsafe { self.inputs.get_unchecked(at..at + count) };
         // All in order and of known number: whole vectors are copied.
         match <&[_; N]>::try_from(inputs) {
             Ok(inputs) => group.set_inputs(inputs, |lane| lane),
@@ -249,7 +232,6 @@ impl Source for Lanes<'_> {
         for (ahead, input) in group.ahead.iter_mut().zip(next) {
             *ahead = input.as_ptr();
         }
-        group
     }
 }
 
@@ -287,10 +269,15 @@ pub(super) struct Group<const N: usize> {
 }
 
 impl<const N: usize> Group<N> {
-    /// `count` nodes like the first but for their places, `stride` bytes apart, and their counters,
-    /// which rise by `rise`. One array after the other, as compilers make vectors of that.
+    /// `count` nodes like node `at` of a source but for their places and their counters. One array after the other,
+    /// as compilers make vectors of that.
+    ///
+    /// # Safety
+    /// That node exists.
     #[inline(always)]
-    fn row(node: &Node, stride: usize, rise: u64, count: usize) -> Self {
+    pub(super) unsafe fn row<S: Source>(source: &S, at: usize, count: usize) -> Self {
+        // SAFETY: the same contract.
+        let node = unsafe { source.node(at) };
         let Flags { each, first, last, .. } = node.flags;
         let mut group = Self {
             inputs: [ptr::null(); N],
@@ -306,10 +293,10 @@ impl<const N: usize> Group<N> {
             fetch: 0,
         };
         for lane in 0..N {
-            group.inputs[lane] = node.input.wrapping_add(filled(lane, count) * stride);
+            group.inputs[lane] = node.input.wrapping_add(filled(lane, count) * S::STRIDE);
         }
         for lane in 0..N {
-            let counter = node.counter.wrapping_add(lane as u64 * rise);
+            let counter = node.counter.wrapping_add(lane as u64 * S::RISE);
             group.low[lane] = counter as u32;
             group.high[lane] = (counter >> 32) as u32;
         }

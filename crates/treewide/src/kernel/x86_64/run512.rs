@@ -280,8 +280,8 @@ pub(super) unsafe extern "sysv64" fn run_8(
 /// All words of output of sixteen lanes by the chaining value and the block of the root.
 ///
 /// # Safety
-/// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; `tail` is four vectors of 512 bits, `out` has room
-/// for sixteen, and is not `cv`, which is read again when half of it is written.
+/// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; `tail` is four vectors of 512 bits, `out` has
+/// room for sixteen, and is not `cv`, which is read again when half of it is written.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn output_16(
     cv: *const Words,
