@@ -88,8 +88,9 @@ impl Node {
     }
 }
 
-/// The digest of a whole input.
-#[inline(always)]
+/// The digest of a whole input. By itself in WebAssembly, as compressions are part of it there ([`Kernel::compress`]).
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
     if input.len() <= CHUNK_LEN {
         // One chunk needs no tree.
@@ -125,7 +126,8 @@ fn halves<T>(
 ) -> T {
     // The array is cleared on each call, which counts for short inputs.
     match input.len().div_ceil(CHUNK_LEN) {
-        0..=4 => short::<4, T>(kernel, input, counter, mode, parent),
+        0..=2 => short::<2, T>(kernel, input, counter, mode, parent),
+        3..=4 => short::<4, T>(kernel, input, counter, mode, parent),
         5..=16 => short::<16, T>(kernel, input, counter, mode, parent),
         17..=32 => short::<32, T>(kernel, input, counter, mode, parent),
         33..=LEAF => short::<LEAF, T>(kernel, input, counter, mode, parent),

@@ -60,7 +60,8 @@ unsafe impl Vector<1> for u32 {
 ///
 /// # Safety
 /// `input` is as [`Compress`](crate::kernel::share::Compress) says.
-pub(super) unsafe fn compress(
+#[inline(always)]
+pub(super) unsafe fn compress_in_place(
     cv: &mut Words,
     input: *const u8,
     len: usize,
@@ -94,6 +95,22 @@ pub(super) unsafe fn compress(
         done += BLOCK_LEN;
         now = flags.each;
     }
+}
+
+/// [`compress_in_place`] as a function, which the kernels' tables hold.
+///
+/// # Safety
+/// The same.
+#[inline(never)]
+pub(super) unsafe fn compress(
+    cv: &mut Words,
+    input: *const u8,
+    len: usize,
+    counter: u64,
+    flags: Flags,
+) {
+    // SAFETY: the same contract.
+    unsafe { compress_in_place(cv, input, len, counter, flags) }
 }
 
 /// One block of output on one lane. Not inlined: inside a function with wider target features the

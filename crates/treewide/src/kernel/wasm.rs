@@ -78,5 +78,5 @@ unsafe impl Vector<4> for W4 {
 }
 
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 4 @ 100; }
+    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 4 @ 104; }
 );
