@@ -174,9 +174,7 @@ impl Job for B3sumCheck<'_> {
         self.output.flush()?;
         match note {
             Note::Malformed(list, number, Fault { cause, named }) => {
-                if let Some(path) = named {
-                    self.output.spare(&path)?;
-                }
+                named.iter().try_for_each(|path| self.output.spare(path))?;
                 self.console.say(&format!("{}:{number}: {cause}", shown(&list)));
                 self.failures += 1;
                 Ok(())

@@ -510,9 +510,7 @@ impl Job for Run<'_> {
                 self.report(&path, &verdict, expected.as_deref())
             }
             Note::Malformed { list, named, number, cause, is_cut } => {
-                if let Some(path) = named {
-                    self.output.spare(&path)?;
-                }
+                named.iter().try_for_each(|path| self.output.spare(path))?;
                 self.malformed(&list, number, &cause, is_cut)
             }
             Note::End(path, end) => self.end(&path, end),

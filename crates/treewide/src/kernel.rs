@@ -76,10 +76,18 @@ static ALL: &[&Kernel] = &[
     &aarch64::neon::FOUR,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
-    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    #[cfg(not(any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "wasm32", not(target_feature = "simd128")),
+    )))]
     &array::KERNEL,
     &portable::KERNEL,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    // To be forced only: WebAssembly without vectors makes none of it (2 KiB take twice as long as one lane), and on
+    // x86-64 the kernels above are made of them.
+    #[cfg(any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "wasm32", not(target_feature = "simd128")),
+    ))]
     &array::KERNEL,
 ];
 
@@ -171,7 +179,7 @@ impl Kernel {
         let (from, len) = (input.as_ptr(), input.len());
         // SAFETY: readable bytes; the CPU runs every kernel that is handed out.
         unsafe {
-            // All kernels have this one there, and a call takes V8 as long as a fourteenth of a block.
+            // All kernels of WebAssembly have this one, and a call takes V8 as long as a fourteenth of a block.
             #[cfg(target_arch = "wasm32")]
             return portable::compress_in_place(cv, from, len, counter, flags);
             #[cfg(not(target_arch = "wasm32"))]

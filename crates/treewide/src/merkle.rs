@@ -327,7 +327,7 @@ mod with_std {
             }
         }
 
-        /// All nodes above the leaves in one buffer, as [`fill_nodes`](super::fill_nodes) writes them.
+        /// All nodes above the leaves in one buffer, as [`fill_nodes`] writes them.
         pub fn nodes(&self) -> &[[u8; OUT_LEN]] {
             &self.nodes
         }

@@ -126,7 +126,8 @@ macro_rules! entry_points {
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
         ///
         /// # Safety
-        /// As for `Source::complete` and `Pass::hash`.
+        /// Nodes `at .. at + count` of the source exist and their inputs are readable, `1 <= count <= N`, `out` has
+        /// room for `count`, and the CPU has the instructions.
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
             source: &impl crate::kernel::group::Source, at: usize, count: usize, key: &crate::spec::Words,

@@ -26,7 +26,8 @@ impl Node {
 
 /// Where the nodes of a call come from.
 pub(super) trait Source {
-    /// Bytes from one node to the next, and how much the counter rises, if they are as regular as that.
+    /// Bytes from one node to the next, and how much the counter rises. Where nodes are not as regular as that,
+    /// `complete` says where each lies.
     const STRIDE: usize = 0;
     const RISE: u64 = 0;
 
@@ -36,12 +37,11 @@ pub(super) trait Source {
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Makes of a row of nodes like `at` (`Group::row`) nodes `at .. at + count` in the lanes of a group,
-    /// `1 <= count <= N`, the others as [`filled`] says. In place: what is copied as a whole waits until it is in
-    /// the cache, as it was stored in pieces.
+    /// Makes of the row (`Group::row`) nodes `at .. at + count` in the lanes of a group, the others as [`filled`]
+    /// says. In place: what is copied as a whole waits until it is in the cache, as it was stored in pieces.
     ///
     /// # Safety
-    /// The nodes exist.
+    /// The nodes exist, `1 <= count <= N`, and `group` is the row of the same source, place and count.
     unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize);
 
     /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
@@ -273,7 +273,7 @@ impl<const N: usize> Group<N> {
     /// as compilers make vectors of that.
     ///
     /// # Safety
-    /// That node exists.
+    /// That node exists, and `1 <= count <= N`.
     #[inline(always)]
     pub(super) unsafe fn row<S: Source>(source: &S, at: usize, count: usize) -> Self {
         // SAFETY: the same contract.
