@@ -2,12 +2,12 @@
 # Our kernels one by one, each against the peers' code for the same instruction set, and our choice
 # against theirs: prints both medians and the ratio at many lengths. Nothing else should be running.
 #
-#   scripts/peers.sh            all of them: avx2 sse41 portable rscrypto wasm (under Node)
+#   scripts/peers.sh            all of them: avx2 sse41 sse2 portable rscrypto wasm (under Node)
 #   scripts/peers.sh avx2       only this one
 
 set -euo pipefail
 cd "$(dirname "$0")/../peers"
-[[ $# -gt 0 ]] || set -- avx2 sse41 portable rscrypto wasm
+[[ $# -gt 0 ]] || set -- avx2 sse41 sse2 portable rscrypto wasm
 target=${CARGO_TARGET_DIR:-$PWD/target}
 unset RUSTFLAGS TREEWIDE_KERNEL
 

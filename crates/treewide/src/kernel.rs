@@ -76,19 +76,9 @@ static ALL: &[&Kernel] = &[
     &aarch64::neon::FOUR,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
-    #[cfg(not(any(
-        all(target_arch = "x86_64", target_feature = "sse2"),
-        all(target_arch = "wasm32", not(target_feature = "simd128")),
-    )))]
-    &array::KERNEL,
-    &portable::KERNEL,
-    // To be forced only: WebAssembly without vectors makes none of it (2 KiB take twice as long as one lane), and on
-    // x86-64 the kernels above are made of them.
-    #[cfg(any(
-        all(target_arch = "x86_64", target_feature = "sse2"),
-        all(target_arch = "wasm32", not(target_feature = "simd128")),
-    ))]
-    &array::KERNEL,
+    // Without vectors lanes of arrays are one after the other, and what puts them there comes on top.
+    if array::HAS_VECTORS { &array::KERNEL } else { &portable::KERNEL },
+    if array::HAS_VECTORS { &portable::KERNEL } else { &array::KERNEL },
 ];
 
 /// One implementation of BLAKE3's compression, one lane and many lanes wide.
@@ -132,10 +122,11 @@ pub(crate) struct Flags {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Marks<'a> {
-    /// Flags of every block, and those added to the first; apart, as both would be loaded at once, and wait
-    /// in the cache for what was stored one by one.
+    /// Flags of every block.
     pub(crate) each: u8,
     pub(crate) own: Own<'a>,
+    /// Those added to the first; not beside `each`, as both would be loaded at once, and wait in the cache for
+    /// what was stored one by one.
     pub(crate) first: u8,
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the
 //! two, and would leave the other idle. Of eight it is not, as three ports take vectors of 256 bits: the
-//! message stays in registers instead, and so do the addresses of the inputs. There are single compressions of
-//! eight lanes too, and extended output of sixteen, where compilers keep part of the state or of the message in memory.
+//! message stays in registers instead, and so do the addresses of the inputs. Single compressions of eight lanes are
+//! here too, as compiled code around them has the registers of AVX2 only (`avx2.rs`), and extended output of sixteen,
+//! where compilers keep part of the message in memory.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in `rounds32.rs`.
 //! Word `w` of every array is one vector, aligned to its size.

@@ -132,7 +132,6 @@ pub(super) unsafe fn blocks(
     let last = match last_len {
         _ if zeros_follow => last,
         BLOCK_LEN => last,
-        // To read nothing from where nothing is, as a mask would have it, takes Intel's CPUs a hundred cycles.
         0 => ZEROS.as_ptr(),
         // SAFETY: the same contract.
         _ => unsafe { pad(last, last_len, masks, padded) },
@@ -160,8 +159,9 @@ pub(super) unsafe fn pad(
     unsafe {
         if masks {
             let mask = _bzhi_u64(u64::MAX, len as u32);
-            // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If the second
-            // is empty, it is read from where the first is: to read nothing from a page that is not there takes long.
+            // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If one is empty,
+            // it is read from elsewhere: to read nothing from a page that is not there takes a hundred.
+            let input = if len == 0 { ZEROS.as_ptr() } else { input };
             let more = input.wrapping_add(usize::from(len > 32) * 32);
             let halves = [
                 _mm256_maskz_loadu_epi8(mask as u32, input.cast()),
