@@ -15,7 +15,7 @@ const PEER: &str = match (cfg!(feature = "rscrypto"), cfg!(target_family = "wasm
 const KERNEL: &str = if cfg!(feature = "portable") {
     "portable"
 } else if cfg!(feature = "sse2") {
-    "array" // which the compiler makes of SSE2
+    "sse2"
 } else if cfg!(feature = "sse41") {
     "sse41"
 } else if cfg!(feature = "avx2") {

@@ -68,6 +68,8 @@ static ALL: &[&Kernel] = &[
     &x86_64::sse41::KERNEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::sse41::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::sse2::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &aarch64::sve2::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]

@@ -276,8 +276,8 @@ struct Models {
 const X86_64: Models = Models {
     chosen: &[
         // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
-        ("qemu64", "array"),
-        ("Conroe", "array"),
+        ("qemu64", "sse2"),
+        ("Conroe", "sse2"),
         ("Penryn", "sse41-row"),
         ("Nehalem", "sse41-row"),
         // AVX without AVX2; AVX2 without the OS's XSAVE; AVX2 without AVX.
@@ -296,7 +296,7 @@ const X86_64: Models = Models {
         "Nehalem",
         "avx2",
         "this CPU cannot run the kernel 'avx2-row'; \
-         use one of: sse41-general sse41-row array portable, or auto",
+         use one of: sse41-general sse41-row sse2 array portable, or auto",
     ),
 };
 

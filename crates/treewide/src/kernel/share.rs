@@ -16,9 +16,9 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 /// `results/gnr-2vcpu/limits.txt` and of the others from `results/spr-2vcpu/limits.txt`; for that for `Rotations`
 /// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
 /// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
-/// N1, by models (`results/models/aarch64.txt`); for `wasm` nanoseconds of Granite Rapids under Node, from
-/// `results/gnr-2vcpu/peers.txt`; those of `array` lie between what SSE2 gives in 64 bits and in 32 there
-/// (145 and 118; those of RISC-V are a guess).
+/// N1, by models (`results/models/aarch64.txt`); for `sse2` and, under Node, `wasm` nanoseconds of Granite Rapids, from
+/// `results/gnr-2vcpu/peers.txt`; those of `array` lie between what SSE2 gives there in 64 bits and in 32 (145 and 118;
+/// those of RISC-V are a guess).
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,

@@ -323,7 +323,7 @@ fn assembly_keeps_what_is_the_callers() {
     let steps = core::ptr::without_provenance(3);
     let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
-    let routines: [(&str, &str, *const (), _); 18] = [
+    let routines: [(&str, &str, *const (), _); 21] = [
         ("avx512-row", "compress", rounds32::compress as _, lanes),
         ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
         ("avx512-row", "load", rounds32::load as _, gathered),
@@ -342,6 +342,9 @@ fn assembly_keeps_what_is_the_callers() {
         ("avx2-row", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
         ("sse41-row", "compress_4", rounds16::compress_4 as _, lanes),
         ("sse41-row", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
+        ("sse2", "run_sse2_4", rounds16::run_sse2_4 as _, run),
+        ("sse2", "compress_sse2_4", rounds16::compress_sse2_4 as _, lanes),
+        ("sse2", "compress_xof_sse2_4", rounds16::compress_xof_sse2_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
         if !crate::kernel::tests::supported().any(|it| it.name() == kernel) {

@@ -5,20 +5,20 @@ use crate::spec::Words;
 
 /// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to op= from`, and
 /// `to = a op b`, where `to` is not `b`; `b` may be a count. There are `[zmm]` and `[ymm]` with AVX-512, `[avx2]`
-/// and `[sse41]`; `[zmm held]` has the message in registers, as `[ymm]` has.
+/// and `[sse]`; `[zmm held]` has the message in registers, as `[ymm]` has, and `[sse bytes]` SSSE3.
 macro_rules! isa {
     ([zmm $($held:ident)?] size) => { "64" };
-    ([sse41] size) => { "16" };
+    ([sse $($bytes:ident)?] size) => { "16" };
     ($isa:tt size) => { "32" };
     ([zmm $($held:ident)?] register $n:literal) => { concat!("zmm", $n) };
-    ([sse41] register $n:literal) => { concat!("xmm", $n) };
+    ([sse $($bytes:ident)?] register $n:literal) => { concat!("xmm", $n) };
     ($isa:tt register $n:literal) => { concat!("ymm", $n) };
     ([avx2] move $to:expr, $from:expr) => { concat!("vmovdqa ", $to, ",", $from, "\n") };
-    ([sse41] move $to:expr, $from:expr) => { concat!("movdqa ", $to, ",", $from, "\n") };
+    ([sse $($bytes:ident)?] move $to:expr, $from:expr) => { concat!("movdqa ", $to, ",", $from, "\n") };
     ($isa:tt move $to:expr, $from:expr) => { concat!("vmovdqa32 ", $to, ",", $from, "\n") };
-    ([sse41] $op:literal $to:literal $from:expr) => { concat!($op, " xmm", $to, ",", $from, "\n") };
+    ([sse $($bytes:ident)?] $op:literal $to:literal $from:expr) => { concat!($op, " xmm", $to, ",", $from, "\n") };
     ($isa:tt $op:literal $to:literal $from:expr) => { isa!($isa $op $to $to $from) };
-    ([sse41] $op:literal $to:literal $a:literal $b:expr) => {
+    ([sse $($bytes:ident)?] $op:literal $to:literal $a:literal $b:expr) => {
         concat!("movdqa xmm", $to, ",xmm", $a, "\n", $op, " xmm", $to, ",", $b, "\n")
     };
     ($isa:tt $op:literal $to:literal $a:literal $b:expr) => {
@@ -30,6 +30,8 @@ macro_rules! isa {
     // Rotations to the right; without an instruction for them by bytes, or by shifts and register 11.
     ([zmm $($held:ident)?] rotate $to:literal $by:tt) => { isa!([zmm] "prord" $to $by) };
     ([ymm] rotate $to:literal $by:tt) => { isa!([ymm] "prord" $to $by) };
+    ([sse] rotate $to:literal 16) => { isa!([sse] rotate $to 16 16) };
+    ([sse] rotate $to:literal 8) => { isa!([sse] rotate $to 8 24) };
     ($isa:tt rotate $to:literal 16) => { isa!($isa "pshufb" $to "[rip+{by_16}]") };
     ($isa:tt rotate $to:literal 12) => { isa!($isa rotate $to 12 20) };
     ($isa:tt rotate $to:literal 8) => { isa!($isa "pshufb" $to "[rip+{by_8}]") };
@@ -46,13 +48,15 @@ macro_rules! isa {
     ([zmm held] message $m:literal) => { isa!([zmm] register $m) };
     ($isa:tt message $m:literal) => { concat!("[rsi+", isa!($isa size), "*", $m, "]") };
     // A word in every lane.
-    ([sse41] splat $to:literal $from:literal) => {
+    ([sse $($bytes:ident)?] splat $to:literal $from:literal) => {
         concat!("movd xmm", $to, ",dword ptr ", $from, "\n pshufd xmm", $to, ",xmm", $to, ",0\n")
     };
     ($isa:tt splat $to:literal $from:expr) => {
         concat!("vpbroadcastd ", isa!($isa register $to), ",dword ptr ", $from, "\n")
     };
-    ([sse41] end) => { "" };
+    ([sse bytes] end) => { "" };
+    // Without a table that is named nowhere assembly is refused.
+    ([sse] end) => { "/* {by_16} {by_8} */" };
     ($isa:tt end) => { "vzeroupper" };
 }
 pub(super) use isa;

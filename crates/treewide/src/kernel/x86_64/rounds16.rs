@@ -1,4 +1,4 @@
-//! The seven rounds in sixteen vector registers: eight lanes with AVX2, four with SSE4.1.
+//! The seven rounds in sixteen vector registers: eight lanes with AVX2, four with SSE4.1 or SSE2.
 //!
 //! The state fills the registers, messages and the tables of byte rotations are memory operands,
 //! and rotations by 12 and 7 need a register to put a part in. So word 11 lives in memory but for
@@ -53,11 +53,11 @@ macro_rules! body {
 macro_rules! row {
     ([avx2] $to:literal $lane:literal $other:literal $quarter:literal) => {
         concat!(
-            "v", row!([sse41] $to $lane $other $quarter),
+            "v", row!([sse] $to $lane $other $quarter),
             "vinserti128 ymm", $to, ",ymm", $to, ",[", $other, "+r11+16*", $quarter, "],1\n",
         )
     };
-    ([sse41] $to:literal $lane:literal $other:literal $quarter:literal) => {
+    ([sse $($bytes:ident)?] $to:literal $lane:literal $other:literal $quarter:literal) => {
         concat!("movdqu xmm", $to, ",[", $lane, "+r11+16*", $quarter, "]\n")
     };
 }
@@ -94,11 +94,11 @@ macro_rules! quarter {
 macro_rules! inputs {
     ([avx2]) => {
         concat!(
-            inputs!([sse41]),
+            inputs!([sse]),
             "mov rbx,[rcx+32]\n mov rbp,[rcx+40]\n mov r12,[rcx+48]\n mov r13,[rcx+56]\n",
         )
     };
-    ([sse41]) => {
+    ([sse $($bytes:ident)?]) => {
         "mov rdi,[rcx]\n mov r9,[rcx+8]\n mov r10,[rcx+16]\n mov r14,[rcx+24]\n"
     };
 }
@@ -106,9 +106,9 @@ macro_rules! inputs {
 /// Asks for what is at the place of this block in nodes for later.
 macro_rules! fetch {
     ([avx2]) => {
-        concat!(fetch!([sse41]), fetch!(4 5 6 7))
+        concat!(fetch!([sse]), fetch!(4 5 6 7))
     };
-    ([sse41]) => {
+    ([sse $($bytes:ident)?]) => {
         fetch!(0 1 2 3)
     };
     ($($lane:literal)*) => {
@@ -159,8 +159,11 @@ macro_rules! run {
 
 routine!([avx2] "AVX2, and the OS saves its registers": compress_8);
 routine!([avx2] "AVX2, and the OS saves its registers": compress_xof_8 high_words!([avx2]));
-routine!([sse41] "SSE4.1": compress_4);
-routine!([sse41] "SSE4.1": compress_xof_4 high_words!([sse41]));
+routine!([sse bytes] "SSSE3": compress_4);
+routine!([sse bytes] "SSSE3": compress_xof_4 high_words!([sse bytes]));
+routine!([sse] "SSE2": compress_sse2_4);
+routine!([sse] "SSE2": compress_xof_sse2_4 high_words!([sse]));
 
 run!([avx2] "AVX2, and the OS saves its registers" run_8);
-run!([sse41] "SSE4.1" run_4);
+run!([sse bytes] "SSSE3" run_4);
+run!([sse] "SSE2" run_sse2_4);

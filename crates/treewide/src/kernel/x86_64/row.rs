@@ -39,23 +39,27 @@ impl Table {
     }
 }
 
-/// A row of one lane. `ROTATES` says that there is an instruction for rotations (AVX-512VL); otherwise
-/// words rotate by a table of bytes, or by two shifts.
+/// A row of one lane, with these instructions: words rotate by shifts, or by tables of bytes (SSSE3) where those do,
+/// or by an instruction for that (AVX-512VL).
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct One<const ROTATES: bool>(__m128i);
+pub(super) struct One<const ISA: u8>(__m128i);
 
-// SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.
-unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
+pub(super) const SSE2: u8 = 0;
+pub(super) const SSE41: u8 = 1;
+pub(super) const AVX512: u8 = 2;
+
+// SAFETY: SSE2, SSE4.1, or AVX-512F and VL.
+unsafe impl<const ISA: u8> Row for One<ISA> {
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: AVX-512F and VL, or SSSE3.
+        // SAFETY: AVX-512F and VL, SSSE3, or SSE2.
         Self(unsafe {
             match R {
-                _ if ROTATES => _mm_ror_epi32::<R>(self.0),
-                16 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
-                8 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
+                _ if ISA == AVX512 => _mm_ror_epi32::<R>(self.0),
+                16 if ISA == SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
+                8 if ISA == SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
                 _ => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
             }
         })
@@ -75,8 +79,15 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
-        // SAFETY: SSE4.1.
-        Self(unsafe { _mm_blend_epi16::<0b11_00_00_00>(self.0, other.0) })
+        // SAFETY: SSE2, or SSE4.1.
+        unsafe {
+            if ISA == SSE2 {
+                let last = self.two_of_each::<0b11_11_10_10>(other);
+                self.two_of_each::<0b10_00_01_00>(last)
+            } else {
+                Self(_mm_blend_epi16::<0b11_00_00_00>(self.0, other.0))
+            }
+        }
     }
     #[inline(always)]
     unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
@@ -90,8 +101,8 @@ unsafe impl<const ROTATES: bool> Row for One<ROTATES> {
     }
 }
 
-// SAFETY: SSE4.1, or with `ROTATES` AVX-512F and VL.
-unsafe impl<const ROTATES: bool> Lanes<1> for One<ROTATES> {
+// SAFETY: as for `Row`.
+unsafe impl<const ISA: u8> Lanes<1> for One<ISA> {
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: sixteen readable bytes.
@@ -122,10 +133,10 @@ unsafe impl<const ROTATES: bool> Lanes<1> for One<ROTATES> {
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; SSE4.1, or with `AVX512` AVX-512F,
-/// BW and VL, and BMI2.
+/// `input` is as [`Compress`](crate::kernel::share::Compress) says; what `ISA` says, of AVX-512 F, BW and VL,
+/// and BMI2.
 #[inline(always)]
-pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
+pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
@@ -134,7 +145,8 @@ pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
 ) {
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
-    let (blocks, last, last_len) = unsafe { blocks(input, len, flags.padded, AVX512, &mut padded) };
+    let (blocks, last, last_len) =
+        unsafe { blocks(input, len, flags.padded, ISA == AVX512, &mut padded) };
     // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
     unsafe {
         let words: *mut __m128i = cv.as_mut_ptr().cast();
@@ -159,7 +171,7 @@ pub(super) unsafe fn compress<W: Rounds<One<AVX512>, 1>, const AVX512: bool>(
 }
 
 // SAFETY: AVX-512F and VL.
-unsafe impl Early<1> for One<true> {
+unsafe impl Early<1> for One<AVX512> {
     #[inline(always)]
     unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
         opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self)

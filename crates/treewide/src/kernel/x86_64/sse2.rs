@@ -1,0 +1,12 @@
+//! Four lanes in SSE registers with SSE2 only, which every x86-64 CPU has: there are no shuffles of bytes, so words
+//! rotate by shifts.
+
+use super::few_lanes::{Pair, Rows};
+use super::row::{One, SSE2};
+use super::sse41::X4;
+use crate::kernel::portable::compress;
+
+crate::kernel::entry_points!(
+    |_| true,
+    { KERNEL: "sse2", [] compress, 1 @ 58, Rows<Pair<One<SSE2>, 1, true>>: 2 @ 85, X4<false>: 4 @ 121; }
+);
