@@ -1,11 +1,11 @@
 //! The instruction sets of x86-64.
 //!
 //! ```text
-//! sse2  sse41  avx2  avx512   the kernels
-//!   scalar  row           one lane, in general registers or as rows
-//!   few_lanes             two to eight as rows: rows256, rows512; at the pace of Zen 5 paced, for Zen 4 apart
-//!   run                   many, as a transposed state: rounds16, run512 and, as two, rounds32
-//!   assembly              what these three are written with
+//! sse2  sse41  avx2  avx512  the kernels
+//!   scalar  row              one lane, in general registers or as rows
+//!   few_lanes                two to eight as rows: rows256, rows512; at the pace of Zen 5 paced, for Zen 4 apart
+//!   run                      many, as a transposed state: rounds16, run512 and, as two, rounds32
+//!   assembly                 what these three are written with
 //! ```
 
 #[cfg(all(test, feature = "std"))]

@@ -55,7 +55,7 @@ macro_rules! isa {
         concat!("vpbroadcastd ", isa!($isa register $to), ",dword ptr ", $from, "\n")
     };
     ([sse bytes] end) => { "" };
-    // Without a table that is named nowhere assembly is refused.
+    // All that is passed to assembly must be named there.
     ([sse] end) => { "/* {by_16} {by_8} */" };
     ($isa:tt end) => { "vzeroupper" };
 }

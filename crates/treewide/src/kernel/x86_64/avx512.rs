@@ -260,8 +260,8 @@ crate::kernel::entry_points!(
             1 @ 49, Rows<paced::Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16<false>: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
-            1 @ 178 as Rows<One<AVX512>>, Rows<Two<true>>: 2 @ 178, Rows<Four<true>>: 4 @ 181, X8<true>: 8 @ 308 by avx2,
-            X16<true>: 16 @ 440;
+            1 @ 178 as Rows<One<AVX512>>, Rows<Two<true>>: 2 @ 178, Rows<Four<true>>: 4 @ 181,
+            X8<true>: 8 @ 308 by avx2, X16<true>: 16 @ 440;
         SPLIT: "avx512-split", [Rotations] compress_apart,
             1 @ 194 as Rows<One<AVX512>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
             X8<true>: 8 @ 312 by avx2, X16<false>: 16 @ 493, X32: 32 @ 950;

@@ -1,7 +1,7 @@
 //! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in each 128-bit
 //! part of them. Here are the rounds; vectors of one lane are in `row.rs`, of two in `rows256.rs`, of four in
 //! `rows512.rs`, passes over them in `few_lanes.rs`. At the pace of Zen 5 rows are assembly with AVX-512, in
-//! `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and SSE4.1 they are pairs that take
+//! `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs that take
 //! turns ([`Row::IN_STEP`]).
 //!
 //! ```text
