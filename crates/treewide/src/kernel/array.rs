@@ -130,7 +130,7 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
 
 #[cfg(not(target_arch = "riscv64"))]
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<4>: 4 @ 130, Lanes<8>: 8 @ 260; }
+    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236; }
 );
 
 // A loop of four is not vectorised where the width of vectors is unknown.
