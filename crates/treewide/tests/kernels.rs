@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use treewide::kernel::{self, Kernel};
 
-/// Makes tests that force a kernel take turns, and goes back to the best one afterwards.
+/// Makes tests that force a kernel or start children take turns, and goes back to the best kernel afterwards. (Children:
+/// an emulator that forks while another of its threads is busy can leave a child that waits for ever.)
 struct Turn(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Turn {
@@ -236,6 +237,7 @@ fn ask(starter: &[&str], value: Option<&str>) -> Result<String, String> {
 
 #[test]
 fn the_variable() {
+    let _turn = Turn::take();
     let Some(starter) = starter() else { return };
     let best = suited().name();
     for (value, expected) in [(None, best), (Some(""), best), (Some("auto"), best)] {
@@ -330,6 +332,7 @@ fn models_of_cpus() {
             return;
         }
     };
+    let _turn = Turn::take();
     if Command::new(EMULATOR).arg("--version").output().is_err() {
         println!("SKIPPED: models of CPUs: {EMULATOR} is not installed");
         return;

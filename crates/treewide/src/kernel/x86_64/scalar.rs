@@ -160,7 +160,7 @@ pub(super) unsafe fn pad(
         if masks {
             let mask = _bzhi_u64(u64::MAX, len as u32);
             // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If one is empty,
-            // it is read from elsewhere: to read nothing from a page that is not there takes a hundred.
+            // it is read from elsewhere: to read nothing from a page that is not there takes 70.
             let input = if len == 0 { ZEROS.as_ptr() } else { input };
             let more = input.wrapping_add(usize::from(len > 32) * 32);
             let halves = [
