@@ -28,6 +28,11 @@ mod group;
 mod lanes;
 mod latency;
 mod portable;
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+))]
+mod rows;
 mod share;
 #[cfg(all(test, feature = "std"))]
 mod tests;

@@ -21,18 +21,6 @@ pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: us
     array[second * M..].first_chunk().expect("half of it")
 }
 
-/// Implements operations on pairs of vectors, by twice the same.
-macro_rules! twice {
-    ($($name:ident),*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
-        }
-    )*};
-}
-pub(super) use twice;
-
 /// Implements what a [`Vector`](crate::kernel::lanes::Vector) of so many lanes, twice another of so many, does
 /// by that one; rounds and loads of blocks are left.
 macro_rules! by_halves {
@@ -47,7 +35,7 @@ macro_rules! by_halves {
             // SAFETY: the same contract.
             unsafe { Self([<$half>::load(half(words, 0)), <$half>::load(half(words, 1))]) }
         }
-        crate::kernel::twice::twice!(xor, and);
+        crate::kernel::vectors::twice!(xor, and);
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
             const HALF: usize = $of_half;

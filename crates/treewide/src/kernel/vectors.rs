@@ -151,6 +151,18 @@ macro_rules! operations {
 }
 pub(super) use operations;
 
+/// Implements operations on pairs of vectors, by twice the same.
+macro_rules! twice {
+    ($($name:ident),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, other: Self) -> Self {
+            // SAFETY: the same contract.
+            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
+        }
+    )*};
+}
+pub(super) use twice;
+
 /// [`Vector`]'s compressions by routines of assembly: `(cv, message, tail, out)`, where arrays are vectors.
 #[cfg(not(target_arch = "wasm32"))]
 macro_rules! compressions {

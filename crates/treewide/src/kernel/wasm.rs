@@ -1,4 +1,4 @@
-//! Four lanes in the 128-bit vectors of WebAssembly.
+//! Four lanes in the 128-bit vectors of WebAssembly, and two as rows.
 //!
 //! A module is compiled as a whole or refused, so there is nothing to detect when it runs: the
 //! kernel is there if the build has the feature `simd128`.
@@ -9,6 +9,8 @@ use core::cell::UnsafeCell;
 use super::lanes::{self, Vector};
 use super::portable::compress;
 use super::vectors::{by_rows, load_blocks, operations, square};
+
+mod two_lanes;
 
 #[derive(Clone, Copy)]
 struct W4(v128);
@@ -78,5 +80,5 @@ unsafe impl Vector<4> for W4 {
 }
 
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 4 @ 104; }
+    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 2 @ 63 by two_lanes, W4: 4 @ 104; }
 );

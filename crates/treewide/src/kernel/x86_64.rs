@@ -19,7 +19,6 @@ mod paced;
 mod rounds16;
 mod rounds32;
 mod row;
-mod rows;
 mod rows256;
 mod rows512;
 mod run;

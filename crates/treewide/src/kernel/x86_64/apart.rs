@@ -18,7 +18,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::few_lanes::{Lanes, Rounds};
-use super::rows::{arrange, to_columns, to_diagonals};
+use crate::kernel::rows::{arrange, to_columns, to_diagonals};
 use crate::spec::SCHEDULE;
 
 /// A way to compress blocks.
@@ -27,7 +27,7 @@ pub(super) struct Apart;
 /// A row of `N` lanes that has what this takes.
 ///
 /// # Safety
-/// As for [`Row`](super::rows::Row); it is four words of each lane and nothing else.
+/// As for [`Row`](crate::kernel::rows::Row); it is four words of each lane and nothing else.
 pub(super) unsafe trait Early<const N: usize>: Lanes<N> {
     /// The same rows, of which the compiler computes all before anything that is made of them.
     unsafe fn early(rows: [Self; 3]) -> [Self; 3];

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::assembly::Routine;
-use super::few_lanes::{Compiled, Pair, Rows};
+use super::few_lanes::{Compiled, Rows};
 use super::rounds16;
 use super::row::{One, SSE41};
 use super::rows256::{Two, joined};
@@ -14,6 +14,7 @@ use super::sse41::four_by_four;
 use super::{row, run512};
 use crate::kernel::Flags;
 use crate::kernel::lanes::Vector;
+use crate::kernel::rows::Pair;
 use crate::kernel::vectors::{by_rows, operations, square};
 use crate::spec::Words;
 

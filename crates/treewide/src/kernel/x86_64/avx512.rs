@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 
 use super::apart::Apart;
 use super::avx2::X8;
-use super::few_lanes::{Compiled, Pair, Rows};
+use super::few_lanes::{Compiled, Rows};
 use super::paced::{self, Eight, Paced};
 use super::rounds32;
 use super::row::{AVX512, One};
@@ -25,6 +25,7 @@ use super::sse41::four_by_four;
 use super::{avx2, row, run512, scalar};
 use crate::kernel::Flags;
 use crate::kernel::lanes::{self, Root, Vector};
+use crate::kernel::rows::Pair;
 use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};

@@ -4,11 +4,11 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::rows::{Row, rounds};
 use super::scalar::pad;
 use crate::kernel::group::{Contiguous, Group};
 use crate::kernel::lanes::{Pass, Root, counters};
-use crate::kernel::twice::{half, twice};
+use crate::kernel::rows::{Pair, Row, arrange, round};
+use crate::kernel::twice::half;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A row of `N` lanes, and how it gets into its vector and out of it.
@@ -44,6 +44,23 @@ unsafe fn rows_0_1<R: Lanes<N>, const N: usize>(cv: &Words) -> [R; 2] {
 unsafe fn row_2<R: Lanes<N>, const N: usize>() -> R {
     // SAFETY: the same contract.
     unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
+}
+
+/// The seven rounds on blocks of these message words, four by four. Rows 0 and 1 of `v` are the
+/// chaining value.
+///
+/// # Safety
+/// As for [`Row`].
+#[inline(always)]
+unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
+    // SAFETY: the same contract.
+    unsafe {
+        let mut m = arrange(block);
+        for _ in 0..6 {
+            m = round::<R, false>(v, m);
+        }
+        round::<R, true>(v, m);
+    }
 }
 
 /// As many lanes as rows of this type have, the blocks of nodes compressed in this way; of parents, one block
@@ -234,61 +251,6 @@ pub(super) unsafe fn begin<R: Lanes<N>, const N: usize>([a, b]: [R; 2], tail: R)
 pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { [a.xor(c), b.xor(d)] }
-}
-
-/// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
-/// `IN_STEP` says that both take turns, and that the next message is made in between: that is a tenth faster than
-/// in the compiler's order on Zen 5, as less comes early and waits (see `paced.rs`, and
-/// `results/zen5-2vcpu/limits.txt`), and a seventh on Zen 4 with AVX2 and SSE4.1 (`results/zen4-2vcpu/limits.txt`).
-/// There with AVX-512 the compiler's order is faster.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>([R; 2]);
-
-impl<R: Row, const M: usize, const IN_STEP: bool> Pair<R, M, IN_STEP> {
-    #[inline(always)]
-    unsafe fn new(rows: [R; 2]) -> Self {
-        // SAFETY: the same contract.
-        Self(if IN_STEP { unsafe { R::in_step(rows) } } else { rows })
-    }
-}
-
-// SAFETY: as `R` says.
-unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_STEP> {
-    const IN_STEP: bool = IN_STEP;
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the same contract, here and below.
-        unsafe { Self::new([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::new([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
-    }
-    twice!(last_two, with_last);
-    #[inline(always)]
-    unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::new([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
-    }
-    #[inline(always)]
-    unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].shuffle::<PICK>(), self.0[1].shuffle::<PICK>()]) }
-    }
-    #[inline(always)]
-    unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-        let ([a, b], [c, d]) = (self.0, other.0);
-        // SAFETY: as above.
-        unsafe { Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)]) }
-    }
-    #[inline(always)]
-    unsafe fn hidden(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].hidden(), self.0[1].hidden()]) }
-    }
 }
 
 // SAFETY: as `R` says.

@@ -24,8 +24,9 @@
 use core::arch::naked_asm;
 
 use super::assembly::IV;
-use super::few_lanes::{AHEAD, Operands, Pair, Rounds};
+use super::few_lanes::{AHEAD, Operands, Rounds};
 use super::rows512;
+use crate::kernel::rows::Pair;
 use crate::spec::BLOCK_LEN;
 
 /// A way to compress blocks: at that pace, of one set of four lanes or of two.

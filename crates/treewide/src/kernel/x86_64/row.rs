@@ -10,11 +10,34 @@ use core::mem::MaybeUninit;
 
 use super::apart::Early;
 use super::few_lanes::{Lanes, Rounds, begin, fold};
-use super::rows::{Row, opaque};
 use super::scalar::blocks;
 use crate::kernel::Flags;
+use crate::kernel::rows::Row;
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, Words};
+
+/// The vectors of some rows as they are, of which the compiler knows nothing any more. Without `pure` it also keeps the
+/// order of those that are made in this way.
+macro_rules! opaque {
+    ($class:ident $features:literal [$vector:ty; $count:literal] $($row:ident)*, $($pure:ident)?) => {{
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn pass($(mut $row: $vector),*) -> [$vector; $count] {
+            // SAFETY: nothing happens.
+            unsafe {
+                core::arch::asm!(
+                    concat!("/*", $(" {", stringify!($row), "}",)* " */"),
+                    $($row = inout($class) $row,)*
+                    options($($pure,)? nomem, nostack, preserves_flags),
+                );
+            }
+            [$($row),*]
+        }
+        // SAFETY: the caller has the instructions.
+        unsafe { pass($($row.0),*) }
+    }};
+}
+pub(super) use opaque;
 
 /// A table of bytes for each of two lanes.
 #[repr(align(32))]

@@ -4,9 +4,9 @@ use core::arch::x86_64::*;
 
 use super::apart::Early;
 use super::few_lanes::Lanes;
-use super::row::{BY_8, BY_16};
-use super::rows::{Row, opaque};
+use super::row::{BY_8, BY_16, opaque};
 use super::rows512;
+use crate::kernel::rows::Row;
 use crate::kernel::vectors::operations;
 
 /// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and those of BW

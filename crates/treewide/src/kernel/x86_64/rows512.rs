@@ -3,8 +3,9 @@
 use core::arch::x86_64::*;
 
 use super::few_lanes::Lanes;
-use super::rows::{Row, opaque};
+use super::row::opaque;
 use super::rows256::joined;
+use crate::kernel::rows::Row;
 
 /// A row of four lanes.
 #[derive(Clone, Copy)]

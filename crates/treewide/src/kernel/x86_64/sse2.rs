@@ -1,10 +1,11 @@
 //! Four lanes in SSE registers with SSE2 only, which every x86-64 CPU has: there are no shuffles of bytes, so words
 //! rotate by shifts.
 
-use super::few_lanes::{Pair, Rows};
+use super::few_lanes::Rows;
 use super::row::{One, SSE2};
 use super::sse41::X4;
 use crate::kernel::portable::compress;
+use crate::kernel::rows::Pair;
 
 crate::kernel::entry_points!(
     |_| true,

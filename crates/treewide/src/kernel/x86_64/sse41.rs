@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::assembly::Routine;
-use super::few_lanes::{Compiled, Pair, Rows};
+use super::few_lanes::{Compiled, Rows};
 use super::rounds16;
 use super::row;
 use super::row::{One, SSE41};
@@ -11,6 +11,7 @@ use super::run::{Run, in_assembly};
 use super::scalar::compress;
 use crate::kernel::Flags;
 use crate::kernel::lanes::Vector;
+use crate::kernel::rows::Pair;
 use crate::kernel::vectors::{by_rows, load_blocks, operations, square};
 use crate::spec::Words;
 

@@ -1,8 +1,8 @@
 //! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in each 128-bit
-//! part of them. Here are the rounds; vectors of one lane are in `row.rs`, of two in `rows256.rs`, of four in
-//! `rows512.rs`, passes over them in `few_lanes.rs`. At the pace of Zen 5 rows are assembly with AVX-512, in
-//! `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs that take
-//! turns ([`Row::IN_STEP`]).
+//! part of them. Here are the rounds, and pairs of rows. On x86-64 vectors of one lane are in `x86_64/row.rs`, of two
+//! in `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`; at the pace of Zen 5 rows are assembly
+//! with AVX-512, in `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs
+//! that take turns ([`Row::IN_STEP`]). Two lanes of WebAssembly are in `wasm/two_lanes.rs`.
 //!
 //! ```text
 //!            lane 0           lane 1     lane 2     lane 3
@@ -48,29 +48,6 @@ pub(super) unsafe trait Row: Copy {
         rows
     }
 }
-
-/// The vectors of some rows as they are, of which the compiler knows nothing any more. Without `pure` it also keeps the
-/// order of those that are made in this way.
-macro_rules! opaque {
-    ($class:ident $features:literal [$vector:ty; $count:literal] $($row:ident)*, $($pure:ident)?) => {{
-        #[inline]
-        #[target_feature(enable = $features)]
-        unsafe fn pass($(mut $row: $vector),*) -> [$vector; $count] {
-            // SAFETY: nothing happens.
-            unsafe {
-                core::arch::asm!(
-                    concat!("/*", $(" {", stringify!($row), "}",)* " */"),
-                    $($row = inout($class) $row,)*
-                    options($($pure,)? nomem, nostack, preserves_flags),
-                );
-            }
-            [$($row),*]
-        }
-        // SAFETY: the caller has the instructions.
-        unsafe { pass($($row.0),*) }
-    }};
-}
-pub(super) use opaque;
 
 /// Half of G on the four columns or diagonals; row 3 rotates by `D`, row 1 by `B`.
 #[inline(always)]
@@ -149,7 +126,7 @@ unsafe fn permute<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
 
 /// A round; returns the message of the next, if it is not the last.
 #[inline(always)]
-unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
+pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
     unsafe {
         let permute = |m| if LAST { m } else { permute(m) };
@@ -166,19 +143,57 @@ unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
     }
 }
 
-/// The seven rounds on blocks of these message words, four by four. Rows 0 and 1 of `v` are the
-/// chaining value.
-///
-/// # Safety
-/// As for [`Row`].
-#[inline(always)]
-pub(super) unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
-    // SAFETY: the same contract.
-    unsafe {
-        let mut m = arrange(block);
-        for _ in 0..6 {
-            m = round::<R, false>(v, m);
-        }
-        round::<R, true>(v, m);
+/// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
+/// `IN_STEP` says that both take turns, and that the next message is made in between: that is a tenth faster than
+/// in the compiler's order on Zen 5, as less comes early and waits (see `x86_64/paced.rs`, and
+/// `results/zen5-2vcpu/limits.txt`), and a seventh on Zen 4 with AVX2 and SSE4.1 (`results/zen4-2vcpu/limits.txt`).
+/// There with AVX-512 the compiler's order is faster.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>(pub(super) [R; 2]);
+
+impl<R: Row, const M: usize, const IN_STEP: bool> Pair<R, M, IN_STEP> {
+    #[inline(always)]
+    unsafe fn new(rows: [R; 2]) -> Self {
+        // SAFETY: the same contract.
+        Self(if IN_STEP { unsafe { R::in_step(rows) } } else { rows })
+    }
+}
+
+// SAFETY: as `R` says.
+unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_STEP> {
+    const IN_STEP: bool = IN_STEP;
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the same contract, here and below.
+        unsafe { Self::new([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self::new([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+    }
+    super::vectors::twice!(last_two, with_last);
+    #[inline(always)]
+    unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self::new([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
+    }
+    #[inline(always)]
+    unsafe fn shuffle<const PICK: i32>(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].shuffle::<PICK>(), self.0[1].shuffle::<PICK>()]) }
+    }
+    #[inline(always)]
+    unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
+        let ([a, b], [c, d]) = (self.0, other.0);
+        // SAFETY: as above.
+        unsafe { Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)]) }
+    }
+    #[inline(always)]
+    unsafe fn hidden(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self([self.0[0].hidden(), self.0[1].hidden()]) }
     }
 }
