@@ -11,7 +11,7 @@
 #
 #   files-rest    pipes, cold files, memory       scripts/files-bench.sh
 #   trees         many files, and their memory    scripts/trees-bench.sh
-#   peers         the portable kernel, and wasm under Node, by builds of their own   scripts/peers.sh
+#   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
 # something it cannot be told, else 0. Nothing else should run meanwhile.
@@ -42,12 +42,13 @@ programs() {
     [[ -x $B3SUM ]] || cargo install -q b3sum --locked --root "$target/tools"
 }
 
-# Rows of both peers below 1.00; the peers and a count of the rest.
+# Rows of these peers below 1.00; the peers and a count of the rest.
 # shellcheck disable=SC2317,SC2329
 peers() {
     local name=portable
+    [[ $(uname -m) != x86_64 ]] || name="$name sse2"
     [[ $(command -v node) && -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]] &&
-        name="portable wasm" || echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
+        name="$name wasm" || echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
     # shellcheck disable=SC2086 # several words
     scripts/peers.sh $name | awk '
         /^kernel|^every/ { print }

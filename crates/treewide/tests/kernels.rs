@@ -63,6 +63,23 @@ fn every_kernel_has_a_name_and_a_width() {
 }
 
 #[test]
+fn lanes_of_arrays_come_before_one_lane_where_the_build_has_vectors() {
+    let vectors = match std::env::consts::ARCH {
+        "x86" | "x86_64" => cfg!(target_feature = "sse2"),
+        "aarch64" => true,
+        "s390x" => cfg!(target_feature = "vector"),
+        "powerpc64" => cfg!(target_endian = "little"),
+        "riscv64" => cfg!(target_feature = "v"),
+        "loongarch64" => cfg!(target_feature = "lsx"),
+        "wasm32" => cfg!(target_feature = "simd128"),
+        "arm" => cfg!(target_feature = "neon"),
+        other => return println!("SKIPPED: nobody has said what {other} has"),
+    };
+    let place = |name| kernel::all().iter().position(|kernel| kernel.name() == name).unwrap();
+    assert_eq!(place("array") < place("portable"), vectors);
+}
+
+#[test]
 fn auto_is_the_first_that_suits() {
     let _turn = Turn::take();
     let best = kernel::force("auto").unwrap();

@@ -28,6 +28,7 @@ fn force(name: &str) -> Result<()> {
         let features = match name {
             "avx2" => "blake3/no_avx512",
             "sse41" => "blake3/no_avx512,blake3/no_avx2",
+            "sse2" => "blake3/no_avx512,blake3/no_avx2,blake3/no_sse41",
             "portable" => "blake3/no_avx512,blake3/no_avx2,blake3/no_sse41,blake3/no_sse2",
             _ => bail!("blake3 uses '{variant}' here, and has no '{name}'"),
         };

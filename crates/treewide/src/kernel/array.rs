@@ -21,6 +21,7 @@ pub(super) const HAS_VECTORS: bool = cfg!(any(
     target_feature = "v",
     target_feature = "lsx",
     target_feature = "vsx",
+    target_feature = "msa",
     all(target_arch = "powerpc64", target_endian = "little"), // which has VSX always
 ));
 

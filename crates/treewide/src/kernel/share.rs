@@ -17,7 +17,7 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 /// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
 /// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
 /// N1, by models (`results/models/aarch64.txt`); for `sse2` and, under Node, `wasm` nanoseconds of Granite Rapids, from
-/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, of RISC-V a guess. Two lanes of `wasm`
+/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, for all others a guess. Two lanes of `wasm`
 /// take 75, but none that is beyond the shorter node: 63 says that they always are ahead of one by one.
 #[derive(Clone, Copy)]
 pub(super) struct Width {

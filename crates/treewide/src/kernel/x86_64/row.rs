@@ -62,17 +62,19 @@ impl Table {
     }
 }
 
-/// A row of one lane, with these instructions: words rotate by shifts, or by tables of bytes (SSSE3) where those do,
-/// or by an instruction for that (AVX-512VL).
+/// A row of one lane, with one of the instruction sets below.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct One<const ISA: u8>(__m128i);
 
+/// Words rotate by shifts.
 pub(super) const SSE2: u8 = 0;
+/// By 16 and 8 they do by tables of bytes (SSSE3).
 pub(super) const SSE41: u8 = 1;
+/// There is an instruction for it (AVX-512VL).
 pub(super) const AVX512: u8 = 2;
 
-// SAFETY: SSE2, SSE4.1, or AVX-512F and VL.
+// SAFETY: SSE2, SSSE3 and SSE4.1, or AVX-512F and VL.
 unsafe impl<const ISA: u8> Row for One<ISA> {
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
