@@ -2,7 +2,7 @@
 //! part of them. Here are the rounds, and pairs of rows. On x86-64 vectors of one lane are in `x86_64/row.rs`, of two
 //! in `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`; at the pace of Zen 5 rows are assembly
 //! with AVX-512, in `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs
-//! that take turns ([`Row::IN_STEP`]). Two lanes of WebAssembly are in `wasm/two_lanes.rs`.
+//! that take turns ([`Next::ByTurns`]). Two lanes of WebAssembly are in `wasm/two_lanes.rs`.
 //!
 //! ```text
 //!            lane 0           lane 1     lane 2     lane 3
@@ -30,6 +30,12 @@ pub(super) unsafe trait Row: Copy {
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self;
     /// The words of every part in another order.
     unsafe fn shuffle<const PICK: i32>(self) -> Self;
+    /// The same where all words of a part move by as many places, which some do by another instruction.
+    #[inline(always)]
+    unsafe fn turn<const PICK: i32>(self) -> Self {
+        // SAFETY: the same contract.
+        unsafe { self.shuffle::<PICK>() }
+    }
     /// Words 0 and 1 of every part picked from `self`, 2 and 3 from `other`.
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self;
     /// Words 2 and 3 of every part, by turns from `self` and from `other`.
@@ -39,14 +45,25 @@ pub(super) unsafe trait Row: Copy {
     /// The same row, of which the compiler knows nothing any more.
     unsafe fn hidden(self) -> Self;
 
-    /// Whether these are pairs of rows that take turns: as they are written, operation by operation.
-    const IN_STEP: bool = false;
+    /// Where the message of the next round is made.
+    const NEXT: Next = Next::Between;
 
     /// The same two rows, once both are computed: compilers would compute more of one before the other.
     #[inline(always)]
     unsafe fn in_step(rows: [Self; 2]) -> [Self; 2] {
         rows
     }
+}
+
+/// Where in a round the message of the next is made, as it is written; compilers move it, but not everywhere.
+#[derive(PartialEq)]
+pub(super) enum Next {
+    /// Between columns and diagonals, and put in order behind them: one lane 0.3 to 1 % faster than behind
+    /// (`results/gnr-2vcpu/limits.txt`).
+    Between,
+    /// For pairs of rows in step: half of it where the columns wait, half where the diagonals do.
+    ByTurns,
+    Behind,
 }
 
 /// Half of G on the four columns or diagonals; row 3 rotates by `D`, row 1 by `B`.
@@ -70,9 +87,9 @@ unsafe fn half_g<R: Row, const D: i32, const D_LEFT: i32, const B: i32, const B_
 pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
     // SAFETY: the same contract.
     unsafe {
-        v[0] = v[0].shuffle::<0b10_01_00_11>();
-        v[3] = v[3].shuffle::<0b01_00_11_10>();
-        v[2] = v[2].shuffle::<0b00_11_10_01>();
+        v[0] = v[0].turn::<0b10_01_00_11>();
+        v[3] = v[3].turn::<0b01_00_11_10>();
+        v[2] = v[2].turn::<0b00_11_10_01>();
     }
 }
 
@@ -81,9 +98,9 @@ pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
 pub(super) unsafe fn to_columns<R: Row>(v: &mut [R; 4]) {
     // SAFETY: the same contract.
     unsafe {
-        v[0] = v[0].shuffle::<0b00_11_10_01>();
-        v[3] = v[3].shuffle::<0b01_00_11_10>();
-        v[2] = v[2].shuffle::<0b10_01_00_11>();
+        v[0] = v[0].turn::<0b00_11_10_01>();
+        v[3] = v[3].turn::<0b01_00_11_10>();
+        v[2] = v[2].turn::<0b10_01_00_11>();
     }
 }
 
@@ -102,24 +119,33 @@ pub(super) unsafe fn arrange<R: Row>([w0, w4, w8, w12]: [R; 4]) -> [R; 4] {
     }
 }
 
-/// The arranged message of the next round (table 2 of the paper).
+/// The words of the arranged message of the next round (table 2 of the paper), row by row; [`settle`] puts them in order.
 ///
 /// What is hidden the compiler would make fewer instructions of, but such as have one port and take three
 /// cycles.
 #[inline(always)]
-unsafe fn permute<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
+unsafe fn mix<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     // a = 0 2 4 6, b = 1 3 5 7, c = 14 8 10 12, d = 15 9 11 13.
     // SAFETY: the same contract.
     unsafe {
-        let next_a = a.two_of_each::<0b11_01_10_01>(b).hidden(); // 2 4 3 7
-        let next_b = a.two_of_each::<0b11_10_00_11>(c.with_last(d).hidden()).hidden(); // 6 0 10 13
-        let next_c = d.two_of_each::<0b11_00_01_00>(b.with_last(c).hidden()).hidden(); // 15 9 1 12
-        let next_d = c.two_of_each::<0b01_00_00_01>(d.last_two(b).hidden()).hidden(); // 8 14 11 5
         [
-            next_a.shuffle::<0b01_11_10_00>(), // 2 3 7 4
-            next_b.shuffle::<0b11_01_10_00>(), // 6 10 0 13
-            next_c.shuffle::<0b01_11_10_00>(), // 15 1 12 9
-            next_d.shuffle::<0b01_11_10_00>(), // 8 11 5 14
+            a.two_of_each::<0b11_01_10_01>(b).hidden(), // 2 4 3 7
+            a.two_of_each::<0b11_10_00_11>(c.with_last(d).hidden()).hidden(), // 6 0 10 13
+            d.two_of_each::<0b11_00_01_00>(b.with_last(c).hidden()).hidden(), // 15 9 1 12
+            c.two_of_each::<0b01_00_00_01>(d.last_two(b).hidden()).hidden(), // 8 14 11 5
+        ]
+    }
+}
+
+#[inline(always)]
+unsafe fn settle<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
+    // SAFETY: the same contract.
+    unsafe {
+        [
+            a.shuffle::<0b01_11_10_00>(), // 2 3 7 4
+            b.shuffle::<0b11_01_10_00>(), // 6 10 0 13
+            c.shuffle::<0b01_11_10_00>(), // 15 1 12 9
+            d.shuffle::<0b01_11_10_00>(), // 8 11 5 14
         ]
     }
 }
@@ -129,17 +155,21 @@ unsafe fn permute<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
 pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
     unsafe {
-        let permute = |m| if LAST { m } else { permute(m) };
+        let mix = |m| if LAST { m } else { mix(m) };
         half_g::<R, 16, 16, 12, 20>(v, m[0]);
-        // For rows in step one half of it is made here, where they wait, and the other below.
-        let columns = if R::IN_STEP { permute(m) } else { m };
+        let columns = if R::NEXT == Next::ByTurns { settle(mix(m)) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[1]);
         to_diagonals(v);
+        let between = if R::NEXT == Next::Between { mix(m) } else { m };
         half_g::<R, 16, 16, 12, 20>(v, m[2]);
-        let diagonals = if R::IN_STEP { permute(m) } else { m };
+        let diagonals = if R::NEXT == Next::ByTurns { settle(mix(m)) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[3]);
         to_columns(v);
-        if R::IN_STEP { [columns[0], columns[1], diagonals[2], diagonals[3]] } else { permute(m) }
+        match R::NEXT {
+            Next::Between => settle(between),
+            Next::ByTurns => [columns[0], columns[1], diagonals[2], diagonals[3]],
+            Next::Behind => settle(mix(m)),
+        }
     }
 }
 
@@ -162,7 +192,7 @@ impl<R: Row, const M: usize, const IN_STEP: bool> Pair<R, M, IN_STEP> {
 
 // SAFETY: as `R` says.
 unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_STEP> {
-    const IN_STEP: bool = IN_STEP;
+    const NEXT: Next = if IN_STEP { Next::ByTurns } else { Next::Behind };
 
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {

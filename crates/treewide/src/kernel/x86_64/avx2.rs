@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::assembly::Routine;
 use super::few_lanes::{Compiled, Rows};
 use super::rounds16;
-use super::row::{One, SSE41};
+use super::row::{AVX2, One};
 use super::rows256::{Two, joined};
 use super::run::{Run, in_assembly};
 use super::scalar::compress;
@@ -90,17 +90,17 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
 #[target_feature(enable = "avx2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress::<Compiled, SSE41>(cv, input, len, counter, flags) }
+    unsafe { row::compress::<Compiled, AVX2>(cv, input, len, counter, flags) }
 }
 
 crate::kernel::entry_points!(
     |cpu| cpu.avx2,
     {
         KERNEL: "avx2-general", [Two] compress,
-            1 @ 49, Rows<Pair<Two<false>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
+            1 @ 49, Rows<Pair<Two<AVX2>, 2, true>>: 4 @ 114, X8<false>: 8 @ 127;
         ROW: "avx2-row", [One Rotations] compress_row,
-            1 @ 216 as Rows<One<SSE41>>, Rows<Two<false>>: 2 @ 219,
-            Rows<Pair<Two<false>, 2, true>>: 4 @ 340, X8<false>: 8 @ 460;
+            1 @ 216 as Rows<One<AVX2>>, Rows<Two<AVX2>>: 2 @ 219,
+            Rows<Pair<Two<AVX2>, 2, true>>: 4 @ 340, X8<false>: 8 @ 460;
     },
     enable = "avx2"
 );

@@ -17,7 +17,7 @@ use super::avx2::X8;
 use super::few_lanes::{Compiled, Rows};
 use super::paced::{self, Eight, Paced};
 use super::rounds32;
-use super::row::{AVX512, One};
+use super::row::{AVX512, One, ZEN4};
 use super::rows256::Two;
 use super::rows512::Four;
 use super::run::{Run, in_assembly};
@@ -251,7 +251,7 @@ unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u6
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress_apart(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
-    unsafe { row::compress::<Apart, AVX512>(cv, input, len, counter, flags) }
+    unsafe { row::compress::<Apart, ZEN4>(cv, input, len, counter, flags) }
 }
 
 crate::kernel::entry_points!(
@@ -261,10 +261,10 @@ crate::kernel::entry_points!(
             1 @ 49, Rows<paced::Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
             X16<false>: 16 @ 97, X32: 32 @ 130;
         ROW: "avx512-row", [One] compress_row,
-            1 @ 178 as Rows<One<AVX512>>, Rows<Two<true>>: 2 @ 178, Rows<Four<true>>: 4 @ 181,
+            1 @ 175 as Rows<One<AVX512>>, Rows<Two<AVX512>>: 2 @ 174, Rows<Four<true>>: 4 @ 181,
             X8<true>: 8 @ 308 by avx2, X16<true>: 16 @ 440;
         SPLIT: "avx512-split", [Rotations] compress_apart,
-            1 @ 194 as Rows<One<AVX512>>, Rows<Two<true>, Apart>: 2 @ 197, Rows<Pair<Two<true>, 2, false>>: 4 @ 251,
+            1 @ 194 as Rows<One<ZEN4>>, Rows<Two<ZEN4>, Apart>: 2 @ 197, Rows<Pair<Two<ZEN4>, 2, false>>: 4 @ 251,
             X8<true>: 8 @ 312 by avx2, X16<false>: 16 @ 493, X32: 32 @ 950;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"

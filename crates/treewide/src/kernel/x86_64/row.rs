@@ -12,7 +12,7 @@ use super::apart::Early;
 use super::few_lanes::{Lanes, Rounds, begin, fold};
 use super::scalar::blocks;
 use crate::kernel::Flags;
-use crate::kernel::rows::Row;
+use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, Words};
 
@@ -38,6 +38,30 @@ macro_rules! opaque {
     }};
 }
 pub(super) use opaque;
+
+/// [`Row::turn`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
+/// CPUs have one port for it, where they have two for a shuffle, one of which the chain then finds free more often: a
+/// block of one lane or two takes 173 cycles for 178 (`results/gnr-2vcpu/limits.txt`). Written as an intrinsic, it would
+/// be a shuffle again.
+macro_rules! turned {
+    ($features:literal $instruction:literal $class:ident $vector:ty, $row:expr, $pick:ident) => {{
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn turned<const PICK: i32>(mut row: $vector) -> $vector {
+            // SAFETY: nothing but this register changes.
+            unsafe {
+                core::arch::asm!(
+                    concat!($instruction, ", {1}"), inout($class) row, const 4 * (PICK & 3),
+                    options(pure, nomem, nostack, preserves_flags)
+                );
+            }
+            row
+        }
+        // SAFETY: the caller has the instructions.
+        unsafe { turned::<$pick>($row) }
+    }};
+}
+pub(super) use turned;
 
 /// A table of bytes for each of two lanes.
 #[repr(align(32))]
@@ -71,20 +95,26 @@ pub(super) struct One<const ISA: u8>(__m128i);
 pub(super) const SSE2: u8 = 0;
 /// By 16 and 8 they do by tables of bytes (SSSE3).
 pub(super) const SSE41: u8 = 1;
+/// The same, with the encoding of AVX.
+pub(super) const AVX2: u8 = 2;
 /// There is an instruction for it (AVX-512VL).
-pub(super) const AVX512: u8 = 2;
+pub(super) const AVX512: u8 = 3;
+/// The same for Zen 4, where nobody has measured what [`turned`] and [`Next::Between`] give.
+pub(super) const ZEN4: u8 = 4;
 
 // SAFETY: SSE2, SSSE3 and SSE4.1, or AVX-512F and VL.
 unsafe impl<const ISA: u8> Row for One<ISA> {
+    const NEXT: Next = if ISA == ZEN4 { Next::Behind } else { Next::Between };
+
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, SSSE3, or SSE2.
         Self(unsafe {
             match R {
-                _ if ISA == AVX512 => _mm_ror_epi32::<R>(self.0),
-                16 if ISA == SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
-                8 if ISA == SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
+                _ if ISA >= AVX512 => _mm_ror_epi32::<R>(self.0),
+                16 if ISA >= SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
+                8 if ISA >= SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
                 _ => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
             }
         })
@@ -93,6 +123,17 @@ unsafe impl<const ISA: u8> Row for One<ISA> {
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
         // SAFETY: SSE2.
         Self(unsafe { _mm_shuffle_epi32::<PICK>(self.0) })
+    }
+    #[inline(always)]
+    unsafe fn turn<const PICK: i32>(self) -> Self {
+        match ISA {
+            SSE41 => Self(turned!("sse2" "palignr {0}, {0}" xmm_reg __m128i, self.0, PICK)),
+            AVX2 | AVX512 => {
+                Self(turned!("sse2" "vpalignr {0}, {0}, {0}" xmm_reg __m128i, self.0, PICK))
+            }
+            // SAFETY: the same contract.
+            _ => unsafe { self.shuffle::<PICK>() },
+        }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
@@ -171,7 +212,7 @@ pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
     let (blocks, last, last_len) =
-        unsafe { blocks(input, len, flags.padded, ISA == AVX512, &mut padded) };
+        unsafe { blocks(input, len, flags.padded, ISA >= AVX512, &mut padded) };
     // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
     unsafe {
         let words: *mut __m128i = cv.as_mut_ptr().cast();
@@ -196,7 +237,7 @@ pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
 }
 
 // SAFETY: AVX-512F and VL.
-unsafe impl Early<1> for One<AVX512> {
+unsafe impl Early<1> for One<ZEN4> {
     #[inline(always)]
     unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
         opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self)

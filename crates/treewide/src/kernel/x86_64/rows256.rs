@@ -4,26 +4,26 @@ use core::arch::x86_64::*;
 
 use super::apart::Early;
 use super::few_lanes::Lanes;
-use super::row::{BY_8, BY_16, opaque};
+use super::row::{AVX2, AVX512, BY_8, BY_16, ZEN4, opaque, turned};
 use super::rows512;
 use crate::kernel::rows::Row;
 use crate::kernel::vectors::operations;
 
-/// A row of two lanes. `AVX512` says that there are its instructions for vectors of 256 bits (VL), and those of BW
-/// and BMI2: rotations, and masks.
+/// A row of two lanes, with AVX2 or what comes after it in `row.rs`: there are instructions of AVX-512 for vectors of
+/// 256 bits then (VL), and those of BW and BMI2: rotations, and masks.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Two<const AVX512: bool>(__m256i);
+pub(super) struct Two<const ISA: u8>(__m256i);
 
-// SAFETY: AVX2, or with `AVX512` AVX-512F and VL.
-unsafe impl<const AVX512: bool> Row for Two<AVX512> {
+// SAFETY: AVX2, or AVX-512F and VL.
+unsafe impl<const ISA: u8> Row for Two<ISA> {
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, or AVX2.
         Self(unsafe {
             match R {
-                _ if AVX512 => _mm256_ror_epi32::<R>(self.0),
+                _ if ISA >= AVX512 => _mm256_ror_epi32::<R>(self.0),
                 16 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_16.hidden())),
                 8 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_8.hidden())),
                 _ => {
@@ -37,6 +37,16 @@ unsafe impl<const AVX512: bool> Row for Two<AVX512> {
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
         // SAFETY: AVX2.
         Self(unsafe { _mm256_shuffle_epi32::<PICK>(self.0) })
+    }
+    #[inline(always)]
+    unsafe fn turn<const PICK: i32>(self) -> Self {
+        match ISA {
+            AVX2 | AVX512 => {
+                Self(turned!("avx2" "vpalignr {0}, {0}, {0}" ymm_reg __m256i, self.0, PICK))
+            }
+            // SAFETY: the same contract.
+            _ => unsafe { self.shuffle::<PICK>() },
+        }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
@@ -70,9 +80,9 @@ pub(super) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
     unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) }
 }
 
-// SAFETY: AVX2, or with `AVX512` AVX-512F, BW and VL, and BMI2.
-unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
-    const MASKS: bool = AVX512;
+// SAFETY: AVX2, or AVX-512F, BW and VL, and BMI2.
+unsafe impl<const ISA: u8> Lanes<2> for Two<ISA> {
+    const MASKS: bool = ISA >= AVX512;
 
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
@@ -102,7 +112,7 @@ unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
     unsafe fn replace(self, runs: &[u32; 2], new: Self) -> Self {
         // SAFETY: AVX-512VL, or AVX2.
         Self(unsafe {
-            if AVX512 {
+            if Self::MASKS {
                 _mm256_mask_mov_epi32(self.0, rows512::active(runs) as u8, new.0)
             } else {
                 let runs = joined(_mm_set1_epi32(runs[0] as i32), _mm_set1_epi32(runs[1] as i32));
@@ -125,7 +135,7 @@ unsafe impl<const AVX512: bool> Lanes<2> for Two<AVX512> {
 }
 
 // SAFETY: AVX-512F and VL.
-unsafe impl Early<2> for Two<true> {
+unsafe impl Early<2> for Two<ZEN4> {
     #[inline(always)]
     unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
         opaque!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self)
