@@ -14,6 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 readonly EMULATED=(i686:i386:i386 aarch64:aarch64:arm64 s390x:s390x:s390x) # rustc, qemu, Debian
+readonly WASM=wasm32-wasip1
 readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi x86_64-unknown-none)
 readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
 readonly B3SUM_VERSION=1.8.7
@@ -80,6 +81,7 @@ packages() {
         shellcheck
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
     )
+    command -v node >/dev/null || wanted+=(nodejs) # runs WebAssembly
     if [[ $(uname -m) == x86_64 ]]; then
         wanted+=(qemu-user)
         local it
@@ -128,7 +130,7 @@ toolchain() {
         step rustup component add clippy rustfmt
     fi
     for it in "${EMULATED[@]}"; do wanted+=("${it%%:*}-unknown-linux-gnu"); done
-    for it in "${wanted[@]}" "${NO_STD[@]}" "${FOREIGN[@]}"; do
+    for it in "${wanted[@]}" "$WASM" "${NO_STD[@]}" "${FOREIGN[@]}"; do
         # One that cannot be had must not keep the others away.
         (need_target "$it") >/dev/null || step rustup target add "$it" || still+=" $it"
     done
@@ -190,6 +192,16 @@ no_std() {
     step cargo build --locked -p treewide --no-default-features --target "$1"
     step cargo build --locked -p treewide --no-default-features --target "$1" \
         --features serde,zeroize,traits-preview
+}
+
+wasm() {
+    need_target "$WASM"
+    export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS=-Ctarget-feature=+simd128
+    ! cargo clippy --version || step cargo clippy --locked -p treewide --target "$WASM" --all-targets -- -D warnings
+    need node
+    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/scripts/wasi.mjs" TREEWIDE_TEST_SCALE=0.1
+    # Without optimisations V8 takes minutes.
+    run_tests -p treewide --target "$WASM" --release --lib --test kernels
 }
 
 foreign() {
@@ -365,6 +377,7 @@ sections() {
         IFS=: read -r arch qemu _ <<<"$it"
         section test "emulated $arch" emulated "$arch" "$qemu"
     done
+    section test "wasm" wasm
     for it in "${NO_STD[@]}"; do
         section test "no_std $it" no_std "$it"
     done

@@ -299,7 +299,7 @@ impl Kernel {
     ) -> bool {
         let alone = |blocks| blocks * self.widths[0].step;
         match self.widths[1..].iter().find(|width| width.lanes >= count) {
-            Some(width) => alone(all) <= longest * width.step + alone(gathered),
+            Some(width) => alone(all) <= width.cost(all, longest) + alone(gathered),
             None => self.degree == 1,
         }
     }

@@ -68,7 +68,7 @@ fn lanes_of_arrays_come_before_one_lane_where_the_build_has_vectors() {
         "x86" | "x86_64" => cfg!(target_feature = "sse2"),
         "aarch64" => true,
         "s390x" => cfg!(target_feature = "vector"),
-        "powerpc64" => cfg!(target_endian = "little"),
+        "powerpc64" => cfg!(any(target_endian = "little", target_feature = "vsx")),
         "riscv64" => cfg!(target_feature = "v"),
         "loongarch64" => cfg!(target_feature = "lsx"),
         "wasm32" => cfg!(target_feature = "simd128"),

@@ -3,13 +3,14 @@
 
 /// Defines the entries of an instruction set and its kernels, what the CPU must have, and for each kernel its name,
 /// the cycles of operations that it is made for, if there are others (see `latency.rs`), what compresses one lane,
-/// and its passes by width in increasing order, each with its lanes and `@` what a step costs (see `share::Width`).
+/// and its passes by width in increasing order, each with its lanes and `@` what a step costs, `then` one where one node of
+/// two goes on alone (see `share::Width`).
 /// Extended output of one block is made on one lane by general registers, or `as` the pass that is named. A pass may be
 /// compiled `by` another module, for the instructions of that.
 macro_rules! entry_points {
     ($supported:expr,
      { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
-         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(by $by:ident)?)+;)+ }
+         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
             pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
@@ -17,7 +18,11 @@ macro_rules! entry_points {
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
                 const WIDTHS: &[Width] =
-                    &[Width { lanes: 1, step: $one }, $(Width { lanes: $lanes, step: $cost },)+];
+                    &[Width { lanes: 1, step: $one, rest: $one }, $(Width {
+                        lanes: $lanes,
+                        step: $cost,
+                        rest: { let costs: &[usize] = &[$cost $(, $rest)?]; costs[costs.len() - 1] },
+                    },)+];
                 static PLAN: Plan = share::plan(WIDTHS);
                 const _: () = assert!(WIDTHS.len() <= crate::kernel::explain::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;

@@ -1,5 +1,5 @@
 //! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in each 128-bit
-//! part of them. Here are the rounds, and pairs of rows. On x86-64 vectors of one lane are in `x86_64/row.rs`, of two
+//! part of them. Here are a round, and pairs of rows. On x86-64 vectors of one lane are in `x86_64/row.rs`, of two
 //! in `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`; at the pace of Zen 5 rows are assembly
 //! with AVX-512, in `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs
 //! that take turns ([`Next::ByTurns`]). Two lanes of WebAssembly are in `wasm/two_lanes.rs`.

@@ -17,12 +17,22 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 /// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
 /// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
 /// N1, by models (`results/models/aarch64.txt`); for `sse2` and, under Node, `wasm` nanoseconds of Granite Rapids, from
-/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, for all others a guess. Two lanes of `wasm`
-/// take 75, but none that is beyond the shorter node: 63 says that they always are ahead of one by one.
+/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, for all others a guess.
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) lanes: usize,
     pub(super) step: usize,
+    /// The same where one node of two goes on alone: as much, but where a pass leaves that to one lane.
+    pub(super) rest: usize,
+}
+
+impl Width {
+    /// What nodes of so many blocks in `all`, and so many in the `longest`, cost side by side.
+    #[inline(always)]
+    pub(super) fn cost(&self, all: usize, longest: usize) -> usize {
+        let together = (all - longest).min(longest);
+        self.step * together + self.rest * (longest - together)
+    }
 }
 
 /// The widest pass there is.
@@ -79,7 +89,9 @@ pub(super) fn share(
     }
     let (steps, last) = blocks();
     let apart = plan[rest - 1];
-    let alone = last < steps && apart.step * steps + widths[0].step * last <= first.step * steps;
+    let two = rest == 2 && first.take == 2;
+    let together = if two { widths[1].cost(steps + last, steps) } else { first.step * steps };
+    let alone = last < steps && apart.step * steps + widths[0].step * last <= together;
     if alone { apart.take } else { first.take }
 }
 

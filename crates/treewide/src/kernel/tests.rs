@@ -12,7 +12,7 @@ mod alignment;
 pub(super) mod calls;
 mod chunks;
 mod nodes;
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(any(unix, target_arch = "wasm32"), not(miri)))]
 mod pages;
 
 #[path = "../../tests/common/amount.rs"]

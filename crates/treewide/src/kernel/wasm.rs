@@ -80,5 +80,5 @@ unsafe impl Vector<4> for W4 {
 }
 
 crate::kernel::entry_points!(
-    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 2 @ 63 by two_lanes, W4: 4 @ 104; }
+    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 2 @ 75 then 60 by two_lanes, W4: 4 @ 104; }
 );

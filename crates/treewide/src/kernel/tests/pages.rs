@@ -3,88 +3,19 @@
 use super::*;
 use crate::spec::bytes as bytes_of;
 
-/// Memory between two pages without access.
-struct Guarded {
-    start: *mut u8,
-    len: usize,
-    page: usize,
-}
+#[cfg_attr(unix, path = "pages/unix.rs")]
+#[cfg_attr(target_arch = "wasm32", path = "pages/wasm.rs")]
+mod guarded;
 
-impl Guarded {
-    /// Room for `least` bytes, in whole pages.
-    fn new(least: usize) -> Self {
-        // SAFETY: a new mapping; the two pages that lose their access are within it.
-        unsafe {
-            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
-            let len = least.next_multiple_of(page);
-            let (access, private) =
-                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            let all = libc::mmap(std::ptr::null_mut(), len + 2 * page, access, private, -1, 0);
-            assert_ne!(all, libc::MAP_FAILED);
-            assert_eq!(libc::mprotect(all, page, libc::PROT_NONE), 0);
-            assert_eq!(libc::mprotect(all.byte_add(page + len), page, libc::PROT_NONE), 0);
-            Self { start: all.byte_add(page).cast(), len, page }
-        }
-    }
-
-    /// The first or the last `len` bytes, filled with `bytes` as far as those go.
-    fn put(&mut self, side: Side, len: usize, bytes: &[u8]) -> &mut [u8] {
-        let at = match side {
-            Side::First => 0,
-            Side::Last => self.len - len,
-        };
-        // SAFETY: the pages between the guards, borrowed as long as `self`.
-        let all = unsafe { std::slice::from_raw_parts_mut(self.start, self.len) };
-        let place = &mut all[at..at + len];
-        let filled = len.min(bytes.len());
-        place[..filled].copy_from_slice(&bytes[..filled]);
-        place
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping, and nobody has a piece of it any more.
-        unsafe { libc::munmap(self.start.sub(self.page).cast(), self.len + 2 * self.page) };
-    }
-}
+use guarded::{Guarded, SIDES};
 
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "memory begins where it does"))]
 enum Side {
     /// The bytes start right behind a guard.
     First,
     /// The bytes end right before a guard.
     Last,
-}
-
-const SIDES: [Side; 2] = [Side::First, Side::Last];
-
-#[test]
-fn the_guards_are_there() {
-    // The system says so when it is to read there; no child has to die of it, whose fork may hang
-    // under an emulator when other threads are at work.
-    let mut ends = [0; 2];
-    // SAFETY: room for both ends.
-    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
-    let [reader, writer] = ends;
-    for side in SIDES {
-        let mut guarded = Guarded::new(1);
-        let place = guarded.put(side, 1, &[]).as_mut_ptr();
-        let beyond = match side {
-            Side::First => place.wrapping_sub(1),
-            Side::Last => place.wrapping_add(1),
-        };
-        // SAFETY: the system checks the address and says `EFAULT`.
-        let [inside, outside] =
-            [place, beyond].map(|byte| unsafe { libc::write(writer, byte.cast(), 1) });
-        let error = std::io::Error::last_os_error().raw_os_error();
-        assert_eq!((inside, outside), (1, -1), "{side:?}: the guard let a read pass");
-        assert_eq!(error, Some(libc::EFAULT), "{side:?}");
-    }
-    for end in [reader, writer] {
-        // SAFETY: nobody else has it.
-        unsafe { libc::close(end) };
-    }
 }
 
 #[test]
@@ -95,7 +26,7 @@ fn chunks_between_guards() {
         let degree = kernel.degree();
         let most = degree + 3;
         let (mut memory, mut out_memory) =
-            (Guarded::new(most * CHUNK_LEN), Guarded::new(most * 32));
+            (Guarded::new(most * CHUNK_LEN), Guarded::output(most * 32));
         let bytes = random.bytes(most * CHUNK_LEN);
         let tails = [1, 2, 31, 32, 63, 64, 65, 100, 511, 640, 641, 960, 961, 1000, 1023, 1024];
         for whole in 0..=degree + 1 {
@@ -123,7 +54,7 @@ fn unequal_nodes_between_guards() {
     for kernel in supported() {
         let mut tally = tally(kernel, "unequal_nodes_between_guards");
         let (mut memory, mut out_memory) =
-            (Guarded::new(CHUNK_LEN), Guarded::new(32 * 2 * kernel.degree()));
+            (Guarded::new(CHUNK_LEN), Guarded::output(32 * 2 * kernel.degree()));
         let bytes = random.bytes(CHUNK_LEN);
         for _ in 0..rounds(150) {
             let most = [64, 200, CHUNK_LEN][random.below(3)];

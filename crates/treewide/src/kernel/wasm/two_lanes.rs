@@ -97,15 +97,16 @@ unsafe fn block(cv: &mut [Rows; 2], inputs: &[*const u8; 2], row_3: &Rows) {
     }
 }
 
-/// Hashes two nodes, and stores the first `count` of them.
+/// Hashes two nodes.
 ///
 /// # Safety
-/// They are readable, and `out` has room.
+/// They are readable, and `out` has room; it may overlap nodes of one block each, as both are read before anything is
+/// stored.
 #[inline(never)]
-unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue, count: usize) {
+unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue) {
     let together = nodes[0].blocks().min(nodes[1].blocks());
     let mut padded = [MaybeUninit::<[u8; BLOCK_LEN]>::uninit(); 2];
-    // SAFETY: within the nodes, as far as both go; the caller has room.
+    // SAFETY: within the nodes, as far as both go, and then as far as each does; the caller has room.
     unsafe {
         let row = |word: usize| halves(Pair([W4::load_row(key[word..].as_ptr().cast()); 2]));
         let mut cv = [row(0), row(4)];
@@ -132,7 +133,7 @@ unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue, count: u
             flags = nodes.map(|node| node.flags.each);
         }
         let ([Pair(low), Pair(high)], done) = (cv.map(halves), together * BLOCK_LEN);
-        for (lane, node) in nodes.iter().enumerate().take(count) {
+        for (lane, node) in nodes.iter().enumerate() {
             let mut cv = [0; 8];
             low[lane].store_row(cv.as_mut_ptr().cast());
             high[lane].store_row(cv[4..].as_mut_ptr().cast());
@@ -148,7 +149,7 @@ unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue, count: u
 /// Gathers two nodes and hashes them; as `entry_points` has it for other passes.
 ///
 /// # Safety
-/// As there.
+/// As there, and `count` is two.
 #[inline(always)]
 #[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
 pub(super) unsafe fn gather<V, const N: usize>(
@@ -158,8 +159,9 @@ pub(super) unsafe fn gather<V, const N: usize>(
     key: &Words,
     out: *mut ChainingValue,
 ) {
+    debug_assert_eq!(count, N, "one node is compressed by itself");
     // SAFETY: the same contract.
-    unsafe { hash(&[source.node(at), source.node(at + count - 1)], key, out, count) }
+    unsafe { hash(&[source.node(at), source.node(at + 1)], key, out) }
 }
 
 /// Two of four lanes, which takes no longer than two blocks one after the other.
