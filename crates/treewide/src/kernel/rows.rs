@@ -46,7 +46,7 @@ pub(super) unsafe trait Row: Copy {
     unsafe fn hidden(self) -> Self;
 
     /// Where the message of the next round is made.
-    const NEXT: Next = Next::Between;
+    const NEXT: Next = Next::Behind;
 
     /// The same two rows, once both are computed: compilers would compute more of one before the other.
     #[inline(always)]

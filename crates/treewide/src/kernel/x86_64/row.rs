@@ -41,8 +41,8 @@ pub(super) use opaque;
 
 /// [`Row::turn`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
 /// CPUs have one port for it, where they have two for a shuffle, one of which the chain then finds free more often: a
-/// block of one lane or two takes 173 cycles for 178 (`results/gnr-2vcpu/limits.txt`). Written as an intrinsic, it would
-/// be a shuffle again.
+/// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.txt`). Written as an intrinsic, it
+/// would be a shuffle again.
 macro_rules! turned {
     ($features:literal $instruction:literal $class:ident $vector:ty, $row:expr, $pick:ident) => {{
         #[inline]
@@ -102,9 +102,14 @@ pub(super) const AVX512: u8 = 3;
 /// The same for Zen 4, where nobody has measured what [`turned`] and [`Next::Between`] give.
 pub(super) const ZEN4: u8 = 4;
 
+/// [`Row::NEXT`] of single rows.
+pub(super) const fn next(isa: u8) -> Next {
+    if isa == ZEN4 { Next::Behind } else { Next::Between }
+}
+
 // SAFETY: SSE2, SSSE3 and SSE4.1, or AVX-512F and VL.
 unsafe impl<const ISA: u8> Row for One<ISA> {
-    const NEXT: Next = if ISA == ZEN4 { Next::Behind } else { Next::Between };
+    const NEXT: Next = next(ISA);
 
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]

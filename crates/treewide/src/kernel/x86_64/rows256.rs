@@ -4,9 +4,9 @@ use core::arch::x86_64::*;
 
 use super::apart::Early;
 use super::few_lanes::Lanes;
-use super::row::{AVX2, AVX512, BY_8, BY_16, ZEN4, opaque, turned};
+use super::row::{AVX2, AVX512, BY_8, BY_16, ZEN4, next, opaque, turned};
 use super::rows512;
-use crate::kernel::rows::Row;
+use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
 
 /// A row of two lanes, with AVX2 or what comes after it in `row.rs`: there are instructions of AVX-512 for vectors of
@@ -17,6 +17,8 @@ pub(super) struct Two<const ISA: u8>(__m256i);
 
 // SAFETY: AVX2, or AVX-512F and VL.
 unsafe impl<const ISA: u8> Row for Two<ISA> {
+    const NEXT: Next = next(ISA);
+
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {

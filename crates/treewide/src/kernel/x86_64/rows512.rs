@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::few_lanes::Lanes;
 use super::row::opaque;
 use super::rows256::joined;
-use crate::kernel::rows::{Next, Row};
+use crate::kernel::rows::Row;
 
 /// A row of four lanes.
 #[derive(Clone, Copy)]
@@ -29,8 +29,6 @@ impl<const IN_ORDER: bool> Four<IN_ORDER> {
 
 // SAFETY: AVX-512F.
 unsafe impl<const IN_ORDER: bool> Row for Four<IN_ORDER> {
-    const NEXT: Next = Next::Behind;
-
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: the same contract, here and below.
