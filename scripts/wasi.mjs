@@ -7,5 +7,5 @@ const args = process.argv.slice(2);
 const preopens = { "/": "/", ".": process.cwd() };
 const wasi = new WASI({ version: "preview1", args, env: process.env, preopens, returnOnExit: true });
 const module = await WebAssembly.compile(await readFile(args[0]));
-const instance = await WebAssembly.instantiate(module, wasi.getImportObject());
+const instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi.wasiImport });
 process.exitCode = wasi.start(instance);
