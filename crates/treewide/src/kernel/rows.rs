@@ -58,7 +58,7 @@ pub(super) unsafe trait Row: Copy {
 /// Where in a round the message of the next is made, as it is written; compilers move it, but not everywhere.
 #[derive(PartialEq)]
 pub(super) enum Next {
-    /// Between columns and diagonals, and put in order behind them: one lane 0.3 to 1 % faster than behind
+    /// Between columns and diagonals, and put in order behind them, which is up to 1 % faster than all of it behind
     /// (`results/gnr-2vcpu/limits.txt`).
     Between,
     /// For pairs of rows in step: half of it where the columns wait, half where the diagonals do.
@@ -156,6 +156,7 @@ pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) 
     // SAFETY: the same contract.
     unsafe {
         let mix = |m| if LAST { m } else { mix(m) };
+        let settle = |m| if LAST { m } else { settle(m) };
         half_g::<R, 16, 16, 12, 20>(v, m[0]);
         let columns = if R::NEXT == Next::ByTurns { settle(mix(m)) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[1]);

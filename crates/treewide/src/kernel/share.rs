@@ -89,7 +89,9 @@ pub(super) fn share(
     }
     let (steps, last) = blocks();
     let apart = plan[rest - 1];
-    let two = rest == 2 && first.take == 2;
+    // Known when a kernel is compiled: others need not tell one from the other.
+    let unequal = widths.len() > 1 && widths[1].rest != widths[1].step;
+    let two = unequal && rest == 2 && first.take == 2;
     let together = if two { widths[1].cost(steps + last, steps) } else { first.step * steps };
     let alone = last < steps && apart.step * steps + widths[0].step * last <= together;
     if alone { apart.take } else { first.take }

@@ -44,14 +44,15 @@ pub(super) use opaque;
 /// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.txt`). Written as an intrinsic, it
 /// would be a shuffle again.
 macro_rules! turned {
-    ($features:literal $instruction:literal $class:ident $vector:ty, $row:expr, $pick:ident) => {{
+    ($class:ident $features:literal $vector:ty, $row:expr, $pick:ident) => {{
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn turned<const PICK: i32>(mut row: $vector) -> $vector {
+            const { assert!(matches!(PICK, 0b10_01_00_11 | 0b01_00_11_10 | 0b00_11_10_01)) };
             // SAFETY: nothing but this register changes.
             unsafe {
                 core::arch::asm!(
-                    concat!($instruction, ", {1}"), inout($class) row, const 4 * (PICK & 3),
+                    "vpalignr {0}, {0}, {0}, {1}", inout($class) row, const 4 * (PICK & 3),
                     options(pure, nomem, nostack, preserves_flags)
                 );
             }
@@ -95,7 +96,7 @@ pub(super) struct One<const ISA: u8>(__m128i);
 pub(super) const SSE2: u8 = 0;
 /// By 16 and 8 they do by tables of bytes (SSSE3).
 pub(super) const SSE41: u8 = 1;
-/// The same, with the encoding of AVX.
+/// The same, with AVX2, and rows are [`turned`].
 pub(super) const AVX2: u8 = 2;
 /// There is an instruction for it (AVX-512VL).
 pub(super) const AVX512: u8 = 3;
@@ -107,7 +108,7 @@ pub(super) const fn next(isa: u8) -> Next {
     if isa == ZEN4 { Next::Behind } else { Next::Between }
 }
 
-// SAFETY: SSE2, SSSE3 and SSE4.1, or AVX-512F and VL.
+// SAFETY: SSE2; SSSE3 and SSE4.1; with these AVX2, or AVX-512F and VL.
 unsafe impl<const ISA: u8> Row for One<ISA> {
     const NEXT: Next = next(ISA);
 
@@ -132,10 +133,7 @@ unsafe impl<const ISA: u8> Row for One<ISA> {
     #[inline(always)]
     unsafe fn turn<const PICK: i32>(self) -> Self {
         match ISA {
-            SSE41 => Self(turned!("sse2" "palignr {0}, {0}" xmm_reg __m128i, self.0, PICK)),
-            AVX2 | AVX512 => {
-                Self(turned!("sse2" "vpalignr {0}, {0}, {0}" xmm_reg __m128i, self.0, PICK))
-            }
+            AVX2 | AVX512 => Self(turned!(xmm_reg "avx2" __m128i, self.0, PICK)),
             // SAFETY: the same contract.
             _ => unsafe { self.shuffle::<PICK>() },
         }

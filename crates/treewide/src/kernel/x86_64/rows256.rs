@@ -43,9 +43,7 @@ unsafe impl<const ISA: u8> Row for Two<ISA> {
     #[inline(always)]
     unsafe fn turn<const PICK: i32>(self) -> Self {
         match ISA {
-            AVX2 | AVX512 => {
-                Self(turned!("avx2" "vpalignr {0}, {0}, {0}" ymm_reg __m256i, self.0, PICK))
-            }
+            AVX2 | AVX512 => Self(turned!(ymm_reg "avx2" __m256i, self.0, PICK)),
             // SAFETY: the same contract.
             _ => unsafe { self.shuffle::<PICK>() },
         }

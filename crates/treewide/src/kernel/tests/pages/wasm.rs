@@ -21,7 +21,7 @@ impl Guarded {
         Self { len: least, end: grown(least), output: false }
     }
 
-    /// For what is written while another is read, which has the end: what tests compare notices writes beyond this.
+    /// For what is written while another is read, which has the end: other tests notice writes beyond this.
     pub(super) fn output(least: usize) -> Self {
         Self { output: true, ..Self::new(least) }
     }
@@ -46,6 +46,7 @@ fn grown(len: usize) -> usize {
     memory_size::<0>() * PAGE
 }
 
+/// A read beyond it would end the tests, so it is known by where it is.
 #[test]
 fn the_guards_are_there() {
     let mut guarded = Guarded::new(1);
