@@ -63,6 +63,10 @@ pub(super) const fn plan(widths: &[Width]) -> Plan {
                 take > 0 && (i == 0 || widths[i - 1].lanes <= widths[i].lanes),
                 "no pass is empty, and wider ones come later"
             );
+            assert!(
+                widths[i].rest == widths[i].step || (i == 1 && widths[i].lanes == 2),
+                "passes of two come first, and only these leave a rest"
+            );
             if step <= plan[nodes].step {
                 plan[nodes] = First { take, step };
             }
