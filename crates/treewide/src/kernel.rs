@@ -268,7 +268,8 @@ impl Kernel {
     /// at most [`CHUNK_LEN`] bytes. Inputs beyond those are what comes next, and are fetched early.
     ///
     /// # Panics
-    /// If there are fewer inputs or marks than places, or a node that is longer among those of a pass.
+    /// If there are fewer inputs or marks than places, or a node that is longer in a pass whose lanes go on behind their
+    /// nodes.
     pub(crate) fn lanes(
         &self,
         inputs: &[&[u8]],

@@ -137,6 +137,7 @@ unsafe fn mix<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     }
 }
 
+/// What [`mix`] gives, each row in the order of its columns or diagonals.
 #[inline(always)]
 unsafe fn settle<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     // SAFETY: the same contract.
