@@ -168,6 +168,11 @@ scripts() {
     step shellcheck scripts/*.sh .ci/run
 }
 
+prose() {
+    need python3 git
+    step python3 scripts/prose.py
+}
+
 lints() {
     cargo clippy --version || cannot_run "there is no cargo clippy"
     step cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
@@ -369,6 +374,7 @@ kernels_to_test() {
 sections() {
     section test "formatting" formatting
     section test "scripts" scripts
+    section test "prose" prose
     section test "lints" lints
     section test "lints: each feature alone" features
     section test "documentation" documentation

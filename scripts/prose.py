@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Checks the prose of this repository against the word list in CONTRIBUTING.md.
+
+    scripts/prose.py               checks the files of CHECKED below; exit code 1 if a phrase is found
+    scripts/prose.py PATH...       checks these files and folders, whether or not they are in CHECKED
+
+It reads Markdown except for code, and comments and messages (string literals) in Rust, comments in shell scripts,
+Python and TOML. A phrase that is broken over two lines is found too.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Files and folders whose prose follows the list. The list grows until it is the whole repository.
+CHECKED = [
+    "CONTRIBUTING.md",
+    "scripts/prose.py",
+]
+
+# Generated files, data, and archives of notes.
+NEVER = re.compile(r"(^|/)(attempts\.md|Cargo\.lock|LICENSE-\w+|vectors/.*|crates/treewide-gpu/kernels/built/.*)$")
+
+KINDS = {".md": "markdown", ".rs": "rust", ".sh": "hash", ".py": "hash", ".toml": "hash"}
+
+RUST = re.compile(
+    r"""(?P<line>//[/!]?[^\n]*)
+      | (?P<block>/\*.*?\*/)
+      | r(?P<hashes>\#*)"(?P<raw>.*?)"(?P=hashes)
+      | "(?P<string>(?:\\.|[^"\\])*)"
+      | '(?:\\.[^']*|[^'\\])'
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def blank(text):
+    """As many lines and characters, all of them blank."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def prose_of_markdown(text):
+    text = re.sub(r"^( *)(```|~~~).*?^\1\2", lambda it: blank(it[0]), text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!--.*?-->", lambda it: blank(it[0]), text, flags=re.DOTALL)
+    return without_code(text)
+
+
+def without_code(text):
+    return re.sub(r"`[^`\n]*`", lambda it: "`" + "_" * (len(it[0]) - 2) + "`", text)
+
+
+def prose_of_rust(text):
+    prose, end = "", 0
+    for it in RUST.finditer(text):
+        prose += blank(text[end : it.start()])
+        if it["line"] is not None:
+            prose += re.sub(r"^//[/!]?", lambda mark: " " * len(mark[0]), it[0])
+        elif it["block"] is not None:
+            prose += it[0]
+        elif it["string"] is not None or it["raw"] is not None:
+            # The quotes end a phrase, as an empty line does; a string goes on after a backslash.
+            prose += "|" + re.sub(r"\\n", "  ", it[0][1:-1].replace("\\\n", " \n")) + "|"
+        else:
+            prose += blank(it[0])
+        end = it.end()
+    return without_code(prose + blank(text[end:]))
+
+
+def prose_of_hash_comments(text):
+    lines = []
+    for line in text.split("\n"):
+        at = re.search(r"(^|\s)#(?!!)", line)
+        lines.append(blank(line[: at.end()]) + line[at.end() :] if at else "|" + blank(line))
+    return without_code("\n".join(lines))
+
+
+READERS = {"markdown": prose_of_markdown, "rust": prose_of_rust, "hash": prose_of_hash_comments}
+
+
+def words():
+    """The rows of the table in CONTRIBUTING.md whose head is `not`: (phrase, better, exceptions)."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = re.search(r"^\| not \| but \| fine \|\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    if not table:
+        sys.exit("CONTRIBUTING.md has no table with the columns `not`, `but` and `fine`")
+    rows = []
+    for line in table[1].splitlines():
+        wrong, better, fine = (cell.strip() for cell in line.strip("|").split("|"))
+        for phrase in re.findall(r"`([^`]+)`", wrong):
+            rows.append((phrase, better, re.findall(r"`([^`]+)`", fine)))
+    return rows
+
+
+def pattern(phrase):
+    return r"\b" + r"\s+".join(map(re.escape, phrase.split())) + r"\b"
+
+
+def faults(path, text, rows):
+    prose = READERS[KINDS[path.suffix]](text)
+    for phrase, better, fine in rows:
+        allowed = [it.span() for ok in fine for it in re.finditer(pattern(ok), prose, re.IGNORECASE)]
+        for it in re.finditer(pattern(phrase), prose, re.IGNORECASE):
+            if not any(start <= it.start() and it.end() <= end for start, end in allowed):
+                yield prose.count("\n", 0, it.start()) + 1, phrase, better
+
+
+def files(paths):
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout
+    for name in sorted(filter(None, listed.split("\0"))):
+        path = ROOT / name
+        if path.suffix in KINDS and path.is_file() and not path.is_symlink() and not NEVER.search(name):
+            yield path
+
+
+def main():
+    for name in CHECKED:
+        if not (ROOT / name).exists():
+            sys.exit(f"scripts/prose.py: CHECKED names {name}, which does not exist")
+    rows, found, count = words(), 0, 0
+    for path in files(sys.argv[1:] or CHECKED):
+        count += 1
+        for line, phrase, better in faults(path, path.read_text(), rows):
+            print(f"{path.relative_to(ROOT)}:{line}: \"{phrase}\": write {better}")
+            found += 1
+    print(f"prose: {count} files, {len(rows)} phrases, {found} found")
+    return found > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
