@@ -42,8 +42,8 @@ fuzz_target!(|case: Case| {
     }
     let batch = match &case.mode {
         Mode::Hash => Batch::new(),
-        Mode::Keyed(key) => Batch::keyed(key),
-        Mode::DeriveKey(context) => Batch::derive_key(context),
+        Mode::Keyed(key) => Batch::with_mode(treewide::Mode::keyed(key)),
+        Mode::DeriveKey(context) => Batch::with_mode(treewide::Mode::derive_key(context)),
     };
     let batch = batch.threads(case.threads);
     let expected: Vec<[u8; 32]> = blobs.iter().map(|blob| case.mode.expected(blob)).collect();

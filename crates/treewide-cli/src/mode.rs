@@ -30,10 +30,14 @@ impl ModeArgs {
         if self.keyed {
             input.claim_stdin("the key")?;
             let key = read_key()?;
-            let (hasher, batch) = (Hasher::new_keyed(&key), Batch::keyed(&key));
+            let (hasher, batch) =
+                (Hasher::new_keyed(&key), Batch::with_mode(treewide::Mode::keyed(&key)));
             Ok(Mode { hasher, batch, device: device::Mode::keyed(&key) })
         } else if let Some(context) = &self.derive_key {
-            let (hasher, batch) = (Hasher::new_derive_key(context), Batch::derive_key(context));
+            let (hasher, batch) = (
+                Hasher::new_derive_key(context),
+                Batch::with_mode(treewide::Mode::derive_key(context)),
+            );
             Ok(Mode { hasher, batch, device: device::Mode::derive_key(context) })
         } else {
             Ok(Mode::plain())

@@ -42,10 +42,11 @@ pub use packed::{Offset, OffsetError, OffsetProblem, Packed};
 use core::fmt;
 use core::ops::Range;
 
+use crate::hash::Hash;
 use crate::kernel::as_chaining_values;
-use crate::spec::{ChainingValue, KEY_LEN, OUT_LEN};
-use crate::tree::Mode;
-use crate::{Hash, OutputReader};
+use crate::mode::Mode;
+use crate::spec::{ChainingValue, OUT_LEN};
+use crate::xof::OutputReader;
 use window::Places;
 
 /// Blobs that are all there: slices, arrays and vectors of what is `AsRef<[u8]>`, and [`Packed`].
@@ -164,14 +165,14 @@ impl Places for Bytes<'_> {
 /// take inputs in any form, and none of them changes it.
 ///
 /// ```
-/// use treewide::Batch;
+/// use treewide::{Batch, Mode};
 ///
 /// let messages = [b"one".as_slice(), b"two", b"three"];
 ///
 /// // Digests, keyed.
 /// let key = [42; 32];
 /// # #[cfg(feature = "std")]
-/// let codes = Batch::keyed(&key).hash(&messages);
+/// let codes = Batch::with_mode(Mode::keyed(&key)).hash(&messages);
 /// # #[cfg(feature = "std")]
 /// assert_eq!(codes[0], treewide::keyed_hash(&key, b"one"));
 ///
@@ -195,7 +196,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn with_mode(mode: Mode) -> Self {
+    /// For the mode that is given.
+    pub fn with_mode(mode: Mode) -> Self {
         Self {
             mode,
             output_len: OUT_LEN,
@@ -207,17 +209,6 @@ impl Batch {
     /// For the plain mode, [`hash`](crate::hash()).
     pub fn new() -> Self {
         Self::with_mode(Mode::PLAIN)
-    }
-
-    /// For the keyed mode, [`keyed_hash`](crate::keyed_hash()).
-    pub fn keyed(key: &[u8; KEY_LEN]) -> Self {
-        Self::with_mode(Mode::keyed(key))
-    }
-
-    /// For the derive-key mode, [`derive_key`](crate::derive_key()); what it says of contexts holds
-    /// here. The context is hashed once.
-    pub fn derive_key(context: &str) -> Self {
-        Self::with_mode(Mode::derive_key(context))
     }
 
     /// Bytes of output for each input, of those methods that give bytes; 32 if it is not set.
@@ -335,19 +326,18 @@ impl Default for Batch {
     }
 }
 
-/// Shows the mode, as flags, and no key.
+/// Shows the mode and no key.
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (flags, output_len) = (&self.mode.flags, &self.output_len);
+        let (mode, output_len) = (&self.mode, &self.output_len);
         let mut debug = f.debug_struct("Batch");
-        debug.field("flags", flags).field("output_len", output_len).finish_non_exhaustive()
+        debug.field("mode", mode).field("output_len", output_len).finish_non_exhaustive()
     }
 }
 
 #[cfg(feature = "zeroize")]
 impl zeroize::Zeroize for Batch {
     fn zeroize(&mut self) {
-        self.mode.key.zeroize();
-        self.mode.flags.zeroize();
+        self.mode.zeroize();
     }
 }

@@ -3,11 +3,12 @@
 //! ```
 //! # let path = std::env::temp_dir().join("treewide-doc-file");
 //! # std::fs::write(&path, b"abc").unwrap();
+//! use treewide::Mode;
 //! use treewide::file::{self, Options, Strategy};
 //!
 //! let hash = file::hash(&path)?;
 //! // Another mode, way of reading, or length of output.
-//! let hashed = Options::new().keyed(&[7; 32]).strategy(Strategy::Pread).hash(&path)?;
+//! let hashed = Options::new().mode(Mode::keyed(&[7; 32])).strategy(Strategy::Pread).hash(&path)?;
 //! let mut output = [0; 100];
 //! hashed.output().fill(&mut output);
 //! # assert_eq!(hash, treewide::hash(b"abc"));
@@ -66,8 +67,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::tree::Mode;
-use crate::{Hash, Hasher, KEY_LEN, OutputReader, parallel, profile};
+use crate::hash::Hash;
+use crate::hasher::Hasher;
+use crate::mode::Mode;
+use crate::xof::OutputReader;
+use crate::{parallel, profile};
 pub use error::{Error, ErrorKind};
 
 /// Bytes up to which a file is one read on the calling thread, if no profile says otherwise.
@@ -283,14 +287,9 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The keyed mode, [`keyed_hash`](crate::keyed_hash()).
-    pub fn keyed(self, key: &[u8; KEY_LEN]) -> Self {
-        Self { mode: Mode::keyed(key), ..self }
-    }
-
-    /// The derive-key mode, [`derive_key`](crate::derive_key()); the files are the key material.
-    pub fn derive_key(self, context: &str) -> Self {
-        Self { mode: Mode::derive_key(context), ..self }
+    /// The mode; [`Mode::PLAIN`] unless it is set. In the derive-key mode files are the key material.
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
     /// How files are read.

@@ -7,7 +7,7 @@ use core::hint::black_box;
 use core::ops::Deref;
 use core::str::FromStr;
 
-use crate::OUT_LEN;
+use crate::spec::OUT_LEN;
 
 /// A digest of the default length, 32 bytes.
 ///

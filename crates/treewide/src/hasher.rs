@@ -17,37 +17,14 @@ mod stack;
 
 use core::fmt;
 
-use crate::Hash;
+use crate::hash::Hash;
 use crate::kernel::{Flags, Kernel, detected};
-use crate::spec::flags::{
-    CHUNK_END, CHUNK_START, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH,
-};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, IV, KEY_LEN, words};
-use crate::tree::{self, LEAF, Mode, Node, WIDE};
+use crate::mode::Mode;
+use crate::spec::flags::{CHUNK_END, CHUNK_START};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, KEY_LEN, words};
+use crate::tree::{self, LEAF, Node, WIDE};
 use crate::xof::OutputReader;
 use stack::Stack;
-
-impl Mode {
-    pub(crate) const PLAIN: Self = Self { key: IV, flags: 0 };
-
-    pub(crate) fn keyed(key: &[u8; KEY_LEN]) -> Self {
-        Self { key: words(key), flags: KEYED_HASH }
-    }
-
-    pub(crate) fn derive_key(context: &str) -> Self {
-        Self::context_key(&context_key(context))
-    }
-
-    pub(crate) fn context_key(key: &[u8; KEY_LEN]) -> Self {
-        Self { key: words(key), flags: DERIVE_KEY_MATERIAL }
-    }
-}
-
-/// The key that a context string stands for: the first of the two hashes of the derive-key mode.
-pub(crate) fn context_key(context: &str) -> [u8; KEY_LEN] {
-    let mode = Mode { key: IV, flags: DERIVE_KEY_CONTEXT };
-    tree::hash(detected(), context.as_bytes(), &mode)
-}
 
 /// Chunks that are few for the room on the stack that many need.
 const FEW: usize = 16;
@@ -155,7 +132,8 @@ pub(crate) fn halves_apart(chunks: u64) -> bool {
 }
 
 impl Hasher {
-    pub(crate) fn with_mode(mode: Mode) -> Self {
+    /// For the mode that is given.
+    pub fn with_mode(mode: Mode) -> Self {
         Self {
             mode,
             chunk: PartialChunk::new(&mode),
@@ -207,7 +185,7 @@ impl Hasher {
     pub(crate) fn check_room(&self, more: u64) {
         assert!(self.count().checked_add(more).is_some(), "an input has fewer than 2^64 bytes");
         let offset = self.first_chunk * CHUNK_LEN as u64;
-        if let Some(max) = crate::hazmat::max_subtree_len(offset) {
+        if let Some(max) = tree::max_subtree_len(offset) {
             assert!(
                 more <= max - self.count(),
                 "the subtree starting at {offset} contains at most {max} bytes",
@@ -480,8 +458,7 @@ mod io {
 #[cfg(feature = "zeroize")]
 impl zeroize::Zeroize for Hasher {
     fn zeroize(&mut self) {
-        self.mode.key.zeroize();
-        self.mode.flags.zeroize();
+        self.mode.zeroize();
         self.chunk.cv.zeroize();
         self.chunk.block.zeroize();
         self.chunk.block_len.zeroize();

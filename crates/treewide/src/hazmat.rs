@@ -25,20 +25,21 @@
 //! their digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper
 //! has the shape of the tree, section 2.5 the reason for the root flag.
 
+use crate::hash::Hash;
+use crate::hasher::Hasher;
 use crate::kernel::detected;
-use crate::spec::{CHUNK_LEN, KEY_LEN, OUT_LEN};
+pub use crate::mode::ContextKey;
+use crate::mode::{self, context_key};
+use crate::spec::{CHUNK_LEN, KEY_LEN};
 use crate::tree::{self, Node};
-use crate::{Hash, Hasher, OutputReader};
+use crate::xof::OutputReader;
 
 /// For kernels elsewhere, such as those of `treewide-gpu`.
 #[doc(hidden)]
 pub use crate::spec::{IV, flags};
 
 /// The hash of a subtree that is not the root.
-pub type ChainingValue = [u8; OUT_LEN];
-
-/// What [`hash_derive_key_context`] returns, and nothing else.
-pub type ContextKey = [u8; KEY_LEN];
+pub use crate::spec::ChainingValue;
 
 /// What a subtree of an input needs of a [`Hasher`].
 pub trait HasherExt {
@@ -66,7 +67,7 @@ pub trait HasherExt {
 
 impl HasherExt for Hasher {
     fn new_from_context_key(context_key: &ContextKey) -> Self {
-        Self::with_mode(tree::Mode::context_key(context_key))
+        Self::with_mode(mode::Mode::from_context_key(context_key))
     }
 
     fn set_input_offset(&mut self, offset: u64) -> &mut Self {
@@ -96,11 +97,8 @@ impl HasherExt for Hasher {
 /// If `input_offset` is no multiple of [`CHUNK_LEN`].
 #[inline(always)]
 pub fn max_subtree_len(input_offset: u64) -> Option<u64> {
-    if input_offset == 0 {
-        return None;
-    }
     assert_eq!(input_offset % CHUNK_LEN as u64, 0, "offset must be a chunk boundary");
-    Some(1 << input_offset.trailing_zeros())
+    tree::max_subtree_len(input_offset)
 }
 
 /// The bytes of the left subtree of an input or subtree of `input_len` bytes, which must be more
@@ -125,12 +123,12 @@ pub enum Mode<'a> {
     DeriveKeyMaterial(&'a ContextKey),
 }
 
-impl Mode<'_> {
-    pub(crate) fn of_tree(self) -> tree::Mode {
-        match self {
-            Mode::Hash => tree::Mode::PLAIN,
-            Mode::KeyedHash(key) => tree::Mode::keyed(key),
-            Mode::DeriveKeyMaterial(key) => tree::Mode::context_key(key),
+impl From<Mode<'_>> for mode::Mode {
+    fn from(mode: Mode<'_>) -> Self {
+        match mode {
+            Mode::Hash => Self::PLAIN,
+            Mode::KeyedHash(key) => Self::keyed(key),
+            Mode::DeriveKeyMaterial(key) => Self::from_context_key(key),
         }
     }
 }
@@ -147,7 +145,7 @@ impl core::fmt::Debug for Mode<'_> {
 }
 
 fn parent(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Node {
-    Node::parent(left, right, &mode.of_tree())
+    Node::parent(left, right, &mode.into())
 }
 
 /// The chaining value of a parent that is not the root.
@@ -180,5 +178,5 @@ pub fn merge_subtrees_root_xof(
 /// Hashes the context string of the derive-key mode, for [`HasherExt::new_from_context_key`] and
 /// [`Mode::DeriveKeyMaterial`]. What [`derive_key`](crate::derive_key()) says of contexts holds.
 pub fn hash_derive_key_context(context: &str) -> ContextKey {
-    crate::hasher::context_key(context)
+    context_key(context)
 }

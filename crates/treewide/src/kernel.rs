@@ -326,7 +326,7 @@ impl Kernel {
 const LONG_OUTPUT: usize = (256 << 10) / BLOCK_LEN;
 
 /// Digests as the chaining values that kernels write.
-pub(crate) fn as_chaining_values(hashes: &mut [crate::Hash]) -> &mut [ChainingValue] {
+pub(crate) fn as_chaining_values(hashes: &mut [crate::hash::Hash]) -> &mut [ChainingValue] {
     // SAFETY: a `Hash` is a chaining value in memory, and any bytes are one.
     unsafe { core::slice::from_raw_parts_mut(hashes.as_mut_ptr().cast(), hashes.len()) }
 }

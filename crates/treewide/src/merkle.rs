@@ -48,8 +48,9 @@
 
 pub mod groups;
 
-use crate::Hash;
+use crate::hash::Hash;
 use crate::kernel::{Kernel, detected};
+use crate::oneshot::hash;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
 use crate::tree::WIDE;
@@ -63,7 +64,7 @@ const BUFFER: usize = 512;
 /// The root over `leaves`, in constant memory.
 pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.is_empty() {
-        return crate::hash(&[]);
+        return hash(&[]);
     }
     let kernel = detected();
     let mut nodes = [[0; OUT_LEN]; WIDE];
@@ -294,7 +295,8 @@ pub use with_std::{Proof, Tree};
 #[cfg(feature = "std")]
 mod with_std {
     use super::{OUT_LEN, fill_nodes, node_count, verify};
-    use crate::Hash;
+    use crate::hash::Hash;
+    use crate::oneshot::hash;
 
     /// All levels of a tree.
     #[derive(Clone, Debug)]
@@ -323,7 +325,7 @@ mod with_std {
         pub fn root(&self) -> Hash {
             match self.nodes.last().or(self.leaves.last()) {
                 Some(node) => Hash::from_bytes(*node),
-                None => crate::hash(&[]),
+                None => hash(&[]),
             }
         }
 

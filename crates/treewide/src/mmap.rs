@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use crate::Hasher;
+use crate::hasher::Hasher;
 
 /// Files below this length are read: mapping and page faults cost more than copying.
 const MIN_LEN: u64 = 16 * 1024;

@@ -26,11 +26,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use crate::hash::Hash;
+use crate::hasher::Hasher;
 use crate::kernel::detected;
+use crate::oneshot::hash;
 use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, WIDE};
-use crate::{Hash, Hasher, OutputReader, hash};
+use crate::xof::OutputReader;
 pub(crate) use crew::Wake;
 
 /// Bytes below which the calling thread does all. Chosen by `results/zen5-2vcpu/threads.txt`, as are

@@ -20,8 +20,8 @@ pub const OUT_LEN: usize = 32;
 /// Eight words: a key, or the chaining value that goes into a compression.
 pub(crate) type Words = [u32; 8];
 
-/// A chaining value as the bytes a parent node reads: two of them are one block.
-pub(crate) type ChainingValue = [u8; OUT_LEN];
+/// The hash of a subtree that is not the root, as a parent reads it: two of them are one block.
+pub type ChainingValue = [u8; OUT_LEN];
 
 /// The initialisation vector, table 1: the key of the plain mode.
 pub const IV: [u32; 8] = [

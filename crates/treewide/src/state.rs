@@ -2,10 +2,11 @@
 
 use core::fmt;
 
+use crate::hasher::{Hasher, halves_apart};
+use crate::mode::Mode;
+use crate::oneshot::hash;
 use crate::spec::flags::{DERIVE_KEY_MATERIAL, KEYED_HASH};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, IV, MAX_HEIGHT, OUT_LEN, bytes, words};
-use crate::tree::Mode;
-use crate::{Hasher, hash, hasher::halves_apart};
 
 const MAGIC: &[u8; 8] = b"treewide";
 const VERSION: u8 = 1;

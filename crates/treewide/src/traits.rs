@@ -10,7 +10,8 @@ use digest::{
     MacMarker, OutputSizeUser, Reset, Update, XofReader,
 };
 
-use crate::{Hasher, OutputReader};
+use crate::hasher::Hasher;
+use crate::xof::OutputReader;
 
 impl HashMarker for Hasher {}
 

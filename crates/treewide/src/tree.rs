@@ -15,6 +15,7 @@
 //! it are full-width passes too; only the last levels below the root are narrow.
 
 use crate::kernel::{Flags, Kernel};
+use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
 
@@ -23,13 +24,6 @@ pub(crate) const LEAF: usize = 128;
 
 /// Nodes to which a large subtree is reduced before it meets its sibling: the widest degree.
 pub(crate) const WIDE: usize = 32;
-
-/// Key and mode flags: what all nodes of a tree share.
-#[derive(Clone, Copy)]
-pub(crate) struct Mode {
-    pub(crate) key: Words,
-    pub(crate) flags: u8,
-}
 
 /// The last compression of a subtree, not yet done: it gives a chaining value or, with the root
 /// flag, output of any length (section 2.6).
@@ -178,6 +172,14 @@ pub(crate) fn level(
         cvs[pairs] = cvs[count - 1];
     }
     count - pairs
+}
+
+/// The most bytes of a subtree that starts at byte `offset`, a multiple of [`CHUNK_LEN`]: the largest
+/// power of two that divides it, as a longer one would hold chunks to the left of its start. `None` at the start of
+/// the input, where there is no limit.
+#[inline(always)]
+pub(crate) fn max_subtree_len(offset: u64) -> Option<u64> {
+    (offset > 0).then(|| 1 << offset.trailing_zeros())
 }
 
 /// Bytes of the left subtree of an input of more than one chunk.

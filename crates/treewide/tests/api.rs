@@ -5,7 +5,7 @@ mod common;
 mod reference;
 
 use common::{Mode, Random, Tally, pattern, rounds};
-use treewide::{Hash, Hasher, HexError, OutputReader};
+use treewide::{Hash, Hasher, HexError, OutputReader, hazmat};
 
 // These are constants, and these functions are const.
 const HASH: Hash = Hash::from_bytes([0xab; treewide::OUT_LEN]);
@@ -177,6 +177,48 @@ fn default_and_reset_are_new() {
     }
 }
 
+/// `treewide::Mode` for everything that takes one.
+fn public(mode: &Mode) -> treewide::Mode {
+    match mode {
+        Mode::Hash => treewide::Mode::PLAIN,
+        Mode::KeyedHash(key) => treewide::Mode::keyed(key),
+        Mode::DeriveKey(context) => treewide::Mode::derive_key(context),
+    }
+}
+
+#[test]
+fn mode_chooses_the_digest() {
+    let mut tally = Tally::new("api/mode chooses the digest");
+    let mut context_key;
+    for mode in Mode::all() {
+        let merging = match &mode {
+            Mode::Hash => hazmat::Mode::Hash,
+            Mode::KeyedHash(key) => hazmat::Mode::KeyedHash(key),
+            Mode::DeriveKey(context) => {
+                context_key = hazmat::hash_derive_key_context(context);
+                hazmat::Mode::DeriveKeyMaterial(&context_key)
+            }
+        };
+        for len in [0, 64, 1024, 1025, 5000] {
+            let (input, expected) = (pattern(len), mode.one_shot(&pattern(len)));
+            for mode in [public(&mode), merging.into()] {
+                assert_eq!(Hasher::with_mode(mode).update(&input).finalize(), expected);
+                let mut digests = [HASH];
+                treewide::Batch::with_mode(mode).hash_into(&[&input], &mut digests);
+                assert_eq!(digests[0], expected);
+                tally.case();
+            }
+        }
+    }
+    assert_eq!(Hasher::with_mode(treewide::Mode::default()).finalize(), treewide::hash(b""));
+}
+
+#[test]
+fn mode_debug_hides_the_key() {
+    let texts = Mode::all().map(|mode| format!("{:?}", public(&mode)));
+    assert_eq!(texts, ["Mode::PLAIN", "Mode::keyed(..)", "Mode::derive_key(..)"]);
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn serde() {
@@ -210,6 +252,9 @@ fn zeroize() {
     let mut hash = Hash::from([7; 32]);
     hash.zeroize();
     assert_eq!(hash, [0; 32]);
+    let mut mode = treewide::Mode::keyed(&[7; 32]);
+    mode.zeroize();
+    assert_eq!((mode.key_words(), mode.flags()), ([0; 8], 0));
     let mut random = Random::new(34);
     for len in [0, 1, 64, 1000, 1024, 1025, 2048, 70_000] {
         let mut wiped = || {

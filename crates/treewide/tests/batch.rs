@@ -12,8 +12,8 @@ use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
 fn batch(mode: &Mode) -> Batch {
     match mode {
         Mode::Hash => Batch::new(),
-        Mode::KeyedHash(key) => Batch::keyed(key),
-        Mode::DeriveKey(context) => Batch::derive_key(context),
+        Mode::KeyedHash(key) => Batch::with_mode(treewide::Mode::keyed(key)),
+        Mode::DeriveKey(context) => Batch::with_mode(treewide::Mode::derive_key(context)),
     }
 }
 
@@ -370,7 +370,7 @@ fn too_many_bytes() {
 
 #[test]
 fn keys_stay_out_of_debug_output() {
-    let text = format!("{:?}", Batch::keyed(&[0xab; 32]));
+    let text = format!("{:?}", Batch::with_mode(treewide::Mode::keyed(&[0xab; 32])));
     assert!(!text.contains("171") && !text.contains("ab,"), "{text}");
 }
 

@@ -48,8 +48,8 @@ impl Drop for TempFile {
 fn options(mode: &Mode) -> Options<'static> {
     match mode {
         Mode::Hash => Options::new(),
-        Mode::KeyedHash(key) => Options::new().keyed(key),
-        Mode::DeriveKey(context) => Options::new().derive_key(context),
+        Mode::KeyedHash(key) => Options::new().mode(treewide::Mode::keyed(key)),
+        Mode::DeriveKey(context) => Options::new().mode(treewide::Mode::derive_key(context)),
     }
 }
 
@@ -522,7 +522,8 @@ mod awaited {
             let input = pattern(len);
             let file = TempFile::new("awaited", &input);
             for strategy in Strategy::ALL {
-                let options = Options::new().keyed(&[5; 32]).strategy(strategy);
+                let options =
+                    Options::new().mode(treewide::Mode::keyed(&[5; 32])).strategy(strategy);
                 let hashed = block_on(options.hash_async(&file.0)).expect("it can be read");
                 assert_eq!(hashed.hash(), treewide::keyed_hash(&[5; 32], &input));
                 tally.case();

@@ -184,7 +184,7 @@ fn groups_are_the_subtrees_of_hazmat() {
                         hazmat::Mode::DeriveKeyMaterial(&context_key)
                     }
                 };
-                let cvs = groups::chaining_values(input, chunks, hazmat_mode);
+                let cvs = groups::chaining_values(input, chunks, hazmat_mode.into());
                 let expected: Vec<Digest> = input
                     .chunks(chunks * CHUNK_LEN)
                     .enumerate()
@@ -197,7 +197,7 @@ fn groups_are_the_subtrees_of_hazmat() {
                 assert_eq!(cvs, expected, "{len} bytes, {chunks} chunks, {mode:?}");
                 if let [_, _, ..] = cvs[..] {
                     let digest = mode.one_shot(input);
-                    assert_eq!(groups::merge(&cvs, hazmat_mode), digest);
+                    assert_eq!(groups::merge(&cvs, hazmat_mode.into()), digest);
                     let (left, right) = cvs.split_at(cvs.len().div_ceil(2).next_power_of_two());
                     let (left, right) = (merged(left, hazmat_mode), merged(right, hazmat_mode));
                     let root = hazmat::merge_subtrees_root(&left, &right, hazmat_mode);
@@ -215,7 +215,7 @@ fn groups_in_parts() {
     let input = random.bytes(300 * CHUNK_LEN + 5);
     for _ in 0..rounds(50) {
         let chunks = 1 << random.below(7);
-        let whole = groups::chaining_values(&input, chunks, hazmat::Mode::Hash);
+        let whole = groups::chaining_values(&input, chunks, treewide::Mode::PLAIN);
         let mut cvs = vec![[0; 32]; whole.len()];
         let mut at = 0;
         while at < whole.len() {
@@ -223,7 +223,7 @@ fn groups_in_parts() {
             let (from, to) = (at * chunks * CHUNK_LEN, (at + take) * chunks * CHUNK_LEN);
             let part = &input[from..to.min(input.len())];
             let out = &mut cvs[at..at + take];
-            groups::fill(part, from as u64, chunks, hazmat::Mode::Hash, out);
+            groups::fill(part, from as u64, chunks, treewide::Mode::PLAIN, out);
             at += take;
         }
         assert_eq!(cvs, whole);

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::window::Places;
-use crate::Hash;
+use crate::hash::Hash;
 use crate::kernel::as_chaining_values;
 use crate::spec::{ChainingValue, OUT_LEN};
 

@@ -4,7 +4,7 @@ use core::fmt;
 use std::vec;
 
 use super::Batch;
-use crate::Hash;
+use crate::hash::Hash;
 
 /// Blobs that are taken from an iterator before the first of their digests is given back.
 const COUNT: usize = 512;

@@ -15,11 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Blobs;
 use super::window::Places;
+use crate::hasher::Hasher;
 use crate::kernel::detected;
+use crate::mode::Mode;
 use crate::parallel::{self, LEAVES, SURE};
+use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
-use crate::tree::{self, Mode, WIDE};
-use crate::{Hasher, profile};
+use crate::tree::{self, WIDE};
 
 /// Bytes of a batch below which it is not split, if no profile says otherwise, and at least of a part.
 const BYTES: usize = 128 * 1024;
@@ -242,6 +244,7 @@ mod tests {
 
     use super::*;
     use crate::batch::window;
+    use crate::oneshot::hash;
 
     /// Every part is there once, whoever does it and when, and none is too large.
     #[test]
@@ -260,7 +263,7 @@ mod tests {
         ];
         for lens in batches {
             let blobs: Vec<&[u8]> = lens.iter().map(|&len| &data[data.len() - len..]).collect();
-            let expected: Vec<_> = blobs.iter().map(|blob| *crate::hash(blob).as_bytes()).collect();
+            let expected: Vec<_> = blobs.iter().map(|blob| *hash(blob).as_bytes()).collect();
             let all: usize = blobs.iter().map(|blob| cost(blob)).sum();
             for threads in [1, 2, 3, 16] {
                 for least in [1000, BYTES] {

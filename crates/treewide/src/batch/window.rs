@@ -23,9 +23,10 @@ use core::ops::{Range, RangeInclusive};
 
 use super::Blobs;
 use crate::kernel::{Kernel, Marks, Own, detected};
+use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
-use crate::tree::{self, Mode, Node};
+use crate::tree::{self, Node};
 
 /// Chunks in a window, and blobs at most; those of small batches, where clearing the arrays would
 /// count.

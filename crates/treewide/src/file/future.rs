@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Error, ErrorKind, Hashed, Options, device};
-use crate::Hasher;
+use crate::hasher::Hasher;
 
 /// Tells the threads that nobody waits for the result any more.
 struct StopOnDrop(Arc<AtomicBool>);

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
-use crate::Hasher;
+use crate::hasher::Hasher;
 use crate::parallel::{self, Source, Wake};
 
 /// Bytes of a mapping.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{ErrorKind, Hooks};
-use crate::Hasher;
+use crate::hasher::Hasher;
 use crate::parallel::{self, Source, Wake};
 
 /// Tiles whose nodes are kept before they go into the tree: 1 MiB of nodes.

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use super::{ErrorKind, Hooks, read};
-use crate::Hasher;
+use crate::hasher::Hasher;
 
 pub(super) fn mapped(
     hasher: &mut Hasher,

@@ -70,7 +70,9 @@ impl zeroize::Zeroize for Stack {
 #[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
-    use crate::{CHUNK_LEN, Hasher, hash};
+    use crate::hasher::Hasher;
+    use crate::oneshot::hash;
+    use crate::spec::CHUNK_LEN;
 
     #[test]
     fn what_is_pushed_is_there() {

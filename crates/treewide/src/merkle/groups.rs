@@ -3,26 +3,26 @@
 //!
 //! This is what an outboard is made of, the file of nodes by which a part of an input is checked
 //! without the rest: one chaining value for every 16 KiB of input, say. Like all of
-//! [`hazmat`], it is for programs that know the tree.
+//! [`hazmat`](crate::hazmat), it is for programs that know the tree.
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
-//! use treewide::{hazmat::Mode, merkle::groups};
+//! use treewide::{Mode, merkle::groups};
 //!
 //! let input = vec![7; 100_000];
 //! // 16 chunks each: 16 KiB.
-//! let cvs = groups::chaining_values(&input, 16, Mode::Hash);
+//! let cvs = groups::chaining_values(&input, 16, Mode::PLAIN);
 //! assert_eq!(cvs.len(), 7);
-//! assert_eq!(groups::merge(&cvs, Mode::Hash), treewide::hash(&input));
+//! assert_eq!(groups::merge(&cvs, Mode::PLAIN), treewide::hash(&input));
 //! # }
 //! ```
 
-use crate::Hash;
-use crate::hazmat::{self, ChainingValue};
+use crate::hash::Hash;
 use crate::kernel::{Kernel, detected};
-use crate::spec::CHUNK_LEN;
+use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
-use crate::tree::{self, LEAF, Mode, Node};
+use crate::spec::{CHUNK_LEN, ChainingValue};
+use crate::tree::{self, LEAF, Node};
 
 /// The groups of an input of `len` bytes; none if it is empty.
 ///
@@ -45,7 +45,7 @@ const fn group_len(chunks: usize) -> usize {
 /// # Panics
 /// As [`count`] does.
 #[cfg(feature = "std")]
-pub fn chaining_values(input: &[u8], chunks: usize, mode: hazmat::Mode<'_>) -> Vec<ChainingValue> {
+pub fn chaining_values(input: &[u8], chunks: usize, mode: Mode) -> Vec<ChainingValue> {
     let mut cvs = vec![[0; 32]; count(input.len(), chunks)];
     fill(input, 0, chunks, mode, &mut cvs);
     cvs
@@ -57,17 +57,11 @@ pub fn chaining_values(input: &[u8], chunks: usize, mode: hazmat::Mode<'_>) -> V
 ///
 /// # Panics
 /// As [`count`] does; if `offset` is no multiple of a group, or `out` has not [`count`] places.
-pub fn fill(
-    input: &[u8],
-    offset: u64,
-    chunks: usize,
-    mode: hazmat::Mode<'_>,
-    out: &mut [ChainingValue],
-) {
+pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [ChainingValue]) {
     let len = group_len(chunks);
     assert_eq!(offset % len as u64, 0, "a part starts with a group");
     assert_eq!(out.len(), count(input.len(), chunks), "a place for each chaining value");
-    let (kernel, mode) = (detected(), mode.of_tree());
+    let kernel = detected();
     let mut counter = offset / CHUNK_LEN as u64;
     if chunks >= LEAF {
         for (group, cv) in input.chunks(len).zip(out) {
@@ -104,9 +98,9 @@ fn leaf(
 ///
 /// # Panics
 /// If there are fewer than two: a single group is the root itself.
-pub fn merge(cvs: &[ChainingValue], mode: hazmat::Mode<'_>) -> Hash {
+pub fn merge(cvs: &[ChainingValue], mode: Mode) -> Hash {
     assert!(cvs.len() > 1, "two groups or more have a parent");
-    let (kernel, mode) = (detected(), mode.of_tree());
+    let kernel = detected();
     Hash::from_bytes(root(kernel, cvs, &mode).root_hash(kernel))
 }
 

@@ -1,0 +1,100 @@
+//! The three modes of BLAKE3 (section 2.3 of the paper), as all nodes of a tree share them.
+
+use core::fmt;
+
+use crate::kernel::detected;
+use crate::spec::flags::{DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH};
+use crate::spec::{IV, KEY_LEN, Words, words};
+use crate::tree;
+
+/// What [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) returns, and nothing else.
+pub type ContextKey = [u8; KEY_LEN];
+
+/// The mode to hash in: plain, keyed or derive-key.
+///
+/// Everything that hashes takes one: [`Hasher::with_mode`](crate::Hasher::with_mode),
+/// [`Batch::with_mode`](crate::Batch::with_mode), `file::Options::mode`, [`merkle::groups`](crate::merkle::groups).
+///
+/// ```
+/// use treewide::{Batch, Mode, keyed_hash};
+///
+/// let mode = Mode::keyed(&[42; 32]);
+/// let mut code = [Default::default()];
+/// Batch::with_mode(mode).hash_into(&["message"], &mut code);
+/// assert_eq!(code, [keyed_hash(&[42; 32], b"message")]);
+/// ```
+///
+/// A mode holds the key. `Debug` names the mode and shows no key; with the feature `zeroize` a mode can
+/// be wiped.
+#[derive(Clone, Copy)]
+pub struct Mode {
+    pub(crate) key: Words,
+    pub(crate) flags: u8,
+}
+
+impl Mode {
+    /// The plain mode, [`hash`](crate::hash()).
+    pub const PLAIN: Self = Self { key: IV, flags: 0 };
+
+    /// The keyed mode, [`keyed_hash`](crate::keyed_hash()).
+    pub fn keyed(key: &[u8; KEY_LEN]) -> Self {
+        Self { key: words(key), flags: KEYED_HASH }
+    }
+
+    /// The derive-key mode, [`derive_key`](crate::derive_key()), which says what a context must be.
+    /// This hashes the context.
+    pub fn derive_key(context: &str) -> Self {
+        Self::from_context_key(&context_key(context))
+    }
+
+    /// The derive-key mode by a context that is already hashed, which saves hashing it each time.
+    ///
+    /// Only [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) makes such keys; any
+    /// other bytes break the security of the mode.
+    pub fn from_context_key(key: &ContextKey) -> Self {
+        Self { key: words(key), flags: DERIVE_KEY_MATERIAL }
+    }
+
+    /// The key as the words that go into compressions, for kernels elsewhere.
+    #[doc(hidden)]
+    pub fn key_words(&self) -> [u32; 8] {
+        self.key
+    }
+
+    /// The flag of the mode, for kernels elsewhere.
+    #[doc(hidden)]
+    pub fn flags(&self) -> u8 {
+        self.flags
+    }
+}
+
+/// The key that a context string stands for: the first of the two hashes of the derive-key mode.
+pub(crate) fn context_key(context: &str) -> ContextKey {
+    tree::hash(detected(), context.as_bytes(), &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
+}
+
+/// The plain mode.
+impl Default for Mode {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+/// Shows which mode, and no key.
+impl fmt::Debug for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.flags {
+            KEYED_HASH => "Mode::keyed(..)",
+            DERIVE_KEY_MATERIAL => "Mode::derive_key(..)",
+            _ => "Mode::PLAIN",
+        })
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Mode {
+    fn zeroize(&mut self) {
+        self.key.zeroize();
+        self.flags.zeroize();
+    }
+}
