@@ -5,10 +5,7 @@
 //! to its end stops the run. (So does a line that would fill the memory, as b3sum lets it.)
 
 use crate::console::{Console, count};
-use crate::digest::{self, Extent};
-use crate::input::{Input, InputError, is_stdin};
-use crate::list;
-use crate::name::{self, shown};
+use crate::input::{Input, is_stdin};
 use crate::output::Output;
 use crate::pipeline::{Hashed, Item, Job, Task};
 use anyhow::Context;
@@ -16,6 +13,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, stdin};
 use std::path::PathBuf;
 use treewide::OUT_LEN;
+use treewide_files::ErrorKind;
+use treewide_files::digest::{self, Extent};
+use treewide_files::list;
+use treewide_files::name::{self, shown};
 
 /// As much of a list as a pipe holds.
 const BUFFER: usize = 64 << 10;
@@ -147,7 +148,7 @@ impl Job for B3sumCheck<'_> {
     fn file(
         &mut self,
         file: Task<Expected>,
-        result: Result<Hashed, InputError>,
+        result: Result<Hashed, ErrorKind>,
         _: &mut Input,
     ) -> anyhow::Result<()> {
         self.output.spare(&file.path)?;
@@ -159,7 +160,7 @@ impl Job for B3sumCheck<'_> {
         let (holds, verdict) = match result {
             Err(error) => (false, format!("FAILED ({error})")),
             Ok(hashed) => {
-                let holds = digest::equal(&hashed.digest.bytes(), &digest);
+                let holds = digest::equal(&hashed.digest.into_bytes(), &digest);
                 (holds, String::from(if holds { "OK" } else { "FAILED" }))
             }
         };

@@ -9,20 +9,20 @@ mod verdict;
 
 use self::verdict::{Verdict, json};
 use crate::console::{Console, count};
-use crate::digest::{self, Extent};
-use crate::entry::{self, Entry, Fault, NameIs};
-use crate::input::{Input, InputError, ReadArgs, is_stdin};
-use crate::list::{List, MAX_LINE};
+use crate::input::{Input, ReadArgs, is_stdin};
 use crate::mode::ModeArgs;
-use crate::name::{self, Listed, shown};
 use crate::output::{Output, OutputArgs};
 use crate::pipeline::{Hashed, Item, Job, Task};
 use crate::progress::ProgressArgs;
 use crate::{Outcome, pipeline};
 use clap::Args;
 use std::fs;
-use std::io::ErrorKind;
+use std::io;
 use std::path::{Path, PathBuf};
+use treewide_files::ErrorKind;
+use treewide_files::digest::{self, Extent};
+use treewide_files::list::{self, Entry, Fault, Lines, MAX_LINE};
+use treewide_files::name::{self, Listed, shown};
 
 /// So many malformed lines of a list are shown unless --warn is given: enough to see what is
 /// wrong, and not a screenful of them if the list is no list.
@@ -225,7 +225,7 @@ struct Run<'a> {
     output: Output<'a>,
     lists: std::vec::IntoIter<PathBuf>,
     /// The list that is being read.
-    list: Option<(PathBuf, List)>,
+    list: Option<(PathBuf, Lines)>,
     /// Of the list whose files are being reported.
     tally: Tally,
     /// Whether that list seems to be cut off.
@@ -252,14 +252,14 @@ enum Note {
         is_cut: bool,
     },
     /// The end of a list, or why there is no more of it.
-    End(PathBuf, Result<(), InputError>),
+    End(PathBuf, Result<(), ErrorKind>),
 }
 
 impl Run<'_> {
     /// Begin with a list, or say why that cannot be.
     fn open(&mut self, path: PathBuf, input: &mut Input) -> Option<Note> {
         let claimed = if is_stdin(&path) { input.claim_stdin("a list") } else { Ok(()) };
-        match claimed.and_then(|()| Ok(List::open(&path)?)) {
+        match claimed.and_then(|()| Ok(open(&path)?)) {
             Ok(list) => {
                 self.list = Some((path, list));
                 self.digest_len = 0;
@@ -270,13 +270,13 @@ impl Run<'_> {
     }
 
     /// What the next line of the list says; `None` if nothing.
-    fn line(&mut self, path: &Path, list: &mut List) -> Option<Item<Vec<u8>, Note>> {
+    fn line(&mut self, path: &Path, list: &mut Lines) -> Option<Item<Vec<u8>, Note>> {
         let (number, line) = match list.next() {
             Ok(Some(next)) => next,
             Ok(None) => return Some(Item::Note(Note::End(path.into(), Ok(())))),
             Err(error) => return Some(Item::Note(Note::End(path.into(), Err(error.into())))),
         };
-        Some(match entry::parse(line, self.args.length) {
+        Some(match list::parse(line, self.args.length) {
             Ok(None) => return None,
             // Half of a digest is a digest where it ends the line.
             Ok(Some(entry)) if list.is_endless() && entry.digest.len() < self.digest_len => {
@@ -310,7 +310,11 @@ impl Run<'_> {
 
     fn task(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
         let extent = Extent::new(self.args.seek, entry.digest.len() as u64);
-        match find(&entry).map_err(String::from).and_then(|path| Ok((path, extent?))) {
+        match entry
+            .find()
+            .map_err(String::from)
+            .and_then(|path| Ok((path, extent.map_err(|error| format!("--{error}"))?)))
+        {
             // Half of a name is a name, of a file that is missing as a rule.
             Ok((path, _)) if is_endless && self.args.ignore_missing && is_missing(&path) => {
                 let verdict = Verdict::Unreadable(format!("no such file; {CUT_OFF}"));
@@ -347,7 +351,7 @@ impl Run<'_> {
     }
 
     /// Every file of a list was reported.
-    fn end(&mut self, path: &Path, end: Result<(), InputError>) -> anyhow::Result<()> {
+    fn end(&mut self, path: &Path, end: Result<(), ErrorKind>) -> anyhow::Result<()> {
         self.output.flush()?;
         let mut tally = std::mem::take(&mut self.tally);
         tally.bad_lists = u64::from(std::mem::take(&mut self.is_cut));
@@ -409,10 +413,10 @@ impl Run<'_> {
         self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(path)))
     }
 
-    fn verdict(&self, result: Result<Hashed, InputError>, expected: &[u8]) -> Verdict {
+    fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
         match result {
             Ok(Hashed { digest, bytes, grown_to }) => {
-                let found = digest.bytes();
+                let found = digest.into_bytes();
                 if digest::equal(&found, expected) {
                     Verdict::Ok { bytes, grown_to }
                 } else {
@@ -420,7 +424,7 @@ impl Run<'_> {
                 }
             }
             Err(error) => {
-                let is_missing = error.kind() == Some(ErrorKind::NotFound);
+                let is_missing = error.io_kind() == Some(io::ErrorKind::NotFound);
                 if is_missing && self.args.ignore_missing {
                     Verdict::Missing
                 } else {
@@ -432,7 +436,7 @@ impl Run<'_> {
 }
 
 fn is_missing(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 impl Job for Run<'_> {
@@ -485,7 +489,7 @@ impl Job for Run<'_> {
     fn file(
         &mut self,
         file: Task<Vec<u8>>,
-        result: Result<Hashed, InputError>,
+        result: Result<Hashed, ErrorKind>,
         input: &mut Input,
     ) -> anyhow::Result<()> {
         self.output.spare(&file.path)?;
@@ -522,19 +526,9 @@ impl Job for Run<'_> {
     }
 }
 
-/// The path that an entry is about: see [`CheckArgs`] for the rule on blanks.
-fn find(entry: &Entry) -> Result<PathBuf, &'static str> {
-    let path = match entry.name_is {
-        NameIs::Exact => name::to_exact_path(&entry.name)?,
-        NameIs::Delimited | NameIs::Loose => name::to_path(&entry.name)?,
-    };
-    if entry.name_is == NameIs::Loose
-        && let Some(shorter) = name::without_trailing_blanks(&entry.name)
-        && is_missing(&path)
-    {
-        return name::to_path(shorter);
-    }
-    Ok(path)
+/// Open the list at `path`, or standard input for `-`.
+fn open(path: &Path) -> io::Result<Lines> {
+    if is_stdin(path) { Lines::new(io::stdin(), true) } else { Lines::open(path) }
 }
 
 /// A name as a path, only for showing it: it need not be the right one.
@@ -555,10 +549,10 @@ fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
         if !metadata.is_file() {
             return None;
         }
-        let mut list = List::open(path).ok()?;
+        let mut list = Lines::open(path).ok()?;
         while let Ok(Some((_, line))) = list.next() {
-            if let Ok(Some(entry)) = entry::parse(line, length)
-                && let Ok(path) = find(&entry)
+            if let Ok(Some(entry)) = list::parse(line, length)
+                && let Ok(path) = entry.find()
                 && let Ok(metadata) = path.metadata()
                 && metadata.is_file()
             {
@@ -592,7 +586,7 @@ mod tests {
         ] {
             assert_eq!(Run::bytes(&Item::Note(note)), bytes);
         }
-        let extent = Extent { seek: 0, len: 32 };
+        let extent = Extent::HASH;
         let about = vec![0; 32];
         let task = Task { path: "1234".into(), is_regular: false, extent, about };
         assert_eq!(Run::bytes(&Item::File(task)), 32, "names are counted where all jobs are");

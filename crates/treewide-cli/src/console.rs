@@ -1,10 +1,10 @@
 //! Messages for the user, on standard error: `program: file: cause`.
 
-use crate::name::shown;
 use crate::progress::Progress;
 use std::fmt::Display;
 use std::io::{Write, stderr};
 use std::path::Path;
+use treewide_files::name::shown;
 
 /// Where messages go while a run is under way, past its progress display.
 pub(crate) struct Console<'a> {

@@ -1,6 +1,6 @@
 //! Hashing on GPUs: which one is to be used, and which ones there are.
 
-use crate::input::{Absorbed, Input, InputError, is_stdin};
+use crate::input::{Absorbed, Input, is_stdin};
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use clap::{Args, Subcommand};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use treewide::file::ErrorKind;
+use treewide_files::ErrorKind;
 pub(crate) use treewide_gpu::Mode;
 use treewide_gpu::{Choice, Contest, Device, Error, Ring, Staged, TAIL, devices};
 
@@ -61,7 +61,7 @@ impl ByDevice {
         path: &Path,
         input: &Input<'_>,
         progress: &Progress,
-    ) -> Option<Result<Absorbed, InputError>> {
+    ) -> Option<Result<Absorbed, ErrorKind>> {
         let Some(device) = &self.device else {
             if self.choice != Choice::Auto || is_stdin(path) {
                 return None;
@@ -101,16 +101,16 @@ impl ByDevice {
         len: u64,
         input: &Input<'_>,
         progress: &Progress,
-    ) -> Option<Result<Absorbed, InputError>> {
+    ) -> Option<Result<Absorbed, ErrorKind>> {
         let contest = Contest::new(file, len).ok()?;
         match input
             .hash_until(path, false, self.mode.hasher(), &|bytes| contest.is_lost_after(bytes))
         {
-            Err(InputError::File(ErrorKind::Stopped)) => {
+            Err(ErrorKind::Cancelled) => {
                 let staged = Staged::new(&contest.winner()?, &self.mode);
                 match whole(file, len, staged, progress, path) {
                     // Nobody has asked for a device: the CPU starts again.
-                    Err(InputError::Device(_)) => None,
+                    Err(ErrorKind::Other(_)) => None,
                     hashed => Some(hashed),
                 }
             }
@@ -126,27 +126,25 @@ fn whole(
     staged: Staged,
     progress: &Progress,
     path: &Path,
-) -> Result<Absorbed, InputError> {
+) -> Result<Absorbed, ErrorKind> {
     progress.begin(path);
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
-    let mut staged = staged.ring(Ring { part, ..Ring::default() })?;
+    let mut staged = staged.ring(Ring { part, ..Ring::default() }).map_err(failed)?;
     let mut at = 0;
     while at < len {
         let step = STEP.min(len - at);
         if let Err(error) = staged.update_file(file, at, step) {
             // In the same words as the CPU.
             return Err(match file.metadata() {
-                Ok(now) if now.len() < len => {
-                    InputError::File(ErrorKind::Shrank { read: now.len(), len })
-                }
-                _ => error.into(),
+                Ok(now) if now.len() < len => ErrorKind::Shrank { read: now.len(), len },
+                _ => failed(error),
             });
         }
         progress.advance(step);
         at += step;
     }
-    let output = staged.finalize_xof()?;
+    let output = staged.finalize_xof().map_err(failed)?;
     progress.end();
     let grown_to = file.metadata().map(|now| now.len()).ok().filter(|now| *now > len);
     Ok(Absorbed { bytes: len, grown_to, output })
@@ -158,26 +156,24 @@ fn absorb(
     mut staged: Staged,
     progress: &Progress,
     path: &Path,
-) -> Result<Absorbed, InputError> {
+) -> Result<Absorbed, ErrorKind> {
     progress.begin(path);
     let mut bytes = 0;
     loop {
-        let read = staged.update_reader((&mut from).take(STEP))?;
+        let read = staged.update_reader((&mut from).take(STEP)).map_err(failed)?;
         bytes += read;
         progress.advance(read);
         if read < STEP {
             break;
         }
     }
-    let output = staged.finalize_xof()?;
+    let output = staged.finalize_xof().map_err(failed)?;
     progress.end();
     Ok(Absorbed { bytes, grown_to: None, output })
 }
 
-impl From<Error> for InputError {
-    fn from(error: Error) -> Self {
-        Self::Device(error.to_string())
-    }
+fn failed(error: Error) -> ErrorKind {
+    ErrorKind::Other(error.into())
 }
 
 #[derive(Subcommand)]

@@ -1,21 +1,20 @@
 //! Reading inputs: the one place where a file's bytes meet a hasher.
 //!
 //! Everything about *how* a file is read is the library's business (`treewide::file`); here is what
-//! the user says about it, and standard input. Callers know the file's name, so an [`InputError`] is
+//! the user says about it, and standard input. Callers know the file's name, so an [`ErrorKind`] is
 //! the cause alone.
 
-use crate::deep;
 use crate::device::ByDevice;
 use crate::progress::Progress;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use treewide::file::{self, Options, Report, Strategy};
+use treewide::file::{Options, Report, Strategy};
 use treewide::{Hasher, OutputReader};
+use treewide_files::{ErrorKind, long_path};
 
 /// The operand that stands for standard input.
 const STDIN: &str = "-";
@@ -148,9 +147,9 @@ impl<'a> Input<'a> {
     }
 
     /// Note that standard input is used for `what`, and cannot be used for anything else any more.
-    pub(crate) fn claim_stdin(&mut self, what: &'static str) -> Result<(), InputError> {
+    pub(crate) fn claim_stdin(&mut self, what: &'static str) -> Result<(), ErrorKind> {
         match self.stdin_claim {
-            Some(claim) => Err(InputError::StdinClaimed(claim)),
+            Some(claim) => Err(stdin_claimed(claim)),
             None => {
                 self.stdin_claim = Some(what);
                 Ok(())
@@ -165,14 +164,14 @@ impl<'a> Input<'a> {
 
     /// What the device makes of the file at `path`, or of standard input for `-`: its length in bytes
     /// and its extended output. `None` if it is for [`Self::hash`].
-    pub(crate) fn hash_by_device(&self, path: &Path) -> Option<Result<Absorbed, InputError>> {
+    pub(crate) fn hash_by_device(&self, path: &Path) -> Option<Result<Absorbed, ErrorKind>> {
         self.device.hash(path, self, self.progress)
     }
 
     /// Standard input, if it was not used for something else already.
-    pub(crate) fn stdin(&self) -> Result<io::Stdin, InputError> {
+    pub(crate) fn stdin(&self) -> Result<io::Stdin, ErrorKind> {
         match self.stdin_claim {
-            Some(claim) => Err(InputError::StdinClaimed(claim)),
+            Some(claim) => Err(stdin_claimed(claim)),
             None => Ok(io::stdin()),
         }
     }
@@ -184,7 +183,7 @@ impl<'a> Input<'a> {
         path: &Path,
         regular: bool,
         hasher: Hasher,
-    ) -> Result<Absorbed, InputError> {
+    ) -> Result<Absorbed, ErrorKind> {
         self.hash_until(path, regular, hasher, &|_| false)
     }
 
@@ -196,7 +195,7 @@ impl<'a> Input<'a> {
         regular: bool,
         mut hasher: Hasher,
         is_over: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Result<Absorbed, InputError> {
+    ) -> Result<Absorbed, ErrorKind> {
         self.progress.begin(path);
         let advance = |bytes| {
             self.progress.advance(bytes);
@@ -204,7 +203,7 @@ impl<'a> Input<'a> {
         };
         let options = self.options.watch(&advance);
         let report = if !is_stdin(path) {
-            let file = deep::open(path, regular)?;
+            let file = long_path::open(path, regular)?;
             if regular {
                 check_regular(&file)?;
             }
@@ -232,11 +231,11 @@ fn hash_stdin(
     options: Options<'_>,
     hasher: &mut Hasher,
     stdin: io::Stdin,
-) -> Result<Report, InputError> {
+) -> Result<Report, ErrorKind> {
     use std::os::fd::AsFd;
 
     let stdin = File::from(stdin.as_fd().try_clone_to_owned()?);
-    Ok(options.update_file(hasher, &stdin, STDIN).map_err(file::Error::into_kind)?)
+    Ok(options.update_file(hasher, &stdin, STDIN).map_err(treewide::file::Error::into_kind)?)
 }
 
 #[cfg(not(unix))]
@@ -244,13 +243,13 @@ fn hash_stdin(
     options: Options<'_>,
     hasher: &mut Hasher,
     stdin: io::Stdin,
-) -> Result<Report, InputError> {
+) -> Result<Report, ErrorKind> {
     Ok(options.update_reader(hasher, stdin)?)
 }
 
 /// An error if a file that was regular when it was found is another one now.
-pub(crate) fn check_regular(file: &File) -> Result<(), InputError> {
-    if file.metadata()?.is_file() { Ok(()) } else { Err(InputError::Replaced) }
+pub(crate) fn check_regular(file: &File) -> Result<(), ErrorKind> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(ErrorKind::Replaced) }
 }
 
 /// Whether the operand stands for standard input.
@@ -258,61 +257,6 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// Why an input could not be hashed; the caller knows its name.
-#[derive(Debug)]
-pub(crate) enum InputError {
-    /// It could not be opened or read, or became shorter meanwhile.
-    File(file::ErrorKind),
-    /// It is standard input, which was already used for something else.
-    StdinClaimed(&'static str),
-    /// It was a regular file when it was found.
-    Replaced,
-    /// A device, or reading for it, failed; the cause says how.
-    #[cfg_attr(not(feature = "gpu"), allow(dead_code))] // only they fail like that
-    Device(String),
-}
-
-impl InputError {
-    /// The kind of the operating system's error, if it is one.
-    pub(crate) fn kind(&self) -> Option<ErrorKind> {
-        match self {
-            Self::File(file::ErrorKind::Open(error) | file::ErrorKind::Read(error)) => {
-                Some(error.kind())
-            }
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(cause) => cause.fmt(f),
-            Self::Replaced => f.write_str("is no regular file any more: it was replaced meanwhile"),
-            Self::Device(cause) => f.write_str(cause),
-            Self::StdinClaimed(claim) => {
-                write!(f, "standard input is already in use for {claim}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
-
-impl From<file::ErrorKind> for InputError {
-    fn from(cause: file::ErrorKind) -> Self {
-        Self::File(cause)
-    }
-}
-
-impl From<io::Error> for InputError {
-    fn from(error: io::Error) -> Self {
-        Self::File(file::ErrorKind::Read(error))
-    }
-}
-
-impl From<file::Error> for InputError {
-    fn from(error: file::Error) -> Self {
-        Self::File(error.into_kind())
-    }
+fn stdin_claimed(claim: &str) -> ErrorKind {
+    ErrorKind::Other(format!("standard input is already in use for {claim}").into())
 }

@@ -9,18 +9,18 @@
 //! io_uring saves a twentieth of such a run (`results/zen5-2vcpu/trees.txt`), and would take `unsafe`
 //! and a buffer for each file under way; it is not used.
 
-use crate::deep;
-use crate::digest::Digest;
-use crate::input::{InputError, check_regular, is_stdin};
+use crate::input::{check_regular, is_stdin};
 use crate::mode::Mode;
 use crate::pipeline::{Entry, Hashed, Progressed};
 use crate::progress::Counters;
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use treewide::batch::Packed;
-use treewide::{Hash, OUT_LEN, file};
+use treewide::{Hash, OUT_LEN};
+use treewide_files::digest::Digest;
+use treewide_files::{ErrorKind, long_path};
 
 /// Where files are read to. One that fills it is not small.
 const BUFFER: usize = 1 << 20;
@@ -103,8 +103,8 @@ impl Lanes {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    fn begin(&mut self, path: &Path) -> Result<Begun, InputError> {
-        let mut file = deep::open(path, true)?;
+    fn begin(&mut self, path: &Path) -> Result<Begun, ErrorKind> {
+        let mut file = long_path::open(path, true)?;
         // It costs more than it is worth to those who do not ask.
         let opened = if self.tells_growth { Some(file.metadata()?) } else { None };
         let start = self.filled();
@@ -112,7 +112,7 @@ impl Lanes {
         // A pipe has nothing to read, with or without a writer; others are not asked.
         let may_be_pipe = match &read {
             Ok(read) => *read == 0,
-            Err(error) => error.kind() == ErrorKind::WouldBlock,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         };
         if may_be_pipe {
             check_regular(&file)?;
@@ -134,7 +134,7 @@ impl Lanes {
         &mut self,
         mut file: File,
         group: &mut [Entry<A, N>],
-    ) -> Result<Option<Small>, InputError> {
+    ) -> Result<Option<Small>, ErrorKind> {
         let opened = file.metadata()?;
         let len = usize::try_from(opened.len()).unwrap_or(usize::MAX);
         if !(ROOM..BUFFER).contains(&len) {
@@ -152,7 +152,7 @@ impl Lanes {
             let now = file.metadata()?;
             if read < len && was_changed(&opened, &now) {
                 let (read, len) = (read as u64, len as u64);
-                return Err(file::ErrorKind::Shrank { read, len }.into());
+                return Err(ErrorKind::Shrank { read, len });
             }
             grown = grown_to(&opened, &now, read);
         }
@@ -188,7 +188,7 @@ fn fill(buffer: &mut [u8], file: &mut File) -> io::Result<usize> {
         match file.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
@@ -229,12 +229,12 @@ mod tests {
         let mut lanes = Lanes::new(&mode, Arc::default(), false);
         lanes.buffer.resize(BUFFER, 0);
         let begin = |lanes: &mut Lanes| match lanes.begin(&path) {
-            Err(InputError::Replaced) => (),
+            Err(ErrorKind::Replaced) => (),
             Err(error) => panic!("{error}"),
             Ok(_) => panic!("it was read"),
         };
         begin(&mut lanes);
-        let _reader = deep::open(&path, true).unwrap();
+        let _reader = long_path::open(&path, true).unwrap();
         let _writer = File::options().write(true).open(&path).unwrap();
         begin(&mut lanes);
     }

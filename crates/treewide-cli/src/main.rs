@@ -9,22 +9,16 @@ mod b3sum_check;
 mod check;
 mod cli;
 mod console;
-mod deep;
 #[cfg(feature = "gpu")]
 mod device;
 #[cfg(not(feature = "gpu"))]
 #[path = "no_device.rs"]
 mod device;
-mod digest;
 mod docs;
-mod entry;
 mod explain;
 mod input;
-mod json;
 mod lanes;
-mod list;
 mod mode;
-mod name;
 mod output;
 mod pipeline;
 mod progress;
@@ -35,6 +29,7 @@ mod walk;
 use cli::Invocation;
 use std::process::ExitCode;
 use treewide::{kernel, profile};
+use treewide_files::name::shown_text;
 
 /// The variable by which users choose a kernel.
 const KERNEL: &str = "TREEWIDE_KERNEL";
@@ -89,7 +84,7 @@ fn choose() -> Result<(), String> {
     if !name.is_empty() {
         let name = name.to_string_lossy();
         let forced = kernel::force(&name);
-        forced.map_err(|error| format!("{KERNEL}={}: {error}", name::shown_text(&name)))?;
+        forced.map_err(|error| format!("{KERNEL}={}: {error}", shown_text(&name)))?;
     }
     profile::load().map_err(|error| error.to_string())
 }

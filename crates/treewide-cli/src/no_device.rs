@@ -1,11 +1,12 @@
 //! What is left of `device.rs` in a program that was built without the feature `gpu`: nothing.
 
 use crate::Outcome;
-use crate::input::{Absorbed, Input, InputError};
+use crate::input::{Absorbed, Input};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use std::path::Path;
 use treewide::KEY_LEN;
+use treewide_files::ErrorKind;
 
 #[derive(Args)]
 pub(crate) struct DeviceArgs {}
@@ -42,7 +43,7 @@ impl ByDevice {
         _: &Path,
         _: &Input<'_>,
         _: &Progress,
-    ) -> Option<Result<Absorbed, InputError>> {
+    ) -> Option<Result<Absorbed, ErrorKind>> {
         None
     }
 }

@@ -4,7 +4,6 @@
 //! when it is complete. Until then whatever stood there before still stands there, and if we fail
 //! or are ended by a signal (but SIGKILL, which asks nobody), nothing of ours is left.
 
-use crate::deep;
 use crate::input::is_stdin;
 use crate::progress::Progress;
 use crate::signals;
@@ -16,6 +15,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
+use treewide_files::long_path;
+use treewide_files::name::shown;
 
 /// Lines that are gathered before they are written, unless they are flushed sooner.
 const BUFFER: usize = 64 << 10;
@@ -50,7 +51,7 @@ impl OutputArgs {
     ) -> anyhow::Result<Output<'a>> {
         let sink = match &self.output {
             Some(path) if path != Path::new("-") => {
-                let name = crate::name::shown(path);
+                let name = shown(path);
                 Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
             }
             _ => Sink::stdout()?,
@@ -142,7 +143,7 @@ impl Output<'_> {
     pub(crate) fn spare(&self, input: &Path) -> anyhow::Result<()> {
         // Standard input is looked at when the run begins.
         if !is_stdin(input) && self.replaces(|| found(input)) {
-            bail!("{}: {REPLACED}", crate::name::shown(input));
+            bail!("{}: {REPLACED}", shown(input));
         }
         Ok(())
     }
@@ -250,8 +251,8 @@ impl Sink {
     fn failure(&self, error: io::Error) -> anyhow::Error {
         let place = match self {
             Self::Stdout(_) => "standard output".into(),
-            Self::Special(path, _) => crate::name::shown(path),
-            Self::Replacement(replacement) => crate::name::shown(&replacement.name),
+            Self::Special(path, _) => shown(path),
+            Self::Replacement(replacement) => shown(&replacement.name),
         };
         WriteError { place, error }.into()
     }
@@ -296,7 +297,7 @@ impl Replacement {
             // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
             // the temporary name, which nobody asked for, into its errors.
             .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
-            .with_context(|| format!("cannot create a file in {}", crate::name::shown(folder)))?
+            .with_context(|| format!("cannot create a file in {}", shown(folder)))?
             .into_parts();
         *unfinished = Some(temporary.to_path_buf());
         drop(unfinished);
@@ -331,7 +332,7 @@ impl Replacement {
             None => self.temporary.persist_noclobber(&self.target),
         };
         appeared.map_err(|persist| WriteError {
-            place: crate::name::shown(&self.name),
+            place: shown(&self.name),
             error: match persist.error.kind() {
                 io::ErrorKind::AlreadyExists => {
                     io::Error::other("has come while we ran, and stays")
@@ -438,7 +439,9 @@ fn is_block_device(_: &Metadata) -> bool {
 /// What stands at this place, however long its name is.
 fn found(path: &Path) -> Option<Metadata> {
     match fs::metadata(path) {
-        Err(error) if deep::is_too_long(&error) => deep::open(path, true).ok()?.metadata().ok(),
+        Err(error) if long_path::is_too_long(&error) => {
+            long_path::open(path, true).ok()?.metadata().ok()
+        }
         found => found.ok(),
     }
 }

@@ -17,14 +17,15 @@
 //! What is no small file (large ones, pipes, standard input) waits for its turn, and then the
 //! calling thread hashes it by [`Input::hash`], with every thread there is.
 
-use crate::digest::{Digest, Extent};
-use crate::input::{Absorbed, Input, InputError};
+use crate::input::{Absorbed, Input};
 use crate::lanes::Lanes;
 use crate::mode::Mode;
 use crate::progress::Progress;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use treewide_files::ErrorKind;
+use treewide_files::digest::{Digest, Extent};
 
 /// Files in a group, at most: a batch of them is many times as wide as any kernel.
 const GROUP: usize = 64;
@@ -61,7 +62,7 @@ pub(crate) trait Job {
     fn file(
         &mut self,
         file: Task<Self::About>,
-        result: Result<Hashed, InputError>,
+        result: Result<Hashed, ErrorKind>,
         input: &mut Input,
     ) -> anyhow::Result<()>;
 
@@ -144,7 +145,7 @@ pub(crate) enum Entry<A, N> {
 /// How far a file in a group has come.
 pub(crate) enum Progressed {
     ToDo,
-    Done(Result<Hashed, InputError>),
+    Done(Result<Hashed, ErrorKind>),
     /// It is to be hashed alone, when its turn comes.
     Alone,
 }
@@ -410,7 +411,7 @@ mod tests {
             let number = self.given;
             self.given += 1;
             let path = PathBuf::from("/nowhere/at/all");
-            let extent = Extent { seek: 0, len: 32 };
+            let extent = Extent::HASH;
             match number {
                 ALL.. => None,
                 _ if number.is_multiple_of(2) => Some(Item::Note(number)),
@@ -429,7 +430,7 @@ mod tests {
         fn file(
             &mut self,
             file: Task<usize>,
-            result: Result<Hashed, InputError>,
+            result: Result<Hashed, ErrorKind>,
             _: &mut Input,
         ) -> anyhow::Result<()> {
             assert!(result.is_err());

@@ -5,7 +5,6 @@
 //! the end. The total is counted by a thread of its own while hashing goes on already, so it costs
 //! no waiting; the time left appears when the total is known.
 
-use crate::name::shown;
 use clap::Args;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -16,6 +15,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use treewide_files::name::shown;
 
 /// Runs shorter than this show nothing, so that they do not flicker.
 const APPEARS_AFTER: Duration = Duration::from_millis(500);

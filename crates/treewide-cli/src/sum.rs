@@ -3,20 +3,22 @@
 use crate::b3sum_check::B3sumCheck;
 use crate::console::{Console, count};
 use crate::device::DeviceArgs;
-use crate::digest::Extent;
-use crate::input::{Input, InputError, ReadArgs, is_stdin};
-use crate::json::Object;
+use crate::input::{Input, ReadArgs, is_stdin};
 use crate::mode::ModeArgs;
-use crate::name::{Listed, shown};
 use crate::output::{Output, OutputArgs, Written, WrittenAs};
 use crate::pipeline::{Hashed, Item, Job, Task};
 use crate::progress::ProgressArgs;
-use crate::walk::{Found, Walk, WalkArgs};
+use crate::walk::WalkArgs;
 use crate::{Outcome, cli, pipeline};
 use anyhow::bail;
 use clap::Args;
-use std::io::ErrorKind;
+use std::io;
 use std::path::{Path, PathBuf};
+use treewide_files::digest::Extent;
+use treewide_files::list::{self, json};
+use treewide_files::name::{Listed, shown};
+use treewide_files::walk::{self, Found};
+use treewide_files::{Error, ErrorKind};
 
 /// Messages that are further up than this are repeated at the end.
 const SCREENFUL: u64 = 24;
@@ -128,7 +130,8 @@ impl SumArgs {
             bail!("only one file can be given with --raw, which writes no names to tell them by");
         }
         let extent = Extent::new(self.seek, self.length).unwrap_or_else(|cause| {
-            clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause + "\n").exit()
+            let cause = format!("--{cause}\n");
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause).exit()
         });
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
@@ -178,7 +181,7 @@ struct Run<'a> {
     written: Written,
     operands: std::vec::IntoIter<PathBuf>,
     /// The walk that is under way.
-    walk: Option<Walk>,
+    walk: Option<walk::IntoIter>,
     tally: Tally,
 }
 
@@ -217,23 +220,24 @@ impl Tally {
 enum Note {
     Link,
     Skipped(PathBuf, &'static str),
-    Failed(PathBuf, String),
+    Failed(Error),
 }
 
 impl Run<'_> {
     /// What to do about something met on a walk; `None` if nothing.
     fn met(&self, found: Found) -> Option<Item<(), Note>> {
         Some(Item::Note(match found {
-            Found::File(path, inode) => match self.written.is_at(&path, inode) {
+            Found::File { path, inode } => match self.written.is_at(&path, inode) {
                 None => return Some(self.task(path, true)),
                 Some(WrittenAs::NamedFile) => return None,
                 Some(WrittenAs::StandardOutput) => {
                     Note::Skipped(path, "this is where the output goes")
                 }
             },
-            Found::Special(path, kind) => Note::Skipped(path, kind),
-            Found::Link => Note::Link,
-            Found::Failed(path, cause) => Note::Failed(path, cause),
+            Found::Special { path, kind } => Note::Skipped(path, kind),
+            Found::Link(_) => Note::Link,
+            Found::Failed(error) => Note::Failed(error),
+            _ => return None,
         }))
     }
 
@@ -252,16 +256,8 @@ impl Run<'_> {
             return self.output.record(|to| digest.write_raw(to));
         }
         if args.json {
-            return self.output.record(|to| {
-                to.write_all(Object::about(path).open_string("digest").as_bytes())?;
-                digest.write_hex(to)?;
-                let mut end = Object::close_string();
-                end.number("bytes", bytes).null("error");
-                if args.read.tells_growth() {
-                    end.growth(grown_to);
-                }
-                to.write_all(end.finish().as_bytes())
-            });
+            let grown_to = args.read.tells_growth().then_some(grown_to);
+            return self.output.record(|to| json::write_digest(to, path, digest, bytes, grown_to));
         }
         if args.no_names {
             return self.output.record(|to| {
@@ -273,13 +269,9 @@ impl Run<'_> {
         self.tally.ambiguous_names += u64::from(name.is_ambiguous());
         self.output.record(|to| {
             if args.tag {
-                write!(to, "{}BLAKE3 ({}) = ", name.mark(), name.text)?;
-                digest.write_hex(to)?;
-                to.write_all(b"\n")
+                list::write_tagged(to, &name, digest)
             } else {
-                to.write_all(name.mark().as_bytes())?;
-                digest.write_hex(to)?;
-                writeln!(to, "  {}", name.text)
+                list::write_plain(to, &name, digest)
             }
         })
     }
@@ -289,12 +281,8 @@ impl Run<'_> {
         self.tally.failed(path, cause);
         self.say(path, cause)?;
         if self.args.json {
-            let mut object = Object::about(path);
-            object.null("digest").null("bytes").string("error", cause);
-            if self.args.read.tells_growth() {
-                object.growth(None);
-            }
-            self.output.record(|to| to.write_all(object.finish().as_bytes()))?;
+            let tells_growth = self.args.read.tells_growth();
+            self.output.record(|to| json::write_error(to, path, cause, tells_growth))?;
         }
         Ok(())
     }
@@ -356,7 +344,7 @@ impl Job for Run<'_> {
             if !self.args.walk.covers(&operand) {
                 return Some(self.task(operand, false));
             }
-            self.walk = Some(self.args.walk.walk(&operand));
+            self.walk = Some(self.args.walk.walk(&operand).into_iter());
         }
     }
 
@@ -367,7 +355,7 @@ impl Job for Run<'_> {
     fn file(
         &mut self,
         file: Task<()>,
-        result: Result<Hashed, InputError>,
+        result: Result<Hashed, ErrorKind>,
         _: &mut Input,
     ) -> anyhow::Result<()> {
         match result {
@@ -387,7 +375,7 @@ impl Job for Run<'_> {
             Note::Link => self.tally.links += 1,
             Note::Skipped(..) if self.args.no_notes => {}
             Note::Skipped(path, why) => self.say(&path, format_args!("skipped: {why}"))?,
-            Note::Failed(path, cause) => self.failed(&path, &cause)?,
+            Note::Failed(error) => self.failed(error.path(), &error.kind().to_string())?,
         }
         Ok(())
     }
@@ -397,13 +385,13 @@ impl Job for Run<'_> {
     }
 }
 
-fn with_advice(path: &Path, error: &InputError) -> String {
-    match error.kind() {
+fn with_advice(path: &Path, error: &ErrorKind) -> String {
+    match error.io_kind() {
         // Of what the shell has opened nobody knows the name.
-        Some(ErrorKind::IsADirectory) if is_stdin(path) => {
+        Some(io::ErrorKind::IsADirectory) if is_stdin(path) => {
             format!("{error}; to hash the files in it, name it with -r")
         }
-        Some(ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
+        Some(io::ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
         _ => error.to_string(),
     }
 }
@@ -414,7 +402,7 @@ fn total_len(operands: &[PathBuf], walk: &WalkArgs) -> Option<u64> {
     for operand in operands {
         if walk.covers(operand) {
             for found in walk.walk(operand) {
-                if let Found::File(path, _) = found {
+                if let Found::File { path, .. } = found {
                     total += path.metadata().map_or(0, |metadata| metadata.len());
                 }
             }

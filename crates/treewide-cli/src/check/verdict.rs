@@ -1,8 +1,8 @@
 //! What `treewide check` says of one listed file.
 
-use crate::digest;
-use crate::json::Object;
 use std::path::Path;
+use treewide_files::digest;
+use treewide_files::list::json::Object;
 
 /// What was found out about one listed file.
 pub(super) enum Verdict {

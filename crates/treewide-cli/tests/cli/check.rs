@@ -149,7 +149,7 @@ fn malformed_lines_are_reported_by_number() {
             "treewide: list:1: not a checksum line\n",
             "treewide: list:3: a SHA256 digest, not a BLAKE3 one\n",
             "treewide: list:4: not a checksum line\n",
-            "treewide: list:5: file name with an escape that is none\n",
+            "treewide: list:5: file name with an invalid escape\n",
             "treewide: list:6: not a checksum line: the digest is not hex\n",
             "treewide: list: 2 more malformed lines; --warn shows all\n",
             "treewide: 1 file checked: 1 OK; 7 malformed lines\n",
@@ -271,7 +271,7 @@ fn a_line_that_nobody_could_have_meant_ends_the_list() {
     let folder = abc();
     let list = sums(&["a", "b"]);
     folder.write("list", format!("{list}{}  c\n{list}", "ab".repeat(9 << 20)));
-    let no_list = "is no list of digests: it has a line of 16 MiB or more\n";
+    let no_list = "is not a list of digests: it has a line of 16 MiB or more\n";
     let message = format!("treewide: list: {no_list}");
     let summary = "treewide: 2 files checked: 2 OK; 1 list failed\n";
     folder.treewide("check list").run().is(1, "a: OK\nb: OK\n", message.clone() + summary);

@@ -1,31 +1,38 @@
-//! Files so deep down that the system takes no name for them: Linux stops at 4095 bytes.
+//! Files so deep that the system takes no name for them: on Linux a name has at most 4095 bytes.
 //!
-//! Such a name is taken piece by piece, each relative to the directory that the one before leads to.
-//! Elsewhere it stays an error.
+//! Such a name is taken piece by piece, each piece relative to the directory that the piece before leads
+//! to. On other systems it stays an error.
 
-use crate::input::InputError;
+use crate::error::ErrorKind;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use treewide::file;
 
-/// Open a file for hashing, however long its name is. Of one that was `regular` when it was found, a pipe
-/// that has taken its place is opened without waiting for its writer.
-pub(crate) fn open(path: &Path, regular: bool) -> Result<File, InputError> {
+/// Opens a file for hashing, however long its name is.
+///
+/// `regular` says that it was a regular file when it was found. If a named pipe has taken its place since,
+/// the pipe is opened without waiting for its writer.
+///
+/// # Errors
+/// [`ErrorKind::Open`].
+pub fn open(path: &Path, regular: bool) -> Result<File, ErrorKind> {
     match if regular { file::open_at_once(path) } else { file::open(path) } {
         Ok(file) => Ok(file),
         Err(error) => match error.into_kind() {
-            file::ErrorKind::Open(error) if is_too_long(&error) => Ok(by_pieces(path, error)?),
+            file::ErrorKind::Open(error) if is_too_long(&error) => {
+                by_pieces(path, error).map_err(ErrorKind::Open)
+            }
             error => Err(error.into()),
         },
     }
 }
 
-/// A directory with a name that is too long, and a short one that it has as long as it is open.
+/// A directory whose name is too long: the directory, open, and a short name that it has as long as it is.
 #[cfg(target_os = "linux")]
 pub(crate) fn directory(path: &Path) -> Option<(File, PathBuf)> {
     use std::os::fd::AsRawFd;
-    let directory = by_pieces(path, ErrorKind::InvalidFilename.into()).ok()?;
+    let directory = by_pieces(path, io::ErrorKind::InvalidFilename.into()).ok()?;
     let name = format!("/proc/self/fd/{}", directory.as_raw_fd()).into();
     Some((directory, name))
 }
@@ -36,8 +43,9 @@ pub(crate) fn directory(_: &Path) -> Option<(File, PathBuf)> {
     None
 }
 
-pub(crate) fn is_too_long(error: &io::Error) -> bool {
-    error.kind() == ErrorKind::InvalidFilename
+/// Whether the system found a name too long.
+pub fn is_too_long(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidFilename
 }
 
 #[cfg(target_os = "linux")]
@@ -49,8 +57,8 @@ fn by_pieces(path: &Path, error: io::Error) -> io::Result<File> {
     let mut rest = path.as_os_str().as_encoded_bytes();
     let mut folder: Option<OwnedFd> = None;
     while rest.len() > LONGEST {
-        // With the slash, as the first piece may be the root. Without one it is a single name that
-        // is too long, and is in no directory.
+        // With the slash, as the first piece may be the root. Without a slash it is a single name that
+        // is too long, and no directory can hold it.
         let Some(cut) = rest[..LONGEST].iter().rposition(|byte| *byte == b'/') else {
             return Err(error);
         };

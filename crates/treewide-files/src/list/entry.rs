@@ -1,44 +1,61 @@
-//! What a line of a checksum list says: which file, which digest.
+//! What a line of a list says: which file, and which digest.
 //!
-//! Four kinds of lines are understood, recognised line by line:
-//!
-//! ```text
-//! DIGEST  FILE             b3sum, treewide sum (also `DIGEST *FILE`)
-//! BLAKE3 (FILE) = DIGEST   --tag
-//! {"path":"FILE",...}      treewide sum --json
-//! # a comment, or nothing
-//! ```
-//!
-//! A backslash before either of the first two says that FILE has escapes.
-//!
-//! A line that names a file, but has no digest for it that can be trusted, is not the same as one that
-//! says nothing: a file that is listed there would not be verified, and nobody would know.
+//! A line that names a file without a digest to verify it by is an error of its own
+//! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, and nobody
+//! would know.
 
 use crate::{digest, name};
 use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
-/// The length that digests have if nobody says otherwise, and the least that is trusted unasked.
+/// The length of a digest unless the caller gives another, and the least that is trusted unasked.
 const USUAL_LEN: u64 = treewide::OUT_LEN as u64;
 
-/// The first word of a line is meant for a digest if it has so many letters: half of the usual one has, words of
-/// prose have not.
+/// The first word of a line is meant as a digest if it has this many letters. Half of the usual digest has
+/// more; words of prose have fewer.
 const DIGEST_LIKE: usize = 16;
 
-/// The most bytes of what a line says that are told.
-const TOLD: usize = 1024;
+/// The most bytes of a line's own text that go into an error.
+const QUOTED: usize = 1024;
 
 /// A file and the digest it should have.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
     /// The bytes of the file's name, escapes undone.
-    pub(crate) name: Vec<u8>,
-    pub(crate) name_is: NameIs,
-    pub(crate) digest: Vec<u8>,
+    pub name: Vec<u8>,
+    /// How exactly `name` is known.
+    pub name_is: NameIs,
+    /// The bytes of the digest.
+    pub digest: Vec<u8>,
+}
+
+impl Entry {
+    /// The path of the file.
+    ///
+    /// Blanks at the end of a [loose](NameIs::Loose) name belong to it if there is such a file; otherwise
+    /// the path is the name without them. That is the only question this asks the file system.
+    ///
+    /// # Errors
+    /// If the name is not, or could be more than, one path: see [`name::to_path`].
+    pub fn find(&self) -> Result<PathBuf, &'static str> {
+        let path = match self.name_is {
+            NameIs::Exact => name::to_exact_path(&self.name)?,
+            NameIs::Delimited | NameIs::Loose => name::to_path(&self.name)?,
+        };
+        if self.name_is == NameIs::Loose
+            && let Some(shorter) = name::without_trailing_blanks(&self.name)
+            && is_missing(&path)
+        {
+            return name::to_path(shorter);
+        }
+        Ok(path)
+    }
 }
 
 /// How far a line can be trusted to give a name byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NameIs {
+pub enum NameIs {
     /// Blanks at its end may be stray ones at the end of the line.
     Loose,
     /// It ends where it ends, but U+FFFD stands for bytes that the list could not hold.
@@ -47,14 +64,31 @@ pub(crate) enum NameIs {
     Exact,
 }
 
-/// Why there is no entry in a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is no checksum line.
+/// Why there is no entry in a line. `Display` writes the cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not a checksum line, and this is why.
     Line(String),
-    /// It names a file, and has no digest to verify that by. What it has, if anything, is here.
-    Digest { name: Vec<u8>, digest: Option<Vec<u8>>, cause: String },
+    /// It names a file, but has no digest to verify it by.
+    Digest {
+        /// The bytes of the file's name.
+        name: Vec<u8>,
+        /// The digest of the line, if there is one, which cannot be used.
+        digest: Option<Vec<u8>>,
+        /// Why it cannot.
+        cause: String,
+    },
 }
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(cause) | Self::Digest { cause, .. } => f.write_str(cause),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
 
 impl<T: Into<String>> From<T> for Fault {
     fn from(cause: T) -> Self {
@@ -62,11 +96,19 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
-/// Parse a line without its end; `None` for a comment or an empty line.
+/// Whether there is nothing at this path.
+fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Parses a line without its end. `None` for a comment or an empty line.
 ///
-/// `len` is the length that digests have to have; without it, the line says, but digests shorter
-/// than usual are refused: a list could otherwise vouch for a file with a digest of one byte.
-pub(crate) fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
+/// `len` is the number of bytes that the digest must have. Without it any length of 32 bytes or more will
+/// do; shorter digests are refused, because a list could otherwise vouch for a file with a single byte.
+///
+/// # Errors
+/// If the line is not a checksum line, or has no digest that can be used.
+pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     let line = line.trim_ascii_start();
     let entry = match line {
         [] | [b'#', ..] => return Ok(None),
@@ -99,7 +141,7 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
         }
     };
     let digest = digest::unhex(digits);
-    // Two words of prose are no checksum line; half a digest, or one with a wrong letter, is one.
+    // Two words of prose are not a checksum line; half a digest, or one with a wrong letter, is.
     if digest.is_none() && !is_tagged && digits.len() < DIGEST_LIKE {
         return Err("not a checksum line: the digest is not hex".into());
     }
@@ -107,7 +149,7 @@ fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
         return Err("no file name".into());
     }
     let name = if has_escapes {
-        name::unescape(name).ok_or("file name with an escape that is none")?
+        name::unescape(name).ok_or("file name with an invalid escape")?
     } else {
         name.to_vec()
     };
@@ -145,7 +187,7 @@ fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, Fault> {
         return Ok(None);
     }
     if algorithm != b"BLAKE3" {
-        let algorithm = told(&String::from_utf8_lossy(algorithm));
+        let algorithm = quoted(&String::from_utf8_lossy(algorithm));
         return Err(format!("a {algorithm} digest, not a BLAKE3 one").into());
     }
     Ok(Some((digits.trim_ascii_start(), &line[open + 2..close])))
@@ -160,15 +202,15 @@ fn rfind(line: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 /// A text from a line, cut where it is longer than anybody reads.
-fn told(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let text = name::shown_text(text);
-    match text.char_indices().find(|(at, _)| *at >= TOLD) {
+    match text.char_indices().find(|(at, _)| *at >= QUOTED) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
 }
 
-/// One of the objects of [`crate::json`], of which only some keys matter here.
+/// An object of [`json`](super::json). Only some of its keys matter here.
 fn json(line: &[u8]) -> Result<Entry, Fault> {
     let object: Map<String, Value> =
         serde_json::from_slice(line).map_err(|error| format!("not a checksum line: {error}"))?;
@@ -187,7 +229,7 @@ fn json(line: &[u8]) -> Result<Entry, Fault> {
     match (object.get("digest"), object.get("error")) {
         (None | Some(Value::Null), None | Some(Value::Null)) => unverified(&name, "no digest"),
         (None | Some(Value::Null), Some(error)) => {
-            let error = error.as_str().map_or_else(|| told(&error.to_string()), told);
+            let error = error.as_str().map_or_else(|| quoted(&error.to_string()), quoted);
             let cause = format!("no digest, because of an error when the list was made: {error}");
             unverified(&name, &cause)
         }
@@ -204,7 +246,7 @@ mod tests {
 
     const HEX: &str = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
-    /// The name that a line is about, or why it is none; `@` stands for a digest.
+    /// The name in a line, or why there is none; `@` stands for a digest.
     fn name_in(line: &str) -> Result<String, Fault> {
         let entry = parse(line.replace('@', HEX).as_bytes(), None)?.ok_or("nothing")?;
         assert_eq!(digest::hex(&entry.digest), HEX);
@@ -212,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn good_lines() {
+    fn parse_takes_every_kind_of_line() {
         for (line, name) in [
             ("@  a", "a"),
             ("@ *a", "a"),
@@ -235,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines() {
+    fn parse_refuses_what_is_not_a_checksum_line() {
         for (line, cause) in [
             ("hello", "not a checksum line"),
             ("@", "not a checksum line"),
@@ -257,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_digest_to_trust() {
+    fn parse_tells_a_name_without_a_digest_to_trust() {
         for (line, has, why) in [
             ("ab  a", Some(&[0xab][..]), "only 1 bytes"),
             ("@c  a", None, "65 hex digits"),
@@ -287,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_what_was_asked_for() {
+    fn parse_takes_only_the_length_that_was_asked_for() {
         let long = format!("{HEX}00  a");
         assert!(parse(long.as_bytes(), None).is_ok());
         assert!(parse(long.as_bytes(), Some(33)).is_ok());
@@ -297,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_lines_are_loose() {
+    fn parse_finds_only_plain_names_loose() {
         let name_is = |line: String| parse(line.as_bytes(), None).unwrap().unwrap().name_is;
         assert_eq!(name_is(format!("{HEX}  a ")), NameIs::Loose);
         assert_eq!(name_is(format!("BLAKE3 (a ) = {HEX}")), NameIs::Delimited);

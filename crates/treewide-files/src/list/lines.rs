@@ -1,18 +1,18 @@
-//! The lines of a checksum list, whatever encoding and line ends it has.
+//! The lines of a list, whatever encoding and line ends it has.
 //!
-//! A byte-order mark at the start tells UTF-16 (what PowerShell's `>` writes) from bytes that are
-//! taken as they are, and is dropped. Lines are read one at a time and are of bounded length, so
-//! a list may be of any size, or no list at all but the disk image beside it, of which no more is read then.
+//! A byte-order mark at the start marks UTF-16 (what PowerShell's `>` writes) and is dropped; without one
+//! the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
+//! may be of any size; and a disk image that is taken for a list is read no further than one such line.
 
-use crate::input::is_stdin;
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, stdin};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
-/// Longer lines are not lines of a list. (A digest of nearly 8 MiB in hex would still fit.)
-pub(crate) const MAX_LINE: u64 = 16 << 20;
+/// Lines of this many bytes or more are not lines of a list. (A digest of nearly 8 MiB in hex still fits.)
+pub const MAX_LINE: u64 = 16 << 20;
 
-/// As much as a pipe holds.
+/// A pipe holds this many bytes.
 const BUFFER: usize = 64 << 10;
 
 const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
@@ -20,39 +20,52 @@ const UTF16_LE_BOM: &[u8] = b"\xff\xfe";
 const UTF16_BE_BOM: &[u8] = b"\xfe\xff";
 
 /// A list, open for reading line by line.
-pub(crate) struct List {
-    reader: BufReader<Box<dyn Read>>,
-    /// Whether it is no regular file, and its next line may be long in coming.
+pub struct Lines {
+    reader: BufReader<Box<dyn Read + Send>>,
+    /// Whether it is not a regular file, so that the next line may be long in coming.
     is_stream: bool,
     line: Vec<u8>,
     number: u64,
-    /// Whether the line that was read last has no end, as only the last of all may.
+    /// Whether the line that was read last has no end.
     is_endless: bool,
 }
 
-/// Read a line, its end included; nothing at the end of the list.
-pub(crate) fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// Reads a line with its end into `line`, or nothing at the end of the list.
+///
+/// # Errors
+/// Those of `from`, and [`ErrorKind::InvalidData`] if the line has [`MAX_LINE`] bytes or more.
+pub fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
     line.clear();
     from.take(MAX_LINE).read_until(b'\n', line)?;
     if line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
-        let cause = "is no list of digests: it has a line of 16 MiB or more";
+        let cause = "is not a list of digests: it has a line of 16 MiB or more";
         return Err(io::Error::new(ErrorKind::InvalidData, cause));
     }
     Ok(())
 }
 
-impl List {
-    /// Open the list at `path`, or standard input for `-`.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        if is_stdin(path) {
-            return Self::new(stdin(), true);
-        }
+impl Lines {
+    /// Opens the list at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or its first bytes cannot be read.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let is_stream = !file.metadata()?.is_file();
         Self::new(file, is_stream)
     }
 
-    fn new(mut bytes: impl Read + 'static, is_stream: bool) -> io::Result<Self> {
+    /// Reads a list from `bytes`; `is_stream` says that reading may have to wait, as with a pipe.
+    ///
+    /// # Errors
+    /// If the first bytes cannot be read.
+    pub fn new(mut bytes: impl Read + Send + 'static, is_stream: bool) -> io::Result<Self> {
         let mut start = Vec::new();
         bytes.by_ref().take(UTF8_BOM.len() as u64).read_to_end(&mut start)?;
         let utf16 = if start.starts_with(UTF16_LE_BOM) {
@@ -68,7 +81,7 @@ impl List {
             None => 0,
         };
         let rest = Cursor::new(start.split_off(mark)).chain(bytes);
-        let reader: Box<dyn Read> = match utf16 {
+        let reader: Box<dyn Read + Send> = match utf16 {
             Some(unit) => {
                 Box::new(Utf16 { source: BufReader::new(rest), unit, ready: Vec::new(), taken: 0 })
             }
@@ -78,18 +91,22 @@ impl List {
         Ok(Self { reader, is_stream, line: Vec::new(), number: 0, is_endless: false })
     }
 
-    /// Whether [`Self::next`] may have to wait for whoever writes the list.
-    pub(crate) fn may_wait(&self) -> bool {
+    /// Whether [`Self::next`] may have to wait until somebody writes the next line.
+    pub fn may_wait(&self) -> bool {
         self.is_stream && !self.reader.buffer().contains(&b'\n')
     }
 
-    /// Whether the list ends within the line that was read last.
-    pub(crate) fn is_endless(&self) -> bool {
+    /// Whether the line that was read last has no end: the list stops within it.
+    pub fn is_endless(&self) -> bool {
         self.is_endless
     }
 
-    /// The next line without its end, and its number, counted from 1.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+    /// The next line without its end, and its number, counted from 1. `None` at the end of the list.
+    ///
+    /// # Errors
+    /// As [`read_line`].
+    #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its lines")]
+    pub fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         read_line(&mut self.reader, &mut self.line)?;
         if self.line.is_empty() {
             return Ok(None);
@@ -104,7 +121,7 @@ impl List {
 
 /// UTF-16 read as UTF-8.
 ///
-/// What is not UTF-16 comes out as U+FFFD, which no name is accepted with.
+/// Whatever is not UTF-16 becomes U+FFFD, and a name with U+FFFD is refused.
 struct Utf16<R> {
     source: R,
     unit: fn([u8; 2]) -> u16,
@@ -165,7 +182,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: Vec<u8>) -> Vec<(u64, String)> {
-        let mut list = List::new(Cursor::new(bytes), false).unwrap();
+        let mut list = Lines::new(Cursor::new(bytes), false).unwrap();
         let mut lines = Vec::new();
         while let Some((number, line)) = list.next().unwrap() {
             lines.push((number, String::from_utf8(line.to_vec()).unwrap()));
@@ -178,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_encoding_gives_the_same_lines() {
+    fn lines_are_the_same_in_every_encoding() {
         // Long enough that refills fall everywhere, also between the halves of a pair.
         let text: String = (0..3000).map(|i| format!("{i} größe \u{1F600}\r\n")).collect();
         let expected = lines(text.clone().into_bytes());
@@ -191,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_utf16_is_seen() {
+    fn broken_utf16_becomes_replacement_characters() {
         let mut bytes = utf16("\u{FEFF}ab", u16::to_le_bytes);
         bytes.push(b'x');
         assert_eq!(lines(bytes), [(1, "ab\u{FFFD}".into())]);
@@ -208,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_without_an_end_is_told() {
+    fn is_endless_is_true_of_a_line_without_an_end() {
         for (bytes, expected) in [
             (&b"a\nb"[..], &[false, true][..]),
             (b"a\nb\n", &[false, false]),
@@ -217,7 +234,7 @@ mod tests {
             (b"\xff\xfea\0\n\0b\0\n\0", &[false, false]),
             (b"\xff\xfea\0\n\0b\0\n", &[false, true]),
         ] {
-            let mut list = List::new(Cursor::new(bytes), false).unwrap();
+            let mut list = Lines::new(Cursor::new(bytes), false).unwrap();
             for endless in expected {
                 assert!(list.next().unwrap().is_some());
                 assert_eq!(list.is_endless(), *endless, "{bytes:?}");
@@ -230,7 +247,7 @@ mod tests {
     fn lines_are_bounded() {
         for (len, end) in [(MAX_LINE - 1, "\n"), (MAX_LINE, "\n"), (MAX_LINE - 1, "")] {
             let bytes = io::repeat(b'x').take(len).chain(end.as_bytes());
-            let mut list = List::new(bytes, false).unwrap();
+            let mut list = Lines::new(bytes, false).unwrap();
             assert_eq!(list.next().is_ok(), len < MAX_LINE, "{len}");
         }
     }

@@ -1,27 +1,27 @@
 //! File names as text, in each of the places where a name is written or read.
 //!
-//! A name is any sequence of bytes on Unix (and of 16-bit units on Windows); lists, messages and
-//! JSON are UTF-8. So there are three ways to write one, and one way back:
+//! A name is any sequence of bytes on Unix, and of 16-bit units on Windows; lists, messages and JSON
+//! are UTF-8. So there are three ways to write a name, and one way back ([`to_path`]):
 //!
 //! | where | newline, `\r`, `\` | bytes that are not UTF-8 |
 //! |---|---|---|
-//! | list ([`Listed`]) | `\n`, `\r`, `\\`, and `\` before the line | U+FFFD: such a line cannot be checked |
+//! | list ([`Listed`]) | `\n`, `\r`, `\\`, and `\` at the start of the line | U+FFFD: such a line cannot be checked |
 //! | message ([`shown`]) | control characters as `\u{..}` | U+FFFD |
-//! | JSON ([`crate::json`]) | JSON's own escapes | U+FFFD, and the bytes as `path_hex` beside it |
+//! | JSON ([`list::json`](crate::list::json)) | JSON's own escapes | U+FFFD, and all bytes as `path_hex` |
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A name as b3sum writes it in a list.
-pub(crate) struct Listed {
-    /// The name, escaped where need be.
-    pub(crate) text: String,
-    /// Whether the line has to begin with `\` because of escapes in the name.
-    pub(crate) escaped: bool,
+/// A name as b3sum writes it in a list. `Display` writes the mark and the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    text: String,
+    escaped: bool,
 }
 
 impl Listed {
-    pub(crate) fn new(path: &Path) -> Self {
+    /// The name of `path`. On Windows `\` is written as `/`.
+    pub fn new(path: &Path) -> Self {
         let mut text = path.to_string_lossy().into_owned();
         // A list made on Windows then works on Unix too, and needs no escapes.
         if cfg!(windows) {
@@ -34,13 +34,18 @@ impl Listed {
         Self { text, escaped }
     }
 
-    /// Whether part of the name was lost, so that no check can find the file again.
-    pub(crate) fn is_ambiguous(&self) -> bool {
+    /// The name, escaped if it needs to be.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether U+FFFD stands for a part of the name, so that no check can find the file again.
+    pub fn is_ambiguous(&self) -> bool {
         self.text.contains(char::REPLACEMENT_CHARACTER)
     }
 
-    /// The `\` that announces escapes, or nothing.
-    pub(crate) fn mark(&self) -> &'static str {
+    /// What the line begins with: `\` if there are escapes in the name, otherwise nothing.
+    pub fn mark(&self) -> &'static str {
         if self.escaped { r"\" } else { "" }
     }
 }
@@ -51,13 +56,13 @@ impl fmt::Display for Listed {
     }
 }
 
-/// A name for people: on one line, and unable to send control sequences to a terminal.
-pub(crate) fn shown(path: &Path) -> String {
+/// A name for messages: it takes one line and cannot send control sequences to a terminal.
+pub fn shown(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }
 
 /// As [`shown`], for text that is not a path, such as a part of a line.
-pub(crate) fn shown_text(text: &str) -> String {
+pub fn shown_text(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let (escape, plain) =
@@ -67,8 +72,8 @@ pub(crate) fn shown_text(text: &str) -> String {
         .collect()
 }
 
-/// Undo the escapes of a list; `None` if there is an escape that no list has.
-pub(crate) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
+/// Undoes the escapes of a list. `None` if there is an escape that no list has.
+pub fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(name.len());
     let mut bytes = name.iter();
     while let Some(&byte) = bytes.next() {
@@ -85,11 +90,13 @@ pub(crate) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// The path that a name in a list stands for, or why it can stand for none.
+/// The path that a name in a list stands for.
 ///
-/// A check must rather fail than take one file for another, so U+FFFD is refused: it stands for
-/// whatever bytes the list's maker could not write.
-pub(crate) fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
+/// # Errors
+/// If the name is empty, holds a zero byte, or (on Windows) a backslash, or bytes that are not UTF-8.
+/// A name that holds U+FFFD is an error too: U+FFFD stands for bytes that the list could not hold, so the
+/// name could be any file's, and a check must fail rather than take one file for another.
+pub fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     let replacement = b"\xef\xbf\xbd";
     if name.windows(replacement.len()).any(|window| window == replacement) {
         return Err("Unicode replacement character in the file name, which could be any file");
@@ -97,8 +104,11 @@ pub(crate) fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     to_exact_path(name)
 }
 
-/// As [`to_path`], for a name that is known to be complete.
-pub(crate) fn to_exact_path(name: &[u8]) -> Result<PathBuf, &'static str> {
+/// As [`to_path`], for a name that is known to be complete, so that U+FFFD in it is meant.
+///
+/// # Errors
+/// As [`to_path`].
+pub fn to_exact_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     if name.is_empty() {
         return Err("empty file name");
     }
@@ -114,15 +124,21 @@ pub(crate) fn to_exact_path(name: &[u8]) -> Result<PathBuf, &'static str> {
 }
 
 /// The path with exactly these bytes.
+///
+/// # Errors
+/// Where paths are not bytes (Windows), if the bytes are not UTF-8.
 #[cfg(unix)]
-pub(crate) fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+pub fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     use std::os::unix::ffi::OsStrExt;
     Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
 }
 
 /// The path with exactly these bytes.
+///
+/// # Errors
+/// If the bytes are not UTF-8.
 #[cfg(not(unix))]
-pub(crate) fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+pub fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "file name that is not UTF-8")?;
     Ok(PathBuf::from(text))
 }
@@ -138,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_undone_exactly() {
+    fn unescape_is_the_way_back() {
         for name in ["a", "a\nb", "a\\nb", "\\", "\r\n\\\\", "ä\\ö\n"] {
             let listed = Listed::new(Path::new(name));
             let back = unescape(listed.text.as_bytes()).unwrap();
@@ -150,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_hold_no_control_characters() {
+    fn shown_holds_no_control_characters() {
         assert_eq!(shown(Path::new("a\nb\x1b[2J")), r"a\nb\u{1b}[2J");
         assert_eq!(shown(Path::new("größe 1\\2")), "größe 1\\2");
     }
 
     #[test]
-    fn blanks_are_cut_only_at_the_end() {
+    fn without_trailing_blanks_cuts_only_the_end() {
         assert_eq!(without_trailing_blanks(b" a b \t"), Some(&b" a b"[..]));
         assert_eq!(without_trailing_blanks(b"a"), None);
         assert_eq!(without_trailing_blanks(b"  "), None);

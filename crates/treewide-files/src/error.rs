@@ -1,0 +1,143 @@
+//! Why a file could not be hashed, or a directory could not be read.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use treewide::file;
+
+/// Which file or directory failed, and why.
+#[derive(Debug)]
+pub struct Error {
+    path: PathBuf,
+    kind: ErrorKind,
+}
+
+/// Why a file or directory failed. Its text does not name the file; that of [`Error`] does.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file could not be opened.
+    Open(io::Error),
+    /// The file or directory could not be read.
+    Read(io::Error),
+    /// The file became shorter while it was being hashed.
+    Shrank {
+        /// The bytes that could be read.
+        read: u64,
+        /// The length when the file was opened.
+        len: u64,
+    },
+    /// It was a regular file when it was found, and something else when it was opened.
+    Replaced,
+    /// A symbolic link leads back to a directory that contains it.
+    LinkLoop {
+        /// That directory.
+        leads_to: PathBuf,
+    },
+    /// The directory is so deep that the system takes no name for what is in it.
+    TooDeep(io::Error),
+    /// The run was cancelled.
+    Cancelled,
+    /// Whatever the caller's own way of hashing reports, such as the failure of a device.
+    Other(Box<dyn StdError + Send + Sync>),
+}
+
+impl Error {
+    pub(crate) fn new(path: impl Into<PathBuf>, kind: ErrorKind) -> Self {
+        Self { path: path.into(), kind }
+    }
+
+    /// The file or directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The file or directory, and the cause.
+    pub fn into_parts(self) -> (PathBuf, ErrorKind) {
+        (self.path, self.kind)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", crate::name::shown(&self.path), self.kind)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.kind.source()
+    }
+}
+
+impl ErrorKind {
+    /// The kind of the operating system's error, if opening or reading failed.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Open(error) | Self::Read(error) => Some(error.kind()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(error) | Self::Read(error) => error.fmt(f),
+            Self::Shrank { read, len } => {
+                write!(f, "file shrank while being hashed: {read} of {len} bytes")
+            }
+            Self::Replaced => f.write_str("was replaced by something that is not a regular file"),
+            Self::LinkLoop { leads_to } => {
+                let leads_to = crate::name::shown(leads_to);
+                write!(f, "symbolic link loop: it leads back to {leads_to}")
+            }
+            Self::TooDeep(error) => {
+                write!(f, "{error}; start from a directory further down to reach what is below")
+            }
+            Self::Cancelled => f.write_str("cancelled before the end"),
+            Self::Other(error) => error.fmt(f),
+        }
+    }
+}
+
+impl StdError for ErrorKind {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Open(error) | Self::Read(error) | Self::TooDeep(error) => Some(error),
+            Self::Other(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+impl From<file::ErrorKind> for ErrorKind {
+    fn from(cause: file::ErrorKind) -> Self {
+        match cause {
+            file::ErrorKind::Open(error) => Self::Open(error),
+            file::ErrorKind::Read(error) => Self::Read(error),
+            file::ErrorKind::Shrank { read, len } => Self::Shrank { read, len },
+            file::ErrorKind::Stopped => Self::Cancelled,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl From<file::Error> for ErrorKind {
+    fn from(error: file::Error) -> Self {
+        error.into_kind().into()
+    }
+}
+
+/// The error of reading.
+impl From<io::Error> for ErrorKind {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}

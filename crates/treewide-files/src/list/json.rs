@@ -1,0 +1,111 @@
+//! JSON lines: one object a line, with the same keys in the same order on every line.
+//!
+//! `path` is the file's name as text and never `null`. Where the name is not valid UTF-8, `path` has
+//! U+FFFD in place of the bytes that are not, and `path_hex` follows with all bytes of the name in hex. A
+//! value that does not exist is `null`.
+
+use crate::digest::{Digest, hex};
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes `{"path":..,"digest":..,"bytes":..,"error":null}` and a line end.
+///
+/// With `grown_to` there is one key more: the length that the file has grown to, or `null`.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_digest(
+    to: &mut dyn Write,
+    path: &Path,
+    digest: Digest,
+    bytes: u64,
+    grown_to: Option<Option<u64>>,
+) -> io::Result<()> {
+    // The digest may be too long to hold in memory.
+    to.write_all(Object::about(path).open_string("digest").as_bytes())?;
+    digest.write_hex(to)?;
+    let mut end = Object(String::from("\""));
+    end.number("bytes", bytes).null("error");
+    if let Some(grown_to) = grown_to {
+        end.growth(grown_to);
+    }
+    to.write_all(end.finish().as_bytes())
+}
+
+/// Writes `{"path":..,"digest":null,"bytes":null,"error":CAUSE}` and a line end.
+///
+/// With `tells_growth` there is the key `grown_to` as well, as in other lines.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_error(
+    to: &mut dyn Write,
+    path: &Path,
+    cause: &str,
+    tells_growth: bool,
+) -> io::Result<()> {
+    let mut object = Object::about(path);
+    object.null("digest").null("bytes").string("error", cause);
+    if tells_growth {
+        object.growth(None);
+    }
+    to.write_all(object.finish().as_bytes())
+}
+
+/// One line, built key by key.
+#[derive(Clone, Debug)]
+pub struct Object(String);
+
+impl Object {
+    /// An object about `path`.
+    pub fn about(path: &Path) -> Self {
+        let mut object = Self(String::from("{"));
+        object.string("path", &path.to_string_lossy());
+        if path.to_str().is_none() {
+            object.string("path_hex", &hex(path.as_os_str().as_encoded_bytes()));
+        }
+        object
+    }
+
+    /// Adds a string, escaped as JSON wants it.
+    pub fn string(&mut self, key: &str, value: &str) -> &mut Self {
+        let value = serde_json::Value::from(value);
+        self.raw(key, value)
+    }
+
+    /// Adds a number.
+    pub fn number(&mut self, key: &str, value: u64) -> &mut Self {
+        self.raw(key, value)
+    }
+
+    /// Adds a value that does not exist.
+    pub fn null(&mut self, key: &str) -> &mut Self {
+        self.raw(key, "null")
+    }
+
+    /// Adds the length that a file has grown to, as `grown_to`.
+    pub fn growth(&mut self, grown_to: Option<u64>) -> &mut Self {
+        match grown_to {
+            Some(len) => self.number("grown_to", len),
+            None => self.null("grown_to"),
+        }
+    }
+
+    /// The text up to the inside of a string value.
+    fn open_string(&mut self, key: &str) -> String {
+        self.raw(key, "\"");
+        std::mem::take(&mut self.0)
+    }
+
+    /// The whole line with its end.
+    pub fn finish(&mut self) -> String {
+        std::mem::take(&mut self.0) + "}\n"
+    }
+
+    fn raw(&mut self, key: &str, value: impl fmt::Display) -> &mut Self {
+        let comma = if self.0 == "{" { "" } else { "," };
+        self.0 += &format!("{comma}\"{key}\":{value}");
+        self
+    }
+}

@@ -1,0 +1,249 @@
+//! The files below a directory, in an order that depends on their names alone.
+//!
+//! The order is the byte order of whole paths, as `LC_ALL=C sort` has it, and it is reached one directory
+//! at a time: within a directory, a subdirectory sorts as if its name ended in `/`. So `a.txt` comes
+//! before `a/b`, because `.` is less than `/`.
+
+use crate::error::{Error, ErrorKind};
+use crate::long_path;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
+
+/// Which files below a directory to find. Iterating over it walks the directory.
+///
+/// ```
+/// # let root = std::env::temp_dir().join("treewide-files-doc-walk");
+/// # std::fs::create_dir_all(root.join("a")).unwrap();
+/// # std::fs::write(root.join("a/b"), "").unwrap();
+/// # std::fs::write(root.join("a.txt"), "").unwrap();
+/// use treewide_files::walk::{Found, Walk};
+///
+/// let mut names = Vec::new();
+/// for found in Walk::new(&root).hidden(false) {
+///     match found {
+///         Found::File { path, .. } => names.push(path.strip_prefix(&root)?.to_owned()),
+///         Found::Failed(error) => eprintln!("{error}"),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(names, ["a.txt", "a/b"].map(std::path::PathBuf::from));
+/// # std::fs::remove_dir_all(&root).unwrap();
+/// # Ok::<(), std::path::StripPrefixError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Walk {
+    root: PathBuf,
+    follow: bool,
+    hidden: bool,
+}
+
+/// What a walk finds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Found {
+    /// A regular file.
+    File {
+        /// Its path, which begins with the root of the walk.
+        path: PathBuf,
+        /// Its inode; 0 where files have none.
+        inode: u64,
+    },
+    /// Neither a file nor a directory nor a link; `kind` is a word for what it is, such as "a socket".
+    Special {
+        /// Its path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A symbolic link that is not followed.
+    Link(PathBuf),
+    /// A place that could not be looked at. The walk goes on after it.
+    Failed(Error),
+}
+
+impl Walk {
+    /// Everything below `root`, hidden files as well, without following symbolic links (except `root`).
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), follow: false, hidden: true }
+    }
+
+    /// Whether symbolic links are followed. A link that leads back to a directory that contains it is then
+    /// an [error](ErrorKind::LinkLoop).
+    pub fn follow_links(self, follow: bool) -> Self {
+        Self { follow, ..self }
+    }
+
+    /// Whether files and directories whose name begins with a dot are included.
+    pub fn hidden(self, hidden: bool) -> Self {
+        Self { hidden, ..self }
+    }
+
+    /// The directory to walk.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl IntoIterator for Walk {
+    type Item = Found;
+    type IntoIter = IntoIter;
+
+    fn into_iter(self) -> IntoIter {
+        let root = self.root.clone();
+        let mut walk = IntoIter { walk: self, parts: Vec::new() };
+        walk.descend(root, None);
+        walk
+    }
+}
+
+/// A walk under way.
+pub struct IntoIter {
+    walk: Walk,
+    /// The walk of the root, and of each directory that is too deep for the walk before it.
+    parts: Vec<Part>,
+}
+
+impl fmt::Debug for IntoIter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntoIter").field("walk", &self.walk).finish_non_exhaustive()
+    }
+}
+
+/// The walk of one directory, with names that are short enough.
+struct Part {
+    entries: Box<dyn Iterator<Item = walkdir::Result<DirEntry>> + Send>,
+    root: PathBuf,
+    /// If the name of `root` is too long: the directory, open, and the name that it is walked by.
+    stand_in: Option<(File, PathBuf)>,
+}
+
+impl Part {
+    /// The path below the root that `walked` stands for.
+    fn path(&self, walked: &Path) -> PathBuf {
+        match &self.stand_in {
+            None => walked.to_owned(),
+            Some((_, name)) => match walked.strip_prefix(name) {
+                Ok(below) if below != Path::new("") => self.root.join(below),
+                _ => self.root.clone(),
+            },
+        }
+    }
+}
+
+impl IntoIter {
+    fn descend(&mut self, root: PathBuf, stand_in: Option<(File, PathBuf)>) {
+        let (follow, hidden) = (self.walk.follow, self.walk.hidden);
+        let walked = stand_in.as_ref().map_or(&root, |(_, name)| name);
+        let entries = WalkDir::new(walked)
+            .follow_links(follow)
+            .sort_by(move |a, b| sort_key(a, follow).cmp(&sort_key(b, follow)))
+            .into_iter()
+            .filter_entry(move |entry| {
+                hidden || entry.depth() == 0 || !is_hidden(entry.file_name())
+            });
+        self.parts.push(Part { entries: Box::new(entries), root, stand_in });
+    }
+
+    fn failed(&mut self, error: walkdir::Error) -> Option<Found> {
+        let part = self.parts.last()?;
+        let path = error.path().map_or_else(|| part.root.clone(), |path| part.path(path));
+        let is_too_deep = error.io_error().is_some_and(long_path::is_too_long);
+        // Below a directory that is walked by another name, a loop would not be noticed.
+        if is_too_deep
+            && !self.walk.follow
+            && let Some(stand_in) = long_path::directory(&path)
+        {
+            self.descend(path, Some(stand_in));
+            return None;
+        }
+        let cause = match error.loop_ancestor() {
+            Some(ancestor) => ErrorKind::LinkLoop { leads_to: ancestor.to_owned() },
+            None => match error.into_io_error() {
+                Some(error) if is_too_deep => ErrorKind::TooDeep(error),
+                Some(error) => ErrorKind::Read(error),
+                None => ErrorKind::Other("cannot be walked".into()),
+            },
+        };
+        Some(Found::Failed(Error::new(path, cause)))
+    }
+}
+
+impl Iterator for IntoIter {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            let part = self.parts.last_mut()?;
+            let found = match part.entries.next() {
+                None => {
+                    self.parts.pop();
+                    continue;
+                }
+                Some(Ok(entry)) => found(&entry, part),
+                Some(Err(error)) => self.failed(error),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+}
+
+/// What an entry's name counts as in the order: see the top of this file.
+fn sort_key(entry: &DirEntry, follow: bool) -> Cow<'_, [u8]> {
+    let kind = entry.file_type();
+    // While a directory is being sorted, links in it are not resolved yet.
+    let is_dir = kind.is_dir()
+        || (follow && kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|it| it.is_dir()));
+    let name = entry.file_name().as_encoded_bytes();
+    if is_dir { Cow::Owned([name, b"/"].concat()) } else { Cow::Borrowed(name) }
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+fn found(entry: &DirEntry, part: &Part) -> Option<Found> {
+    let kind = entry.file_type();
+    if kind.is_dir() {
+        None
+    } else if kind.is_file() {
+        Some(Found::File { path: part.path(entry.path()), inode: inode(entry) })
+    } else if kind.is_symlink() {
+        // The root of the walk is followed if it is a link.
+        (entry.depth() > 0).then(|| Found::Link(part.path(entry.path())))
+    } else {
+        Some(Found::Special { path: part.path(entry.path()), kind: special_kind(kind) })
+    }
+}
+
+#[cfg(unix)]
+fn inode(entry: &DirEntry) -> u64 {
+    walkdir::DirEntryExt::ino(entry)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &DirEntry) -> u64 {
+    0
+}
+
+#[cfg(unix)]
+fn special_kind(kind: fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_: fs::FileType) -> &'static str {
+    "not a regular file"
+}
