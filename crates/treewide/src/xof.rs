@@ -7,8 +7,8 @@ use crate::spec::BLOCK_LEN;
 use crate::spec::flags::ROOT;
 use crate::tree::Node;
 
-/// The most blocks that are made at once for an output that begins or ends within one
-/// (`results/zen5-2vcpu/limits.txt`).
+/// The most blocks that are made at once for an output that begins or ends within a block: the widest pass of few lanes
+/// (`results/zen5-2vcpu/limits.md#extended-output`).
 const FEW: usize = 8;
 
 /// Output of any length, up to 2^64 - 1 bytes, from any position.

@@ -1,0 +1,121 @@
+//! Records that are cited exist, with the section that is named, and so do the targets of links in Markdown.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The text files of the repository.
+fn files() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let name = entry.file_name().into_string().unwrap();
+            if kind.is_dir() && name != "target" && !name.starts_with('.') {
+                walk(&path, files);
+            }
+            let ending = path.extension().and_then(|it| it.to_str()).unwrap_or("");
+            if kind.is_file() && ["md", "rs", "sh", "py", "toml", "txt"].contains(&ending) {
+                files.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root(), &mut found);
+    found
+}
+
+/// The anchors of a Markdown file, as GitHub makes them: lower case, hyphens for spaces, no punctuation.
+fn anchors(markdown: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut anchors = Vec::<String>::new();
+    for line in markdown.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        let title = line.trim_start_matches('#');
+        if fenced || title.len() == line.len() || !title.starts_with(' ') {
+            continue;
+        }
+        let slug = title.trim().to_lowercase().replace(' ', "-");
+        anchors
+            .push(slug.chars().filter(|&it| it.is_alphanumeric() || "-_".contains(it)).collect());
+    }
+    anchors
+}
+
+/// What is wrong with a path and perhaps an anchor, if anything is.
+fn fault(
+    target: &Path,
+    anchor: Option<&str>,
+    known: &mut HashMap<PathBuf, Vec<String>>,
+) -> Option<String> {
+    if !target.exists() {
+        return Some(format!("{} does not exist", target.display()));
+    }
+    let anchor = anchor?;
+    let of_file = known
+        .entry(target.to_path_buf())
+        .or_insert_with(|| anchors(&std::fs::read_to_string(target).unwrap()));
+    (!of_file.iter().any(|it| it == anchor))
+        .then(|| format!("{} has no section #{anchor}; it has {of_file:?}", target.display()))
+}
+
+#[test]
+fn cited_records_exist() {
+    let (root, mut known, mut cases, mut faults) = (root(), HashMap::new(), 0, Vec::new());
+    for (path, text) in files() {
+        for (at, _) in text.match_indices("results/") {
+            let cited: String = text[at..]
+                .chars()
+                .take_while(|&it| it.is_alphanumeric() || "-_./#".contains(it))
+                .collect();
+            let (file, anchor) = match cited.split_once('#') {
+                Some((file, anchor)) => (file, Some(anchor.trim_end_matches(['.', '/']))),
+                None => (cited.trim_end_matches('.'), None),
+            };
+            // Not `results/<machine>/...` or a folder.
+            if file.split('/').count() != 3 || !file.ends_with(".md") {
+                continue;
+            }
+            cases += 1;
+            faults.extend(
+                fault(&root.join(file), anchor, &mut known)
+                    .map(|it| format!("{}: {it}", path.display())),
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(cases > 0, "nothing cites a record");
+    println!("{cases} cases");
+}
+
+#[test]
+fn links_in_markdown_lead_somewhere() {
+    let (mut known, mut cases, mut faults) = (HashMap::new(), 0, Vec::new());
+    for (path, text) in files() {
+        if path.extension().is_none_or(|it| it != "md") {
+            continue;
+        }
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split(')').next().unwrap();
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = match target.split_once('#') {
+                Some((file, anchor)) => (file, Some(anchor)),
+                None => (target, None),
+            };
+            let target =
+                if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            cases += 1;
+            faults.extend(
+                fault(&target, anchor, &mut known).map(|it| format!("{}: {it}", path.display())),
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(cases > 0, "no Markdown has links");
+    println!("{cases} cases");
+}
