@@ -43,7 +43,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::hash::Hash;
-use crate::kernel::as_chaining_values;
+use crate::hash::as_chaining_values;
 use crate::mode::Mode;
 use crate::spec::{ChainingValue, OUT_LEN};
 use crate::xof::OutputReader;

@@ -7,7 +7,7 @@ use core::hint::black_box;
 use core::ops::Deref;
 use core::str::FromStr;
 
-use crate::spec::OUT_LEN;
+use crate::spec::{ChainingValue, OUT_LEN};
 
 /// A digest of the default length, 32 bytes.
 ///
@@ -27,6 +27,12 @@ use crate::spec::OUT_LEN;
 #[repr(transparent)]
 #[allow(clippy::derived_hash_with_manual_eq, reason = "equality differs in its timing only")]
 pub struct Hash([u8; OUT_LEN]);
+
+/// Digests as the chaining values that kernels write.
+pub(crate) fn as_chaining_values(hashes: &mut [Hash]) -> &mut [ChainingValue] {
+    // SAFETY: a `Hash` is a chaining value in memory, and any bytes are one.
+    unsafe { core::slice::from_raw_parts_mut(hashes.as_mut_ptr().cast(), hashes.len()) }
+}
 
 impl Hash {
     /// The bytes of the digest. Comparing them takes variable time.

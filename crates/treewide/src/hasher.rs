@@ -18,7 +18,7 @@ mod stack;
 use core::fmt;
 
 use crate::hash::Hash;
-use crate::kernel::{Flags, Kernel, detected};
+use crate::kernel::{Flags, Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, KEY_LEN, words};
@@ -56,7 +56,7 @@ impl PartialChunk {
     /// Takes in as much of `input` as the chunk has room for; returns the rest.
     fn fill<'a>(
         &mut self,
-        kernel: &Kernel,
+        kernel: Runnable,
         input: &'a [u8],
         counter: u64,
         mode: &Mode,
@@ -195,7 +195,7 @@ impl Hasher {
 
     fn append(&mut self, input: &[u8]) -> &mut Self {
         if input.len() < CHUNK_LEN - self.chunk.len() {
-            self.chunk.fill(detected(), input, self.counter(), &self.mode);
+            self.chunk.fill(running(), input, self.counter(), &self.mode);
             return self;
         }
         self.append_chunks(input)
@@ -205,7 +205,7 @@ impl Hasher {
     /// where a few bytes are appended.
     #[inline(never)]
     fn append_chunks(&mut self, mut input: &[u8]) -> &mut Self {
-        let kernel = detected();
+        let kernel = running();
         // A chunk that is begun comes first.
         if self.chunk.len() > 0 {
             input = self.chunk.fill(kernel, input, self.counter(), &self.mode);
@@ -253,7 +253,7 @@ impl Hasher {
     #[inline(never)]
     fn append_side_by_side<'a, const N: usize>(
         &mut self,
-        kernel: &Kernel,
+        kernel: Runnable,
         input: &'a [u8],
         most: usize,
     ) -> &'a [u8] {
@@ -276,7 +276,7 @@ impl Hasher {
     /// Makes a full chunk part of the tree, which it is as soon as more follows.
     fn close_chunk(&mut self) {
         if self.chunk.len() == CHUNK_LEN {
-            let kernel = detected();
+            let kernel = running();
             let cv = self.chunk.node(self.counter(), &self.mode).chaining_value(kernel);
             self.chunk = PartialChunk::new(&self.mode);
             self.insert(kernel, &mut [[0; 32], cv], 1, 0);
@@ -290,7 +290,7 @@ impl Hasher {
         if count > 0 {
             self.close_chunk();
             debug_assert!(self.chunk.len() == 0 && self.chunks.trailing_zeros() >= level);
-            self.insert(detected(), nodes, count, level);
+            self.insert(running(), nodes, count, level);
         }
     }
 
@@ -301,7 +301,7 @@ impl Hasher {
 
     /// Adds `count` neighbouring nodes of `level` (each `2^level` chunks) to the tree. They are in
     /// `nodes[1..]`; `nodes[0]` is room for the left sibling of the first one.
-    fn insert(&mut self, kernel: &Kernel, nodes: &mut [ChainingValue], count: usize, level: u32) {
+    fn insert(&mut self, kernel: Runnable, nodes: &mut [ChainingValue], count: usize, level: u32) {
         if halves_apart(self.chunks) {
             // More follows, so this is not the root.
             debug_assert_eq!(self.stack.len(), 2);
@@ -316,7 +316,7 @@ impl Hasher {
     /// One level of the binary addition that `insert` is; the level above goes on the stack first.
     fn carry(
         &mut self,
-        kernel: &Kernel,
+        kernel: Runnable,
         nodes: &mut [ChainingValue],
         mut count: usize,
         level: u32,
@@ -355,7 +355,7 @@ impl Hasher {
             // Made in place: what extended output reads first waits for every copy.
             return self.chunk.node(self.counter(), &self.mode);
         }
-        let kernel = detected();
+        let kernel = running();
         let whole;
         let mut node = if self.chunk.len() > 0 {
             if halves_apart(self.chunks) {
@@ -385,7 +385,7 @@ impl Hasher {
     /// # Panics
     /// If an input offset is set (`hazmat`): a subtree is not the root.
     pub fn finalize(&self) -> Hash {
-        Hash::from_bytes(self.root().root_hash(detected()))
+        Hash::from_bytes(self.root().root_hash(running()))
     }
 
     /// Output of any length for everything so far; its first 32 bytes are

@@ -27,7 +27,7 @@
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;
-use crate::kernel::detected;
+use crate::kernel::running;
 pub use crate::mode::ContextKey;
 use crate::mode::{self, context_key};
 use crate::spec::{CHUNK_LEN, KEY_LEN};
@@ -83,7 +83,7 @@ impl HasherExt for Hasher {
 
     fn finalize_non_root(&self) -> ChainingValue {
         assert_ne!(self.count(), 0, "empty subtrees are never valid");
-        self.node().chaining_value(detected())
+        self.node().chaining_value(running())
     }
 }
 
@@ -154,7 +154,7 @@ pub fn merge_subtrees_non_root(
     right_child: &ChainingValue,
     mode: Mode<'_>,
 ) -> ChainingValue {
-    parent(left_child, right_child, mode).chaining_value(detected())
+    parent(left_child, right_child, mode).chaining_value(running())
 }
 
 /// The digest of the whole input, from the two subtrees below the root.
@@ -163,7 +163,7 @@ pub fn merge_subtrees_root(
     right_child: &ChainingValue,
     mode: Mode<'_>,
 ) -> Hash {
-    Hash::from_bytes(parent(left_child, right_child, mode).root_hash(detected()))
+    Hash::from_bytes(parent(left_child, right_child, mode).root_hash(running()))
 }
 
 /// Like [`merge_subtrees_root`], for output of any length.

@@ -71,6 +71,7 @@ compile_error!(
     "the feature `file` needs Unix or Windows: elsewhere Rust has no stable way to read at a place \
      of a file; `Hasher::update_reader` hashes files on WASI"
 );
+mod explain;
 mod hash;
 mod hasher;
 pub mod hazmat;

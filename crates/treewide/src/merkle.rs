@@ -49,7 +49,7 @@
 pub mod groups;
 
 use crate::hash::Hash;
-use crate::kernel::{Kernel, detected};
+use crate::kernel::{Runnable, running};
 use crate::oneshot::hash;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
@@ -66,7 +66,7 @@ pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.is_empty() {
         return hash(&[]);
     }
-    let kernel = detected();
+    let kernel = running();
     let mut nodes = [[0; OUT_LEN]; WIDE];
     let count = reduce(kernel, leaves, &mut nodes);
     shrink(kernel, &mut nodes[..count], 1);
@@ -102,7 +102,7 @@ fn cost(leaves: &[[u8; OUT_LEN]]) -> usize {
 
 /// Reduces a subtree to at most [`WIDE`] nodes; exactly so many if it has a power of two of leaves,
 /// and at least that. Returns how many.
-fn reduce(kernel: &Kernel, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; WIDE]) -> usize {
+fn reduce(kernel: Runnable, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; WIDE]) -> usize {
     if leaves.len() <= BUFFER {
         return reduce_short(kernel, leaves, out);
     }
@@ -120,7 +120,7 @@ fn reduce(kernel: &Kernel, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; W
 /// the stack.
 #[inline(never)]
 fn reduce_short(
-    kernel: &Kernel,
+    kernel: Runnable,
     leaves: &[[u8; OUT_LEN]],
     out: &mut [[u8; OUT_LEN]; WIDE],
 ) -> usize {
@@ -137,7 +137,7 @@ fn reduce_short(
 }
 
 /// Level by level down to at most `most` nodes, in place; returns how many.
-fn shrink(kernel: &Kernel, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
+fn shrink(kernel: Runnable, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
     let mut count = nodes.len();
     while count > most {
         // In place would do, but the kernel's own contract for that has the flag of parents.
@@ -150,7 +150,7 @@ fn shrink(kernel: &Kernel, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
 }
 
 /// The level above `nodes`, to the start of `above`.
-fn level(kernel: &Kernel, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
+fn level(kernel: Runnable, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
     kernel.pairs(nodes, &IV, FLAGS, above);
     if nodes.len() % 2 == 1 {
         above[nodes.len() / 2] = nodes[nodes.len() - 1];
@@ -174,7 +174,7 @@ pub const fn node_count(leaves: usize) -> usize {
 /// # Panics
 /// If `nodes` has not exactly [`node_count`] places.
 pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
-    fill_by(leaves, nodes, |parts| parts.for_each(|part| part.fill(detected())));
+    fill_by(leaves, nodes, |parts| parts.for_each(|part| part.fill(running())));
 }
 
 /// [`fill_nodes`] with the threads of the current rayon pool, where that is faster.
@@ -191,7 +191,7 @@ pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]
             let threads = if parts.leaves.len() <= PART { 1 } else { threads };
             crate::parallel::each(threads, trial, parts, |part| {
                 let cost = cost(part.leaves);
-                part.fill(detected());
+                part.fill(running());
                 cost
             });
         });
@@ -247,7 +247,7 @@ impl<'l, 'n> Iterator for Parts<'l, 'n> {
 }
 
 impl Parts<'_, '_> {
-    fn fill(self, kernel: &Kernel) {
+    fn fill(self, kernel: Runnable) {
         let mut below = self.leaves;
         for above in self.levels {
             if above.is_empty() {
@@ -272,7 +272,7 @@ pub fn verify(
     if index >= leaves {
         return false;
     }
-    let kernel = detected();
+    let kernel = running();
     let mut node = *leaf;
     let mut siblings = siblings.iter();
     let (mut index, mut width) = (index, leaves);

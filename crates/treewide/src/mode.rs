@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::kernel::detected;
+use crate::kernel::running;
 use crate::spec::flags::{DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH};
 use crate::spec::{IV, KEY_LEN, Words, words};
 use crate::tree;
@@ -70,7 +70,7 @@ impl Mode {
 
 /// The key that a context string stands for: the first of the two hashes of the derive-key mode.
 pub(crate) fn context_key(context: &str) -> ContextKey {
-    tree::hash(detected(), context.as_bytes(), &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
+    tree::hash(running(), context.as_bytes(), &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
 }
 
 /// The plain mode.

@@ -1,7 +1,7 @@
 //! One input that is all there, on the calling thread.
 
 use crate::hash::Hash;
-use crate::kernel::detected;
+use crate::kernel::running;
 use crate::mode::Mode;
 use crate::spec::{KEY_LEN, OUT_LEN};
 use crate::tree;
@@ -17,7 +17,7 @@ use crate::tree;
 /// ```
 #[inline]
 pub fn hash(input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash(detected(), input, &Mode::PLAIN))
+    Hash::from_bytes(tree::hash(running(), input, &Mode::PLAIN))
 }
 
 /// The keyed digest of `input`: a message authentication code or a pseudorandom function.
@@ -26,7 +26,7 @@ pub fn hash(input: &[u8]) -> Hash {
 /// compare codes, compare [`Hash`](struct@Hash)es: that takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash(detected(), input, &Mode::keyed(key)))
+    Hash::from_bytes(tree::hash(running(), input, &Mode::keyed(key)))
 }
 
 /// A key of 32 bytes derived from `key_material` for the purpose that `context` names.
@@ -41,5 +41,5 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 /// ```
 #[inline]
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
-    tree::hash(detected(), key_material, &Mode::derive_key(context))
+    tree::hash(running(), key_material, &Mode::derive_key(context))
 }

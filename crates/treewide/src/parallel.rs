@@ -28,7 +28,7 @@ use std::time::Instant;
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;
-use crate::kernel::detected;
+use crate::kernel::running;
 use crate::oneshot::hash;
 use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
@@ -354,7 +354,7 @@ pub(crate) fn append<S: Source>(
     threads: usize,
     wake: Wake,
 ) -> Result<(), S::Error> {
-    let kernel = detected();
+    let kernel = running();
     let first = hasher.first_chunk + hasher.count() / CHUNK_LEN as u64;
     let chunks = size / CHUNK_LEN;
     debug_assert!(size.is_power_of_two() && chunks >= WIDE);

@@ -14,7 +14,7 @@
 //! A [`LEAF`] of a long input is reduced to no fewer than [`WIDE`] nodes, so that the parents above
 //! it are full-width passes too; only the last levels below the root are narrow.
 
-use crate::kernel::{Flags, Kernel};
+use crate::kernel::{Flags, Runnable};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
@@ -47,7 +47,7 @@ impl Node {
     }
 
     /// A chunk (0 to [`CHUNK_LEN`] bytes): all its blocks but the last are compressed here.
-    pub(crate) fn chunk(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Self {
+    pub(crate) fn chunk(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) -> Self {
         let mut node = Self {
             cv: mode.key,
             block: [0; BLOCK_LEN],
@@ -66,26 +66,26 @@ impl Node {
         node
     }
 
-    pub(crate) fn chaining_value(&self, kernel: &Kernel) -> ChainingValue {
+    pub(crate) fn chaining_value(&self, kernel: Runnable) -> ChainingValue {
         self.compress(kernel, self.counter, self.flags)
     }
 
-    pub(crate) fn root_hash(&self, kernel: &Kernel) -> [u8; 32] {
+    pub(crate) fn root_hash(&self, kernel: Runnable) -> [u8; 32] {
         // The root's counter is that of the output block, also for a lone chunk.
         self.compress(kernel, 0, self.flags | ROOT)
     }
 
-    fn compress(&self, kernel: &Kernel, counter: u64, flags: u8) -> ChainingValue {
+    fn compress(&self, kernel: Runnable, counter: u64, flags: u8) -> ChainingValue {
         let mut cv = self.cv;
         kernel.compress_block(&mut cv, &self.block, self.block_len, counter, flags);
         bytes(&cv)
     }
 }
 
-/// The digest of a whole input. By itself in WebAssembly, as compressions are part of it there ([`Kernel::compress`]).
+/// The digest of a whole input. By itself in WebAssembly, as compressions are part of it there ([`Runnable::compress`]).
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
+pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
     if input.len() <= CHUNK_LEN {
         // One chunk needs no tree.
         let mut cv = mode.key;
@@ -103,7 +103,7 @@ pub(crate) fn hash(kernel: &Kernel, input: &[u8], mode: &Mode) -> [u8; 32] {
 }
 
 /// The node on top of the subtree of `input`, whose first chunk has number `counter`.
-pub(crate) fn root(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> Node {
+pub(crate) fn root(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) -> Node {
     if input.len() <= CHUNK_LEN {
         return Node::chunk(kernel, input, counter, mode);
     }
@@ -112,7 +112,7 @@ pub(crate) fn root(kernel: &Kernel, input: &[u8], counter: u64, mode: &Mode) -> 
 
 /// What `parent` makes of the two nodes below the top of more than one chunk.
 fn halves<T>(
-    kernel: &Kernel,
+    kernel: Runnable,
     input: &[u8],
     counter: u64,
     mode: &Mode,
@@ -135,7 +135,7 @@ fn halves<T>(
 
 /// [`halves`] of 2 to `N` chunks.
 fn short<const N: usize, T>(
-    kernel: &Kernel,
+    kernel: Runnable,
     input: &[u8],
     counter: u64,
     mode: &Mode,
@@ -148,7 +148,7 @@ fn short<const N: usize, T>(
 
 /// Reduces at least two nodes to the two below the one on top of them.
 pub(crate) fn top<'a>(
-    kernel: &Kernel,
+    kernel: Runnable,
     cvs: &'a mut [ChainingValue],
     mut count: usize,
     mode: &Mode,
@@ -161,7 +161,7 @@ pub(crate) fn top<'a>(
 
 /// Replaces `count` nodes by the next level of the tree; an odd last one rises as it is.
 pub(crate) fn level(
-    kernel: &Kernel,
+    kernel: Runnable,
     cvs: &mut [ChainingValue],
     count: usize,
     mode: &Mode,
@@ -190,7 +190,7 @@ pub(crate) fn left_len(len: u64) -> u64 {
 /// Reduces a subtree to at most [`WIDE`] nodes in `out`, of which pairing level by level builds the
 /// rest; exactly `WIDE` if it has a power of two of chunks and at least that many. Returns how many.
 pub(crate) fn subtree(
-    kernel: &Kernel,
+    kernel: Runnable,
     input: &[u8],
     counter: u64,
     mode: &Mode,
@@ -217,7 +217,7 @@ pub(crate) fn subtree(
 /// the stack.
 #[inline(never)]
 fn leaf(
-    kernel: &Kernel,
+    kernel: Runnable,
     input: &[u8],
     counter: u64,
     mode: &Mode,

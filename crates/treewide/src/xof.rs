@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::kernel::detected;
+use crate::kernel::running;
 use crate::spec::BLOCK_LEN;
 use crate::spec::flags::ROOT;
 use crate::tree::Node;
@@ -36,7 +36,7 @@ impl OutputReader {
 
     fn blocks(&self, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
         let Node { cv, block, block_len, flags, .. } = &self.root;
-        detected().xof(cv, block, *block_len, flags | ROOT, counter, out);
+        running().xof(cv, block, *block_len, flags | ROOT, counter, out);
     }
 
     /// Fills `buf` with the next bytes of output and moves behind them.

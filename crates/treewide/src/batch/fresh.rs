@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::window::Places;
 use crate::hash::Hash;
-use crate::kernel::as_chaining_values;
+use crate::hash::as_chaining_values;
 use crate::spec::{ChainingValue, OUT_LEN};
 
 /// Places for digests, and how many of the whole vector are written. Places are only ever given away:

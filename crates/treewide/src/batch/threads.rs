@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Blobs;
 use super::window::Places;
 use crate::hasher::Hasher;
-use crate::kernel::detected;
+use crate::kernel::running;
 use crate::mode::Mode;
 use crate::parallel::{self, LEAVES, SURE};
 use crate::profile;
@@ -221,7 +221,7 @@ impl<'a, P> Tree<'a, P> {
     fn hash(&self, index: usize, mode: &Mode) -> Option<(Hasher, P)> {
         let (leaf, chunks) = (&self.blob[index * self.size..][..self.size], self.size / CHUNK_LEN);
         let mut cvs = [[0; 32]; WIDE];
-        tree::subtree(detected(), leaf, (index * chunks) as u64, mode, &mut cvs);
+        tree::subtree(running(), leaf, (index * chunks) as u64, mode, &mut cvs);
         let (mut nodes, place) = {
             let mut all = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
             all.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&cvs);

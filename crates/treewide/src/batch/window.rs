@@ -22,7 +22,7 @@
 use core::ops::{Range, RangeInclusive};
 
 use super::Blobs;
-use crate::kernel::{Kernel, Marks, Own, detected};
+use crate::kernel::{Marks, Own, Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
@@ -246,7 +246,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
     }
 
     /// Hashes the chunks of the plan and reduces its trees to two nodes each.
-    fn hash(&mut self, kernel: &Kernel, mode: &Mode, plan: &Plan) {
+    fn hash(&mut self, kernel: Runnable, mode: &Mode, plan: &Plan) {
         let own = Own::Each { counters: &self.counters, last: &self.last };
         let marks = Marks { each: mode.flags, first: CHUNK_START, own };
         let inputs = &self.inputs[..plan.named];
@@ -259,7 +259,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
     /// The next level of the blobs with so many nodes as `picks` says.
     fn level(
         &mut self,
-        kernel: &Kernel,
+        kernel: Runnable,
         mode: &Mode,
         plan: &Plan,
         flags: u8,
@@ -323,7 +323,7 @@ impl Pairs {
         self.count += 1;
     }
 
-    fn hash(&mut self, kernel: &Kernel, mode: &Mode, flags: u8, out: &mut [ChainingValue]) {
+    fn hash(&mut self, kernel: Runnable, mode: &Mode, flags: u8, out: &mut [ChainingValue]) {
         kernel.parents(&mut self.cvs, 0, self.count, 0, &mode.key, flags);
         for (to, cv) in self.to[..self.count].iter().zip(&self.cvs) {
             out[usize::from(*to)] = *cv;
@@ -339,7 +339,7 @@ pub(super) fn roots<B: Blobs + ?Sized>(
     range: Range<usize>,
     mut emit: impl FnMut(Node),
 ) {
-    let kernel = detected();
+    let kernel = running();
     if are_alone(kernel, blobs, &range, false) {
         return range.for_each(|index| emit(tree::root(kernel, blobs.get(index), 0, mode)));
     }
@@ -354,7 +354,7 @@ pub(super) fn roots<B: Blobs + ?Sized>(
 /// of a block each would be copied.
 #[inline(always)]
 fn are_alone<B: Blobs + ?Sized>(
-    kernel: &Kernel,
+    kernel: Runnable,
     blobs: &B,
     range: &Range<usize>,
     copies: bool,
@@ -397,7 +397,7 @@ pub(super) fn digests<B: Blobs + ?Sized>(
     range: Range<usize>,
     mut places: impl Places,
 ) {
-    let kernel = detected();
+    let kernel = running();
     if are_alone(kernel, blobs, &range, true) {
         for index in range {
             places.next(1, |out| out[0] = tree::hash(kernel, blobs.get(index), mode));
@@ -415,7 +415,7 @@ pub(super) fn digests<B: Blobs + ?Sized>(
 /// [`digests`] of several blobs, `N` of which are looked at together and `C` copied.
 #[inline(never)]
 fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
-    kernel: &Kernel,
+    kernel: Runnable,
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -452,7 +452,7 @@ fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
 /// the last; returns where it stopped.
 #[inline(never)]
 fn copied<B: Blobs + ?Sized, P: Places, const N: usize>(
-    kernel: &Kernel,
+    kernel: Runnable,
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -482,7 +482,7 @@ fn copied<B: Blobs + ?Sized, P: Places, const N: usize>(
 /// Windows until blobs of one length follow in a row; returns where.
 #[inline(never)]
 fn unequal<B: Blobs + ?Sized, P: Places, const N: usize>(
-    kernel: &Kernel,
+    kernel: Runnable,
     mode: &Mode,
     blobs: &B,
     mut range: Range<usize>,
@@ -518,7 +518,7 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
     mut range: Range<usize>,
     mut emit: impl FnMut(Node),
 ) {
-    let kernel = detected();
+    let kernel = running();
     let mut inputs = [&[][..]; N];
     let mut window = Window::new(&mut inputs);
     while !range.is_empty() {
@@ -550,7 +550,7 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
 /// Blocks of input and parents in `range`, and the blocks that the lanes which are in use for them
 /// could take.
 pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
-    let degree = detected().degree();
+    let degree = running().degree();
     let mut inputs = [&[][..]; WINDOWS[2]];
     let mut window = Window::new(&mut inputs);
     let (mut used, mut held) = (0, 0);

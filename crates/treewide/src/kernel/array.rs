@@ -7,7 +7,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::lanes::Vector;
+use super::columns::Vector;
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
@@ -130,12 +130,12 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
 }
 
 #[cfg(not(target_arch = "riscv64"))]
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236; }
 );
 
 // A loop of four is not vectorised where the width of vectors is unknown.
 #[cfg(target_arch = "riscv64")]
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<8>: 8 @ 200; }
 );

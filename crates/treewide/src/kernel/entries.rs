@@ -1,10 +1,10 @@
-//! What makes a [`Kernel`](crate::kernel::Kernel) of the passes of an instruction set: its entries, all
+//! What makes a [`Kernel`](crate::kernel::contract::Kernel) of the passes of an instruction set: its entries, all
 //! alike, compiled for that instruction set.
 
 /// Defines the entries of an instruction set and its kernels, what the CPU must have, and for each kernel its name,
-/// the cycles of operations that it is made for, if there are others (see `latency.rs`), what compresses one lane,
+/// the cycles of operations that it is made for, if there are others (see `cores.rs`), what compresses one lane,
 /// and its passes by width in increasing order, each with its lanes and `@` what a step costs, `then` one where one node of
-/// two goes on alone (see `share::Width`).
+/// two goes on alone (see `contract::Width`).
 /// Extended output of one block is made on one lane by general registers, or `as` the pass that is named. A pass may be
 /// compiled `by` another module, for the instructions of that.
 macro_rules! entry_points {
@@ -13,8 +13,8 @@ macro_rules! entry_points {
          1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
-            pub(in crate::kernel) static $kernel: crate::kernel::Kernel = {
-                use crate::kernel::{group, lanes::Root, share, share::{Plan, Width}};
+            pub(in crate::kernel) static $kernel: crate::kernel::contract::Kernel = {
+                use crate::kernel::{contract::{Plan, Root, Unequal, Width}, inputs, passes};
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
                 const WIDTHS: &[Width] =
@@ -23,8 +23,8 @@ macro_rules! entry_points {
                         step: $cost,
                         rest: { let costs: &[usize] = &[$cost $(, $rest)?]; costs[costs.len() - 1] },
                     },)+];
-                static PLAN: Plan = share::plan(WIDTHS);
-                const _: () = assert!(WIDTHS.len() <= crate::kernel::explain::MOST_WIDTHS);
+                static PLAN: Plan = passes::plan(WIDTHS);
+                const _: () = assert!(WIDTHS.len() <= crate::kernel::contract::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
                 /// Hashes every node of `source`.
@@ -32,7 +32,7 @@ macro_rules! entry_points {
                 /// # Safety
                 /// As for the entries of `Kernel`.
                 #[inline(always)]
-                unsafe fn run(source: impl group::Source, key: &Words, out: *mut ChainingValue) {
+                unsafe fn run(source: impl inputs::Source, key: &Words, out: *mut ChainingValue) {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
@@ -41,7 +41,7 @@ macro_rules! entry_points {
                         unreachable!("no pass holds so many nodes");
                     };
                     // SAFETY: the caller upholds the contract.
-                    unsafe { share::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass) }
+                    unsafe { passes::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass) }
                 }
 
                 unsafe fn chunks(
@@ -49,7 +49,7 @@ macro_rules! entry_points {
                     out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(group::Chunks { input, len, counter, flags, end }, key, out) }
+                    unsafe { run(inputs::Chunks { input, len, counter, flags, end }, key, out) }
                 }
 
                 unsafe fn parents(
@@ -57,10 +57,10 @@ macro_rules! entry_points {
                     out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(group::Parents { children, count, flags }, key, out) }
+                    unsafe { run(inputs::Parents { children, count, flags }, key, out) }
                 }
 
-                unsafe fn lanes(lanes: group::Lanes<'_>, key: &Words, out: *mut ChainingValue) {
+                unsafe fn lanes(lanes: Unequal<'_>, key: &Words, out: *mut ChainingValue) {
                     // SAFETY: the caller upholds the contract.
                     unsafe { run(lanes, key, out) }
                 }
@@ -91,9 +91,9 @@ macro_rules! entry_points {
                     }
                 }
 
-                crate::kernel::Kernel {
+                crate::kernel::contract::Kernel {
                     name: $name, degree: DEGREE, widths: WIDTHS, plan: &PLAN, supported: $supported,
-                    latencies: &[$(crate::kernel::latency::Latency::$latency,)*],
+                    latencies: &[$(crate::kernel::cores::Latency::$latency,)*],
                     compress: $compress, chunks, parents, lanes, xof,
                 }
             };
@@ -103,11 +103,11 @@ macro_rules! entry_points {
         /// everything else is as fast without.
         ///
         /// # Safety
-        /// As for `group`.
+        /// As for `Pass`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
-            group: &mut crate::kernel::group::Group<N>, key: &crate::spec::Words,
+        unsafe fn pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
+            group: &mut crate::kernel::inputs::Group<N>, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -120,8 +120,8 @@ macro_rules! entry_points {
         /// As for `Pass::hash_contiguous`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn contiguous_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
-            blocks: &crate::kernel::group::Contiguous, key: &crate::spec::Words,
+        unsafe fn contiguous_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
+            blocks: &crate::kernel::inputs::Contiguous, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -134,8 +134,8 @@ macro_rules! entry_points {
         /// Nodes `at .. at + count` of the source exist and their inputs are readable, `1 <= count <= N`, `out` has
         /// room for `count`, and the CPU has the instructions.
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe fn gather<V: crate::kernel::lanes::Pass<N>, const N: usize>(
-            source: &impl crate::kernel::group::Source, at: usize, count: usize, key: &crate::spec::Words,
+        pub(super) unsafe fn gather<V: crate::kernel::columns::Pass<N>, const N: usize>(
+            source: &impl crate::kernel::inputs::Source, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
             // SAFETY: the caller upholds the contract.
@@ -143,7 +143,7 @@ macro_rules! entry_points {
                 match source.contiguous(at) {
                     Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
                     None => {
-                        let mut group = crate::kernel::group::Group::row(source, at, count);
+                        let mut group = crate::kernel::inputs::Group::row(source, at, count);
                         source.complete(&mut group, at, count);
                         pass::<V, N>(&mut group, key, out, count);
                     }
@@ -156,8 +156,8 @@ macro_rules! entry_points {
         /// # Safety
         /// As for `xof`.
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe fn xof_pass<V: crate::kernel::lanes::Pass<N>, const N: usize>(
-            root: crate::kernel::lanes::Root<'_>, counter: u64,
+        pub(super) unsafe fn xof_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
+            root: crate::kernel::contract::Root<'_>, counter: u64,
             out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
         ) {
             // SAFETY: the caller upholds the contract.

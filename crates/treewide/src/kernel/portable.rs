@@ -4,8 +4,9 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::Flags;
-use super::lanes::{Root, Vector, words, xof};
+use super::columns::{Vector, words, xof};
+use super::contract::Flags;
+use super::contract::Root;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words, bytes};
 
 // SAFETY: plain arithmetic, on every CPU.
@@ -59,7 +60,7 @@ unsafe impl Vector<1> for u32 {
 /// Compresses the blocks of a node on one lane; see [`super::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says.
 #[inline(always)]
 pub(super) unsafe fn compress_in_place(
     cv: &mut Words,
@@ -124,6 +125,6 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
     unsafe { xof::<u32, 1>(root, counter, out, 1) }
 }
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true, { KERNEL: "portable", [] compress, 1 @ 60, u32: 1 @ 60; }
 );

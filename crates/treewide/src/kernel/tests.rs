@@ -26,28 +26,30 @@ mod reference;
 use amount::{Tally, rounds, sample};
 use random::Random;
 
-use super::{ALL, Flags, Kernel, Marks, Own};
+use super::choice::{all, running};
+use super::contract::{Flags, Marks, Own};
+use super::runnable::Runnable;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.
-pub(super) fn supported() -> impl Iterator<Item = &'static Kernel> {
-    ALL.iter().copied().filter(|kernel| {
+pub(super) fn supported() -> impl Iterator<Item = Runnable> {
+    all().iter().filter_map(|kernel| {
         // Miri runs plain Rust only, and takes a fifth of a second for a compression: it runs the one
         // kernel that it is told to, and of chunks side by side no more than
         // `every_entry_at_every_alignment`.
-        let runs = match cfg!(miri) {
-            true => kernel.name() == super::detected().name(),
-            false => kernel.is_supported(),
+        let runnable = match cfg!(miri) {
+            true => Some(running()).filter(|running| running.name() == kernel.name()),
+            false => Runnable::new(kernel),
         };
-        if !runs {
+        if runnable.is_none() {
             println!("SKIPPED: kernel {}: this CPU does not run it", kernel.name());
         }
-        runs
+        runnable
     })
 }
 
 /// Counts the cases of a test for one kernel.
-fn tally(kernel: &Kernel, test: &str) -> Tally {
+fn tally(kernel: Runnable, test: &str) -> Tally {
     Tally::new(format!("{} {test}", kernel.name()))
 }
 
@@ -110,7 +112,7 @@ fn within_bounds<const N: usize>(
 }
 
 /// Chaining values of chunks from `kernel`, bounds checked.
-fn chunks(kernel: &Kernel, input: &[u8], key: &Words, counter: u64, flags: u8) -> Vec<[u8; 32]> {
+fn chunks(kernel: Runnable, input: &[u8], key: &Words, counter: u64, flags: u8) -> Vec<[u8; 32]> {
     within_bounds(input.len().div_ceil(CHUNK_LEN), |out, count| {
         assert_eq!(kernel.chunks(input, key, counter, flags, flags::CHUNK_END, out), count);
     })

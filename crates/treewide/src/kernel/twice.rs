@@ -21,7 +21,7 @@ pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: us
     array[second * M..].first_chunk().expect("half of it")
 }
 
-/// Implements what a [`Vector`](crate::kernel::lanes::Vector) of so many lanes, twice another of so many, does
+/// Implements what a [`Vector`](crate::kernel::columns::Vector) of so many lanes, twice another of so many, does
 /// by that one; rounds and loads of blocks are left.
 macro_rules! by_halves {
     ($lanes:literal: $half:ty, $of_half:literal) => {

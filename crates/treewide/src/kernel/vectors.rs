@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::lanes::Vector;
+use super::columns::Vector;
 
 /// Vectors of which as many as there are lanes can be transposed.
 ///

@@ -6,7 +6,7 @@
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 
-use super::lanes::{self, Vector};
+use super::columns::{self, Vector};
 use super::portable::compress;
 use super::vectors::{by_rows, load_blocks, operations, square};
 
@@ -74,11 +74,11 @@ unsafe impl Vector<4> for W4 {
     #[inline(never)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         // SAFETY: the same contract.
-        unsafe { lanes::compress(cv, message, tail) }
+        unsafe { columns::compress(cv, message, tail) }
     }
     by_rows!(4: load_blocks);
 }
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 2 @ 75 then 60 by two_lanes, W4: 4 @ 104; }
 );

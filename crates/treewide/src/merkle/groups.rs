@@ -18,7 +18,7 @@
 //! ```
 
 use crate::hash::Hash;
-use crate::kernel::{Kernel, detected};
+use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
@@ -61,7 +61,7 @@ pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [Cha
     let len = group_len(chunks);
     assert_eq!(offset % len as u64, 0, "a part starts with a group");
     assert_eq!(out.len(), count(input.len(), chunks), "a place for each chaining value");
-    let kernel = detected();
+    let kernel = running();
     let mut counter = offset / CHUNK_LEN as u64;
     if chunks >= LEAF {
         for (group, cv) in input.chunks(len).zip(out) {
@@ -79,7 +79,7 @@ pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [Cha
 
 /// Up to [`LEAF`] chunks. Only the last group may be short, so pairs never cross groups.
 fn leaf(
-    kernel: &Kernel,
+    kernel: Runnable,
     input: &[u8],
     counter: u64,
     chunks: usize,
@@ -100,12 +100,12 @@ fn leaf(
 /// If there are fewer than two: a single group is the root itself.
 pub fn merge(cvs: &[ChainingValue], mode: Mode) -> Hash {
     assert!(cvs.len() > 1, "two groups or more have a parent");
-    let kernel = detected();
+    let kernel = running();
     Hash::from_bytes(root(kernel, cvs, &mode).root_hash(kernel))
 }
 
 /// The node on top of at least two nodes.
-fn root(kernel: &Kernel, cvs: &[ChainingValue], mode: &Mode) -> Node {
+fn root(kernel: Runnable, cvs: &[ChainingValue], mode: &Mode) -> Node {
     if cvs.len() <= LEAF {
         let mut nodes = [[0; 32]; LEAF];
         nodes[..cvs.len()].copy_from_slice(cvs);

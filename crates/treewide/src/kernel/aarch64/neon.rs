@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 use core::mem::MaybeUninit;
 
 use super::rounds;
-use crate::kernel::lanes::Vector;
+use crate::kernel::columns::Vector;
 use crate::kernel::portable::compress;
 use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::{by_rows, compressions, load_blocks, load_words, operations, square};
@@ -84,7 +84,7 @@ macro_rules! eight_lanes {
 eight_lanes!(false: rounds::compress_8, rounds::compress_xof_8);
 eight_lanes!(true: rounds::compress_sve2_8, rounds::compress_xof_sve2_8);
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true,
     {
         EIGHT: "neon-8", [Two] compress, 1 @ 200, N4<false>: 4 @ 380, Twice<N4<false>>: 8 @ 530;

@@ -6,7 +6,7 @@ use super::neon::N4;
 use crate::kernel::portable::compress;
 use crate::kernel::twice::Twice;
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |cpu| cpu.sve2,
     { KERNEL: "sve2", [] compress, 1 @ 170, N4<true>: 4 @ 260, Twice<N4<true>>: 8 @ 430; }
 );

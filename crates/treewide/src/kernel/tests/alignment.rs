@@ -23,7 +23,7 @@ fn written<const N: usize>(
 fn every_entry_at_every_alignment() {
     let mut random = Random::new(19);
     // The passes for few nodes; one that is full, and one that is not.
-    let counts = |kernel: &Kernel| match cfg!(miri) {
+    let counts = |kernel: Runnable| match cfg!(miri) {
         true => vec![kernel.degree() / 2 + 1],
         false => vec![2, 7, kernel.degree() + kernel.degree() / 2 + 1],
     };

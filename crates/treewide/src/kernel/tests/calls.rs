@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::random::Random;
 use super::{Lane, Lanes, any_key, chunk, supported, tally};
-use crate::kernel::{Flags, group, lanes};
+use crate::kernel::contract::{Flags, Root, Unequal};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
 
 /// A call of an entry, with its arguments.
@@ -52,7 +52,7 @@ pub(in crate::kernel) fn every_entry(check: impl Fn(&str, Closure<'_>)) {
             // SAFETY: the contract of `Kernel::lanes`.
             check("lanes", &mut || unsafe {
                 let (inputs, marks) = (&lanes.inputs[..], lanes.marks());
-                let lanes = group::Lanes { inputs, count, marks };
+                let lanes = Unequal { inputs, count, marks };
                 (kernel.lanes)(lanes, &key, out.as_mut_ptr())
             });
             check("parents", &mut || {
@@ -62,7 +62,7 @@ pub(in crate::kernel) fn every_entry(check: impl Fn(&str, Closure<'_>)) {
             });
             check("xof", &mut || {
                 let block = bytes.first_chunk().unwrap();
-                let root = lanes::Root { cv: &key, block, block_len: 64, flags: 0, long: true };
+                let root = Root { cv: &key, block, block_len: 64, flags: 0, long: true };
                 // SAFETY: the contract of `Kernel::xof`.
                 unsafe { (kernel.xof)(root, 5, blocks.as_mut_ptr(), count) }
             });

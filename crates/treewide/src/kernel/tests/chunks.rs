@@ -4,7 +4,7 @@ use super::*;
 use std::sync::OnceLock;
 
 /// All lengths that any kernel is tested with: twice its widest pass and a bit of one chunk more.
-fn most(kernel: &Kernel) -> usize {
+fn most(kernel: Runnable) -> usize {
     let chunks = if cfg!(miri) { 1 } else { 2 * kernel.degree() };
     chunks * CHUNK_LEN + 65
 }

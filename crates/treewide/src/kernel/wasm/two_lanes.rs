@@ -8,9 +8,10 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::W4;
-use crate::kernel::Flags;
-use crate::kernel::group::{Node, Source};
-use crate::kernel::lanes::{self, Root, Vector};
+use crate::kernel::columns::{self, Vector};
+use crate::kernel::contract::Flags;
+use crate::kernel::contract::Root;
+use crate::kernel::inputs::{Node, Source};
 use crate::kernel::portable::compress;
 use crate::kernel::rows::{Pair, Row, arrange, round};
 use crate::kernel::vectors::{Square, operations};
@@ -167,7 +168,7 @@ pub(super) unsafe fn gather<V, const N: usize>(
 /// Two of four lanes, which takes no longer than two blocks one after the other.
 ///
 /// # Safety
-/// As for [`lanes::xof`].
+/// As for [`columns::xof`].
 #[inline(always)]
 #[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
 pub(super) unsafe fn xof_pass<V, const N: usize>(
@@ -177,5 +178,5 @@ pub(super) unsafe fn xof_pass<V, const N: usize>(
     count: usize,
 ) {
     // SAFETY: the same contract.
-    unsafe { lanes::xof::<W4, 4>(root, counter, out, count) }
+    unsafe { columns::xof::<W4, 4>(root, counter, out, count) }
 }

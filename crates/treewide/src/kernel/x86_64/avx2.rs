@@ -12,8 +12,8 @@ use super::run::{Run, in_assembly};
 use super::scalar::compress;
 use super::sse41::four_by_four;
 use super::{row, run512};
-use crate::kernel::Flags;
-use crate::kernel::lanes::Vector;
+use crate::kernel::columns::Vector;
+use crate::kernel::contract::Flags;
 use crate::kernel::rows::Pair;
 use crate::kernel::vectors::{by_rows, operations, square};
 use crate::spec::Words;
@@ -86,14 +86,14 @@ unsafe impl<const VL: bool> Vector<8> for X8<VL> {
 /// One lane as rows; see `row.rs`.
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; the CPU has the instructions.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "avx2")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
     unsafe { row::compress::<Compiled, AVX2>(cv, input, len, counter, flags) }
 }
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |cpu| cpu.avx2,
     {
         KERNEL: "avx2-general", [Two] compress,

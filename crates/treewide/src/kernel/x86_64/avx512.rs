@@ -23,8 +23,9 @@ use super::rows512::Four;
 use super::run::{Run, in_assembly};
 use super::sse41::four_by_four;
 use super::{avx2, row, run512, scalar};
-use crate::kernel::Flags;
-use crate::kernel::lanes::{self, Root, Vector};
+use crate::kernel::columns::{self, Vector};
+use crate::kernel::contract::Flags;
+use crate::kernel::contract::Root;
 use crate::kernel::rows::Pair;
 use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::operations;
@@ -177,7 +178,7 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
         unsafe {
             if !HELD {
-                return lanes::output(root, tail);
+                return columns::output(root, tail);
             }
             run512::output_16(root.cv, root.block, tail.as_ptr().cast(), out.as_mut_ptr().cast());
             out.assume_init()
@@ -227,7 +228,7 @@ unsafe impl Vector<32> for X32 {
 /// One lane in the general registers, the last block padded by a masked load.
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; AVX-512F, BW and VL, and BMI2.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; AVX-512F, BW and VL, and BMI2.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
@@ -254,7 +255,7 @@ unsafe fn compress_apart(cv: &mut Words, input: *const u8, len: usize, counter: 
     unsafe { row::compress::<Apart, ZEN4>(cv, input, len, counter, flags) }
 }
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |cpu| cpu.avx512,
     {
         KERNEL: "avx512-general", [Two] compress,

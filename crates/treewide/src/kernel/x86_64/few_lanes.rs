@@ -5,8 +5,9 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::scalar::pad;
-use crate::kernel::group::{Contiguous, Group};
-use crate::kernel::lanes::{Pass, Root, counters};
+use crate::kernel::columns::{Pass, counters};
+use crate::kernel::contract::Root;
+use crate::kernel::inputs::{Contiguous, Group};
 use crate::kernel::rows::{Pair, Row, arrange, round};
 use crate::kernel::twice::half;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};

@@ -2,7 +2,7 @@
 //!
 //! A chain of twelve operations for each of the fourteen half rounds, as in general registers
 //! (`scalar.rs`), but with a third of the instructions. Which of the two is faster depends on how
-//! many cycles an operation takes, and on how many a cycle begins: see `latency.rs`.
+//! many cycles an operation takes, and on how many a cycle begins: see `cores.rs`.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use super::apart::Early;
 use super::few_lanes::{Lanes, Rounds, begin, fold};
 use super::scalar::blocks;
-use crate::kernel::Flags;
+use crate::kernel::contract::Flags;
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, Words};
@@ -202,7 +202,7 @@ unsafe impl<const ISA: u8> Lanes<1> for One<ISA> {
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; what `ISA` says, of AVX-512 F, BW and VL,
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; what `ISA` says, of AVX-512 F, BW and VL,
 /// and BMI2.
 #[inline(always)]
 pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(

@@ -7,8 +7,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::kernel::group::Group;
-use crate::kernel::lanes::Vector;
+use crate::kernel::columns::Vector;
+use crate::kernel::inputs::Group;
 use crate::spec::BLOCK_LEN;
 
 /// Fewer blocks than this are compressed step by step; runs need two. As good as 2 or 6 on Zen 5
@@ -80,7 +80,7 @@ macro_rules! in_assembly {
         #[inline(always)]
         unsafe fn run(
             cv: &mut [Self; 8],
-            nodes: &crate::kernel::group::Group<$lanes>,
+            nodes: &crate::kernel::inputs::Group<$lanes>,
             from: usize,
             to: usize,
         ) {

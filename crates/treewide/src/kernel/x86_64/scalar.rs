@@ -19,7 +19,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use crate::kernel::Flags;
+use crate::kernel::contract::Flags;
 use crate::spec::{BLOCK_LEN, Words};
 
 /// Four times G. `a`, `b`, `c`, `d` of three of them; the shared register, `b` and `d` of the fourth, and where its `c`
@@ -182,7 +182,7 @@ pub(super) unsafe fn pad(
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says.
 pub(super) unsafe fn compress(
     cv: &mut Words,
     input: *const u8,

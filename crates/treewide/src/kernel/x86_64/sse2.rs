@@ -8,7 +8,7 @@ use super::sse41::X4;
 use crate::kernel::portable::compress;
 use crate::kernel::rows::Pair;
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |_| true,
     { KERNEL: "sse2", [] compress, 1 @ 58, Rows<Pair<One<SSE2>, 1, true>>: 2 @ 85, X4<false>: 4 @ 121; }
 );

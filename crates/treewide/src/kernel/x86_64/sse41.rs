@@ -9,8 +9,8 @@ use super::row;
 use super::row::{One, SSE41};
 use super::run::{Run, in_assembly};
 use super::scalar::compress;
-use crate::kernel::Flags;
-use crate::kernel::lanes::Vector;
+use crate::kernel::columns::Vector;
+use crate::kernel::contract::Flags;
 use crate::kernel::rows::Pair;
 use crate::kernel::vectors::{by_rows, load_blocks, operations, square};
 use crate::spec::Words;
@@ -70,14 +70,14 @@ unsafe impl<const BYTES: bool> Vector<4> for X4<BYTES> {
 /// One lane as rows; see `row.rs`.
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::share::Compress) says; the CPU has the instructions.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
     // SAFETY: the same contract.
     unsafe { row::compress::<Compiled, SSE41>(cv, input, len, counter, flags) }
 }
 
-crate::kernel::entry_points!(
+crate::kernel::entries::entry_points!(
     |cpu| cpu.sse41,
     {
         KERNEL: "sse41-general", [Two] compress, 1 @ 49, X4<true>: 4 @ 120;

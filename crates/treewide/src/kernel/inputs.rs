@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use super::{Flags, Marks, Own};
+use super::contract::{Flags, Marks, Own, Unequal};
 use crate::spec::flags::{CHUNK_END, CHUNK_START};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 
@@ -178,14 +178,7 @@ impl Source for Parents {
     }
 }
 
-/// Nodes of any lengths, anywhere; after those of the call come some that will be wanted next.
-pub(super) struct Lanes<'a> {
-    pub(super) inputs: &'a [&'a [u8]],
-    pub(super) count: usize,
-    pub(super) marks: Marks<'a>,
-}
-
-impl Source for Lanes<'_> {
+impl Source for Unequal<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.count

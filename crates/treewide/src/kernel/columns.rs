@@ -16,13 +16,14 @@
 //! they compute is not stored.
 //!
 //! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`group`]
-//! and [`xof`] are the rest. Which nodes go into a pass says [`share`](super::share).
+//! and [`xof`] are the rest. Which nodes go into a pass says [`passes`](super::passes).
 
 use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::group::{Contiguous, Group, PARENTS_AHEAD};
+use super::contract::Root;
+use super::inputs::{Contiguous, Group, PARENTS_AHEAD};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
@@ -496,18 +497,6 @@ unsafe fn contiguous<V: Vector<N>, const N: usize>(
 pub(super) unsafe fn words<V>(message: &[MaybeUninit<V>; 16]) -> &[V; 16] {
     // SAFETY: the caller says that every word is written.
     unsafe { &*message.as_ptr().cast() }
-}
-
-/// What extended output is made of: the root compression, but for its counter.
-#[derive(Clone, Copy)]
-pub(super) struct Root<'a> {
-    pub(super) cv: &'a Words,
-    pub(super) block: &'a [u8; BLOCK_LEN],
-    pub(super) block_len: u32,
-    pub(super) flags: u8,
-    /// Whether there is so much output that it is written to memory: the places of the pass after the
-    /// next are fetched then, as stores that wait for them would stop everything.
-    pub(super) long: bool,
 }
 
 /// The numbers of lanes.

@@ -1,15 +1,13 @@
-//! What hashing an input of some length takes: the same decisions as in `share::nodes` and `tree`,
+//! What hashing an input of some length takes: the same decisions as in `kernel::passes` and `tree`,
 //! counted instead of carried out.
 
 use core::fmt;
 
-use super::share::share;
-use super::{Kernel, detected};
+use crate::kernel::contract::{Kernel, MOST_WIDTHS};
+use crate::kernel::passes::next_pass;
+use crate::kernel::running;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN};
 use crate::tree::{LEAF, WIDE, left_len};
-
-/// No kernel has more passes of different widths.
-pub(super) const MOST_WIDTHS: usize = 6;
 
 /// Passes that hash a number of lanes side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,13 +42,13 @@ pub struct Explanation {
 /// ```
 ///
 /// # Panics
-/// As [`detected`].
+/// As [`detected`](crate::kernel::detected).
 pub fn explain(bytes: u64) -> Explanation {
     #[cfg(feature = "rayon")]
     let threads = crate::parallel::team(bytes);
     #[cfg(not(feature = "rayon"))]
     let threads = 1;
-    Explanation::new(detected(), bytes, threads)
+    Explanation::new(running().kernel(), bytes, threads)
 }
 
 impl Explanation {
@@ -111,7 +109,7 @@ impl Explanation {
         let Kernel { widths, plan, .. } = *self.kernel;
         let mut rest = count as usize;
         while rest > 0 {
-            let take = share(widths, plan, rest, || blocks);
+            let take = next_pass(widths, plan, rest, || blocks);
             let width = widths.iter().position(|width| width.lanes >= take).expect("one holds it");
             self.passes[width].count += 1;
             *of(&mut self.passes[width]) += take as u64;

@@ -117,34 +117,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    fn what_a_cpu_gets() {
-        let [amd, intel, other] = [*b"AuthenticAMD", *b"GenuineIntel", *b"CentaurHauls"];
-        // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1.
-        let cpus = [
-            (amd, 0x1a, ["avx512-general", "avx2-general", "sse41-general"]),
-            (amd, 0x19, ["avx512-split", "avx2-row", "sse41-row"]),
-            (amd, 0x17, ["avx512-row", "avx2-row", "sse41-row"]),
-            (intel, 6, ["avx512-row", "avx2-row", "sse41-row"]),
-            (intel, 0x13, ["avx512-row", "avx2-row", "sse41-row"]),
-            (other, 6, ["avx512-row", "avx2-row", "sse41-row"]),
-        ];
-        for (vendor, family, names) in cpus {
-            for (lacks, name) in names.into_iter().chain(["sse2"]).enumerate() {
-                let [avx512, avx2, sse41] = [lacks < 1, lacks < 2, lacks < 3];
-                let cpu = Cpu { vendor, family, sse41, avx2, avx512, ..Cpu::default() };
-                assert_eq!(super::super::best(&cpu).name(), name, "{vendor:?} {family}");
-                // And no other of the same set.
-                let set = |name: &'static str| name.split('-').next();
-                let suit = super::super::all().iter().filter(|kernel| {
-                    set(kernel.name()) == set(name) && suits(kernel.latencies, &cpu)
-                });
-                assert_eq!(suit.count(), 1, "{name}");
-            }
-        }
-    }
-
-    #[test]
     #[cfg(feature = "std")]
     #[cfg_attr(miri, ignore = "Miri is kept from files")]
     fn records_exist() {

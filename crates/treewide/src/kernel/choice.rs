@@ -1,0 +1,199 @@
+//! Which kernels this build has, and which of them hashes.
+
+use core::fmt;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+use super::aarch64;
+use super::contract::Kernel;
+use super::cpu::Cpu;
+use super::runnable::Runnable;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use super::wasm;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::x86_64;
+use super::{array, cores, portable};
+
+/// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
+/// detected.
+static ALL: &[&Kernel] = &[
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx512::KERNEL,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx512::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx512::SPLIT,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx2::KERNEL,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::avx2::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::sse41::KERNEL,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::sse41::ROW,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    &x86_64::sse2::KERNEL,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::sve2::KERNEL,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::neon::EIGHT,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    &aarch64::neon::FOUR,
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    &wasm::KERNEL,
+    // Without vectors lanes of arrays are one after the other, and what puts them there comes on top.
+    if array::HAS_VECTORS { &array::KERNEL } else { &portable::KERNEL },
+    if array::HAS_VECTORS { &portable::KERNEL } else { &array::KERNEL },
+];
+
+impl Kernel {
+    /// Where there is another kernel for the same instructions, and this one suits this CPU better: the
+    /// record, in the repository of this crate, that says so.
+    pub fn record(&self) -> Option<&'static str> {
+        let cpu = Cpu::detect();
+        (!self.latencies.is_empty() && cores::suits(self.latencies, &cpu))
+            .then(|| cores::record(&cpu))
+    }
+}
+
+/// Every kernel of this build, best first, whether this CPU runs it or not.
+pub fn all() -> &'static [&'static Kernel] {
+    ALL
+}
+
+/// The kernel in use, or null before the first use.
+static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The kernel that hashing uses: the forced one, else the best that this CPU runs.
+///
+/// # Panics
+/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks; the
+/// message lists those that are there. Or if `TREEWIDE_PROFILE` names a file that cannot be used.
+#[inline]
+pub fn detected() -> &'static Kernel {
+    running().kernel()
+}
+
+/// [`detected`], with the proof that this CPU runs it.
+#[inline(always)]
+pub(crate) fn running() -> Runnable {
+    let current = CURRENT.load(Ordering::Relaxed);
+    // SAFETY: null, or a reference to a static that `set` had of a `Runnable`; statics need no ordering.
+    match unsafe { current.as_ref() } {
+        // SAFETY: the same.
+        Some(kernel) => unsafe { Runnable::known(kernel) },
+        None => detect(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn detect() -> Runnable {
+    #[cfg(feature = "std")]
+    if let Some(name) = std::env::var_os(VARIABLE)
+        && !name.is_empty()
+    {
+        return match find(&name.to_string_lossy()) {
+            Ok(kernel) => set(kernel),
+            Err(error) => panic!("{VARIABLE}={}: {error}", name.display()),
+        };
+    }
+    #[cfg(feature = "std")]
+    if let Some(name) = &crate::profile::current().kernel
+        && let Ok(kernel) = find(name)
+    {
+        return set(kernel);
+    }
+    set(Runnable::new(best(&Cpu::detect())).expect("this CPU was asked"))
+}
+
+/// The environment variable that forces a kernel.
+#[cfg(feature = "std")]
+const VARIABLE: &str = "TREEWIDE_KERNEL";
+
+fn best(cpu: &Cpu) -> &'static Kernel {
+    let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && cores::suits(kernel.latencies, cpu);
+    ALL.iter().find(fits).expect("portable runs everywhere")
+}
+
+fn set(kernel: Runnable) -> Runnable {
+    CURRENT.store(core::ptr::from_ref(kernel.kernel()).cast_mut(), Ordering::Relaxed);
+    kernel
+}
+
+pub(crate) fn find(name: &str) -> Result<Runnable, ForceError> {
+    let cpu = Cpu::detect();
+    // Of several for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
+    let is_it = |kernel: &&&Kernel| {
+        let set = kernel.name.split('-').next();
+        kernel.name == name || (set == Some(name) && cores::suits(kernel.latencies, &cpu))
+    };
+    let kernel = match ALL.iter().find(is_it) {
+        None if name == "auto" => best(&cpu),
+        Some(kernel) => kernel,
+        None => return Err(ForceError(None)),
+    };
+    Runnable::new(kernel).ok_or(ForceError(Some(kernel)))
+}
+
+/// Makes all hashing of this process use the kernel of that name from now on; `"auto"` goes back to
+/// the best one. Where there are several for the same instructions, `"avx2-general"` and `"avx2-row"`, `"avx2"` is
+/// the one that suits this CPU. Objects that exist switch too: results never depend on the kernel.
+///
+/// # Errors
+/// If there is no such kernel in this build, or this CPU cannot run it; nothing changes then.
+pub fn force(name: &str) -> Result<&'static Kernel, ForceError> {
+    Ok(set(find(name)?).kernel())
+}
+
+/// Why a kernel could not be forced; its text lists the kernels that this CPU runs.
+#[derive(Clone, Copy, Debug)]
+pub struct ForceError(Option<&'static Kernel>);
+
+impl fmt::Display for ForceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(kernel) => write!(f, "this CPU cannot run the kernel '{}'", kernel.name)?,
+            None => write!(f, "there is no such kernel")?,
+        }
+        write!(f, "; use one of:")?;
+        for kernel in ALL.iter().filter(|kernel| kernel.is_supported()) {
+            write!(f, " {}", kernel.name)?;
+        }
+        write!(f, ", or auto")
+    }
+}
+
+impl core::error::Error for ForceError {}
+
+#[cfg(all(test, target_arch = "x86_64", target_feature = "sse2"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cpu_gets() {
+        let [amd, intel, other] = [*b"AuthenticAMD", *b"GenuineIntel", *b"CentaurHauls"];
+        // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1.
+        let cpus = [
+            (amd, 0x1a, ["avx512-general", "avx2-general", "sse41-general"]),
+            (amd, 0x19, ["avx512-split", "avx2-row", "sse41-row"]),
+            (amd, 0x17, ["avx512-row", "avx2-row", "sse41-row"]),
+            (intel, 6, ["avx512-row", "avx2-row", "sse41-row"]),
+            (intel, 0x13, ["avx512-row", "avx2-row", "sse41-row"]),
+            (other, 6, ["avx512-row", "avx2-row", "sse41-row"]),
+        ];
+        for (vendor, family, names) in cpus {
+            for (lacks, name) in names.into_iter().chain(["sse2"]).enumerate() {
+                let [avx512, avx2, sse41] = [lacks < 1, lacks < 2, lacks < 3];
+                let cpu = Cpu { vendor, family, sse41, avx2, avx512, ..Cpu::default() };
+                assert_eq!(best(&cpu).name(), name, "{vendor:?} {family}");
+                // And no other of the same set.
+                let set = |name: &'static str| name.split('-').next();
+                let suit = all().iter().filter(|kernel| {
+                    set(kernel.name()) == set(name) && cores::suits(kernel.latencies, &cpu)
+                });
+                assert_eq!(suit.count(), 1, "{name}");
+            }
+        }
+    }
+}

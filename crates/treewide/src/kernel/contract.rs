@@ -1,0 +1,150 @@
+//! The kernel contract: what a kernel consists of, and what its entries take.
+
+use core::fmt;
+
+use super::cores::Latency;
+use super::cpu::Cpu;
+use crate::spec::{BLOCK_LEN, ChainingValue, Words};
+
+/// One implementation of BLAKE3's compression, one lane and many lanes wide.
+///
+/// The entries are private: a kernel may only run where [`is_supported`](Self::is_supported), and
+/// the safe functions of this crate see to that.
+pub struct Kernel {
+    pub(super) name: &'static str,
+    pub(super) degree: usize,
+    pub(crate) widths: &'static [Width],
+    pub(crate) plan: &'static Plan,
+    pub(super) supported: fn(&Cpu) -> bool,
+    /// Those it is made for, if there are other kernels for its instruction set.
+    pub(super) latencies: &'static [Latency],
+    /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
+    pub(super) compress: Compress,
+    /// The chunks of one input: `(input, len, key, counter, flags, end, out)`, where `end` is added to the
+    /// flags of the last block of the last chunk.
+    pub(super) chunks: unsafe fn(*const u8, usize, &Words, u64, u8, u8, *mut ChainingValue),
+    /// Pairs of chaining values as one block each: `(children, pairs, key, flags, out)`, where `out`
+    /// may overlap `children` if it does not lie above it by more than one.
+    pub(super) parents: unsafe fn(*const ChainingValue, usize, &Words, u8, *mut ChainingValue),
+    /// Unequal nodes.
+    pub(super) lanes: unsafe fn(Unequal<'_>, &Words, *mut ChainingValue),
+    /// Blocks of extended output: `(root, counter, out, count)`.
+    pub(super) xof: unsafe fn(Root<'_>, u64, *mut [u8; BLOCK_LEN], usize),
+}
+
+/// Flags of every block of a node, and those added to the first and to the last.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags {
+    pub(crate) each: u8,
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+    /// Whether all 64 bytes of the last block are there, zeros behind its end.
+    pub(crate) padded: bool,
+}
+
+/// What goes into the compressions of nodes beside their bytes, for [`Kernel::lanes`]: array by
+/// array, as a pass reads whole vectors of them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Marks<'a> {
+    /// Flags of every block.
+    pub(crate) each: u8,
+    pub(crate) own: Own<'a>,
+    /// Those added to the first; not beside `each`, as both would be loaded at once, and wait in the cache for
+    /// what was stored one by one.
+    pub(crate) first: u8,
+}
+
+/// What nodes do not share.
+#[derive(Clone, Copy)]
+pub(crate) enum Own<'a> {
+    /// Nothing: all have the counter 0 and add these flags to the last block.
+    Nothing { last: u8 },
+    /// Node by node the counter, and the flags added to the last block.
+    Each { counters: &'a [u64], last: &'a [u8] },
+}
+
+impl Kernel {
+    /// The name by which [`force`](super::force) and `TREEWIDE_KERNEL` know it.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Nodes that its widest pass hashes side by side.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name).field("degree", &self.degree).finish()
+    }
+}
+
+/// Nodes of any lengths, anywhere; after those of the call come some that will be wanted next.
+pub(super) struct Unequal<'a> {
+    pub(super) inputs: &'a [&'a [u8]],
+    pub(super) count: usize,
+    pub(super) marks: Marks<'a>,
+}
+
+/// What extended output is made of: the root compression, but for its counter.
+#[derive(Clone, Copy)]
+pub(super) struct Root<'a> {
+    pub(super) cv: &'a Words,
+    pub(super) block: &'a [u8; BLOCK_LEN],
+    pub(super) block_len: u32,
+    pub(super) flags: u8,
+    /// Whether there is so much output that it is written to memory: the places of the pass after the
+    /// next are fetched then, as stores that wait for them would stop everything.
+    pub(super) long: bool,
+}
+
+/// A one-lane compression of all blocks of a node; see [`super::Kernel`].
+///
+/// # Safety
+/// The input has `len` readable bytes, if it is [padded](Flags::padded) whole blocks, one at least; the CPU has the
+/// instructions.
+pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
+
+/// The lanes of a pass, and what a step of it costs. Only ratios matter. For kernels for
+/// [`Latency::One`](super::cores::Latency) they are cycles of Intel's CPUs, of AVX-512 from
+/// `results/gnr-2vcpu/limits.txt` and of the others from `results/spr-2vcpu/limits.txt`; for that for `Rotations`
+/// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
+/// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
+/// N1, by models (`results/models/aarch64.txt`); for `sse2` and, under Node, `wasm` nanoseconds of Granite Rapids, from
+/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, for all others a guess.
+#[derive(Clone, Copy)]
+pub(crate) struct Width {
+    pub(crate) lanes: usize,
+    pub(super) step: usize,
+    /// The same where one node of two goes on alone: as much, but where a pass leaves that to one lane.
+    pub(super) rest: usize,
+}
+
+impl Width {
+    /// What nodes of so many blocks in `all`, and so many in the `longest`, cost side by side.
+    #[inline(always)]
+    pub(super) fn cost(&self, all: usize, longest: usize) -> usize {
+        let together = (all - longest).min(longest);
+        self.step * together + self.rest * (longest - together)
+    }
+}
+
+/// No kernel has more passes of different widths.
+pub(crate) const MOST_WIDTHS: usize = 6;
+
+/// The widest pass there is.
+pub(super) const MOST_LANES: usize = 32;
+
+/// The first pass over so many nodes of one length, so that all passes together cost least.
+#[derive(Clone, Copy)]
+pub(crate) struct First {
+    pub(super) take: usize,
+    /// What a step of all of them costs.
+    pub(super) step: usize,
+}
+
+/// By the number of nodes; over more, all passes are the widest.
+pub(crate) type Plan = [First; MOST_LANES + 1];
