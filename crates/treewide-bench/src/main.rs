@@ -28,17 +28,7 @@ mod work;
 
 fn main() -> ExitCode {
     let command = cli::Cli::parse().command;
-    // The library would panic over a wrong profile or kernel at the first hash.
-    let kernel = std::env::var_os("TREEWIDE_KERNEL").unwrap_or_default();
-    let kernel = kernel.to_string_lossy();
-    let chosen = match &*kernel {
-        "" => Ok(()),
-        name => treewide::kernel::force(name).map(|_| ()).map_err(|it| it.to_string()),
-    };
-    if let Err(error) = chosen
-        .map_err(|error| format!("TREEWIDE_KERNEL={kernel}: {error}"))
-        .and_then(|()| treewide::profile::load().map_err(|error| error.to_string()))
-    {
+    if let Err(error) = treewide::check_environment() {
         eprintln!("treewide-bench: {error}");
         return ExitCode::from(2);
     }

@@ -437,7 +437,7 @@ fn a_profile_is_loaded_or_refused() {
     assert!(said(&output).contains("TREEWIDE_PROFILE: profile: line 1"), "{}", said(&output));
 }
 
-/// Not a panic, which is what the library has for it.
+/// The library ignores it; a measurement must not.
 #[test]
 fn a_kernel_that_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();

@@ -28,11 +28,7 @@ mod walk;
 
 use cli::Invocation;
 use std::process::ExitCode;
-use treewide::{kernel, profile};
-use treewide_files::name::shown_text;
 
-/// The variable by which users choose a kernel.
-const KERNEL: &str = "TREEWIDE_KERNEL";
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
 
@@ -57,8 +53,8 @@ fn main() -> ExitCode {
     let ended = match command {
         Err(text) => output::printed(text.print()).map(|()| Outcome::Success),
         Ok(command) => {
-            if let Err(error) = choose() {
-                console::complain(program, &error);
+            if let Err(error) = treewide::check_environment() {
+                console::complain(program, &error.to_string());
                 return ExitCode::from(BAD_USAGE);
             }
             command.run(program)
@@ -76,15 +72,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Reads the user's choices now, as the library would panic over a wrong one at the first hash.
-fn choose() -> Result<(), String> {
-    let name = std::env::var_os(KERNEL).unwrap_or_default();
-    if !name.is_empty() {
-        let name = name.to_string_lossy();
-        let forced = kernel::force(&name);
-        forced.map_err(|error| format!("{KERNEL}={}: {error}", shown_text(&name)))?;
-    }
-    profile::load().map_err(|error| error.to_string())
 }

@@ -33,16 +33,13 @@ pub struct Explanation {
 
 /// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
 /// one thread, and the threads that `hash_parallel` would use (feature
-/// `rayon`, else 1).
+/// `rayon`, else 1). As text it also says what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have.
 ///
 /// ```
 /// let short = treewide::kernel::explain(100);
 /// assert_eq!(short.passes().map(|passes| passes.count).sum::<u64>(), 1);
 /// println!("{}", treewide::kernel::explain(1 << 20));
 /// ```
-///
-/// # Panics
-/// As [`detected`](crate::kernel::detected).
 pub fn explain(bytes: u64) -> Explanation {
     #[cfg(feature = "rayon")]
     let threads = crate::parallel::team(bytes);
@@ -155,6 +152,10 @@ impl fmt::Display for Explanation {
             let es = if count == 1 { "" } else { "es" };
             write!(f, "\n{count} pass{es} of {lanes} lane{}: ", s(lanes as u64))?;
             write!(f, "{chunks} chunk{}, {parents} parent{}", s(chunks), s(parents))?;
+        }
+        #[cfg(feature = "std")]
+        for error in crate::environment::ignored() {
+            write!(f, "\nignored: {error}")?;
         }
         Ok(())
     }

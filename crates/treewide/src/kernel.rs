@@ -49,8 +49,10 @@ mod wasm;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86_64;
 
+#[cfg(feature = "std")]
+pub(crate) use choice::asked_for;
+pub(crate) use choice::running;
 pub use choice::{ForceError, all, detected, force};
-pub(crate) use choice::{find, running};
 pub use contract::Kernel;
 pub(crate) use contract::{Flags, Marks, Own};
 pub(crate) use runnable::Runnable;

@@ -52,7 +52,8 @@
 //! # What is promised
 //!
 //! The same digests for all lengths, splits and instruction sets; comparison of digests in constant
-//! time; no panic but where the docs say so; hashing of memory cannot fail.
+//! time; no panic except where the docs say so; hashing of memory cannot fail. A variable of the environment
+//! with a wrong value is ignored; see [`check_environment`].
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 
@@ -64,6 +65,8 @@
 )]
 
 pub mod batch;
+#[cfg(feature = "std")]
+mod environment;
 #[cfg(all(feature = "file", any(unix, windows)))]
 pub mod file;
 #[cfg(all(feature = "file", not(any(unix, windows))))]
@@ -95,6 +98,8 @@ mod xof;
 pub use batch::Batch;
 #[cfg(feature = "std")]
 pub use batch::hash_many;
+#[cfg(feature = "std")]
+pub use environment::{EnvironmentError, check_environment};
 pub use hash::{Hash, Hex, HexError};
 pub use hasher::Hasher;
 pub use mode::Mode;

@@ -20,8 +20,12 @@
 //!
 //! A line is a name and a value; what follows `#` is a comment. Names that are left out keep their
 //! choice. One profile is for all programs of a machine: what a program has no use for, it ignores.
+//!
+//! A file that cannot be read, or that has one line that is wrong, is ignored as a whole. A kernel that this build does
+//! not have or that this CPU cannot run is ignored alone: programs for 32 and for 64 bits share the profile of their
+//! machine. [`explain`](crate::kernel::explain) names what is ignored, and
+//! [`check_environment`](crate::check_environment) makes it an error.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
@@ -43,7 +47,8 @@ pub(crate) const TILES: RangeInclusive<usize> = 64 << 10..=4 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "file"), allow(dead_code, reason = "each feature reads its own"))]
 pub(crate) struct Profile {
-    pub(crate) kernel: Option<String>,
+    /// The place where it stands, and the name; this module does not know which there are.
+    pub(crate) kernel: Option<(String, String)>,
     pub(crate) parallel_from: Option<usize>,
     pub(crate) batch_task: Option<usize>,
     pub(crate) file_from: Option<usize>,
@@ -68,33 +73,7 @@ pub struct Gpu {
     pub file_from: Option<u64>,
 }
 
-/// Why the file that `TREEWIDE_PROFILE` names cannot be used. Its text names the file, and the line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileError(String);
-
-impl fmt::Display for ProfileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{VARIABLE}: {}", self.0)
-    }
-}
-
-impl std::error::Error for ProfileError {}
-
-/// Reads the file that `TREEWIDE_PROFILE` names, if it is set and was not read before.
-///
-/// The first hash does the same, and panics over an error: programs that can tell their users call
-/// this before.
-///
-/// # Errors
-/// If the file cannot be read, or says what is not known, or names a kernel that is not there.
-pub fn load() -> Result<(), ProfileError> {
-    loaded().as_ref().map(|_| ()).map_err(ProfileError::clone)
-}
-
-/// What the profile says of GPUs; nothing, if there is none.
-///
-/// # Panics
-/// If there is one that cannot be used: see [`load`].
+/// What the profile says of GPUs; nothing, if there is none that can be used.
 pub fn gpu() -> Gpu {
     let it = current();
     let bytes = |from: Option<usize>| from.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
@@ -105,26 +84,38 @@ pub fn gpu() -> Gpu {
     }
 }
 
-/// What the file chooses; nothing, if there is none.
-///
-/// # Panics
-/// If there is one that cannot be used.
+/// What the file chooses; nothing, if there is none that can be used.
 pub(crate) fn current() -> &'static Profile {
-    match loaded() {
-        Ok(profile) => profile,
-        Err(error) => panic!("{error}"),
-    }
+    &loaded().profile
 }
 
-fn loaded() -> &'static Result<Profile, ProfileError> {
-    static PROFILE: OnceLock<Result<Profile, ProfileError>> = OnceLock::new();
-    PROFILE.get_or_init(|| {
+/// Why the file that `TREEWIDE_PROFILE` names cannot be used, if so. The text names the file and the line.
+pub(crate) fn fault() -> Option<&'static str> {
+    loaded().fault.as_deref()
+}
+
+/// A profile that says nothing, where there is a fault.
+#[derive(Default)]
+struct Loaded {
+    profile: Profile,
+    fault: Option<String>,
+}
+
+fn loaded() -> &'static Loaded {
+    static LOADED: OnceLock<Loaded> = OnceLock::new();
+    LOADED.get_or_init(|| {
         let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) else {
-            return Ok(Profile::default());
+            return Loaded::default();
         };
         let path = PathBuf::from(path);
-        let profile = read(&path).and_then(|text| parse(&text));
-        profile.map_err(|error| ProfileError(shown(&format!("{}: {error}", path.display()))))
+        let at = |what: &str| shown(&format!("{VARIABLE}: {}: {what}", path.display()));
+        match read(&path).and_then(|text| parse(&text)) {
+            Ok(mut profile) => {
+                profile.kernel = profile.kernel.map(|(line, name)| (at(&line), name));
+                Loaded { profile, fault: None }
+            }
+            Err(error) => Loaded { fault: Some(at(&error)), ..Loaded::default() },
+        }
     })
 }
 
@@ -143,7 +134,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// A text for people, unable to send control sequences to a terminal.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars() {
         match c.is_control() {
@@ -168,8 +159,7 @@ fn parse(text: &str) -> Result<Profile, String> {
         let place = match name {
             "kernel" => {
                 let name = text.ok_or_else(|| fault("a kernel is a name in quotes"))?;
-                crate::kernel::find(name).map_err(|error| fault(&error.to_string()))?;
-                profile.kernel = Some(name.to_owned());
+                profile.kernel = Some((format!("line {number}"), name.to_owned()));
                 continue;
             }
             "parallel-from" => &mut profile.parallel_from,
@@ -209,7 +199,7 @@ mod tests {
         let text = "# comment\n\nkernel = \"portable\" # here\nparallel-from=5\nfile-from = \"never\"\n\
              file-tile = 65536\ngpu-staged-from = 9\ngpu-wrapped-from = \"never\"\ngpu-file-from=70";
         let expected = Profile {
-            kernel: Some("portable".into()),
+            kernel: Some(("line 3".into(), "portable".into())),
             parallel_from: Some(5),
             batch_task: None,
             file_from: Some(usize::MAX),
@@ -251,8 +241,5 @@ mod tests {
         ] {
             assert_eq!(parse(text), Err(fault.into()));
         }
-        assert!(
-            parse("kernel = \"z80\"").unwrap_err().contains("there is no such kernel; use one of")
-        );
     }
 }

@@ -156,6 +156,7 @@ fn switching_in_the_middle() {
 /// Says to the child test what it is for.
 const CHILD: &str = "TREEWIDE_TEST_CHILD";
 const VARIABLE: &str = "TREEWIDE_KERNEL";
+const PROFILE: &str = "TREEWIDE_PROFILE";
 
 /// The child's side: threads that all come first, each of which must see the same kernel.
 #[test]
@@ -191,6 +192,10 @@ fn child() {
     .unwrap_or_else(|_| std::process::exit(9));
     assert!(names.iter().all(|name| *name == names[0]));
     println!("detected={}", names[0]);
+    let explained = kernel::explain(64).to_string();
+    println!("{explained}");
+    let ignored = explained.lines().find_map(|line| line.strip_prefix("ignored: "));
+    assert_eq!(treewide::check_environment().err().map(|it| it.to_string()).as_deref(), ignored);
 }
 
 /// Under an emulator, the emulator; it finds libraries by the variable `QEMU_LD_PREFIX`.
@@ -236,20 +241,30 @@ fn command(starter: &[&str]) -> Command {
     }
 }
 
-/// The kernel that a child found, or what it printed when it failed.
-fn ask(starter: &[&str], value: Option<&str>) -> Result<String, String> {
+/// What a child found.
+#[derive(Debug, PartialEq)]
+struct Found {
+    kernel: String,
+    ignored: Vec<String>,
+}
+
+fn ask(starter: &[&str], variables: &[(&str, &str)]) -> Found {
     let mut command = command(starter);
-    command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1").env_remove(VARIABLE);
-    if let Some(value) = value {
-        command.env(VARIABLE, value);
-    }
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1");
+    command.env_remove(VARIABLE).env_remove(PROFILE).envs(variables.iter().copied());
     let output = command.output().expect("a child");
     let text = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() {
-        Ok(text.lines().find_map(|line| line.split_once("detected=")).expect("an answer").1.into())
-    } else {
-        Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let after =
+        |mark| text.lines().filter_map(move |line| Some(line.split_once(mark)?.1.to_owned()));
+    Found {
+        kernel: after("detected=").next().expect("an answer"),
+        ignored: after("ignored: ").collect(),
     }
+}
+
+fn found(kernel: &str, ignored: &[&str]) -> Found {
+    Found { kernel: kernel.into(), ignored: ignored.iter().map(|&it| it.into()).collect() }
 }
 
 #[test]
@@ -257,20 +272,50 @@ fn the_variable() {
     let _turn = Turn::take();
     let Some(starter) = starter() else { return };
     let best = suited().name();
-    for (value, expected) in [(None, best), (Some(""), best), (Some("auto"), best)] {
-        let answer = ask(starter, value);
-        assert_eq!(answer.as_deref(), Ok(expected), "{value:?}");
+    assert_eq!(ask(starter, &[]), found(best, &[]));
+    for value in ["", "auto"] {
+        assert_eq!(ask(starter, &[(VARIABLE, value)]), found(best, &[]));
     }
     for kernel in supported() {
-        let answer = ask(starter, Some(kernel.name()));
-        assert_eq!(answer.as_deref(), Ok(kernel.name()));
+        assert_eq!(ask(starter, &[(VARIABLE, kernel.name())]), found(kernel.name(), &[]));
     }
-    for value in ["avx3", "AVX512", "portable "] {
-        let text = ask(starter, Some(value)).unwrap_err();
-        let expected =
-            format!("TREEWIDE_KERNEL={value}: there is no such kernel; use one of: {}", choices());
-        assert!(text.contains(&expected), "{value:?}: {text}");
+    let why = format!("there is no such kernel; use one of: {}", choices());
+    for (value, shown) in [("avx3", "avx3"), ("AVX512", "AVX512"), ("a\x1b[m", "a\\u{1b}[m")] {
+        let ignored = format!("TREEWIDE_KERNEL={shown}: {why}");
+        assert_eq!(ask(starter, &[(VARIABLE, value)]), found(best, &[&ignored]));
     }
+}
+
+#[test]
+fn the_profile() {
+    let _turn = Turn::take();
+    let Some(starter) = starter() else { return };
+    let best = suited().name();
+    let path = std::env::temp_dir().join(format!("treewide-profile-{}", std::process::id()));
+    let name = path.to_str().unwrap();
+    let with = |text: &str, kernel: &str| {
+        std::fs::write(&path, text).unwrap();
+        ask(starter, &[(PROFILE, name), (VARIABLE, kernel)])
+    };
+    let portable = "kernel = \"portable\"\n";
+    assert_eq!(with(portable, ""), found("portable", &[]));
+    assert_eq!(with(portable, "auto"), found(best, &[]));
+    // Of two wishes the one that can be met.
+    let why = format!("there is no such kernel; use one of: {}", choices());
+    let variable = format!("TREEWIDE_KERNEL=z80: {why}");
+    assert_eq!(with(portable, "z80"), found("portable", &[&variable]));
+    let line = format!("TREEWIDE_PROFILE: {name}: line 2: {why}");
+    let absent = "\nkernel = \"mmx\"\n";
+    assert_eq!(with(absent, ""), found(best, &[&line]));
+    assert_eq!(with(absent, "portable"), found("portable", &[&line]));
+    assert_eq!(with(absent, "z80"), found(best, &[&variable, &line]));
+    // One wrong line, and nothing of the file holds.
+    let line = format!("TREEWIDE_PROFILE: {name}: line 2: nothing here is called 'turbo'");
+    assert_eq!(with(&format!("{portable}turbo = 1\n"), ""), found(best, &[&line]));
+    std::fs::remove_file(&path).unwrap();
+    let gone = ask(starter, &[(PROFILE, name)]);
+    assert_eq!((gone.kernel.as_str(), gone.ignored.len()), (best, 1));
+    assert!(gone.ignored[0].starts_with(&format!("TREEWIDE_PROFILE: {name}: ")), "{gone:?}");
 }
 
 #[test]
@@ -355,12 +400,12 @@ fn models_of_cpus() {
         return;
     }
     for (model, expected) in chosen {
-        let answer = ask(&[EMULATOR, "-cpu", model], None);
-        assert_eq!(answer.as_deref(), Ok(*expected), "{model}");
+        assert_eq!(ask(&[EMULATOR, "-cpu", model], &[]), found(expected, &[]), "{model}");
     }
     let (model, value, answer) = lacks;
-    let text = ask(&[EMULATOR, "-cpu", model], Some(value)).unwrap_err();
-    let expected = format!("TREEWIDE_KERNEL={value}: {answer}");
-    assert!(text.contains(&expected), "{text}");
+    let ignored = format!("TREEWIDE_KERNEL={value}: {answer}");
+    let best = chosen.iter().find(|it| it.0 == model).expect("a model above").1;
+    let asked = ask(&[EMULATOR, "-cpu", model], &[(VARIABLE, value)]);
+    assert_eq!(asked, found(best, &[&ignored]));
     println!("{} models", chosen.len());
 }

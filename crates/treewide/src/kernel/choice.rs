@@ -66,9 +66,8 @@ static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The kernel that hashing uses: the forced one, else the best that this CPU runs.
 ///
-/// # Panics
-/// At the first use, if `TREEWIDE_KERNEL` names a kernel that this build or this CPU lacks; the
-/// message lists those that are there. Or if `TREEWIDE_PROFILE` names a file that cannot be used.
+/// What `TREEWIDE_KERNEL` and `TREEWIDE_PROFILE` ask for is ignored where it cannot be used:
+/// [`explain`](super::explain()) says so, and [`check_environment`](crate::check_environment) returns the error.
 #[inline]
 pub fn detected() -> &'static Kernel {
     running().kernel()
@@ -90,18 +89,7 @@ pub(crate) fn running() -> Runnable {
 #[inline(never)]
 fn detect() -> Runnable {
     #[cfg(feature = "std")]
-    if let Some(name) = std::env::var_os(VARIABLE)
-        && !name.is_empty()
-    {
-        return match find(&name.to_string_lossy()) {
-            Ok(kernel) => set(kernel),
-            Err(error) => panic!("{VARIABLE}={}: {error}", name.display()),
-        };
-    }
-    #[cfg(feature = "std")]
-    if let Some(name) = &crate::profile::current().kernel
-        && let Ok(kernel) = find(name)
-    {
+    if let Some(kernel) = asked_for().find_map(|(_, kernel)| kernel.ok()) {
         return set(kernel);
     }
     set(Runnable::new(best(&Cpu::detect())).expect("this CPU was asked"))
@@ -110,6 +98,18 @@ fn detect() -> Runnable {
 /// The environment variable that forces a kernel.
 #[cfg(feature = "std")]
 const VARIABLE: &str = "TREEWIDE_KERNEL";
+
+/// Where the environment asks for a kernel, and which: first `TREEWIDE_KERNEL`, then the profile.
+#[cfg(feature = "std")]
+pub(crate) fn asked_for() -> impl Iterator<Item = (String, Result<Runnable, ForceError>)> {
+    let variable = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(|name| {
+        let name = name.to_string_lossy();
+        (format!("{VARIABLE}={name}"), find(&name))
+    });
+    let profile = crate::profile::current().kernel.iter();
+    let profile = profile.map(|(place, name)| (place.clone(), find(name)));
+    variable.into_iter().chain(profile)
+}
 
 fn best(cpu: &Cpu) -> &'static Kernel {
     let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && cores::suits(kernel.latencies, cpu);
@@ -121,7 +121,7 @@ fn set(kernel: Runnable) -> Runnable {
     kernel
 }
 
-pub(crate) fn find(name: &str) -> Result<Runnable, ForceError> {
+pub(super) fn find(name: &str) -> Result<Runnable, ForceError> {
     let cpu = Cpu::detect();
     // Of several for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
     let is_it = |kernel: &&&Kernel| {

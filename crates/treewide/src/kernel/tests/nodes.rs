@@ -168,7 +168,7 @@ fn no_node_is_longer_than_a_chunk() {
     let mut nodes = [chunk(&bytes[..BLOCK_LEN], 0, 0); 8];
     nodes[7].input = &bytes;
     let lanes = Lanes::new(&nodes);
-    let array = crate::kernel::find("array").expect("everywhere");
+    let array = crate::kernel::choice::find("array").expect("everywhere");
     array.lanes(&lanes.inputs, lanes.marks(), &crate::spec::IV, &mut [[0; 32]; 8]);
 }
 
