@@ -171,6 +171,7 @@ scripts() {
 prose() {
     need python3 git
     step python3 scripts/prose.py
+    step python3 scripts/chart.py --check
 }
 
 lints() {

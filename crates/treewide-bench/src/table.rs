@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use anyhow::{Result, bail};
+
 use crate::report::{Family, Ratio, Report, Row, Side, Varies, Verdict};
 use crate::size;
 use crate::work::Work;
@@ -228,6 +230,35 @@ pub(crate) fn markdown(report: &Report) -> String {
         }
     }
     text
+}
+
+/// Rows of several machines next to each other: the throughput of the first side, and its speed relative to the second.
+pub(crate) fn across(columns: &[(&str, Vec<Report>)], wanted: &[&str]) -> Result<String> {
+    let mut text = String::from("| |");
+    columns.iter().for_each(|(title, _)| _ = write!(text, " {title} |"));
+    let _ = write!(text, "\n|---|{}\n", "---:|".repeat(columns.len()));
+    for &id in wanted {
+        let _ = write!(text, "| {id} |");
+        let mut found = false;
+        for (_, reports) in columns {
+            let mut rows = reports.iter().flat_map(|report| &report.rows);
+            let Some(row) = rows.find(|row| row.id == id && !row.ratios.is_empty()) else {
+                text.push_str(" |");
+                continue;
+            };
+            found = true;
+            let (side, ratio) = (&row.sides[0], row.ratios[0].median);
+            let _ = match throughput(row, side) {
+                None => write!(text, " {}, {ratio:.2} × |", time(side.stats.median).trim()),
+                Some(it) => write!(text, " {it} GB/s, {ratio:.2} × |"),
+            };
+        }
+        if !found {
+            bail!("no record has a row '{id}'");
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Sizes on axes.

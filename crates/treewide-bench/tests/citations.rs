@@ -1,4 +1,4 @@
-//! Records that are cited exist, with the section that is named, and so do the targets of links in Markdown.
+//! What documents refer to exists: records and their sections, targets of links, tested examples.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -118,4 +118,18 @@ fn links_in_markdown_lead_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(cases > 0, "no Markdown has links");
     println!("{cases} cases");
+}
+
+#[test]
+fn readme_shows_examples_that_are_tested() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    // That of the crate is compiled and run as documentation; this one cannot be, as it is outside of the package.
+    let tested = read("crates/treewide/README.md");
+    let readme = read("README.md");
+    let shown: Vec<&str> =
+        readme.split("```rust\n").skip(1).map(|it| it.split("```").next().unwrap()).collect();
+    assert!(!shown.is_empty(), "README.md has no example in Rust");
+    for example in shown {
+        assert!(tested.contains(example), "crates/treewide/README.md lacks:\n{example}");
+    }
 }

@@ -110,7 +110,7 @@ pub use spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, OUT_LEN};
 pub use state::{State, StateError};
 pub use xof::OutputReader;
 
-/// The example there is tested as those here are.
-#[cfg(doctest)]
+/// The examples of the README are tested too.
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

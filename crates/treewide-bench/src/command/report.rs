@@ -44,32 +44,75 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
 
 /// A report whose figures are right: others are not drawn.
 fn read(path: &Path) -> Result<Report> {
-    validate::file(path, Asked::Figures)?.map_err(|faults| {
-        anyhow!("{} is no report that can be shown: {}", path.display(), faults.join("; "))
-    })
+    validate::file(path, Asked::Figures)?
+        .map_err(|faults| anyhow!("{} cannot be shown: {}", path.display(), faults.join("; ")))
 }
 
-/// Writes anew the tables of a document, each between the comments `<!-- RECORD -->` and
-/// `<!-- end -->`, where RECORD is a report's path from the document on.
+/// Replaces the tables of a document, each between a comment that says what it holds and `<!-- end -->`.
+///
+/// The comment is the path of a record, from the document on, for all rows of the record:
+///
+/// ```text
+/// <!-- results/zen5-2vcpu/lengths.json -->
+/// ```
+///
+/// or it names a folder of records for each column, and the rows to show:
+///
+/// ```text
+/// <!-- machines
+/// Zen 5 = results/zen5-2vcpu
+/// rows = hash 64 B; hash 1 KiB
+/// -->
+/// ```
 fn into(document: &Path) -> Result<ExitCode> {
     let name = document.display();
     let old = std::fs::read_to_string(document).with_context(|| format!("cannot read {name}"))?;
     let folder = document.parent().unwrap_or(Path::new(""));
-    let (mut new, mut rest) = (String::new(), old.as_str());
-    while let Some((before, after)) = rest.split_once("<!-- results/") {
-        let cut = after.split_once(" -->\n");
-        let cut = cut.and_then(|(it, after)| Some((it, after.split_once("<!-- end -->")?.1)));
-        let (record, after) = cut.with_context(|| format!("{name}: a table has no end"))?;
-        let record = format!("results/{record}");
-        let table = table::markdown(&read(&folder.join(&record))?);
-        new += &format!("{before}<!-- {record} -->\n{table}<!-- end -->");
+    let (mut new, mut rest, mut tables) = (String::new(), old.as_str(), 0);
+    while let Some((before, after)) = rest.split_once("<!--") {
+        let (comment, after) =
+            after.split_once("-->").with_context(|| format!("{name}: a comment has no end"))?;
+        let table = match comment.trim() {
+            it if it.ends_with(".json") => Some(table::markdown(&read(&folder.join(it))?)),
+            it => match it.strip_prefix("machines\n") {
+                Some(it) => Some(machines(folder, it).with_context(|| format!("{name}: {it}"))?),
+                None => None,
+            },
+        };
+        new += &format!("{before}<!--{comment}-->");
         rest = after;
+        if let Some(table) = table {
+            let (_, after) = after
+                .split_once("<!-- end -->")
+                .with_context(|| format!("{name}: the table of{comment}has no '<!-- end -->'"))?;
+            new += &format!("\n{table}<!-- end -->");
+            rest = after;
+            tables += 1;
+        }
     }
-    if new.is_empty() {
-        bail!("{name} has no table between '<!-- results/… -->' and '<!-- end -->'");
+    if tables == 0 {
+        bail!("{name} has no table: put one between '<!-- PATH.json -->' and '<!-- end -->'");
     }
     write(document, &(new + rest))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The same rows of several machines: one column for each line `TITLE = FOLDER`.
+fn machines(folder: &Path, lines: &str) -> Result<String> {
+    let (mut columns, mut wanted) = (Vec::new(), Vec::new());
+    for line in lines.lines() {
+        match line.split_once(" = ").with_context(|| format!("'{line}' has no ' = '"))? {
+            ("rows", rows) => wanted.extend(rows.split(';').map(str::trim)),
+            (title, records) => {
+                let records =
+                    ["lengths.json", "batch.json"].map(|it| folder.join(records).join(it));
+                let found = records.iter().filter(|it| it.is_file());
+                let reports = found.map(|it| read(it)).collect::<Result<Vec<_>>>()?;
+                columns.push((title, reports));
+            }
+        }
+    }
+    table::across(&columns, &wanted)
 }
 
 /// Lengths, batches and threads, treewide against `blake3`, in about half a minute.
