@@ -8,9 +8,10 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 use treewide_files::ErrorKind;
 pub(crate) use treewide_gpu::Mode;
-use treewide_gpu::{Choice, Contest, Device, Error, Ring, Staged, TAIL, devices};
+use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, TAIL, Threshold, devices};
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
@@ -20,10 +21,10 @@ const STEP: u64 = 64 << 20;
 pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
-    /// auto: the CPU; if it has 16 GiB and 15 seconds of a regular file to go, a GPU gets a part of it
-    /// for a trial, and all of it if it would still be done sooner. cuda and wgpu: the first
-    /// device that `treewide devices` lists for it, or an error if there is none; files that are small
-    /// are the CPU's. The variable TREEWIDE_BACKEND says the same where this is not given.
+    /// auto: the CPU, except for regular files from the length on that a profile of this machine gives
+    /// (gpu-file-from): `treewide devices` says which. cuda and wgpu: the first device that
+    /// `treewide devices` lists for that backend, or an error if there is none; the CPU hashes small files.
+    /// TREEWIDE_BACKEND says the same where this is not given.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
     device: Option<Choice>,
 }
@@ -35,45 +36,37 @@ impl DeviceArgs {
             Some(choice) => choice,
             None => Choice::from_env()?.unwrap_or_default(),
         };
-        Ok(ByDevice { choice, device: choice.open()?, mode: *mode })
+        let forced = choice.open(Class::File, None)?;
+        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: *mode })
     }
 }
 
 pub(crate) struct ByDevice {
     choice: Choice,
-    /// The one that is forced.
-    device: Option<Device>,
+    forced: Option<Device>,
+    /// The device that `auto` takes, opened for the first file that is long enough.
+    automatic: OnceLock<Option<Device>>,
     mode: Mode,
 }
 
 /// The CPU.
 impl Default for ByDevice {
     fn default() -> Self {
-        Self { choice: Choice::Cpu, device: None, mode: Mode::PLAIN }
+        let automatic = OnceLock::new();
+        Self { choice: Choice::Cpu, forced: None, automatic, mode: Mode::PLAIN }
     }
 }
 
 impl ByDevice {
     /// Hash the file at `path`, or standard input for `-`: its length in bytes and its extended
-    /// output. `None` if this is the CPU's, as all is that cannot be read.
+    /// output. `None` if the CPU is to, as it is for everything that cannot be read.
     pub(crate) fn hash(
         &self,
         path: &Path,
         input: &Input<'_>,
         progress: &Progress,
     ) -> Option<Result<Absorbed, ErrorKind>> {
-        let Some(device) = &self.device else {
-            if self.choice != Choice::Auto || is_stdin(path) {
-                return None;
-            }
-            // A pipe must not be opened twice: who writes to it would be told that nobody reads.
-            let metadata = path.metadata().ok()?;
-            if !metadata.is_file() || metadata.len() < Contest::least() {
-                return None;
-            }
-            let file = File::open(path).ok()?;
-            return self.contest(path, &file, metadata.len(), input, progress);
-        };
+        let Some(device) = &self.forced else { return self.hash_automatically(path, progress) };
         let staged = Staged::new(device, &self.mode);
         if is_stdin(path) {
             return Some(
@@ -92,28 +85,25 @@ impl ByDevice {
         }
     }
 
-    /// The CPU hashes a file, unless a device would be done with it sooner. `None` if it stopped for a
-    /// device that then failed.
-    fn contest(
+    /// The same where nobody has asked for a device: `None` also if the device fails, so that the CPU
+    /// starts again.
+    fn hash_automatically(
         &self,
         path: &Path,
-        file: &File,
-        len: u64,
-        input: &Input<'_>,
         progress: &Progress,
     ) -> Option<Result<Absorbed, ErrorKind>> {
-        let contest = Contest::new(file, len).ok()?;
-        match input
-            .hash_until(path, false, self.mode.hasher(), &|bytes| contest.is_lost_after(bytes))
-        {
-            Err(ErrorKind::Cancelled) => {
-                let staged = Staged::new(&contest.winner()?, &self.mode);
-                match whole(file, len, staged, progress, path) {
-                    // Nobody has asked for a device: the CPU starts again.
-                    Err(ErrorKind::Other(_)) => None,
-                    hashed => Some(hashed),
-                }
-            }
+        let threshold = Threshold::here(Class::File);
+        if self.choice != Choice::Auto || threshold.from.is_none() || is_stdin(path) {
+            return None;
+        }
+        // A pipe must not be opened twice: its writer would see that nobody reads.
+        let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
+        let len = Some(metadata.len()).filter(|len| threshold.is_reached(Some(*len)))?;
+        let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
+        let device = self.automatic.get_or_init(open).as_ref()?;
+        let file = File::open(path).ok()?;
+        match whole(&file, len, Staged::new(device, &self.mode), progress, path) {
+            Err(ErrorKind::Other(_)) => None,
             hashed => Some(hashed),
         }
     }
@@ -180,16 +170,18 @@ fn failed(error: Error) -> ErrorKind {
 pub(crate) enum Command {
     /// List the GPUs that can hash
     ///
-    /// One line each: the backend and the number in it, the name, the memory if the driver tells, and
+    /// One line each: the backend and the number in it, the name, the memory if the driver reports it, and
     /// why it cannot be used, if it cannot. The first usable one of a backend is what `sum --device`
-    /// takes. A missing driver is a line too, and no failure.
+    /// takes. A missing driver is a line too, and not a failure. The last lines say what `auto` does with
+    /// bytes of the host, and why.
     Devices,
 }
 
 impl Command {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
         let mut text = String::new();
-        for found in devices() {
+        let found = devices();
+        for found in &found {
             let memory = match found.memory {
                 Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
                 None => "memory not known".to_owned(),
@@ -202,7 +194,25 @@ impl Command {
             let (backend, index) = (found.backend, found.index);
             writeln!(text, "{backend} {index}  {}  {memory}  {state}", found.name)?;
         }
+        for class in Class::ALL {
+            writeln!(text, "auto  {class}: {}", Threshold::here(class))?;
+        }
+        if !found.iter().any(is_for_auto) {
+            writeln!(text, "auto  the CPU in any case: no GPU can be used")?;
+        }
         output::print(text.as_bytes())?;
         Ok(Outcome::Success)
     }
+}
+
+/// Whether `auto` may take a device.
+fn is_for_auto(found: &Found) -> bool {
+    !found.is_software && found.problem.is_none()
+}
+
+/// What `auto` does with a file of that length, as a line.
+pub(crate) fn explain(len: u64) -> String {
+    let threshold = Threshold::here(Class::File);
+    let who = if threshold.is_reached(Some(len)) { "a GPU, if one works," } else { "the CPU" };
+    format!("auto: {who} hashes a file of this length; files: {threshold}\n")
 }

@@ -1,6 +1,6 @@
 //! What this machine makes of an input of some length.
 
-use crate::{Outcome, output};
+use crate::{Outcome, device, output};
 use clap::Args;
 use std::fmt::Write;
 use treewide::kernel::{self, Kernel};
@@ -9,7 +9,7 @@ use treewide::kernel::{self, Kernel};
 ///
 /// Prints the CPU, the kernels of this build with their lanes, which of them is in use
 /// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
-/// takes.
+/// takes. A program with the feature gpu says as well whether a GPU would hash a file of that length.
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
     /// Length of the input in bytes, or with K, M, G or T behind it in powers of 1024
@@ -25,6 +25,7 @@ impl ExplainArgs {
             writeln!(text, "kernel {}", about(kernel, explanation.kernel()))?;
         }
         writeln!(text, "{explanation}")?;
+        text += &device::explain(self.bytes);
         output::print(text.as_bytes())?;
         Ok(Outcome::Success)
     }

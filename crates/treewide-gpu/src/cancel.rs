@@ -1,6 +1,6 @@
 //! Stopping what is on its way.
 
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

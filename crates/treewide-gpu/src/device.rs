@@ -1,12 +1,10 @@
-//! Devices and their buffers, whatever the backend.
+//! A device, whatever its backend: what it is, its memory, and copies to and from it.
 
-use crate::driver::{Driver, Handle, Info, Order, Region, Work};
+use crate::driver::{Backend, Driver, Info, Order, Region, Work};
+use crate::error::{Error, ErrorKind};
+use crate::memory::{Buffer, SharedBuffer, Slice, check_words};
 use crate::pending::{Finish, Job, Pending, Waiter};
 use crate::pool::{Pinnable, Pool, Scratch};
-use crate::twin::{Twin, TwinLimits};
-use crate::{Error, ErrorKind};
-use std::fmt;
-use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,83 +17,11 @@ const FEW: usize = 64 << 10;
 /// Bytes of a part of an upload.
 const PART: u64 = 8 << 20;
 
-/// Which interface a device is reached by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Backend {
-    /// The twins of the kernels on the CPU: for tests, slow.
-    Twin,
-    /// NVIDIA's driver.
-    Cuda,
-    /// Vulkan, Metal or DX12.
-    Wgpu,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Twin => "twin",
-            Self::Cuda => "cuda",
-            Self::Wgpu => "wgpu",
-        })
-    }
-}
-
-/// A device that was found, usable or not.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// By which interface.
-    pub backend: Backend,
-    /// Its number among the devices of this backend.
-    pub index: usize,
-    /// The name that the driver gives it, or the interface where there is no device to name.
-    pub name: String,
-    /// Bytes of memory, if the driver tells.
-    pub memory: Option<u64>,
-    /// Whether it is a program on the CPU that passes for a GPU.
-    pub is_software: bool,
-    /// Why it cannot be used, if it cannot.
-    pub problem: Option<Error>,
-}
-
-impl Found {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// What [`problem`](Self::problem) says, or what has happened since.
-    pub fn open(&self) -> Result<Device, Error> {
-        match &self.problem {
-            Some(problem) => Err(problem.clone()),
-            None => Device::open(self.backend, self.index),
-        }
-    }
-}
-
-/// All devices that the drivers on this machine know of, and for each driver that is missing or
-/// broken one entry that says so. CUDA comes first.
-pub fn devices() -> Vec<Found> {
-    find(true)
-}
-
-/// The same, but not all are tried, which takes time: opening one that is listed may fail.
-pub(crate) fn listed() -> Vec<Found> {
-    find(false)
-}
-
-#[cfg_attr(not(feature = "wgpu"), allow(unused_variables))]
-fn find(try_all: bool) -> Vec<Found> {
-    #[allow(unused_mut)] // without backends
-    let mut found = Vec::new();
-    #[cfg(feature = "cuda")]
-    found.extend(crate::cuda::find());
-    #[cfg(feature = "wgpu")]
-    found.extend(crate::wgpu::find(try_all));
-    found
-}
-
 /// A device that can hash. Cheap to clone: clones are the same device.
 ///
-/// Everything that a device is asked for is started in the order of the calls, and done in this order.
+/// A device starts everything that it is asked for in the order of the calls, and finishes it in that order.
+// What it can do is spread over the crate: `found.rs` opens it; this file has its memory and copies;
+// `resident/` hashes what is there, `host/` what is in memory of the host; `choice.rs` knows its thresholds.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) inner: Arc<Inner>,
@@ -111,33 +37,6 @@ pub(crate) struct Inner {
 }
 
 impl Device {
-    /// Opens a device by the number that [`devices`] gives it.
-    ///
-    /// # Errors
-    /// If there is no such device, or it cannot be used, or this program was built without the
-    /// backend.
-    pub fn open(backend: Backend, index: usize) -> Result<Self, Error> {
-        let driver: Arc<dyn Driver> = match backend {
-            Backend::Twin => Arc::new(Twin::new(TwinLimits::default())),
-            #[cfg(feature = "cuda")]
-            Backend::Cuda => crate::cuda::open(index)?,
-            #[cfg(feature = "wgpu")]
-            Backend::Wgpu => crate::wgpu::open(index)?,
-            #[allow(unreachable_patterns)] // with all backends
-            _ => {
-                let cause = format_args!("{backend} device {index}: this program has no {backend}");
-                return Err(Error::new(ErrorKind::NoDevice, cause));
-            }
-        };
-        Ok(Self::of_driver(driver))
-    }
-
-    /// The twins of the kernels on the CPU, for tests: a device that is always there, and has the
-    /// limits that are asked for.
-    pub fn twin(limits: TwinLimits) -> Self {
-        Self::of_driver(Arc::new(Twin::new(limits)))
-    }
-
     /// What a backend opened.
     pub(crate) fn of_driver(driver: Arc<dyn Driver>) -> Self {
         let (pool, waiter) = (Arc::new(Pool::new(KEPT)), Arc::default());
@@ -327,9 +226,9 @@ impl Device {
         })())
     }
 
-    /// An empty list of work on the lane of resident data.
+    /// An empty list of work on the queue of resident data.
     pub(crate) fn work(&self) -> Result<Box<dyn Work>, Error> {
-        self.driver().work(Order { lane: 0, timed: self.timed })
+        self.driver().work(Order { queue: 0, timed: self.timed })
     }
 
     pub(crate) fn staging(&self, len: u64) -> Result<Pinnable, Error> {
@@ -351,113 +250,7 @@ impl Device {
         let running = work.submit()?;
         Ok(Job { running, scratch, finish, waiter: self.inner.waiter.clone() })
     }
-}
 
-/// That kernels can write words there, or read them.
-pub(crate) fn check_words(region: &Region, what: &str) -> Result<(), Error> {
-    if region.at.is_multiple_of(4) {
-        return Ok(());
-    }
-    let at = region.at;
-    Err(Error::invalid(format_args!("{what} starts at byte {at}, which is no multiple of 4")))
-}
-
-/// Memory of a device. Cheap to clone: clones are the same memory, which is freed with the last.
-#[derive(Clone, Debug)]
-pub struct Buffer {
-    memory: Handle,
-    len: u64,
-}
-
-impl Buffer {
-    /// Memory that a backend made or borrowed, of which `len` bytes count.
-    pub(crate) fn of_memory(memory: Handle, len: u64) -> Self {
-        Self { memory, len }
-    }
-
-    /// Bytes.
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether it has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// A part of it, which may start at any byte.
-    ///
-    /// # Errors
-    /// If the range is not within the buffer.
-    pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<Slice, Error> {
-        Slice::from(self).slice(range)
-    }
-}
-
-/// A part of a buffer, which it keeps alive.
-#[derive(Clone, Debug)]
-pub struct Slice {
-    pub(crate) region: Region,
-}
-
-impl Slice {
-    /// Bytes.
-    pub fn len(&self) -> u64 {
-        self.region.len
-    }
-
-    /// Whether it has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.region.len == 0
-    }
-
-    /// A part of it, which may start at any byte.
-    ///
-    /// # Errors
-    /// If the range is not within the slice.
-    pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<Self, Error> {
-        let len = self.region.len;
-        let start = match range.start_bound() {
-            Bound::Included(start) => Some(*start),
-            Bound::Excluded(start) => start.checked_add(1),
-            Bound::Unbounded => Some(0),
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) => end.checked_add(1),
-            Bound::Excluded(end) => Some(*end),
-            Bound::Unbounded => Some(len),
-        };
-        match (start, end) {
-            (Some(start), Some(end)) if start <= end && end <= len => {
-                let memory = self.region.memory.clone();
-                Ok(Self { region: Region { memory, at: self.region.at + start, len: end - start } })
-            }
-            _ => Err(Error::invalid(format_args!("a range that is not within {len} bytes"))),
-        }
-    }
-}
-
-impl From<&Buffer> for Slice {
-    fn from(buffer: &Buffer) -> Self {
-        Self { region: Region { memory: buffer.memory.clone(), at: 0, len: buffer.len } }
-    }
-}
-
-impl From<&Slice> for Slice {
-    fn from(slice: &Slice) -> Self {
-        slice.clone()
-    }
-}
-
-/// Memory that the host and the device use where it lies, without a copy: on devices with unified
-/// memory.
-#[derive(Debug)]
-pub struct SharedBuffer {
-    shared: Box<dyn crate::driver::Shared>,
-    len: u64,
-}
-
-impl Device {
     /// New memory of both the host and the device.
     ///
     /// # Errors
@@ -469,27 +262,6 @@ impl Device {
             let cause = format_args!("no buffer of {len} bytes is to be had");
             return Err(Error::new(ErrorKind::TooLarge, cause).on(self.name()));
         }
-        Ok(SharedBuffer { shared: self.driver().shared(size)?, len })
-    }
-}
-
-impl SharedBuffer {
-    /// The bytes, for the host; waits until the device is done with them. To be written: on some
-    /// devices reading is slow.
-    ///
-    /// # Errors
-    /// If the device failed.
-    pub fn bytes(&mut self) -> Result<&mut [u8], Error> {
-        Ok(&mut self.shared.bytes()?[..self.len as usize])
-    }
-
-    /// The same bytes, for the device to hash. What is started with it must be done, by
-    /// [`Pending::wait`] or by awaiting it, before [`bytes`](Self::bytes) is called again.
-    ///
-    /// # Errors
-    /// If the device failed.
-    pub fn to_device(&mut self) -> Result<Slice, Error> {
-        let memory = self.shared.memory()?;
-        Ok(Slice { region: Region { memory, at: 0, len: self.len } })
+        Ok(SharedBuffer::new(self.driver().shared(size)?, len))
     }
 }

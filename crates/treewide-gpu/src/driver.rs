@@ -1,5 +1,5 @@
 //! The contract between everything that is the same on all devices and the backends, which are
-//! `cuda`, `wgpu`, and [`twin`](crate::twin) that runs on the CPU.
+//! `cuda`, `wgpu`, and [`twin`](crate::backend::twin) that runs on the CPU.
 //!
 //! A backend gives memory ([`Memory`], [`Staging`]) and runs [`Work`]: a list of copies and of
 //! [`Stage`]s, in order. What to launch, with which spans, is decided in [`plan`](crate::plan), once
@@ -29,9 +29,10 @@
 // The twins run at once, and take spans as they are.
 #![cfg_attr(not(any(feature = "cuda", feature = "wgpu")), allow(dead_code))]
 
-use crate::{Error, ErrorKind, Mode};
+use crate::error::{Error, ErrorKind};
+use crate::mode::Mode;
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,45 @@ pub(crate) const CV: u64 = 32;
 
 /// Bytes of a root node, see [`Kind::Node`].
 pub(crate) const NODE: u64 = 128;
+
+/// Which interface a device is reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// The twins of the kernels on the CPU: for tests, slow.
+    Twin,
+    /// NVIDIA's driver.
+    Cuda,
+    /// Vulkan, Metal or DX12.
+    Wgpu,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Twin => "twin",
+            Self::Cuda => "cuda",
+            Self::Wgpu => "wgpu",
+        })
+    }
+}
+
+/// A device that was found, usable or not.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The interface that it was found by.
+    pub backend: Backend,
+    /// Its number among the devices of this backend.
+    pub index: usize,
+    /// The name that the driver gives it, or the interface where there is no device to name.
+    pub name: String,
+    /// Bytes of memory, if the driver reports it.
+    pub memory: Option<u64>,
+    /// Whether it is a program on the CPU that passes for a GPU.
+    pub is_software: bool,
+    /// Why it cannot be used, if it cannot.
+    pub problem: Option<Error>,
+}
 
 /// One device.
 pub(crate) trait Driver: Any + Send + Sync + Debug {
@@ -82,7 +122,7 @@ pub(crate) trait Driver: Any + Send + Sync + Debug {
 #[derive(Clone, Debug)]
 pub(crate) struct Info {
     pub(crate) name: String,
-    pub(crate) backend: crate::Backend,
+    pub(crate) backend: Backend,
     /// Bytes of memory, if the driver tells.
     pub(crate) memory: Option<u64>,
     /// Whether device and host share one memory.
@@ -111,12 +151,12 @@ impl Info {
     }
 }
 
-/// Works of one lane run in their order; works of different lanes may overlap.
+/// Works of one queue run in their order; works of different queues may overlap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
-    /// 0 is the lane of resident data, the caller's stream if there is one.
+    /// 0 is the queue of resident data, the caller's stream if there is one.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "wgpu has one queue"))]
-    pub(crate) lane: usize,
+    pub(crate) queue: usize,
     /// Whether [`Running::device_time`] is wanted.
     pub(crate) timed: bool,
 }

@@ -24,7 +24,7 @@
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | those of many requests | [`Pipeline`] |
-//! | wherever the CPU or a device is quicker | [`Choice`], [`Contest`], [`Device::hash_auto`] |
+//! | on the host, for whichever of CPU and GPU is faster at that length | [`Choice`], [`Device::hash_auto`] |
 //!
 //! Lengths are in bytes, of any number; inputs may start at any byte, places for results at multiples
 //! of 4. What is started is done in the order of the calls, and waited for by [`Pending::wait`] or
@@ -32,46 +32,39 @@
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 
-mod adaptive;
-mod batch;
+mod backend;
+#[cfg(test)]
+mod broken;
 mod cancel;
-mod contest;
+mod choice;
 mod device;
 mod driver;
 mod error;
-mod gate;
-mod merkle;
+mod found;
+mod host;
+mod memory;
 mod mode;
-#[cfg(test)]
-mod model;
-mod parts;
 mod pending;
-mod pipeline;
 mod plan;
 mod pool;
 mod resident;
-mod slot;
-mod staged;
-#[cfg(test)]
-mod stand_in;
-mod trial;
-mod twin;
-mod wrapped;
 
 #[cfg(feature = "cuda")]
-pub mod cuda;
+pub use backend::cuda;
+pub use backend::twin::TwinLimits;
 #[cfg(feature = "wgpu")]
-pub mod wgpu;
-
-pub use batch::Offsets;
+pub use backend::wgpu;
 pub use cancel::Cancel;
-pub use contest::Contest;
-pub use device::{Backend, Buffer, Device, Found, SharedBuffer, Slice, devices};
+pub use choice::{Choice, Class, Reason, Threshold, VARIABLE};
+pub use device::Device;
+pub use driver::{Backend, Found};
 pub use error::{Error, ErrorKind};
-pub use gate::{Choice, VARIABLE};
+pub use found::devices;
+pub use host::pipeline::Pipeline;
+pub use host::ring::{Ring, TAIL};
+pub use host::staged::Staged;
+pub use host::wrapped::Wrapped;
+pub use memory::{Buffer, SharedBuffer, Slice};
 pub use mode::Mode;
 pub use pending::Pending;
-pub use pipeline::Pipeline;
-pub use staged::{Ring, Staged, TAIL};
-pub use twin::TwinLimits;
-pub use wrapped::Wrapped;
+pub use resident::batch::Offsets;

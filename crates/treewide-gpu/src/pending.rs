@@ -1,7 +1,7 @@
 //! Results that the device still works on.
 
-use crate::Error;
 use crate::driver::Running;
+use crate::error::Error;
 use crate::pool::Scratch;
 use std::fmt;
 use std::future::Future;
@@ -73,7 +73,7 @@ impl<T> Pending<T> {
     }
 
     /// Waits for the result, and says how long the device worked on it by its own clock, if it was
-    /// started by a [`timed`](crate::Device::timed) device that can tell.
+    /// started by a [`timed`](crate::device::Device::timed) device that can tell.
     ///
     /// # Errors
     /// As of [`wait`](Self::wait).
@@ -178,7 +178,7 @@ impl Waiter {
                 std::thread::Builder::new()
                     .name("treewide-gpu".into())
                     .spawn(move || from.into_iter().for_each(|task| task()))
-                    .map_err(|error| Error::new(crate::ErrorKind::Io, error))?;
+                    .map_err(|error| Error::new(crate::error::ErrorKind::Io, error))?;
                 none.insert(to)
             }
         };

@@ -6,7 +6,8 @@
 //! one launch for all of it.
 
 use crate::driver::{CV, Handle, Info, Kind, Launch, NODE, Region, Span, Stage, TILE};
-use crate::{Error, ErrorKind, Mode};
+use crate::error::{Error, ErrorKind};
+use crate::mode::Mode;
 
 const CHUNK: u64 = treewide::CHUNK_LEN as u64;
 /// Chunks in a tile.

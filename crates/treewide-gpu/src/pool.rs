@@ -1,7 +1,7 @@
 //! Memory that is used again: of the device, and of the host for copies to it.
 
-use crate::Error;
 use crate::driver::{Driver, Handle, Region, Staging};
+use crate::error::Error;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -141,8 +141,8 @@ impl Pinnable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TwinLimits;
-    use crate::twin::Twin;
+    use crate::backend::twin::Twin;
+    use crate::backend::twin::TwinLimits;
 
     #[test]
     fn no_more_than_so_much_is_kept() {

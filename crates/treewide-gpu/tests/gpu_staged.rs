@@ -4,7 +4,10 @@ mod common;
 
 use common::{bytes, each, modes, oracle};
 use std::io::Write;
-use treewide_gpu::{Backend, Cancel, Choice, ErrorKind, Mode, Pipeline, Ring, Staged};
+use treewide_gpu::{
+    Backend, Cancel, Choice, Class, Device, ErrorKind, Mode, Pipeline, Reason, Ring, Staged,
+    TwinLimits,
+};
 
 const SMALL: Ring = Ring { part: 1 << 20, parts: 2 };
 
@@ -237,16 +240,33 @@ fn choices() {
         staged.update(&input).unwrap();
         assert_eq!(staged.finalize().unwrap().as_bytes(), blake3::hash(&input).as_bytes());
     }
+    // Of unknown length, or shorter than any threshold.
+    for len in [None, Some(0)] {
+        assert!(Choice::Auto.open(Class::Staged, len).unwrap().is_none());
+    }
     let error = "gpu".parse::<Choice>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     // A backend that is absent says what was found.
     let found = treewide_gpu::devices();
     for (choice, backend) in [(Choice::Cuda, Backend::Cuda), (Choice::Wgpu, Backend::Wgpu)] {
         if !found.iter().any(|found| found.backend == backend && found.problem.is_none()) {
-            let error = choice.open().unwrap_err();
+            let error = choice.open(Class::File, None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NoDevice);
             let message = error.to_string();
             assert!(found.iter().all(|found| message.contains(&found.name)), "{message}");
         }
+    }
+}
+
+/// The twin's memory is the host's, so without a profile the default for unified memory counts.
+#[test]
+fn hash_auto_on_both_sides_of_the_threshold() {
+    let device = Device::twin(TwinLimits::default());
+    let threshold = device.threshold(Class::Staged);
+    assert_eq!((threshold.from, threshold.reason), (Some(16 << 20), Reason::Unified));
+    let input = bytes((16 << 20) + 1);
+    for len in [0, 1000, (16 << 20) - 1, 16 << 20, input.len()] {
+        let hash = device.hash_auto(&Mode::PLAIN, &input[..len]).unwrap();
+        assert_eq!(hash.as_bytes(), blake3::hash(&input[..len]).as_bytes(), "{len} bytes");
     }
 }

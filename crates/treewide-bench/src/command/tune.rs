@@ -91,7 +91,7 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     }
     if wanted(Choice::Gpu) {
         #[cfg(feature = "gpu")]
-        gpu::gates(&mut session, &mut profile, &args.which, &limit)?;
+        gpu::thresholds(&mut session, &mut profile, &args.which, &limit)?;
         #[cfg(not(feature = "gpu"))]
         eprintln!("treewide-bench: no lengths for GPUs: {}", super::NO_DEVICES);
     }

@@ -50,6 +50,43 @@ fn digests_are_the_same_on_every_device() {
 }
 
 #[test]
+fn devices_and_explain_say_what_auto_does_and_why() {
+    let folder = Folder::with(&["a"]);
+    folder.write("never.profile", b"gpu-file-from = \"never\"\n");
+    folder.write("from.profile", b"gpu-file-from = 3\ngpu-staged-from = 4096\n");
+    let run = |args: &[&str], profile: &str| {
+        let mut command = Command::new(TREEWIDE);
+        command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+        let output = command.env("TREEWIDE_PROFILE", profile).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let none = "the CPU (no threshold measured)";
+    let never = "the CPU (gpu-file-from is \"never\" in never.profile)";
+    let from = "a GPU from 3 bytes on (gpu-file-from in from.profile)";
+    for (profile, files, memory) in [
+        ("", none, none),
+        ("never.profile", never, none),
+        ("from.profile", from, "a GPU from 4096 bytes on (gpu-staged-from in from.profile)"),
+    ] {
+        if cfg!(target_vendor = "apple") && profile.is_empty() {
+            continue;
+        }
+        let list = run(&["devices"], profile);
+        assert!(list.contains(&format!("auto  files: {files}\n")), "{list}");
+        if !cfg!(target_vendor = "apple") {
+            assert!(list.contains(&format!("auto  memory: {memory}\n")), "{list}");
+        }
+    }
+    let explained = |bytes| run(&["explain", bytes], "from.profile");
+    assert!(explained("2").contains("auto: the CPU hashes a file of this length; files: a GPU"));
+    assert!(explained("3").contains("auto: a GPU, if one works, hashes a file of this length"));
+    // Whoever hashes, the digest is the same.
+    let expected = run(&["sum", "a"], "");
+    assert_eq!(run(&["sum", "--device", "auto", "a"], "from.profile"), expected);
+}
+
+#[test]
 fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
     let folder = Folder::with(&["a"]);
     for backend in ["cuda", "wgpu"] {

@@ -1,8 +1,8 @@
-//! From which length on a device does what the CPU would do, by where the bytes are: the gates of
-//! `auto`. Bytes that are in the device's memory never move, so they need none.
+//! From which length on a device is faster than the CPU, by where the bytes are: the thresholds of `auto`.
+//! Bytes that are in the device's memory never move, so they need none.
 //!
-//! The device is open and has its buffers before the clock starts, so that below these lengths it can
-//! win in no program. Whether it pays to open it is not said by a profile: `auto` finds that out.
+//! The device is open and has its buffers before the clock starts: a threshold does not count the tenths of
+//! a second that opening takes.
 
 use anyhow::{Result, bail};
 use treewide_gpu::{Device, TAIL};
@@ -17,7 +17,7 @@ use crate::work::{Place, Work};
 
 /// The names in a profile, what they are about, and the binary logarithm of the largest size that is
 /// measured.
-const GATES: [(&str, Place, &str, u32); 3] = [
+const THRESHOLDS: [(&str, Place, &str, u32); 3] = [
     ("gpu-staged-from", Place::Staged, "bytes in memory", 28),
     ("gpu-wrapped-from", Place::Wrapped, "bytes in memory, pinned where they lie,", 28),
     ("gpu-file-from", Place::File, "files", 30),
@@ -26,7 +26,7 @@ const GATES: [(&str, Place, &str, u32); 3] = [
 /// The same for software.
 const LARGEST_FOR_SOFTWARE: u32 = 22;
 
-pub(super) fn gates(
+pub(super) fn thresholds(
     session: &mut Session,
     profile: &mut String,
     which: &Which,
@@ -36,7 +36,7 @@ pub(super) fn gates(
     let cpus = session.machine.cpus as usize;
     let (backend, name) = (device.backend().to_string(), device.name().to_owned());
     session.device = Some(device);
-    for (line, place, what, largest) in GATES {
+    for (line, place, what, largest) in THRESHOLDS {
         let to = if is_software { LARGEST_FOR_SOFTWARE } else { largest };
         let found = search(TAIL.ilog2(), to, |bytes| {
             let side =
@@ -73,7 +73,7 @@ fn device(session: &mut Session, which: &Which) -> Result<Option<(Device, bool)>
         }
         match gpu::check(session, &device) {
             Ok(()) => return Ok(Some((device, false))),
-            // As `auto` does, which has it try a sample first.
+            // As `auto` does, which has it hash a sample first.
             Err(error) => eprintln!("treewide-bench: not tuned for: {error:#}"),
         }
     }

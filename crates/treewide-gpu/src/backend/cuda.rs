@@ -12,9 +12,12 @@ mod module;
 mod tests;
 mod work;
 
+use crate::device::Device;
+use crate::driver::{Backend, Found};
 use crate::driver::{Driver, Handle, Info, Memory, Order, Pinned, Staging, Work};
+use crate::error::{Error, ErrorKind};
+use crate::memory::Buffer;
 use crate::plan::TILE_LEN;
-use crate::{Backend, Buffer, Device, Error, ErrorKind, Found};
 use api::{Context, DeviceMemory, Event, HostMemory, Stream};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,8 +113,8 @@ fn too_old((major, minor): (u32, u32)) -> Option<Error> {
 struct Cuda {
     info: Info,
     multiprocessors: u32,
-    /// By the number of the lane.
-    lanes: Mutex<Vec<Option<Arc<Stream>>>>,
+    /// By the number of the queue.
+    queues: Mutex<Vec<Option<Arc<Stream>>>>,
     spare: Mutex<Vec<Scratch>>,
     /// All 0, as each launch leaves them.
     counters: Mutex<Vec<DeviceMemory>>,
@@ -137,7 +140,7 @@ impl Cuda {
             Some(image) => module::Module::of_image(&context, image, &module::KERNELS),
             None => module::Module::of_device(&context, &facts),
         };
-        let lanes = stream.map(|it| Some(Arc::new(Stream::of_caller(&context, it))));
+        let queues = stream.map(|it| Some(Arc::new(Stream::of_caller(&context, it))));
         Ok(Self {
             module: module.map_err(named)?,
             info: Info {
@@ -153,7 +156,7 @@ impl Cuda {
                 most_in_one_launch: call::MOST_WHOLE * TILE_LEN,
             },
             multiprocessors: facts.multiprocessors,
-            lanes: Mutex::new(lanes.into_iter().collect()),
+            queues: Mutex::new(queues.into_iter().collect()),
             spare: Mutex::default(),
             counters: Mutex::default(),
             unfinished: Mutex::default(),
@@ -161,16 +164,16 @@ impl Cuda {
         })
     }
 
-    fn lane(&self, number: usize) -> Result<Arc<Stream>, Error> {
-        let mut lanes = self.lanes.guard();
-        if lanes.len() <= number {
-            lanes.resize(number + 1, None);
+    fn queue(&self, number: usize) -> Result<Arc<Stream>, Error> {
+        let mut queues = self.queues.guard();
+        if queues.len() <= number {
+            queues.resize(number + 1, None);
         }
-        if let Some(stream) = &lanes[number] {
+        if let Some(stream) = &queues[number] {
             return Ok(stream.clone());
         }
         let stream = Arc::new(Stream::new(&self.context)?);
-        lanes[number] = Some(stream.clone());
+        queues[number] = Some(stream.clone());
         Ok(stream)
     }
 }
@@ -213,7 +216,7 @@ impl Driver for Opened {
     }
 
     fn work(&self, order: Order) -> Result<Box<dyn Work>, Error> {
-        let stream = self.0.lane(order.lane);
+        let stream = self.0.queue(order.queue);
         let work = stream.and_then(|stream| InStream::new(&self.0, stream, order.timed));
         Ok(Box::new(work.map_err(|error| error.on(&self.0.info.name))?))
     }

@@ -12,11 +12,12 @@ mod tiles;
 mod whole;
 mod xof;
 
+use crate::driver::Backend;
 use crate::driver::{
     Driver, Handle, Info, Launch, Memory, Order, Pinned, Region, Running, Shared, Span, Stage,
     Staging, Work,
 };
-use crate::{Backend, Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use reduce::Results;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

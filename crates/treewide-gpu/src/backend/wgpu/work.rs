@@ -3,7 +3,8 @@
 use super::memory::{self, Copied, Mapped};
 use super::{Common, shaders::Pipelines};
 use crate::driver::{Launch, Order, Region, Running, Span, Stage, Staging, TILE, Work};
-use crate::{Error, ErrorKind, Mode};
+use crate::error::{Error, ErrorKind};
+use crate::mode::Mode;
 use ::wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferAsyncError, BufferBinding,
     BufferUsages, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor,

@@ -1,8 +1,11 @@
 //! Many inputs of the host, one after the other, several on their way.
 
+use crate::cancel::Cancel;
+use crate::device::Device;
 use crate::driver::Kind;
-use crate::slot::{Slot, Source, Tree};
-use crate::{Cancel, Device, Error, Mode};
+use crate::error::Error;
+use crate::host::place::{Place, Source, Tree};
+use crate::mode::Mode;
 use std::collections::VecDeque;
 use treewide::Hash;
 
@@ -32,9 +35,9 @@ pub struct Pipeline {
     device: Device,
     mode: Mode,
     most_bytes: u64,
-    free: Vec<Slot>,
+    free: Vec<Place>,
     /// The oldest first.
-    busy: VecDeque<Slot>,
+    busy: VecDeque<Place>,
     cancel: Cancel,
 }
 
@@ -52,12 +55,12 @@ impl Pipeline {
         if in_flight == 0 {
             return Err(Error::invalid("a pipeline with no input on its way"));
         }
-        let slots = (0..in_flight).map(|i| Slot::new(device, most_bytes.max(1), 1 + i));
+        let places = (0..in_flight).map(|i| Place::new(device, most_bytes.max(1), 1 + i));
         Ok(Self {
             device: device.clone(),
             mode: *mode,
             most_bytes,
-            free: slots.collect::<Result<_, _>>()?,
+            free: places.collect::<Result<_, _>>()?,
             busy: VecDeque::new(),
             cancel: Cancel::default(),
         })
@@ -107,17 +110,17 @@ impl Pipeline {
             return Err(Error::invalid(format_args!("{len} bytes to places of {most}")));
         }
         let done = if self.free.is_empty() { self.pop()? } else { None };
-        let Some(mut slot) = self.free.pop() else { return Ok(done) };
-        let started = slot.bytes(&self.device).and_then(|place| fill(&mut place[..len as usize]));
+        let Some(mut place) = self.free.pop() else { return Ok(done) };
+        let started = place.bytes(&self.device).and_then(|place| fill(&mut place[..len as usize]));
         let tree = Tree { at: 0, len, counter: 0 };
         let started = started.and_then(|()| {
-            slot.start(&self.device, &self.mode, Kind::Digest, Source::Staging, len, &[tree])
+            place.start(&self.device, &self.mode, Kind::Digest, Source::Staging, len, &[tree])
         });
         if let Err(error) = started {
-            self.free.push(slot);
+            self.free.push(place);
             return Err(error);
         }
-        self.busy.push_back(slot);
+        self.busy.push_back(place);
         Ok(done)
     }
 
@@ -127,9 +130,9 @@ impl Pipeline {
     /// If the device failed with it, or it was cancelled.
     pub fn pop(&mut self) -> Result<Option<Hash>, Error> {
         self.cancel.check()?;
-        let Some(mut slot) = self.busy.pop_front() else { return Ok(None) };
-        let result = slot.wait();
-        self.free.push(slot);
+        let Some(mut place) = self.busy.pop_front() else { return Ok(None) };
+        let result = place.wait();
+        self.free.push(place);
         Ok(result?.first().copied().map(Hash::from_bytes))
     }
 
@@ -138,7 +141,7 @@ impl Pipeline {
     /// # Errors
     /// As of [`pop`](Self::pop).
     pub fn try_pop(&mut self) -> Result<Option<Hash>, Error> {
-        match self.busy.front_mut().is_some_and(Slot::is_done) {
+        match self.busy.front_mut().is_some_and(Place::is_done) {
             true => self.pop(),
             false => Ok(None),
         }
@@ -148,6 +151,6 @@ impl Pipeline {
 /// Waits until the device does nothing more with its memory.
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.free.drain(..).chain(self.busy.drain(..)).for_each(Slot::done);
+        self.free.drain(..).chain(self.busy.drain(..)).for_each(Place::done);
     }
 }

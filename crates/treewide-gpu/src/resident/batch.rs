@@ -5,12 +5,15 @@
 //! side. Where only the device knows the offsets, its first launch says whether there are larger ones,
 //! and only then the host asks for the offsets.
 
-use crate::device::check_words;
-use crate::driver::{CV, Kind, Region};
+use crate::device::Device;
+use crate::driver::{CV, Kind, Region, Work};
+use crate::error::{Error, ErrorKind};
+use crate::memory::{Slice, check_words};
+use crate::mode::Mode;
+use crate::pending::Pending;
 use crate::plan::{self, Input};
 use crate::pool::Scratch;
-use crate::resident::{Reduced, check_room, hashes, tree};
-use crate::{Device, Error, ErrorKind, Mode, Pending, Slice};
+use crate::resident::hash::{Reduced, check_room, hashes, tree};
 use treewide::{CHUNK_LEN, Hash};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
@@ -226,7 +229,7 @@ impl Batch {
 
     fn launch(
         &self,
-        work: &mut dyn crate::driver::Work,
+        work: &mut dyn Work,
         offsets: &Region,
         count: u64,
         left: &Region,

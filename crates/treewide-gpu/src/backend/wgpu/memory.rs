@@ -2,7 +2,7 @@
 
 use super::Common;
 use crate::driver::{Handle, Memory, Shared, Staging};
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use ::wgpu::{Buffer, BufferAsyncError, BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
 use std::any::Any;
 use std::sync::mpsc::{self, Receiver};

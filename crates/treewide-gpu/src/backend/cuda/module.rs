@@ -2,7 +2,7 @@
 //! an installed CUDA toolkit (NVRTC) makes for it here and now, or what the driver makes of PTX.
 
 use super::api::{Context, Facts, failed};
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use cudarc::driver::{result, sys};
 use cudarc::nvrtc;
 use std::ffi::{CStr, CString};
@@ -11,25 +11,25 @@ use std::sync::Arc;
 /// Machine code by compute capability. It runs on devices of the same major number and any minor
 /// number that is not lower. `scripts/cuda.py build` writes these files.
 const BUILT: [((u32, u32), &[u8]); 4] = [
-    ((8, 0), include_bytes!("../../kernels/built/sm_80.cubin")),
-    ((9, 0), include_bytes!("../../kernels/built/sm_90.cubin")),
-    ((10, 0), include_bytes!("../../kernels/built/sm_100.cubin")),
-    ((12, 0), include_bytes!("../../kernels/built/sm_120.cubin")),
+    ((8, 0), include_bytes!("../../../kernels/built/sm_80.cubin")),
+    ((9, 0), include_bytes!("../../../kernels/built/sm_90.cubin")),
+    ((10, 0), include_bytes!("../../../kernels/built/sm_100.cubin")),
+    ((12, 0), include_bytes!("../../../kernels/built/sm_120.cubin")),
 ];
 
 /// For all devices from compute capability 7.5 on.
-const PTX: &str = include_str!("../../kernels/built/compute_75.ptx");
+const PTX: &str = include_str!("../../../kernels/built/compute_75.ptx");
 
 /// The kernels as NVRTC takes them: one text, in an order in which each includes what is before it.
 const SOURCES: [&str; 8] = [
-    include_str!("../../kernels/blake3.cuh"),
-    include_str!("../../kernels/tile.cuh"),
-    include_str!("../../kernels/blobs.cu"),
-    include_str!("../../kernels/pairs.cu"),
-    include_str!("../../kernels/parents.cu"),
-    include_str!("../../kernels/tiles.cu"),
-    include_str!("../../kernels/whole.cu"),
-    include_str!("../../kernels/xof.cu"),
+    include_str!("../../../kernels/blake3.cuh"),
+    include_str!("../../../kernels/tile.cuh"),
+    include_str!("../../../kernels/blobs.cu"),
+    include_str!("../../../kernels/pairs.cu"),
+    include_str!("../../../kernels/parents.cu"),
+    include_str!("../../../kernels/tiles.cu"),
+    include_str!("../../../kernels/whole.cu"),
+    include_str!("../../../kernels/xof.cu"),
 ];
 
 /// Loaded kernels.

@@ -2,7 +2,7 @@
 
 use super::chunk::chunk;
 use super::compress::Node;
-use crate::Mode;
+use crate::mode::Mode;
 use std::ops::RangeInclusive;
 use treewide::hazmat::flags::ROOT;
 

@@ -3,8 +3,9 @@
 //! The arguments are laid out as the structures of the same names in `kernels/` are.
 
 use crate::driver::{Launch, Region, Span, Stage, TILE};
+use crate::error::Error;
+use crate::mode::Mode;
 use crate::plan;
-use crate::{Error, Mode};
 use std::ffi::CStr;
 
 /// Threads in a block of the kernels that have no tiles.

@@ -1,13 +1,15 @@
 //! A place of a ring: pinned memory, memory of the device for as many bytes, and the work with it.
 
+use crate::device::Device;
 use crate::driver::{CV, Kind, Order, Pinned, Region, Running};
+use crate::error::Error;
+use crate::mode::Mode;
 use crate::plan::{self, Input};
 use crate::pool::{Pinnable, Scratch};
-use crate::{Device, Error, Mode};
 
 /// From where a part of the input comes.
 pub(crate) enum Source<'a> {
-    /// From the slot's own pinned memory.
+    /// From the place's own pinned memory.
     Staging,
     /// From byte `at` of memory of the caller.
     Pinned { memory: &'a dyn Pinned, at: u64 },
@@ -22,13 +24,13 @@ pub(crate) struct Tree {
 }
 
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct Place {
     /// Made with the first part that is staged.
     staging: Option<Pinnable>,
     input: Scratch,
     values: [Scratch; 2],
     results: Scratch,
-    lane: usize,
+    queue: usize,
     len: u64,
     running: Option<Box<dyn Running>>,
 }
@@ -42,16 +44,16 @@ impl std::fmt::Debug for dyn Running {
 /// The most trees of one part.
 const TREES: u64 = 2;
 
-impl Slot {
-    /// A place for `len` bytes. Works of different lanes may overlap.
-    pub(crate) fn new(device: &Device, len: u64, lane: usize) -> Result<Self, Error> {
+impl Place {
+    /// A place for `len` bytes. Works of different queues may overlap.
+    pub(crate) fn new(device: &Device, len: u64, queue: usize) -> Result<Self, Error> {
         let values = plan::values(len.div_ceil(plan::TILE_LEN)) + TREES;
         Ok(Self {
             staging: None,
             input: device.scratch(len.next_multiple_of(16))?,
             values: [device.scratch(CV * values)?, device.scratch(CV * values)?],
             results: device.scratch(CV * TREES)?,
-            lane,
+            queue,
             len,
             running: None,
         })
@@ -77,7 +79,7 @@ impl Slot {
         trees: &[Tree],
     ) -> Result<(), Error> {
         debug_assert!(self.running.is_none() && trees.len() as u64 <= TREES, "one at a time");
-        let mut work = device.driver().work(Order { lane: self.lane, timed: false })?;
+        let mut work = device.driver().work(Order { queue: self.queue, timed: false })?;
         let region = &self.input.region;
         if len > 0 {
             let to = Region { len, ..region.clone() };

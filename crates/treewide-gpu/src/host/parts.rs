@@ -1,7 +1,7 @@
 //! The values of the parts of one input, merged in their order up to the root.
 
-use crate::Mode;
-use crate::slot::Tree;
+use crate::host::place::Tree;
+use crate::mode::Mode;
 use treewide::hazmat::{self, HasherExt};
 use treewide::{CHUNK_LEN, Hash, Hasher, OutputReader};
 
@@ -10,14 +10,14 @@ pub(crate) const CHUNK: u64 = CHUNK_LEN as u64;
 /// The value of a subtree.
 pub(crate) type Value = [u8; 32];
 
-/// Parts of one length, a power of two, but for the last.
+/// Parts of one length, a power of two; the last may be shorter.
 #[derive(Debug)]
 pub(crate) struct Parts {
     mode: Mode,
     merged: u64,
     /// Values of subtrees, larger ones first, and of the last part, which may be the root's child.
     stack: Vec<Value>,
-    last: Option<(Value, u64)>,
+    last: Option<Value>,
 }
 
 impl Parts {
@@ -25,12 +25,12 @@ impl Parts {
         Self { mode: *mode, merged: 0, stack: Vec::new(), last: None }
     }
 
-    /// The value of the next part, or of a subtree of so many.
-    pub(crate) fn add(&mut self, value: Value, parts: u64) {
-        if let Some((mut node, parts)) = self.last.replace((value, parts)) {
-            // It was not the last part, so its parents that are complete are no roots either.
-            self.merged += parts;
-            for _ in parts.trailing_zeros()..self.merged.trailing_zeros() {
+    /// Adds the value of the next part.
+    pub(crate) fn add(&mut self, value: Value) {
+        if let Some(mut node) = self.last.replace(value) {
+            // It was not the last part, so its parents that are complete are not roots either.
+            self.merged += 1;
+            for _ in 0..self.merged.trailing_zeros() {
                 let left = self.stack.pop().expect("one for each bit");
                 node = hazmat::merge_subtrees_non_root(&left, &node, self.mode.hazmat());
             }
@@ -41,7 +41,7 @@ impl Parts {
     /// The root above all of them, which are at least two.
     pub(crate) fn root(&mut self) -> Root {
         let mode = self.mode;
-        let (mut right, _) = self.last.take().expect("at least two parts");
+        let mut right = self.last.take().expect("at least two parts");
         loop {
             let left = self.stack.pop().expect("at least two parts");
             if self.stack.is_empty() {

@@ -1,9 +1,13 @@
 //! Merkle trees over 32-byte leaves in the memory of the device: those of [`treewide::merkle`].
 
-use crate::device::check_words;
+use crate::device::Device;
 use crate::driver::{CV, Region, Work};
-use crate::resident::{check_room, digest};
-use crate::{Device, Error, Mode, Pending, Slice, plan};
+use crate::error::Error;
+use crate::memory::{Slice, check_words};
+use crate::mode::Mode;
+use crate::pending::Pending;
+use crate::plan;
+use crate::resident::hash::{check_room, digest};
 use treewide::Hash;
 
 impl Device {

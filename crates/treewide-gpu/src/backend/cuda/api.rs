@@ -1,7 +1,7 @@
 //! What is used of the driver's interface, so that nothing is freed twice or never, and so that
 //! threads of the caller find the context that was current before.
 
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUresult};
 use std::ffi::{c_int, c_void};

@@ -1,8 +1,10 @@
 //! Devices that break, in place of those that do: the twins, with something wrong.
 
+use crate::backend::twin::Twin;
+use crate::backend::twin::TwinLimits;
+use crate::device::Device;
 use crate::driver::{Driver, Handle, Info, Launch, Order, Pinned, Region, Running, Staging, Work};
-use crate::twin::Twin;
-use crate::{Device, Error, ErrorKind, TwinLimits};
+use crate::error::{Error, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -125,7 +127,12 @@ impl Running for Followed {
 /// nothing that hangs.
 #[test]
 fn a_device_that_is_lost() {
-    use crate::{Mode, Offsets, Pipeline, Ring, Slice, Staged};
+    use crate::host::pipeline::Pipeline;
+    use crate::host::ring::Ring;
+    use crate::host::staged::Staged;
+    use crate::memory::Slice;
+    use crate::mode::Mode;
+    use crate::resident::batch::Offsets;
 
     let input: Vec<u8> = (0..5 << 20).map(|i: u32| (i % 251) as u8).collect();
     let lost = |error: Error| assert_eq!(error.kind(), ErrorKind::Lost, "{error}");

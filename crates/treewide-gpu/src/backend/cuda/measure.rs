@@ -3,7 +3,7 @@
 
 use super::api::{Context, DeviceMemory, Doing, Event, HostMemory, Stream};
 use super::module::Module;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_void};
 use std::time::Duration;

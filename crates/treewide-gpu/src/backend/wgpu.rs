@@ -7,8 +7,11 @@ mod memory;
 mod shaders;
 mod work;
 
+use crate::device::Device;
+use crate::driver::{Backend, Found};
 use crate::driver::{Driver, Handle, Info, Order, Shared, Staging, Work};
-use crate::{Backend, Buffer, Device, Error, ErrorKind, Found};
+use crate::error::{Error, ErrorKind};
+use crate::memory::Buffer;
 use ::wgpu::{
     Adapter, Backends, BufferUsages, DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance,
     InstanceDescriptor, InstanceFlags, Limits, PollType, Trace,

@@ -1,9 +1,10 @@
 //! Bytes of the host that the device copies from where they lie.
 
-use crate::driver::{Kind, Pinned};
-use crate::parts::{CHUNK, Parts, Root, halves};
-use crate::slot::{Slot, Source, Tree};
-use crate::{Device, Error, Mode, Ring, TAIL};
+use crate::device::Device;
+use crate::driver::Pinned;
+use crate::error::Error;
+use crate::host::ring::{Places, Ring, TAIL};
+use crate::mode::Mode;
 use treewide::Hash;
 
 /// Bytes of the host that are pinned: see [`Device::wrap`].
@@ -34,7 +35,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device cannot pin this memory;
+    /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if the device cannot pin this memory;
     /// with wgpu none can.
     pub fn wrap<T>(&self, bytes: &[u8], work: impl FnOnce(&Wrapped<'_>) -> T) -> Result<T, Error> {
         // SAFETY: the bytes are borrowed for all of this function, at the end of which, or of a panic
@@ -63,65 +64,18 @@ impl Wrapped<'_> {
     /// # Errors
     /// If the device fails.
     pub fn hash(&self, mode: &Mode) -> Result<Hash, Error> {
-        let Ring { part, parts: most } = Ring::default();
         let len = self.bytes.len() as u64;
         if len < TAIL {
             return Ok(mode.hasher().update(self.bytes).finalize());
         }
-        let mut slots = Slots(Vec::new());
-        if len <= part as u64 {
-            let values = self.start(&mut slots, 0, mode, 0, len, &halves(len))?.wait()?;
-            return Ok(Root::Parent(values[0], values[1], *mode).hash());
+        let ring = Ring::default();
+        let (part, mut places) = (ring.part as u64, Places::new(self.device, mode, ring));
+        if len <= part {
+            return Ok(places.finish_pinned(&*self.pinned, len)?.hash());
         }
-        let mut parts = Parts::new(mode);
-        for (i, bytes) in self.bytes.chunks(part).enumerate() {
-            let (at, slot) = ((i * part) as u64, i % most);
-            if let Some(slot) = slots.0.get_mut(slot) {
-                slot.wait()?.into_iter().for_each(|value| parts.add(value, 1));
-            }
-            let len = bytes.len() as u64;
-            self.start(
-                &mut slots,
-                slot,
-                mode,
-                at,
-                len,
-                &[Tree { at: 0, len, counter: at / CHUNK }],
-            )?;
+        for at in (0..len).step_by(ring.part) {
+            places.start_pinned(&*self.pinned, at, part.min(len - at))?;
         }
-        let (whole, count) = (self.bytes.len().div_ceil(part), slots.0.len());
-        for i in 0..count {
-            let slot = &mut slots.0[(whole + i) % count];
-            slot.wait()?.into_iter().for_each(|value| parts.add(value, 1));
-        }
-        Ok(parts.root().hash())
-    }
-
-    /// Starts a part, in a slot that is free, or new.
-    fn start<'a>(
-        &self,
-        slots: &'a mut Slots,
-        slot: usize,
-        mode: &Mode,
-        at: u64,
-        len: u64,
-        trees: &[Tree],
-    ) -> Result<&'a mut Slot, Error> {
-        if slot == slots.0.len() {
-            slots.0.push(Slot::new(self.device, Ring::default().part as u64, 1 + slot)?);
-        }
-        let slot = &mut slots.0[slot];
-        let source = Source::Pinned { memory: &*self.pinned, at };
-        slot.start(self.device, mode, Kind::Subtree, source, len, trees)?;
-        Ok(slot)
-    }
-}
-
-/// Whose memory goes back to the pool.
-struct Slots(Vec<Slot>);
-
-impl Drop for Slots {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(Slot::done);
+        Ok(places.finish()?.hash())
     }
 }

@@ -4,8 +4,8 @@
 use super::api::{DeviceMemory, Doing, Event, HostMemory, Stream};
 use super::call::{COUNTERS, address, call};
 use super::{Cuda, Lock, PinnedByCaller, Reused};
-use crate::Error;
 use crate::driver::{Handle, Launch, Pinned, Region, Running, Stage, Staging, Work};
+use crate::error::Error;
 use cudarc::driver::sys;
 use std::any::Any;
 use std::ffi::c_void;
