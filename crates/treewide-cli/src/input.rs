@@ -69,6 +69,28 @@ fn strategies() -> impl TypedValueParser<Value = Strategy> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The threads that the variable of rayon asks for.
+fn asked_of_rayon() -> Option<usize> {
+    std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok()
+}
+
+/// Starts rayon's pool with a limit if `RAYON_NUM_THREADS` asks for so many threads (up to 65,535) that
+/// to start them would keep the machine busy for minutes. Other pools start when they are needed.
+pub(crate) fn limit_pool() -> Result<(), String> {
+    let most = MOST_PER_CORE * cores();
+    if asked_of_rayon().is_none_or(|asked| asked <= most) {
+        return Ok(());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).build_global();
+    pool.map_err(|error| {
+        format!("cannot start {most} threads, as RAYON_NUM_THREADS is high: {error}")
+    })
+}
+
 impl ReadArgs {
     /// The most threads to use, if the user has said so.
     fn threads(&self) -> Option<usize> {
@@ -78,10 +100,8 @@ impl ReadArgs {
 
     /// The threads to share out many files to.
     fn most_threads(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let variable = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
-        let asked = self.threads().or_else(variable).filter(|&threads| threads > 0);
-        asked.map_or(cores, |asked| asked.min(MOST_PER_CORE * cores))
+        let asked = self.threads().or_else(asked_of_rayon).filter(|&threads| threads > 0);
+        asked.map_or_else(cores, |asked| asked.min(MOST_PER_CORE * cores()))
     }
 
     /// Whether it is up to us how small files are read, so that they may be read many at a time.

@@ -53,8 +53,9 @@ fn main() -> ExitCode {
     let ended = match command {
         Err(text) => output::printed(text.print()).map(|()| Outcome::Success),
         Ok(command) => {
-            if let Err(error) = treewide::check_environment() {
-                console::complain(program, &error.to_string());
+            let checked = treewide::check_environment().map_err(|error| error.to_string());
+            if let Err(error) = checked.and_then(|()| input::limit_pool()) {
+                console::complain(program, &error);
                 return ExitCode::from(BAD_USAGE);
             }
             command.run(program)

@@ -42,7 +42,7 @@ pub struct Explanation {
 /// ```
 pub fn explain(bytes: u64) -> Explanation {
     #[cfg(feature = "rayon")]
-    let threads = crate::parallel::team(bytes);
+    let threads = crate::parallel::policy::threads(usize::try_from(bytes).unwrap_or(usize::MAX));
     #[cfg(not(feature = "rayon"))]
     let threads = 1;
     Explanation::new(running().kernel(), bytes, threads)

@@ -70,8 +70,9 @@ use std::str::FromStr;
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::mode::Mode;
+use crate::parallel::policy;
+use crate::profile;
 use crate::xof::OutputReader;
-use crate::{parallel, profile};
 pub use error::{Error, ErrorKind};
 
 /// Bytes up to which a file is one read on the calling thread, if no profile says otherwise.
@@ -492,8 +493,8 @@ impl<'a> Options<'a> {
     fn most_threads(&self) -> usize {
         match self.threads {
             Some(0 | 1) => 1,
-            Some(most) => most.min(parallel::threads()),
-            None => parallel::threads(),
+            Some(most) => most.min(policy::pool()),
+            None => policy::pool(),
         }
     }
 

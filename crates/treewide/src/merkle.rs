@@ -51,6 +51,8 @@ pub mod groups;
 use crate::hash::Hash;
 use crate::kernel::{Runnable, running};
 use crate::oneshot::hash;
+#[cfg(feature = "rayon")]
+use crate::parallel::{leaves::each, policy::threads};
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
 use crate::tree::WIDE;
@@ -79,16 +81,11 @@ pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.len() <= PART {
         return root(leaves);
     }
-    crate::parallel::by_team(cost(leaves), |threads, trial| {
-        // Each is a whole subtree, and the last one rises to where it is paired.
-        let mut roots = vec![[0; OUT_LEN]; leaves.len().div_ceil(PART)];
-        let parts = leaves.chunks(PART).zip(&mut roots);
-        crate::parallel::each(threads, trial, parts, |(part, out)| {
-            *out = *root(part).as_bytes();
-            cost(part)
-        });
-        root(&roots)
-    })
+    // Each is a whole subtree, and the last one rises to where it is paired.
+    let mut roots = vec![[0; OUT_LEN]; leaves.len().div_ceil(PART)];
+    let parts = leaves.chunks(PART).zip(&mut roots);
+    each(threads(cost(leaves)), parts, |(part, out)| *out = *root(part).as_bytes());
+    root(&roots)
 }
 
 /// Leaves of a subtree that is made by itself: a power of two.
@@ -186,15 +183,10 @@ pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]
     if leaves.len() <= PART {
         return fill_nodes(leaves, nodes);
     }
-    crate::parallel::by_team(cost(leaves), |threads, trial| {
-        fill_by(leaves, nodes, |parts| {
-            let threads = if parts.leaves.len() <= PART { 1 } else { threads };
-            crate::parallel::each(threads, trial, parts, |part| {
-                let cost = cost(part.leaves);
-                part.fill(running());
-                cost
-            });
-        });
+    let threads = threads(cost(leaves));
+    fill_by(leaves, nodes, |parts| {
+        let threads = if parts.leaves.len() <= PART { 1 } else { threads };
+        each(threads, parts, |part| part.fill(running()));
     });
 }
 

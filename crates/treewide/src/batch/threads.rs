@@ -18,13 +18,18 @@ use super::window::Places;
 use crate::hasher::Hasher;
 use crate::kernel::running;
 use crate::mode::Mode;
-use crate::parallel::{self, LEAVES, SURE};
+use crate::parallel::leaves::{LEAVES, each_of};
+use crate::parallel::policy;
 use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, WIDE};
 
-/// Bytes of a batch below which it is not split, if no profile says otherwise, and at least of a part.
+/// Bytes of a part at least, if no profile says otherwise.
 const BYTES: usize = 128 * 1024;
+
+/// Bytes of blobs whose lengths are added up to know how long the batch is: the other blobs of a batch
+/// are taken to be like these, as it takes time to ask each of a million.
+const COUNTED: usize = 16 << 20;
 
 /// Bytes of a part at most: the slices of short blobs are still in the second-level cache when it is their
 /// turn.
@@ -49,26 +54,23 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     finish: impl Fn(&Hasher, P) + Sync,
 ) {
     let count = blobs.count();
-    // To ask each of a million blobs takes time: the others are taken to be like these.
     let mut counted = 0;
     let mut all = 0_usize;
-    let least = profile::current().batch_task.unwrap_or(BYTES);
-    while counted < count && all < SURE.max(least) {
+    while counted < count && all < COUNTED {
         all = all.saturating_add(cost(blobs.get(counted)));
         counted += 1;
     }
-    if all < least {
+    let mean = all / counted.max(1);
+    let bytes = mean.saturating_mul(count).max(all);
+    let from = profile::current().batch_task;
+    let threads = policy::threads_from(bytes, from);
+    if threads == 1 {
         return task(0..count, places);
     }
-    let mean = all / counted.max(1);
-    parallel::by_team(mean.saturating_mul(count).max(all), |threads, trial| {
-        if threads == 1 {
-            return task(0..count, places);
-        }
-        let rest = Rest { next: 0, places, mean, tree: None };
-        let parts = Parts { blobs, least, threads, rest: Mutex::new(rest) };
-        parallel::each_of(threads, trial, || parts.next(), |part| part.hash(mode, &task, &finish));
-    });
+    let least = from.unwrap_or(BYTES);
+    let rest = Rest { next: 0, places, mean, tree: None };
+    let parts = Parts { blobs, least, threads, rest: Mutex::new(rest) };
+    each_of(threads, || parts.next(), |part| part.hash(mode, &task, &finish));
 }
 
 /// A batch that is shared out.
@@ -91,28 +93,18 @@ struct Rest<'a, P> {
 }
 
 enum Part<'a, P> {
-    Blobs { range: Range<usize>, cost: usize, places: P },
+    Blobs { range: Range<usize>, places: P },
     Leaf { tree: Arc<Tree<'a, P>>, index: usize },
 }
 
 impl<P> Part<'_, P> {
-    /// What it has cost.
-    fn hash(
-        self,
-        mode: &Mode,
-        task: &impl Fn(Range<usize>, P),
-        finish: &impl Fn(&Hasher, P),
-    ) -> usize {
+    fn hash(self, mode: &Mode, task: &impl Fn(Range<usize>, P), finish: &impl Fn(&Hasher, P)) {
         match self {
-            Part::Blobs { range, cost, places } => {
-                task(range, places);
-                cost
-            }
+            Part::Blobs { range, places } => task(range, places),
             Part::Leaf { tree, index } => {
                 if let Some((hasher, place)) = tree.hash(index, mode) {
                     finish(&hasher, place);
                 }
-                tree.size
             }
         }
     }
@@ -182,7 +174,7 @@ impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
             }
             let places = rest.take(count);
             rest.mean = costs / count;
-            return Some(Part::Blobs { range: first..first + count, cost: costs, places });
+            return Some(Part::Blobs { range: first..first + count, places });
         }
     }
 }
@@ -284,7 +276,14 @@ mod tests {
                         let finish = |hasher: &Hasher, place: &mut [ChainingValue]| {
                             place[0] = *hasher.finalize().as_bytes();
                         };
-                        assert!(part.hash(&Mode::PLAIN, &task, &finish) <= most);
+                        let size = match &part {
+                            Part::Blobs { range, .. } => {
+                                blobs[range.clone()].iter().map(|blob| cost(blob)).sum()
+                            }
+                            Part::Leaf { tree, .. } => tree.size,
+                        };
+                        assert!(size <= most);
+                        part.hash(&Mode::PLAIN, &task, &finish);
                     }
                     assert!(digests == expected, "{} blobs, {threads} threads", blobs.len());
                 }

@@ -22,7 +22,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
 use crate::hasher::Hasher;
-use crate::parallel::{self, Source, Wake};
+use crate::parallel::leaves::{self, Source};
 
 /// Bytes of a mapping.
 const WINDOW: u64 = 256 << 20;
@@ -53,7 +53,7 @@ pub(super) fn mapped(
         let best = [const { AtomicU64::new(u64::MAX) }; 2];
         let both = may_copy.then_some(BothWays { file, at, best });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
-        parallel::append(hasher, &tiles, tile, here / tile, threads, Wake::Nobody)?;
+        leaves::append(hasher, &tiles, tile, here / tile, threads)?;
         let rest = here % tile;
         if rest > 0 {
             hooks.read(rest)?;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{ErrorKind, Hooks};
 use crate::hasher::Hasher;
-use crate::parallel::{self, Source, Wake};
+use crate::parallel::leaves::{self, Source};
 
 /// Tiles whose nodes are kept before they go into the tree: 1 MiB of nodes.
 const WINDOW: usize = 1024;
@@ -171,7 +171,7 @@ pub(super) fn overlapped(
     loop {
         let most = window(hooks);
         let source = InOrder { stream: Mutex::new(stream), most, hooks };
-        parallel::append(hasher, &source, tile, most, threads, Wake::Nobody)?;
+        leaves::append(hasher, &source, tile, most, threads)?;
         stream = source.stream.into_inner().unwrap_or_else(PoisonError::into_inner);
         stream.tiles = 0;
         if let Some(rest) = &stream.rest {
@@ -254,7 +254,7 @@ pub(super) fn positional(
         let next = AtomicU64::new(0);
         let shrank_to = AtomicU64::new(len);
         let source = Anywhere { file, start, next, tiles, places, shrank_to, hooks };
-        parallel::append(hasher, &source, hooks.tile, tiles as usize, threads, Wake::Nobody)?;
+        leaves::append(hasher, &source, hooks.tile, tiles as usize, threads)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
             // A place behind the end was perhaps the first to find that out, and all stopped.
