@@ -41,7 +41,7 @@ pub(crate) struct PartialChunk {
 }
 
 impl PartialChunk {
-    fn new(mode: &Mode) -> Self {
+    pub(crate) fn new(mode: &Mode) -> Self {
         Self { cv: mode.key, block: [0; BLOCK_LEN], block_len: 0, blocks: 0 }
     }
 
@@ -54,7 +54,7 @@ impl PartialChunk {
     }
 
     /// Takes in as much of `input` as the chunk has room for; returns the rest.
-    fn fill<'a>(
+    pub(crate) fn fill<'a>(
         &mut self,
         kernel: Runnable,
         input: &'a [u8],
@@ -92,7 +92,7 @@ impl PartialChunk {
         rest
     }
 
-    fn node(&self, counter: u64, mode: &Mode) -> Node {
+    pub(crate) fn node(&self, counter: u64, mode: &Mode) -> Node {
         Node {
             cv: self.cv,
             block: self.block,

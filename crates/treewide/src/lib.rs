@@ -75,6 +75,9 @@ compile_error!(
      of a file; `Hasher::update_reader` hashes files on WASI"
 );
 mod explain;
+#[doc(hidden)]
+#[deprecated(since = "0.1.0", note = "use the hazmat module instead")]
+pub mod guts;
 mod hash;
 mod hasher;
 pub mod hazmat;

@@ -5,6 +5,7 @@ use crate::{Log, Seen};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 mod features;
+mod guts;
 mod hash_type;
 mod hasher;
 mod hazmat;
@@ -22,6 +23,7 @@ pub fn run(name: &str) -> Vec<Seen> {
     hasher::run(&mut log);
     output_reader::run(&mut log);
     hazmat::run(&mut log);
+    guts::run(&mut log);
     features::run(&mut log, name);
     traits::run(&mut log);
     log.0
