@@ -138,6 +138,10 @@ wasm() {
         --test differential
 }
 
+client() {
+    step scripts/clients.sh "$1"
+}
+
 windows() {
     need wine64 x86_64-w64-mingw32-gcc
     need_target stable x86_64-pc-windows-gnu
@@ -208,6 +212,7 @@ sections() {
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
     section "windows" windows
+    for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer
     for it in "${INTERPRETED[@]}"; do

@@ -251,6 +251,11 @@ everything() {
     TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features
 }
 
+# The quick ones; all are in scripts/slow.sh.
+clients() {
+    step scripts/clients.sh bao-0.13.1 multihash-codetable-0.2.2
+}
+
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
 gpu() {
     local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
@@ -382,6 +387,7 @@ sections() {
     section test "known answers" known_answers
     section test "cuda machine code" machine_code
     section test "everything" everything
+    section test "clients" clients
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"

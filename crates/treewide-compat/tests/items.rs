@@ -64,6 +64,28 @@ fn every_feature_is_there() {
     assert!(missing.is_empty(), "not in treewide: {missing:#?}");
 }
 
+/// Cargo takes the real crate, with a warning only, where the version or a feature does not fit.
+#[test]
+fn the_shim_fits_in_the_place_of_the_real_crate() {
+    let Some(source) = source_of_blake3() else {
+        println!("SKIPPED: the shim: the source of blake3 is not where cargo unpacks it");
+        return;
+    };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../blake3-shim");
+    let [theirs, ours] = [source, here]
+        .map(|folder| std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest"));
+    let version = |manifest: &str| {
+        let line = manifest.lines().find(|line| line.starts_with("version = "));
+        line.expect("a version").to_string()
+    };
+    assert_eq!(version(&ours), version(&theirs), "the shim has the version of Cargo.lock");
+    assert_eq!(features(&ours), features(&theirs));
+    for name in features(&theirs).into_iter().filter(|name| name != "default") {
+        let line = format!("\n{name} = [\"treewide/{name}\"]\n");
+        assert!(ours.contains(&line), "{name} does nothing");
+    }
+}
+
 /// The names in the section `[features]`, and those of optional dependencies that are features
 /// since nothing says `dep:` of them.
 fn features(manifest: &str) -> BTreeSet<String> {
