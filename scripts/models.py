@@ -19,10 +19,10 @@ import sys
 import tempfile
 
 WAYS = {
-    "general": "avx512::compress",
-    "rows, AVX-512": "avx512::compress_row",
-    "rows, AVX2": "avx2::compress_row",
-    "rows, SSE4.1": "sse41::compress_row",
+    "general": "avx512::compress_zen5",
+    "rows, AVX-512": "avx512::compress_intel",
+    "rows, AVX2": "avx2::compress",
+    "rows, SSE4.1": "sse41::compress",
 }
 CPUS = [
     "haswell", "skylake", "skylake-avx512", "icelake-server", "alderlake", "sapphirerapids",
@@ -31,9 +31,9 @@ CPUS = [
 WITH_AVX512 = ["skylake-avx512", "icelake-server", "sapphirerapids", "znver4"]
 # Kernel, function and bytes: a chunk for each lane.
 PASSES = {
-    "one lane": ("neon-4", "portable::compress", 1),
-    "neon, 4 lanes": ("neon-4", "aarch64::neon::pass", 4),
-    "neon, 8 lanes": ("neon-8", "aarch64::neon::pass", 8),
+    "one lane": ("neon-two-ports", "portable::compress", 1),
+    "neon, 4 lanes": ("neon-two-ports", "aarch64::neon::pass", 4),
+    "neon, 8 lanes": ("neon-four-ports", "aarch64::neon::pass", 8),
     "sve2, 4 lanes": ("sve2", "aarch64::sve2::pass", 4),
     "sve2, 8 lanes": ("sve2", "aarch64::sve2::pass", 8),
 }

@@ -371,7 +371,7 @@ section() {
 kernels_to_test() {
     if [[ $listing == yes ]]; then
         find crates/treewide/src/kernel -name '*.rs' -exec \
-            sed -nE 's/.*\b[A-Z]+: "([a-z0-9-]+)", .*/\1/p' {} + | sort -u
+            sed -nE 's/.*\b[A-Z0-9_]+: "([a-z0-9-]+)", .*/\1/p' {} + | sort -u
     else
         kernels "$target" -- --workspace --all-features
     fi

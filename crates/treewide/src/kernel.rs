@@ -20,8 +20,13 @@ mod columns;
 pub(crate) mod contract;
 mod cores;
 mod cpu;
-mod entries;
 mod inputs;
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+))]
+mod pair;
 pub(crate) mod passes;
 mod portable;
 #[cfg(any(
@@ -30,13 +35,9 @@ mod portable;
 ))]
 mod rows;
 mod runnable;
+mod table;
 #[cfg(all(test, feature = "std"))]
 mod tests;
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-))]
-mod twice;
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),

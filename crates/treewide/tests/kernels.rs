@@ -33,7 +33,7 @@ fn supported() -> Vec<&'static Kernel> {
     kernel::all().iter().copied().filter(|kernel| kernel.is_supported()).collect()
 }
 
-/// The first that runs, of several for the same instructions, as `avx2-general` and `avx2-row`, the one that has a
+/// The first that runs, of several for the same instructions, as `avx2-zen5` and `avx2-common`, the one that has a
 /// record.
 fn suited() -> &'static Kernel {
     let suits =
@@ -342,25 +342,25 @@ const X86_64: Models = Models {
         // No SSSE3; SSSE3 without SSE4.1. (SSE4.1 without SSSE3 is too much for glibc.)
         ("qemu64", "sse2"),
         ("Conroe", "sse2"),
-        ("Penryn", "sse41-row"),
-        ("Nehalem", "sse41-row"),
+        ("Penryn", "sse41"),
+        ("Nehalem", "sse41"),
         // AVX without AVX2; AVX2 without the OS's XSAVE; AVX2 without AVX.
-        ("SandyBridge", "sse41-row"),
-        ("Haswell,-xsave", "sse41-row"),
-        ("Haswell,-avx", "sse41-row"),
-        ("Haswell", "avx2-row"),
-        ("EPYC-Rome", "avx2-row"),
-        ("EPYC-Milan", "avx2-row"),
+        ("SandyBridge", "sse41"),
+        ("Haswell,-xsave", "sse41"),
+        ("Haswell,-avx", "sse41"),
+        ("Haswell", "avx2-common"),
+        ("EPYC-Rome", "avx2-common"),
+        ("EPYC-Milan", "avx2-common"),
         // By vendor and family, which are in pieces.
-        ("EPYC-Rome,family=26", "avx2-general"),
-        ("Haswell,vendor=AuthenticAMD,family=26", "avx2-general"),
-        ("max", "avx2-row"),
+        ("EPYC-Rome,family=26", "avx2-zen5"),
+        ("Haswell,vendor=AuthenticAMD,family=26", "avx2-zen5"),
+        ("max", "avx2-common"),
     ],
     lacks: (
         "Nehalem",
         "avx2",
-        "this CPU cannot run the kernel 'avx2-row'; \
-         use one of: sse41-general sse41-row sse2 array portable, or auto",
+        "this CPU cannot run the kernel 'avx2-common'; \
+         use one of: sse41 sse2 array portable, or auto",
     ),
 };
 
@@ -368,19 +368,19 @@ const X86_64: Models = Models {
 const AARCH64: Models = Models {
     chosen: &[
         // Nothing for SHA-3, and no SVE; SVE without SVE2.
-        ("cortex-a53", "neon-4"),
-        ("cortex-a72", "neon-4"),
-        ("cortex-a76", "neon-4"),
-        ("neoverse-n1", "neon-4"),
-        ("a64fx", "neon-4"),
+        ("cortex-a53", "neon-two-ports"),
+        ("cortex-a72", "neon-two-ports"),
+        ("cortex-a76", "neon-two-ports"),
+        ("neoverse-n1", "neon-two-ports"),
+        ("a64fx", "neon-two-ports"),
         // SHA-3 without SVE; with SVE2.
-        ("max,sve=off", "neon-8"),
+        ("max,sve=off", "neon-four-ports"),
         ("max", "sve2"),
     ],
     lacks: (
         "cortex-a72",
         "sve2",
-        "this CPU cannot run the kernel 'sve2'; use one of: neon-8 neon-4 array portable, or auto",
+        "this CPU cannot run the kernel 'sve2'; use one of: neon-four-ports neon-two-ports array portable, or auto",
     ),
 };
 

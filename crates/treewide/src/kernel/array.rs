@@ -130,12 +130,12 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
 }
 
 #[cfg(not(target_arch = "riscv64"))]
-crate::kernel::entries::entry_points!(
-    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236; }
+crate::kernel::table::kernels!(
+    |_| true, { KERNEL: "array", Other, compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236; }
 );
 
 // A loop of four is not vectorised where the width of vectors is unknown.
 #[cfg(target_arch = "riscv64")]
-crate::kernel::entries::entry_points!(
-    |_| true, { KERNEL: "array", [] compress, 1 @ 60, Lanes<8>: 8 @ 200; }
+crate::kernel::table::kernels!(
+    |_| true, { KERNEL: "array", Other, compress, 1 @ 60, Lanes<8>: 8 @ 200; }
 );

@@ -6,39 +6,38 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 use super::aarch64;
 use super::contract::Kernel;
+use super::cores::{self, CoreClass};
 use super::cpu::Cpu;
 use super::runnable::Runnable;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::wasm;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::x86_64;
-use super::{array, cores, portable};
+use super::{array, portable};
 
 /// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
-/// detected.
+/// detected. Of an instruction set the one for other cores comes last.
 static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::KERNEL,
+    &x86_64::avx512::ZEN5,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::ROW,
+    &x86_64::avx512::ZEN4,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::SPLIT,
+    &x86_64::avx512::INTEL,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx2::KERNEL,
+    &x86_64::avx2::ZEN5,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx2::ROW,
+    &x86_64::avx2::COMMON,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::sse41::KERNEL,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::sse41::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     &x86_64::sse2::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     &aarch64::sve2::KERNEL,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::neon::EIGHT,
+    &aarch64::neon::FOUR_PORTS,
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::neon::FOUR,
+    &aarch64::neon::TWO_PORTS,
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
     // Without vectors lanes of arrays are one after the other, and what puts them there comes on top.
@@ -51,9 +50,25 @@ impl Kernel {
     /// record, in the repository of this crate, that says so.
     pub fn record(&self) -> Option<&'static str> {
         let cpu = Cpu::detect();
-        (!self.latencies.is_empty() && cores::suits(self.latencies, &cpu))
-            .then(|| cores::record(&cpu))
+        let forms = ALL.iter().filter(|kernel| kernel.set() == self.set()).count();
+        let best = best_of(self.set(), &cpu)?;
+        (forms > 1 && core::ptr::eq(self, best)).then(|| cores::record(&cpu))
     }
+
+    /// The instruction set: the name up to the core.
+    fn set(&self) -> &'static str {
+        self.name.split('-').next().expect("a name")
+    }
+
+    /// Whether it is made for the core of this CPU, or for all that have no other kernel.
+    fn suits(&self, cpu: &Cpu) -> bool {
+        self.class == CoreClass::Other || self.class == cores::class(cpu)
+    }
+}
+
+/// The kernel of an instruction set that suits this CPU, whether it has the instructions or not.
+fn best_of(set: &str, cpu: &Cpu) -> Option<&'static Kernel> {
+    ALL.iter().copied().find(|kernel| kernel.set() == set && kernel.suits(cpu))
 }
 
 /// Every kernel of this build, best first, whether this CPU runs it or not.
@@ -112,7 +127,7 @@ pub(crate) fn asked_for() -> impl Iterator<Item = (String, Result<Runnable, Forc
 }
 
 fn best(cpu: &Cpu) -> &'static Kernel {
-    let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && cores::suits(kernel.latencies, cpu);
+    let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && kernel.suits(cpu);
     ALL.iter().find(fits).expect("portable runs everywhere")
 }
 
@@ -123,12 +138,9 @@ fn set(kernel: Runnable) -> Runnable {
 
 pub(super) fn find(name: &str) -> Result<Runnable, ForceError> {
     let cpu = Cpu::detect();
-    // Of several for the same instructions, `avx2-general` and `avx2-row`, `avx2` is the one for this CPU.
-    let is_it = |kernel: &&&Kernel| {
-        let set = kernel.name.split('-').next();
-        kernel.name == name || (set == Some(name) && cores::suits(kernel.latencies, &cpu))
-    };
-    let kernel = match ALL.iter().find(is_it) {
+    // A bare instruction set, `avx2`, is the form of it for this CPU.
+    let named = ALL.iter().copied().find(|kernel| kernel.name == name);
+    let kernel = match named.or_else(|| best_of(name, &cpu)) {
         None if name == "auto" => best(&cpu),
         Some(kernel) => kernel,
         None => return Err(ForceError(None)),
@@ -137,8 +149,8 @@ pub(super) fn find(name: &str) -> Result<Runnable, ForceError> {
 }
 
 /// Makes all hashing of this process use the kernel of that name from now on; `"auto"` goes back to
-/// the best one. Where there are several for the same instructions, `"avx2-general"` and `"avx2-row"`, `"avx2"` is
-/// the one that suits this CPU. Objects that exist switch too: results never depend on the kernel.
+/// the best one. Where an instruction set has several, `"avx2-zen5"` and `"avx2-common"`, its name, `"avx2"`,
+/// is the one that suits this CPU. Objects that exist switch too: results never depend on the kernel.
 ///
 /// # Errors
 /// If there is no such kernel in this build, or this CPU cannot run it; nothing changes then.
@@ -175,24 +187,19 @@ mod tests {
         let [amd, intel, other] = [*b"AuthenticAMD", *b"GenuineIntel", *b"CentaurHauls"];
         // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1.
         let cpus = [
-            (amd, 0x1a, ["avx512-general", "avx2-general", "sse41-general"]),
-            (amd, 0x19, ["avx512-split", "avx2-row", "sse41-row"]),
-            (amd, 0x17, ["avx512-row", "avx2-row", "sse41-row"]),
-            (intel, 6, ["avx512-row", "avx2-row", "sse41-row"]),
-            (intel, 0x13, ["avx512-row", "avx2-row", "sse41-row"]),
-            (other, 6, ["avx512-row", "avx2-row", "sse41-row"]),
+            (amd, 0x1a, ["avx512-zen5", "avx2-zen5", "sse41"]),
+            (amd, 0x19, ["avx512-zen4", "avx2-common", "sse41"]),
+            (amd, 0x17, ["avx512-intel", "avx2-common", "sse41"]),
+            (intel, 6, ["avx512-intel", "avx2-common", "sse41"]),
+            (intel, 0x13, ["avx512-intel", "avx2-common", "sse41"]),
+            (other, 6, ["avx512-intel", "avx2-common", "sse41"]),
         ];
         for (vendor, family, names) in cpus {
             for (lacks, name) in names.into_iter().chain(["sse2"]).enumerate() {
                 let [avx512, avx2, sse41] = [lacks < 1, lacks < 2, lacks < 3];
                 let cpu = Cpu { vendor, family, sse41, avx2, avx512, ..Cpu::default() };
                 assert_eq!(best(&cpu).name(), name, "{vendor:?} {family}");
-                // And no other of the same set.
-                let set = |name: &'static str| name.split('-').next();
-                let suit = all().iter().filter(|kernel| {
-                    set(kernel.name()) == set(name) && cores::suits(kernel.latencies, &cpu)
-                });
-                assert_eq!(suit.count(), 1, "{name}");
+                assert_eq!(best_of(name.split('-').next().unwrap(), &cpu).unwrap().name(), name);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The kernel body, written once: many nodes side by side, one in each lane of a vector.
+//! Lanes as columns: the pass that hashes many nodes side by side, one in each lane of a vector.
 //!
 //! The state is *transposed*: vector `w` of the chaining value holds word `w` of every lane.
 //!
@@ -15,7 +15,7 @@
 //! does not fill repeat its first ones, so that partial groups load whole vectors and need no mask; what
 //! they compute is not stored.
 //!
-//! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`group`]
+//! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`hash`]
 //! and [`xof`] are the rest. Which nodes go into a pass says [`passes`](super::passes).
 
 use core::hint::black_box;
@@ -23,7 +23,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::contract::Root;
-use super::inputs::{Contiguous, Group, PARENTS_AHEAD};
+use super::inputs::{Contiguous, PARENTS_AHEAD, PassInputs};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
 
 /// `N` lanes of 32 bits.
@@ -126,15 +126,15 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         }
     }
 
-    /// From how many blocks on [`run`](Self::run) is worth it: none, if it is not there.
-    const RUN_FROM: usize = usize::MAX;
+    /// From how many blocks on [`blocks`](Self::blocks) is worth it: none, if it is not there.
+    const BLOCKS_FROM: usize = usize::MAX;
 
     /// Compresses blocks `from .. to` of nodes, two at least and all of them whole, into `cv`: up to where all
     /// end, or none. May fetch as many lines of each of the nodes ahead, where there are `N`.
     #[inline(always)]
-    unsafe fn run(cv: &mut [Self; 8], nodes: &Group<N>, from: usize, to: usize) {
+    unsafe fn blocks(cv: &mut [Self; 8], nodes: &PassInputs<N>, from: usize, to: usize) {
         let _ = (cv, nodes, from, to);
-        unreachable!("no run is long enough");
+        unreachable!("no node is long enough");
     }
 
     /// Asks for the cache line at `address`, which need not exist.
@@ -293,7 +293,7 @@ pub(super) unsafe trait Pass<const N: usize> {
     ///
     /// # Safety
     /// The nodes are readable and `out` has room for `count` chaining values.
-    unsafe fn hash(group: &mut Group<N>, key: &Words, out: *mut ChainingValue, count: usize);
+    unsafe fn hash(group: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize);
 
     /// The same of blocks that lie one behind another.
     ///
@@ -317,9 +317,9 @@ pub(super) unsafe trait Pass<const N: usize> {
 // SAFETY: the contract of `Vector` is that of `Pass`.
 unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     #[inline(always)]
-    unsafe fn hash(nodes: &mut Group<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+    unsafe fn hash(nodes: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         // SAFETY: the same contract.
-        unsafe { group::<V, N>(nodes, key, out, count) }
+        unsafe { hash::<V, N>(nodes, key, out, count) }
     }
 
     #[inline(always)]
@@ -361,8 +361,8 @@ struct Operands<V, const N: usize> {
 /// # Safety
 /// As for [`Vector`]; the nodes are readable and `out` has room for `count` chaining values.
 #[inline(always)]
-pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
-    nodes: &mut Group<N>,
+pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
+    nodes: &mut PassInputs<N>,
     key: &Words,
     out: *mut ChainingValue,
     count: usize,
@@ -374,10 +374,10 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
     // As many lines a step as the group itself reads, in the order of the addresses; for nodes of
     // one block at once, as the bookkeeping would take longer.
     let single = steps == 1 && nodes.fetch == N;
-    let fetch = if single || whole >= V::RUN_FROM { 0 } else { nodes.fetch };
-    let share = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
+    let fetch = if single || whole >= V::BLOCKS_FROM { 0 } else { nodes.fetch };
+    let lines = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
     let ahead = nodes.ahead;
-    let mut ahead = ahead[..fetch].chunks(share);
+    let mut ahead = ahead[..fetch].chunks(lines);
     // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
     // its length only.
     unsafe {
@@ -395,11 +395,11 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
         };
         let Operands { inputs, cv, message, tail } = &mut operands;
         // Which lanes have not ended, and chaining values as they were when one last did.
-        let (mut runs, mut ended) = ([u32::MAX; N], None);
+        let (mut live, mut ended) = ([u32::MAX; N], None);
         let mut step = 0;
         loop {
-            if whole - step >= V::RUN_FROM {
-                V::run(cv, nodes, step, whole);
+            if whole - step >= V::BLOCKS_FROM {
+                V::blocks(cv, nodes, step, whole);
                 step = whole;
             } else {
                 let done = step * BLOCK_LEN;
@@ -436,26 +436,26 @@ pub(super) unsafe fn group<V: Vector<N>, const N: usize>(
             }
             // Some lane has ended with this step, or all.
             if let Some(before) = ended {
-                let runs = V::load(&runs);
+                let live = V::load(&live);
                 for (cv, before) in cv.iter_mut().zip::<[V; 8]>(before) {
-                    *cv = before.xor(before.xor(*cv).and(runs));
+                    *cv = before.xor(before.xor(*cv).and(live));
                 }
             }
             if step == steps {
                 break;
             }
-            nodes.retire(step, &mut runs);
+            nodes.retire(step, &mut live);
             (whole, *inputs, ended) = (nodes.whole_blocks(), nodes.inputs, Some(*cv));
         }
         V::store_cvs(cv, out, count);
     }
 }
 
-/// [`group`] for blocks that lie one behind another: nothing differs from lane to lane, and there
+/// [`hash`] for blocks that lie one behind another: nothing differs from lane to lane, and there
 /// is one step.
 ///
 /// # Safety
-/// As for [`group`].
+/// As for [`hash`].
 #[inline(always)]
 unsafe fn contiguous<V: Vector<N>, const N: usize>(
     blocks: &Contiguous,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::cores::Latency;
+use super::cores::CoreClass;
 use super::cpu::Cpu;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
@@ -16,8 +16,8 @@ pub struct Kernel {
     pub(crate) widths: &'static [Width],
     pub(crate) plan: &'static Plan,
     pub(super) supported: fn(&Cpu) -> bool,
-    /// Those it is made for, if there are other kernels for its instruction set.
-    pub(super) latencies: &'static [Latency],
+    /// The core that it is made for.
+    pub(super) class: CoreClass,
     /// The blocks of one node on one lane: `(cv, input, len, counter, flags)`.
     pub(super) compress: Compress,
     /// The chunks of one input: `(input, len, key, counter, flags, end, out)`, where `end` is added to the
@@ -108,13 +108,19 @@ pub(super) struct Root<'a> {
 /// instructions.
 pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
-/// The lanes of a pass, and what a step of it costs. Only ratios matter. For kernels for
-/// [`Latency::One`](super::cores::Latency) they are cycles of Intel's CPUs, of AVX-512 from
-/// `results/gnr-2vcpu/limits.txt` and of the others from `results/spr-2vcpu/limits.txt`; for that for `Rotations`
-/// cycles of Zen 4, from `results/zen4-2vcpu/limits.txt`; for those for `Two` nanoseconds of Zen 5, from
-/// `lengths.json`, `peers.txt` and `limits.txt` in `results/zen5-2vcpu`; for AArch64 cycles of Neoverse V1 and V2, or
-/// N1, by models (`results/models/aarch64.txt`); for `sse2` and, under Node, `wasm` nanoseconds of Granite Rapids, from
-/// `results/gnr-2vcpu/peers.txt`; those of `array` are of 32 bits with SSE2 there, for all others a guess.
+/// The lanes of a pass, and what a step of it costs.
+///
+/// Only the ratios of a kernel's costs matter, so each is in the unit of its record:
+///
+/// | kernels | unit | record |
+/// |---|---|---|
+/// | `avx512-intel` | cycles of Granite Rapids | `results/gnr-2vcpu/limits.md#steps` |
+/// | `avx2-common`, `sse41` | cycles of Sapphire Rapids | `results/spr-2vcpu/limits.md#steps` |
+/// | `avx512-zen4` | cycles of Zen 4 | `results/zen4-2vcpu/limits.md#steps` |
+/// | `avx512-zen5`, `avx2-zen5` | ns of Zen 5 | `lengths.json`, `peers.txt` and `limits.md` in `results/zen5-2vcpu` |
+/// | those of AArch64 | cycles of Neoverse V1, V2 and N1, by models | `results/models/aarch64.txt` |
+/// | `sse2`, and `wasm` under Node | ns of Granite Rapids | `results/gnr-2vcpu/peers.txt` |
+/// | `array` | those of 32 bits with SSE2 on Granite Rapids; a guess elsewhere | `results/gnr-2vcpu/peers.txt` |
 #[derive(Clone, Copy)]
 pub(crate) struct Width {
     pub(crate) lanes: usize,

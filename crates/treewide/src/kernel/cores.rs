@@ -1,119 +1,106 @@
-//! Which of several kernels of one instruction set a CPU gets: by how long its vector operations take.
+//! Which cores have kernels of their own, and which CPU has which core.
 //!
-//! On x86-64, in one cycle (Intel's): one lane, two and four as rows (`row.rs`, `rows256.rs`, `rows512.rs`), one chain of
-//! operations, are as fast as the chain allows. From eight lanes on one transposed state has more
-//! operations than the ports take, so that a second one beside it gains nothing, but work between the
-//! steps costs (`run.rs`).
+//! Several kernels of one instruction set differ in how long vector operations take on the core.
 //!
-//! In two, or in one only if they come when their operands are ready (Zen 5): one lane in general registers
-//! (`scalar.rs`), a chain as long but of plain operations; with AVX-512 two to eight as rows at that pace
-//! (`paced.rs`), which elsewhere would only be slow, and two transposed states that fill each other's waiting
-//! (`rounds32.rs`).
-//!
-//! In one, but for rotations by AVX-512, in two (Zen 4): one lane and two as rows that do not wait for those
-//! (`apart.rs`), 194 cycles a block for 227, and for 235 in general registers. Vectors of 512 bits are worked in
-//! halves, so four lanes are two vectors of 256 bits, each of which fills the waiting of the other; and one
-//! transposed state leaves pipes idle that a second one fills.
-//!
-//! On AArch64 all take two or more, and what counts is the ports. One state of four lanes fills two; where there are
-//! four, two states fill each other's waiting (`rounds.rs`). Programs are not told which core they are on. But those
-//! with instructions for SHA-3 (Apple's, Neoverse V1 and later) have four, or SVE2, or are as fast
-//! with either. There `One` and `Two` of [`Latency`] are no cycles, but the states that a kernel has side by side.
-
-#![cfg_attr(
-    not(all(target_arch = "x86_64", target_feature = "sse2")),
-    allow(dead_code, reason = "other architectures have not all of it")
-)]
+//! - Intel's cores take one cycle. One lane, and two and four as rows, are one chain of operations and as fast as that chain
+//!   allows. From eight lanes on, one state as columns has more operations than the ports take; a second one next to it
+//!   gains nothing, and what is left to gain lies between the blocks.
+//! - Zen 5 takes two cycles, or one if an operation comes when its operands are ready. One lane is fastest in general
+//!   registers, a chain that is as long but of plain operations; two to eight lanes are rows at a pace, which would be slow
+//!   elsewhere; 32 lanes are two states that fill each other's waiting.
+//! - Zen 4 takes one cycle, and two for rotations of AVX-512. One lane and two are rows that take rotations off the critical
+//!   path: 194 cycles a block, where plain rows take 227 and general registers 235. Vectors of 512 bits are worked in halves,
+//!   so four lanes are a pair of vectors of 256 bits; and one state of 16 lanes leaves pipes idle that a second one fills.
+//! - On AArch64 all cores take two cycles or more, and the number of vector ports decides. One state of four lanes fills two
+//!   ports; where there are four, two states fill each other's waiting. Programs cannot ask which core they are on, but
+//!   cores with instructions for SHA-3 (Apple's, Neoverse V1 and later) have four ports, or SVE2, or are as fast with either.
 
 use super::cpu::Cpu;
 
-/// The cycles of vector operations that a kernel is made for; on AArch64 its states side by side.
+/// A core that has kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Latency {
-    One,
-    /// One, but that rotations take two.
-    Rotations,
-    Two,
+#[allow(dead_code, reason = "each architecture has its own")]
+pub(super) enum CoreClass {
+    Zen5,
+    Zen4,
+    /// AArch64 with four vector ports.
+    FourPorts,
+    /// All others. A kernel for these comes last of its instruction set, and is for every core that has no other one.
+    Other,
 }
 
-/// Whether a kernel that is made for these is for this CPU; without any, it is the only one for its instruction set.
-pub(super) fn suits(latencies: &[Latency], cpu: &Cpu) -> bool {
-    latencies.is_empty() || latencies.contains(&entry(cpu).latency)
-}
-
-/// CPUs, what they get, and the record that chose it.
-struct Entry {
+/// CPUs, their core, and the record that chose it.
+struct Row {
     cpus: fn(&Cpu) -> bool,
-    latency: Latency,
+    class: CoreClass,
     record: &'static str,
 }
 
 /// The first that fits.
-static TABLE: &[Entry] = &[
-    Entry {
-        // Zen 5.
+static TABLE: &[Row] = &[
+    Row {
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x1a,
-        latency: Latency::Two,
+        class: CoreClass::Zen5,
         record: "results/zen5-2vcpu/latency.json",
     },
-    Entry {
+    Row {
         // Zen 3, which has no AVX-512, and 4; measured on Zen 4.
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19,
-        latency: Latency::Rotations,
+        class: CoreClass::Zen4,
         record: "results/zen4-2vcpu/latency.json",
     },
-    Entry {
+    Row {
         // All of Intel's since Pentium Pro; measured on Granite Rapids and, as it was then, on Sapphire Rapids.
         cpus: |cpu| cpu.vendor == *b"GenuineIntel" && cpu.family == 6,
-        latency: Latency::One,
+        class: CoreClass::Other,
         record: "results/gnr-2vcpu/latency.json",
     },
-    Entry { cpus: |cpu| cpu.sha3, latency: Latency::Two, record: "results/models/aarch64.txt" },
-    Entry {
+    Row { cpus: |cpu| cpu.sha3, class: CoreClass::FourPorts, record: "results/models/aarch64.txt" },
+    Row {
         cpus: |_| cfg!(target_arch = "aarch64"),
-        latency: Latency::One,
+        class: CoreClass::Other,
         record: "results/models/aarch64.txt",
     },
-    Entry { cpus: |_| true, latency: Latency::One, record: "results/models/one-lane.txt" },
+    Row { cpus: |_| true, class: CoreClass::Other, record: "results/models/one-lane.txt" },
 ];
 
-fn entry(cpu: &Cpu) -> &'static Entry {
-    TABLE.iter().find(|entry| (entry.cpus)(cpu)).expect("the last fits all")
+fn row(cpu: &Cpu) -> &'static Row {
+    TABLE.iter().find(|row| (row.cpus)(cpu)).expect("the last fits all")
 }
 
-/// The record by which [`suits`] decides for this CPU.
+/// The core of this CPU.
+pub(super) fn class(cpu: &Cpu) -> CoreClass {
+    row(cpu).class
+}
+
+/// The record by which this CPU has that core.
 pub(super) fn record(cpu: &Cpu) -> &'static str {
-    entry(cpu).record
+    row(cpu).record
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn chosen(vendor: &[u8; 12], family: u32) -> (Latency, &'static str) {
-        let entry = entry(&Cpu { vendor: *vendor, family, ..Cpu::default() });
-        (entry.latency, entry.record)
+    fn chosen(vendor: &[u8; 12], family: u32) -> (CoreClass, &'static str) {
+        let cpu = Cpu { vendor: *vendor, family, ..Cpu::default() };
+        (class(&cpu), record(&cpu))
     }
 
     #[test]
-    fn by_vendor_and_family() {
+    fn class_by_vendor_and_family() {
         let models = match cfg!(target_arch = "aarch64") {
             true => "results/models/aarch64.txt",
             false => "results/models/one-lane.txt",
         };
-        assert_eq!(
-            chosen(b"AuthenticAMD", 0x1a),
-            (Latency::Two, "results/zen5-2vcpu/latency.json")
-        );
-        assert_eq!(
-            chosen(b"AuthenticAMD", 0x19),
-            (Latency::Rotations, "results/zen4-2vcpu/latency.json")
-        );
-        assert_eq!(chosen(b"AuthenticAMD", 0x17), (Latency::One, models));
-        assert_eq!(chosen(b"GenuineIntel", 0x1a), (Latency::One, models));
-        assert_eq!(chosen(b"GenuineIntel", 6), (Latency::One, "results/gnr-2vcpu/latency.json"));
-        let four_ports = entry(&Cpu { sha3: true, ..Cpu::default() });
-        assert_eq!(four_ports.latency, Latency::Two);
+        let (zen5, zen4) = ("results/zen5-2vcpu/latency.json", "results/zen4-2vcpu/latency.json");
+        assert_eq!(chosen(b"AuthenticAMD", 0x1a), (CoreClass::Zen5, zen5));
+        assert_eq!(chosen(b"AuthenticAMD", 0x19), (CoreClass::Zen4, zen4));
+        assert_eq!(chosen(b"AuthenticAMD", 0x17), (CoreClass::Other, models));
+        assert_eq!(chosen(b"GenuineIntel", 0x1a), (CoreClass::Other, models));
+        let intel = "results/gnr-2vcpu/latency.json";
+        assert_eq!(chosen(b"GenuineIntel", 6), (CoreClass::Other, intel));
+        assert_eq!(class(&Cpu { sha3: true, ..Cpu::default() }), CoreClass::FourPorts);
     }
 
     #[test]
@@ -125,8 +112,8 @@ mod tests {
             println!("SKIPPED: records: they are in the repository, not in the package");
             return;
         }
-        for entry in TABLE {
-            assert!(repository.join(entry.record).is_file(), "{}", entry.record);
+        for row in TABLE {
+            assert!(repository.join(row.record).is_file(), "{}", row.record);
         }
     }
 }

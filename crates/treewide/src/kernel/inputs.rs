@@ -1,4 +1,4 @@
-//! What a pass hashes: the nodes of a source, gathered lane by lane into a group.
+//! What a pass hashes: the nodes of a source, gathered lane by lane.
 
 use core::ptr;
 
@@ -37,12 +37,12 @@ pub(super) trait Source {
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Makes of the row (`Group::row`) nodes `at .. at + count` in the lanes of a group, the others as [`filled`]
+    /// Makes of what [`PassInputs::regular`] gives nodes `at .. at + count` in its lanes, the others as [`filled`]
     /// says. In place: what is copied as a whole waits until it is in the cache, as it was stored in pieces.
     ///
     /// # Safety
-    /// The nodes exist, `1 <= count <= N`, and `group` is the row of the same source, place and count.
-    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize);
+    /// The nodes exist, `1 <= count <= N`, and `inputs` is what that gives for the same source, place and count.
+    unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize);
 
     /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
     /// for groups of them.
@@ -115,27 +115,27 @@ impl Source for Chunks {
     }
 
     #[inline(always)]
-    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize) {
+    unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
         // SAFETY: within the source.
         let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
-        group.shortest = last.len;
+        pass.shortest = last.len;
         for lane in 0..N {
             if filled(lane, count) == count - 1 {
-                group.lens[lane] = last.len;
+                pass.lens[lane] = last.len;
             }
         }
         if last.flags.last != first.flags.last {
             for lane in 0..N {
                 if filled(lane, count) == count - 1 {
-                    group.last[lane] = u32::from(last.flags.last);
+                    pass.last[lane] = u32::from(last.flags.last);
                 }
             }
         }
-        // A long input comes in pieces, so what follows the last group is most likely wanted too.
+        // A long input comes in pieces, so what follows the last pass is most likely wanted too.
         if self.len >= AHEAD {
-            group.fetch = N;
+            pass.fetch = N;
             for lane in 0..N {
-                group.ahead[lane] = first.input.wrapping_add((N + lane) * CHUNK_LEN);
+                pass.ahead[lane] = first.input.wrapping_add((N + lane) * CHUNK_LEN);
             }
         }
     }
@@ -166,7 +166,7 @@ impl Source for Parents {
     }
 
     #[inline(always)]
-    unsafe fn complete<const N: usize>(&self, _: &mut Group<N>, _: usize, _: usize) {
+    unsafe fn complete<const N: usize>(&self, _: &mut PassInputs<N>, _: usize, _: usize) {
         unreachable!("pairs are contiguous")
     }
 
@@ -202,13 +202,13 @@ impl Source for Unequal<'_> {
     }
 
     #[inline(always)]
-    unsafe fn complete<const N: usize>(&self, group: &mut Group<N>, at: usize, count: usize) {
+    unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
         // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
         let inputs = unsafe { self.inputs.get_unchecked(at..at + count) };
         // All in order and of known number: whole vectors are copied.
         match <&[_; N]>::try_from(inputs) {
-            Ok(inputs) => group.set_inputs(inputs, |lane| lane),
-            Err(_) => group.set_inputs(inputs, |lane| filled(lane, count)),
+            Ok(inputs) => pass.set_inputs(inputs, |lane| lane),
+            Err(_) => pass.set_inputs(inputs, |lane| filled(lane, count)),
         }
         if let Own::Each { counters, last } = self.marks.own {
             // SAFETY: as above.
@@ -216,13 +216,13 @@ impl Source for Unequal<'_> {
                 (counters.get_unchecked(at..at + count), last.get_unchecked(at..at + count))
             };
             match (<&[_; N]>::try_from(counters), <&[_; N]>::try_from(last)) {
-                (Ok(counters), Ok(last)) => group.set_own(counters, last, |lane| lane),
-                _ => group.set_own(counters, last, |lane| filled(lane, count)),
+                (Ok(counters), Ok(last)) => pass.set_own(counters, last, |lane| lane),
+                _ => pass.set_own(counters, last, |lane| filled(lane, count)),
             }
         }
         let next = self.inputs.get(at + N..).unwrap_or_default();
-        group.fetch = next.len().min(N);
-        for (ahead, input) in group.ahead.iter_mut().zip(next) {
+        pass.fetch = next.len().min(N);
+        for (ahead, input) in pass.ahead.iter_mut().zip(next) {
             *ahead = input.as_ptr();
         }
     }
@@ -235,7 +235,7 @@ fn filled(lane: usize, count: usize) -> usize {
     if lane < count { lane } else { (lane - count).min(count - 1) }
 }
 
-/// Inputs of at least this many bytes have the chunks of the next group fetched while a group is
+/// Inputs of at least this many bytes have the chunks of the next pass fetched while a pass is
 /// hashed; shorter ones are in the caches, or are over before it helps.
 const AHEAD: usize = 64 * 1024;
 
@@ -244,9 +244,9 @@ pub(super) const PARENTS_AHEAD: usize = 128;
 
 /// The nodes that one pass hashes, lane by lane.
 #[repr(C, align(64))]
-pub(super) struct Group<const N: usize> {
+pub(super) struct PassInputs<const N: usize> {
     pub(super) inputs: [*const u8; N],
-    /// Where nodes of the group after this one are, `fetch` of them: worth fetching early. The
+    /// Where nodes of the pass after this one are, `fetch` of them: worth fetching early. The
     /// addresses need not exist.
     pub(super) ahead: [*const u8; N],
     pub(super) lens: [u32; N],
@@ -261,18 +261,18 @@ pub(super) struct Group<const N: usize> {
     pub(super) fetch: usize,
 }
 
-impl<const N: usize> Group<N> {
+impl<const N: usize> PassInputs<N> {
     /// `count` nodes like node `at` of a source but for their places and their counters. One array after the other,
     /// as compilers make vectors of that.
     ///
     /// # Safety
     /// That node exists, and `1 <= count <= N`.
     #[inline(always)]
-    pub(super) unsafe fn row<S: Source>(source: &S, at: usize, count: usize) -> Self {
+    pub(super) unsafe fn regular<S: Source>(source: &S, at: usize, count: usize) -> Self {
         // SAFETY: the same contract.
         let node = unsafe { source.node(at) };
         let Flags { each, first, last, .. } = node.flags;
-        let mut group = Self {
+        let mut pass = Self {
             inputs: [ptr::null(); N],
             ahead: [ptr::null(); N],
             lens: [node.len; N],
@@ -286,14 +286,14 @@ impl<const N: usize> Group<N> {
             fetch: 0,
         };
         for lane in 0..N {
-            group.inputs[lane] = node.input.wrapping_add(filled(lane, count) * S::STRIDE);
+            pass.inputs[lane] = node.input.wrapping_add(filled(lane, count) * S::STRIDE);
         }
         for lane in 0..N {
             let counter = node.counter.wrapping_add(lane as u64 * S::RISE);
-            group.low[lane] = counter as u32;
-            group.high[lane] = (counter >> 32) as u32;
+            pass.low[lane] = counter as u32;
+            pass.high[lane] = (counter >> 32) as u32;
         }
-        group
+        pass
     }
 
     /// Other inputs, lane by lane the one that `pick` says.
@@ -345,7 +345,7 @@ pub(super) struct Block<const N: usize> {
 /// Zeros for lanes that have ended, to the end of the longest node.
 static NOTHING: [u8; CHUNK_LEN] = [0; CHUNK_LEN];
 
-impl<const N: usize> Group<N> {
+impl<const N: usize> PassInputs<N> {
     /// Blocks of the longest node.
     #[inline(always)]
     pub(super) fn steps(&self) -> usize {
@@ -383,15 +383,15 @@ impl<const N: usize> Group<N> {
     }
 
     /// Lets the lanes that have ended before block `step` go on with zeros to the end of the longest, so that they are
-    /// like all others. What comes out of them is not wanted: `runs`, all ones for lanes that have not ended,
+    /// like all others. What comes out of them is not wanted: `live`, all ones for lanes that have not ended,
     /// becomes zero for them.
     #[inline(always)]
-    pub(super) fn retire(&mut self, step: usize, runs: &mut [u32; N]) {
-        for (lane, runs) in runs.iter_mut().enumerate() {
+    pub(super) fn retire(&mut self, step: usize, live: &mut [u32; N]) {
+        for (lane, live) in live.iter_mut().enumerate() {
             let ended = self.lens[lane] as usize <= step * BLOCK_LEN;
             self.inputs[lane] = if ended { NOTHING.as_ptr() } else { self.inputs[lane] };
             self.lens[lane] = if ended { self.longest } else { self.lens[lane] };
-            *runs = if ended { 0 } else { *runs };
+            *live = if ended { 0 } else { *live };
         }
         self.shortest = by_halves(self.lens, u32::min);
     }

@@ -125,6 +125,6 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
     unsafe { xof::<u32, 1>(root, counter, out, 1) }
 }
 
-crate::kernel::entries::entry_points!(
-    |_| true, { KERNEL: "portable", [] compress, 1 @ 60, u32: 1 @ 60; }
+crate::kernel::table::kernels!(
+    |_| true, { KERNEL: "portable", Other, compress, 1 @ 60, u32: 1 @ 60; }
 );

@@ -1,8 +1,6 @@
-//! Lanes as rows: each lane's state is a 4 by 4 square, one row in each of four vectors, one lane in each 128-bit
-//! part of them. Here are a round, and pairs of rows. On x86-64 vectors of one lane are in `x86_64/row.rs`, of two
-//! in `rows256.rs`, of four in `rows512.rs`, passes over them in `few_lanes.rs`; at the pace of Zen 5 rows are assembly
-//! with AVX-512, in `paced.rs`; for Zen 4 they wait less for rotations, in `apart.rs`; with AVX2 and less they are pairs
-//! that take turns ([`Next::ByTurns`]). Two lanes of WebAssembly are in `wasm/two_lanes.rs`.
+//! Lanes as rows: each lane's state is a square of four by four words. A vector holds one row of it, and one lane in
+//! each of its 128-bit parts. Here are a round, and rows of [`Pair`]s. `x86_64/rows/` has the vectors of one lane, two and
+//! four, and the passes over them; `wasm/rows.rs` has two lanes of WebAssembly.
 //!
 //! ```text
 //!            lane 0           lane 1     lane 2     lane 3
@@ -18,6 +16,8 @@
 //! For the diagonals the rows are rotated against each other: all but row 1, which is the one that
 //! is computed last, so no rotation is waited for.
 
+use super::pair::Pair;
+
 /// One row of the state, or of the message, of every lane: four words in every 128-bit part.
 ///
 /// # Safety
@@ -32,7 +32,7 @@ pub(super) unsafe trait Row: Copy {
     unsafe fn shuffle<const PICK: i32>(self) -> Self;
     /// The same where all words of a part move by as many places, which some do by another instruction.
     #[inline(always)]
-    unsafe fn turn<const PICK: i32>(self) -> Self {
+    unsafe fn rotate_words<const PICK: i32>(self) -> Self {
         // SAFETY: the same contract.
         unsafe { self.shuffle::<PICK>() }
     }
@@ -45,8 +45,9 @@ pub(super) unsafe trait Row: Copy {
     /// The same row, of which the compiler knows nothing any more.
     unsafe fn hidden(self) -> Self;
 
-    /// Where the message of the next round is made.
+    /// Where the message of the next round is made, for single rows and for pairs of them.
     const NEXT: Next = Next::Behind;
+    const NEXT_IN_PAIRS: Next = Next::Behind;
 
     /// The same two rows, once both are computed: compilers would compute more of one before the other.
     #[inline(always)]
@@ -59,10 +60,13 @@ pub(super) unsafe trait Row: Copy {
 #[derive(PartialEq)]
 pub(super) enum Next {
     /// Between columns and diagonals, and put in order behind them, which is 0.2 to 1.3 % faster than all of it behind
-    /// (`results/gnr-2vcpu/limits.txt`).
+    /// (`results/gnr-2vcpu/limits.md#one-lane`).
     Between,
-    /// For pairs of rows in step: half of it where the columns wait, half where the diagonals do.
-    ByTurns,
+    /// For pairs that alternate instruction by instruction: half of it where the columns wait, half where the diagonals
+    /// do. That is a tenth faster than in the compiler's order on Zen 5, as less comes early and waits
+    /// (`results/zen5-2vcpu/limits.md#four-lanes-with-avx2`), and a seventh on Zen 4 with AVX2 and SSE4.1
+    /// (`results/zen4-2vcpu/limits.md#pairs-in-step`). With AVX-512 the compiler's order is faster there.
+    Split,
     Behind,
 }
 
@@ -87,9 +91,9 @@ unsafe fn half_g<R: Row, const D: i32, const D_LEFT: i32, const B: i32, const B_
 pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
     // SAFETY: the same contract.
     unsafe {
-        v[0] = v[0].turn::<0b10_01_00_11>();
-        v[3] = v[3].turn::<0b01_00_11_10>();
-        v[2] = v[2].turn::<0b00_11_10_01>();
+        v[0] = v[0].rotate_words::<0b10_01_00_11>();
+        v[3] = v[3].rotate_words::<0b01_00_11_10>();
+        v[2] = v[2].rotate_words::<0b00_11_10_01>();
     }
 }
 
@@ -98,9 +102,9 @@ pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
 pub(super) unsafe fn to_columns<R: Row>(v: &mut [R; 4]) {
     // SAFETY: the same contract.
     unsafe {
-        v[0] = v[0].turn::<0b00_11_10_01>();
-        v[3] = v[3].turn::<0b01_00_11_10>();
-        v[2] = v[2].turn::<0b10_01_00_11>();
+        v[0] = v[0].rotate_words::<0b00_11_10_01>();
+        v[3] = v[3].rotate_words::<0b01_00_11_10>();
+        v[2] = v[2].rotate_words::<0b10_01_00_11>();
     }
 }
 
@@ -159,58 +163,51 @@ pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) 
         let mix = |m| if LAST { m } else { mix(m) };
         let settle = |m| if LAST { m } else { settle(m) };
         half_g::<R, 16, 16, 12, 20>(v, m[0]);
-        let columns = if R::NEXT == Next::ByTurns { settle(mix(m)) } else { m };
+        let columns = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[1]);
         to_diagonals(v);
         let between = if R::NEXT == Next::Between { mix(m) } else { m };
         half_g::<R, 16, 16, 12, 20>(v, m[2]);
-        let diagonals = if R::NEXT == Next::ByTurns { settle(mix(m)) } else { m };
+        let diagonals = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
         half_g::<R, 8, 24, 7, 25>(v, m[3]);
         to_columns(v);
         match R::NEXT {
             Next::Between => settle(between),
-            Next::ByTurns => [columns[0], columns[1], diagonals[2], diagonals[3]],
+            Next::Split => [columns[0], columns[1], diagonals[2], diagonals[3]],
             Next::Behind => settle(mix(m)),
         }
     }
 }
 
-/// Twice the `M` lanes, in two vectors: two chains of operations, of which each fills the waiting of the other.
-/// `IN_STEP` says that both take turns, and that the next message is made in between: that is a tenth faster than
-/// in the compiler's order on Zen 5, as less comes early and waits (see `x86_64/paced.rs`, and
-/// `results/zen5-2vcpu/limits.txt`), and a seventh on Zen 4 with AVX2 and SSE4.1 (`results/zen4-2vcpu/limits.txt`).
-/// There with AVX-512 the compiler's order is faster.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Pair<R, const M: usize, const IN_STEP: bool>(pub(super) [R; 2]);
-
-impl<R: Row, const M: usize, const IN_STEP: bool> Pair<R, M, IN_STEP> {
+/// Two chains of operations, each of which fills the waiting of the other.
+impl<R: Row> Pair<R> {
+    /// Both, in step where the pair alternates.
     #[inline(always)]
-    unsafe fn new(rows: [R; 2]) -> Self {
+    unsafe fn paired(rows: [R; 2]) -> Self {
         // SAFETY: the same contract.
-        Self(if IN_STEP { unsafe { R::in_step(rows) } } else { rows })
+        Self(if R::NEXT_IN_PAIRS == Next::Split { unsafe { R::in_step(rows) } } else { rows })
     }
 }
 
 // SAFETY: as `R` says.
-unsafe impl<R: Row, const M: usize, const IN_STEP: bool> Row for Pair<R, M, IN_STEP> {
-    const NEXT: Next = if IN_STEP { Next::ByTurns } else { Next::Behind };
+unsafe impl<R: Row> Row for Pair<R> {
+    const NEXT: Next = R::NEXT_IN_PAIRS;
 
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: the same contract, here and below.
-        unsafe { Self::new([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
+        unsafe { Self::paired([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
     }
     #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { Self::new([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+        unsafe { Self::paired([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
     }
-    super::vectors::twice!(last_two, with_last);
+    super::pair::both!(last_two, with_last);
     #[inline(always)]
     unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: as above.
-        unsafe { Self::new([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
+        unsafe { Self::paired([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {

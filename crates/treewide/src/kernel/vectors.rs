@@ -69,19 +69,21 @@ pub(super) unsafe fn store_rows<V: Square<N>, const N: usize, const WORDS: usize
 
 /// Implements [`Square`] by a function for the vectors inside, and by intrinsics.
 macro_rules! square {
-    ($vector:ident $(<$flag:ident>)?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
+    ($vector:ident $(<$core:ident: $bound:path>)? $(<const $flag:ident>)?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
         // SAFETY: as for `Vector`.
-        unsafe impl$(<const $flag: bool>)? crate::kernel::vectors::Square<$lanes> for $vector$(<$flag>)? {
+        unsafe impl$(<$core: $bound>)? $(<const $flag: bool>)? crate::kernel::vectors::Square<$lanes>
+            for $vector$(<$core>)? $(<$flag>)?
+        {
             #[inline(always)]
             #[allow(unused_unsafe, reason = "as for operations")]
             unsafe fn transpose(rows: [Self; $lanes]) -> [Self; $lanes] {
                 // SAFETY: the same contract.
-                unsafe { $transpose(rows.map(|row| row.0)).map(Self) }
+                unsafe { $transpose(rows.map(|row| row.0)).map(Self::new) }
             }
             #[inline(always)]
             unsafe fn load_row(from: *const u8) -> Self {
                 // SAFETY: the caller has the bytes.
-                Self(unsafe { $load(from.cast()) })
+                Self::new(unsafe { $load(from.cast()) })
             }
             #[inline(always)]
             unsafe fn store_row(self, to: *mut u8) {
@@ -131,12 +133,12 @@ macro_rules! operations {
         #[allow(unused_unsafe, reason = "as below")]
         unsafe fn splat(word: u32) -> Self {
             // SAFETY: the caller upholds the contract of the trait.
-            Self(unsafe { $splat(word as _) })
+            Self::new(unsafe { $splat(word as _) })
         }
         #[inline(always)]
         unsafe fn load(words: &[u32; $lanes]) -> Self {
             // SAFETY: so many readable words.
-            Self(unsafe { $load(words.as_ptr().cast()) })
+            Self::new(unsafe { $load(words.as_ptr().cast()) })
         }
         operations!($($name: $intrinsic),*);
     };
@@ -145,33 +147,21 @@ macro_rules! operations {
         #[allow(unused_unsafe, reason = "safe where a whole module has the instructions, or none")]
         unsafe fn $name(self, other: Self) -> Self {
             // SAFETY: the caller upholds the contract of the trait.
-            Self(unsafe { $intrinsic(self.0, other.0) })
+            Self::new(unsafe { $intrinsic(self.0, other.0) })
         }
     )*};
 }
 pub(super) use operations;
 
-/// Implements operations on pairs of vectors, by twice the same.
-macro_rules! twice {
-    ($($name:ident),*) => {$(
-        #[inline(always)]
-        unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
-        }
-    )*};
-}
-pub(super) use twice;
-
 /// [`Vector`]'s compressions by routines of assembly: `(cv, message, tail, out)`, where arrays are vectors.
 #[cfg(not(target_arch = "wasm32"))]
 macro_rules! compressions {
-    ($compress:path, $compress_xof:path) => {
+    ($compress:expr, $compress_xof:expr) => {
         #[inline(always)]
         unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
             let (cv, message, tail) = (cv.as_mut_ptr(), message.as_ptr(), tail.as_ptr());
             // SAFETY: the CPU has the instructions; the arrays have the layout that the assembly reads.
-            unsafe { $compress(cv.cast(), message.cast(), tail.cast(), cv.cast()) }
+            unsafe { ($compress)(cv.cast(), message.cast(), tail.cast(), cv.cast()) }
         }
         #[inline(always)]
         unsafe fn compress_xof(
@@ -183,7 +173,7 @@ macro_rules! compressions {
             // SAFETY: as above.
             unsafe {
                 let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
-                $compress_xof(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
+                ($compress_xof)(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
                 out.assume_init()
             }
         }

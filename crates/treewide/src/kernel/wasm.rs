@@ -10,10 +10,17 @@ use super::columns::{self, Vector};
 use super::portable::compress;
 use super::vectors::{by_rows, load_blocks, operations, square};
 
-mod two_lanes;
+mod rows;
 
 #[derive(Clone, Copy)]
 struct W4(v128);
+
+impl W4 {
+    #[inline(always)]
+    fn new(words: v128) -> Self {
+        Self(words)
+    }
+}
 
 /// Where each byte comes from when every word rotates.
 ///
@@ -79,6 +86,6 @@ unsafe impl Vector<4> for W4 {
     by_rows!(4: load_blocks);
 }
 
-crate::kernel::entries::entry_points!(
-    |_| true, { KERNEL: "wasm", [] compress, 1 @ 60, W4: 2 @ 75 then 60 by two_lanes, W4: 4 @ 104; }
+crate::kernel::table::kernels!(
+    |_| true, { KERNEL: "wasm", Other, compress, 1 @ 60, W4: 2 @ 75 then 60 by rows, W4: 4 @ 104; }
 );

@@ -1,28 +1,22 @@
 //! The instruction sets of x86-64.
 //!
 //! ```text
-//! sse2  sse41  avx2  avx512  the kernels
-//!   scalar  row              one lane, in general registers or as rows
-//!   few_lanes                two to eight as rows: rows256, rows512; at the pace of Zen 5 paced, for Zen 4 apart
-//!   run                      many, as a transposed state: rounds16, run512 and, as two, rounds32
-//!   assembly                 what these three are written with
+//! sse2  sse41  avx2  avx512  the kernels: a table of passes in each
+//!   cores                    what differs from core to core
+//!   scalar  rows/x1          one lane, in general registers or as rows
+//!   rows/                    two to eight lanes as rows; zen4, zen5: the orders that those cores want
+//!   columns/                 four lanes and more as columns: sse_avx2, avx512 and, as pairs, avx512_pair
+//!   assembly                 the macros that columns are written with
 //! ```
 
 #[cfg(all(test, feature = "std"))]
 mod abi;
-mod apart;
 mod assembly;
 pub(super) mod avx2;
 pub(super) mod avx512;
-mod few_lanes;
-mod paced;
-mod rounds16;
-mod rounds32;
-mod row;
-mod rows256;
-mod rows512;
-mod run;
-mod run512;
+mod columns;
+mod cores;
+mod rows;
 mod scalar;
 pub(super) mod sse2;
 pub(super) mod sse41;

@@ -3,16 +3,23 @@
 use core::arch::aarch64::*;
 use core::mem::MaybeUninit;
 
-use super::rounds;
+use super::columns;
 use crate::kernel::columns::Vector;
+use crate::kernel::pair::{Pair, by_halves, half, state};
 use crate::kernel::portable::compress;
-use crate::kernel::twice::{Twice, by_halves, half, state};
 use crate::kernel::vectors::{by_rows, compressions, load_blocks, load_words, operations, square};
 
 /// A word of four lanes; `SVE2` says that the CPU has that too.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct N4<const SVE2: bool>(uint32x4_t);
+
+impl<const SVE2: bool> N4<SVE2> {
+    #[inline(always)]
+    fn new(words: uint32x4_t) -> Self {
+        Self(words)
+    }
+}
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
@@ -38,7 +45,7 @@ unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
     unsafe { vreinterpretq_u64_u32(pairs) }
 }
 
-square!(N4<SVE2>, 4: transpose, vld1q_u32, vst1q_u32);
+square!(N4<const SVE2>, 4: transpose, vld1q_u32, vst1q_u32);
 
 macro_rules! four_lanes {
     ($sve2:literal: $compress:path, $compress_xof:path) => {
@@ -51,13 +58,13 @@ macro_rules! four_lanes {
     };
 }
 
-four_lanes!(false: rounds::compress_4, rounds::compress_xof_4);
-four_lanes!(true: rounds::compress_sve2_4, rounds::compress_xof_sve2_4);
+four_lanes!(false: columns::compress_4, columns::compress_xof_4);
+four_lanes!(true: columns::compress_sve2_4, columns::compress_xof_sve2_4);
 
 macro_rules! eight_lanes {
     ($sve2:literal: $compress:path, $compress_xof:path) => {
         // SAFETY: NEON, or SVE2.
-        unsafe impl Vector<8> for Twice<N4<$sve2>> {
+        unsafe impl Vector<8> for Pair<N4<$sve2>> {
             by_halves!(8: N4<$sve2>, 4);
             #[inline(always)]
             unsafe fn load_blocks(
@@ -81,13 +88,13 @@ macro_rules! eight_lanes {
     };
 }
 
-eight_lanes!(false: rounds::compress_8, rounds::compress_xof_8);
-eight_lanes!(true: rounds::compress_sve2_8, rounds::compress_xof_sve2_8);
+eight_lanes!(false: columns::compress_8, columns::compress_xof_8);
+eight_lanes!(true: columns::compress_sve2_8, columns::compress_xof_sve2_8);
 
-crate::kernel::entries::entry_points!(
+crate::kernel::table::kernels!(
     |_| true,
     {
-        EIGHT: "neon-8", [Two] compress, 1 @ 200, N4<false>: 4 @ 380, Twice<N4<false>>: 8 @ 530;
-        FOUR: "neon-4", [One] compress, 1 @ 280, N4<false>: 4 @ 500;
+        FOUR_PORTS: "neon-four-ports", FourPorts, compress, 1 @ 200, N4<false>: 4 @ 380, Pair<N4<false>>: 8 @ 530;
+        TWO_PORTS: "neon-two-ports", Other, compress, 1 @ 280, N4<false>: 4 @ 500;
     }
 );

@@ -3,10 +3,10 @@
 //! The registers of SVE begin with those of NEON; vectors stay as long as those, whatever SVE has.
 
 use super::neon::N4;
+use crate::kernel::pair::Pair;
 use crate::kernel::portable::compress;
-use crate::kernel::twice::Twice;
 
-crate::kernel::entries::entry_points!(
+crate::kernel::table::kernels!(
     |cpu| cpu.sve2,
-    { KERNEL: "sve2", [] compress, 1 @ 170, N4<true>: 4 @ 260, Twice<N4<true>>: 8 @ 430; }
+    { KERNEL: "sve2", Other, compress, 1 @ 170, N4<true>: 4 @ 260, Pair<N4<true>>: 8 @ 430; }
 );

@@ -12,7 +12,9 @@ use core::ffi::c_void;
 use core::mem::offset_of;
 
 #[cfg(not(windows))]
-use super::{paced, rounds16, rounds32, run512};
+use super::columns::{avx512, avx512_pair, sse_avx2};
+#[cfg(not(windows))]
+use super::rows::zen5;
 use crate::kernel::tests::calls::{Closure, call, every_entry};
 
 /// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
@@ -324,27 +326,27 @@ fn assembly_keeps_what_is_the_callers() {
     let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
     let routines: [(&str, &str, *const (), _); 21] = [
-        ("avx512-row", "compress", rounds32::compress as _, lanes),
-        ("avx512-row", "compress_xof", rounds32::compress_xof as _, lanes),
-        ("avx512-row", "load", rounds32::load as _, gathered),
-        ("avx512-row", "run", rounds32::run as _, run),
-        ("avx512-row", "blocks_4", paced::blocks_4 as _, paced),
-        ("avx512-row", "blocks_8", paced::blocks_8 as _, paced),
-        ("avx512-row", "run_16", run512::run_16 as _, run),
-        ("avx512-row", "run_16_held", run512::run_16_held as _, run),
-        ("avx512-row", "output_16", run512::output_16 as _, lanes),
-        ("avx512-row", "compress_xof_8", run512::compress_xof_8 as _, lanes),
-        ("avx512-row", "compress_8", run512::compress_8 as _, lanes),
-        ("avx512-row", "run_8", run512::run_8 as _, run),
-        ("avx2-row", "run_8", rounds16::run_8 as _, run),
-        ("sse41-row", "run_4", rounds16::run_4 as _, run),
-        ("avx2-row", "compress_8", rounds16::compress_8 as _, lanes),
-        ("avx2-row", "compress_xof_8", rounds16::compress_xof_8 as _, lanes),
-        ("sse41-row", "compress_4", rounds16::compress_4 as _, lanes),
-        ("sse41-row", "compress_xof_4", rounds16::compress_xof_4 as _, lanes),
-        ("sse2", "run_sse2_4", rounds16::run_sse2_4 as _, run),
-        ("sse2", "compress_sse2_4", rounds16::compress_sse2_4 as _, lanes),
-        ("sse2", "compress_xof_sse2_4", rounds16::compress_xof_sse2_4 as _, lanes),
+        ("avx512-intel", "compress", avx512_pair::compress as _, lanes),
+        ("avx512-intel", "compress_xof", avx512_pair::compress_xof as _, lanes),
+        ("avx512-intel", "load", avx512_pair::load as _, gathered),
+        ("avx512-intel", "blocks_32", avx512_pair::blocks_32 as _, run),
+        ("avx512-intel", "blocks_4", zen5::blocks_4 as _, paced),
+        ("avx512-intel", "blocks_8", zen5::blocks_8 as _, paced),
+        ("avx512-intel", "blocks_16", avx512::blocks_16 as _, run),
+        ("avx512-intel", "blocks_16_held", avx512::blocks_16_held as _, run),
+        ("avx512-intel", "output_16", avx512::output_16 as _, lanes),
+        ("avx512-intel", "compress_xof_8", avx512::compress_xof_8 as _, lanes),
+        ("avx512-intel", "compress_8", avx512::compress_8 as _, lanes),
+        ("avx512-intel", "blocks_8", avx512::blocks_8 as _, run),
+        ("avx2-common", "blocks_8", sse_avx2::blocks_8 as _, run),
+        ("sse41", "blocks_4", sse_avx2::blocks_4 as _, run),
+        ("avx2-common", "compress_8", sse_avx2::compress_8 as _, lanes),
+        ("avx2-common", "compress_xof_8", sse_avx2::compress_xof_8 as _, lanes),
+        ("sse41", "compress_4", sse_avx2::compress_4 as _, lanes),
+        ("sse41", "compress_xof_4", sse_avx2::compress_xof_4 as _, lanes),
+        ("sse2", "blocks_sse2_4", sse_avx2::blocks_sse2_4 as _, run),
+        ("sse2", "compress_sse2_4", sse_avx2::compress_sse2_4 as _, lanes),
+        ("sse2", "compress_xof_sse2_4", sse_avx2::compress_xof_sse2_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
         if !crate::kernel::tests::supported().any(|it| it.name() == kernel) {

@@ -175,16 +175,16 @@ macro_rules! high_words {
 pub(super) use high_words;
 
 /// The words of registers `a` and `b`, by turns, in two others: by ones, by twos, or by fours.
-macro_rules! turns {
+macro_rules! interleave {
     ($isa:tt 1: $($registers:tt)*) => {
-        turns!($isa "punpckldq" "punpckhdq" "" "": $($registers)*)
+        interleave!($isa "punpckldq" "punpckhdq" "" "": $($registers)*)
     };
     ($isa:tt 2: $($registers:tt)*) => {
-        turns!($isa "punpcklqdq" "punpckhqdq" "" "": $($registers)*)
+        interleave!($isa "punpcklqdq" "punpckhqdq" "" "": $($registers)*)
     };
     // Even parts of 128 bits of both, odd parts of both.
     ($isa:tt 4: $($registers:tt)*) => {
-        turns!($isa "shufi32x4" "shufi32x4" ",0x88" ",0xdd": $($registers)*)
+        interleave!($isa "shufi32x4" "shufi32x4" ",0x88" ",0xdd": $($registers)*)
     };
     ($isa:tt $low_op:literal $high_op:literal $low_parts:literal $high_parts:literal:
      $($low:literal $high:literal $a:literal $b:literal),*) => {
@@ -194,9 +194,9 @@ macro_rules! turns {
         )*)
     };
 }
-pub(super) use turns;
+pub(super) use interleave;
 
-/// In a run (see `run.rs`) the flags of the next block, which are those of the last if `r8` says that two
+/// Where several blocks are compressed (`columns/blocks.rs`): the flags of the next block, which are those of the last if `r8` says that two
 /// blocks are left. `rdx` points to `Operands::tail`; a register to spare.
 macro_rules! next_flags {
     ($isa:tt $spare:literal) => {
@@ -216,12 +216,12 @@ pub(super) type Routine = unsafe extern "sysv64" fn(*const u8, *const u8, *const
 /// Defines a compression of a state by `body!`; with what makes the last eight words of output, of all sixteen words.
 macro_rules! routine {
     ($isa:tt $cpu:literal: $name:ident $($high:expr)?) => {
-        /// A [`Routine`](super::assembly::Routine).
+        /// A [`Routine`](crate::kernel::x86_64::assembly::Routine).
         ///
         /// # Safety
         #[doc = concat!("The CPU has ", $cpu, "; `out` may be `cv` if it gets eight words.")]
         #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $name(
+        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
             cv: *const u8,
             message: *const u8,
             tail: *const u8,

@@ -3,42 +3,33 @@
 //! One 16-lane state keeps fewer than two vector operations a cycle in flight, as each waits for
 //! the one before it. Two states fill the 32 registers, with the message as memory operands
 //! and rotations in place, and fill the waiting of each other. The compiler would pull the two
-//! apart again, so the order of their instructions is fixed in assembly (`rounds32.rs`).
+//! apart again, so the order of their instructions is fixed in assembly (`columns/avx512_pair.rs`).
 //!
 //! That is Zen 5, where an operation that waits takes two cycles. Where it takes one, as on Intel, one state
-//! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`run.rs`). On Zen 4 one
+//! keeps the two ports for 512 bits busy, and what is left to gain lies between the steps (`columns/blocks.rs`). On Zen 4 one
 //! state takes 493 cycles a step, and two 910, or 1,002 while the core's other thread is busy: they count as 950.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::apart::Apart;
-use super::avx2::X8;
-use super::few_lanes::{Compiled, Rows};
-use super::paced::{self, Eight, Paced};
-use super::rounds32;
-use super::row::{AVX512, One, ZEN4};
-use super::rows256::Two;
-use super::rows512::Four;
-use super::run::{Run, in_assembly};
+use super::avx2::{self, X8};
+use super::columns::avx512::output_16;
+use super::columns::avx512_pair;
+use super::columns::blocks::in_assembly;
+use super::cores::{Core, Intel, Zen4, Zen5, vector};
+use super::rows::pass::Rows;
+use super::rows::x1::{self, One};
+use super::rows::x2::Two;
+use super::rows::x4::Four;
+use super::scalar;
 use super::sse41::four_by_four;
-use super::{avx2, row, run512, scalar};
 use crate::kernel::columns::{self, Vector};
-use crate::kernel::contract::Flags;
-use crate::kernel::contract::Root;
-use crate::kernel::rows::Pair;
-use crate::kernel::twice::{Twice, by_halves, half, state};
+use crate::kernel::contract::{Flags, Root};
+use crate::kernel::pair::{Pair, by_halves, half, state};
 use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
-/// A word of sixteen lanes. `HELD`: runs hold the message in registers.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct X16<const HELD: bool>(__m512i);
-
-impl<const HELD: bool> X16<HELD> {
-    const RUN: Run = if HELD { run512::run_16_held } else { run512::run_16 };
-}
+vector!("A word of sixteen lanes.", X16(__m512i));
 
 four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64);
 
@@ -76,13 +67,13 @@ unsafe fn transpose(rows: &[__m512i; 16]) -> [__m512i; 16] {
 }
 
 // SAFETY: AVX-512F and, for the byte masks, AVX-512BW.
-unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
+unsafe impl<C: Core> Vector<16> for X16<C> {
     operations!(16: _mm512_set1_epi32, _mm512_loadu_si512;
         add: _mm512_add_epi32, xor: _mm512_xor_si512, and: _mm512_and_si512);
     #[inline(always)]
     unsafe fn rotate<const R: i32>(self) -> Self {
         // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_ror_epi32::<R>(self.0) })
+        Self::new(unsafe { _mm512_ror_epi32::<R>(self.0) })
     }
     #[inline(always)]
     unsafe fn load_blocks(
@@ -104,8 +95,8 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
                 let low = quads(row(0), row(1), row(2), row(3));
                 let high = quads(row(4), row(5), row(6), row(7));
                 for w in 0..4 {
-                    words[w].write(Self(_mm512_shuffle_i32x4::<0x88>(low[w], high[w])));
-                    words[w + 4].write(Self(_mm512_shuffle_i32x4::<0xdd>(low[w], high[w])));
+                    words[w].write(Self::new(_mm512_shuffle_i32x4::<0x88>(low[w], high[w])));
+                    words[w + 4].write(Self::new(_mm512_shuffle_i32x4::<0xdd>(low[w], high[w])));
                 }
             }
         }
@@ -126,7 +117,7 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
                 rows[lane] = _mm512_maskz_loadu_epi8(mask, input.cast());
             }
             for (word, column) in message.iter_mut().zip(&transpose(&rows)) {
-                word.write(Self(*column));
+                word.write(Self::new(*column));
             }
         }
     }
@@ -177,24 +168,21 @@ unsafe impl<const HELD: bool> Vector<16> for X16<HELD> {
         let mut out = MaybeUninit::<[Self; 16]>::uninit();
         // SAFETY: AVX-512F; the arrays have the layout that the assembly reads.
         unsafe {
-            if !HELD {
+            if !C::HELD {
                 return columns::output(root, tail);
             }
-            run512::output_16(root.cv, root.block, tail.as_ptr().cast(), out.as_mut_ptr().cast());
+            output_16(root.cv, root.block, tail.as_ptr().cast(), out.as_mut_ptr().cast());
             out.assume_init()
         }
     }
-    in_assembly!(16: Self::RUN);
+    in_assembly!(16: C::BLOCKS_16);
 }
 
-/// A word of 32 lanes, in memory as `rounds32` expects it.
-pub(super) type X32 = Twice<X16<false>>;
-
 // SAFETY: as for `X16`, twice.
-unsafe impl Vector<32> for X32 {
-    by_halves!(32: X16<false>, 16);
+unsafe impl<C: Core> Vector<32> for Pair<X16<C>> {
+    by_halves!(32: X16<C>, 16);
 
-    const ORDER: [usize; 16] = rounds32::CYCLES;
+    const ORDER: [usize; 16] = avx512_pair::CYCLES;
 
     #[inline(always)]
     unsafe fn load_blocks(
@@ -203,7 +191,7 @@ unsafe impl Vector<32> for X32 {
         message: &mut [MaybeUninit<Self>; 16],
     ) {
         // SAFETY: AVX-512F; the caller has 64 bytes at each.
-        unsafe { rounds32::load(inputs, offset, message.as_mut_ptr().cast()) }
+        unsafe { avx512_pair::load(inputs, offset, message.as_mut_ptr().cast()) }
     }
     #[inline(always)]
     unsafe fn load_ragged(
@@ -215,58 +203,48 @@ unsafe impl Vector<32> for X32 {
         // SAFETY: bytes past `lens` are not read.
         unsafe {
             let [mut first, mut second] = [[MaybeUninit::uninit(); 16]; 2];
-            X16::<false>::load_ragged(half(inputs, 0), offset, half(lens, 0), &mut first);
-            X16::<false>::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
+            X16::<C>::load_ragged(half(inputs, 0), offset, half(lens, 0), &mut first);
+            X16::<C>::load_ragged(half(inputs, 1), offset, half(lens, 1), &mut second);
             for (pair, word) in message.iter_mut().zip(Self::ORDER) {
                 pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
             }
         }
     }
-    in_assembly!(32: rounds32::compress, rounds32::compress_xof, rounds32::run);
+    in_assembly!(32: avx512_pair::compress, avx512_pair::compress_xof, avx512_pair::blocks_32);
 }
 
-/// One lane in the general registers, the last block padded by a masked load.
-///
-/// # Safety
-/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; AVX-512F, BW and VL, and BMI2.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    // SAFETY: the same contract.
-    unsafe { scalar::compress_by::<true>(cv, input, len, counter, flags) }
+/// Defines the one-lane compression of a core.
+macro_rules! compress {
+    ($name:ident: $routine:expr) => {
+        /// The blocks of a node on one lane, the last one padded by masked loads.
+        ///
+        /// # Safety
+        /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; AVX-512F, BW and VL, and BMI2.
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+        unsafe fn $name(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+            // SAFETY: the same contract.
+            unsafe { $routine(cv, input, len, counter, flags) }
+        }
+    };
 }
 
-/// The same as rows.
-///
-/// # Safety
-/// As for [`compress`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn compress_row(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    // SAFETY: the same contract.
-    unsafe { row::compress::<Compiled, AVX512>(cv, input, len, counter, flags) }
-}
+compress!(compress_zen5: scalar::compress_for::<Zen5>);
+compress!(compress_zen4: x1::compress::<Zen4>);
+compress!(compress_intel: x1::compress::<Intel>);
 
-/// The same with rotations apart.
-///
-/// # Safety
-/// As for [`compress`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn compress_apart(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    // SAFETY: the same contract.
-    unsafe { row::compress::<Apart, ZEN4>(cv, input, len, counter, flags) }
-}
-
-crate::kernel::entries::entry_points!(
+crate::kernel::table::kernels!(
     |cpu| cpu.avx512,
     {
-        KERNEL: "avx512-general", [Two] compress,
-            1 @ 49, Rows<paced::Four, Paced>: 4 @ 67, Rows<Eight, Paced>: 8 @ 84,
-            X16<false>: 16 @ 97, X32: 32 @ 130;
-        ROW: "avx512-row", [One] compress_row,
-            1 @ 175 as Rows<One<AVX512>>, Rows<Two<AVX512>>: 2 @ 174, Rows<Four<true>>: 4 @ 181,
-            X8<true>: 8 @ 308 by avx2, X16<true>: 16 @ 440;
-        SPLIT: "avx512-split", [Rotations] compress_apart,
-            1 @ 194 as Rows<One<ZEN4>>, Rows<Two<ZEN4>, Apart>: 2 @ 197, Rows<Pair<Two<ZEN4>, 2, false>>: 4 @ 251,
-            X8<true>: 8 @ 312 by avx2, X16<false>: 16 @ 493, X32: 32 @ 950;
+        ZEN5: "avx512-zen5", Zen5, compress_zen5,
+            1 @ 49, Rows<Four<Zen5>>: 4 @ 67, Rows<Pair<Four<Zen5>>>: 8 @ 84,
+            X16<Zen5>: 16 @ 97, Pair<X16<Zen5>>: 32 @ 130;
+        ZEN4: "avx512-zen4", Zen4, compress_zen4,
+            1 @ 194 as Rows<One<Zen4>>, Rows<Two<Zen4>>: 2 @ 197, Rows<Pair<Two<Zen4>>>: 4 @ 251,
+            // As columns it is like others, whose functions it shares.
+            X8<Intel>: 8 @ 312 by avx2, X16<Zen5>: 16 @ 493, Pair<X16<Zen5>>: 32 @ 950;
+        INTEL: "avx512-intel", Other, compress_intel,
+            1 @ 175 as Rows<One<Intel>>, Rows<Two<Intel>>: 2 @ 174, Rows<Four<Intel>>: 4 @ 181,
+            X8<Intel>: 8 @ 308 by avx2, X16<Intel>: 16 @ 440;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );

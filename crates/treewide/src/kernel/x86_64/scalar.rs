@@ -19,6 +19,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::cores::{Avx2, Core};
 use crate::kernel::contract::Flags;
 use crate::spec::{BLOCK_LEN, Words};
 
@@ -27,7 +28,7 @@ use crate::spec::{BLOCK_LEN, Words};
 ///
 /// Two to four operations of one, then as many of the next: three in the order in which their `b` comes out of the half
 /// round before, and last the one with the shared register. One operation of each by turns, which asks for four
-/// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.txt`).
+/// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.md`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
      $a2:literal $b2:literal $c2:literal $d2:literal, $s:literal $b3:literal $d3:literal $slot:literal,
@@ -35,14 +36,14 @@ macro_rules! half_round {
         concat!(
             sum!($a0 $b0 $p0), sum!($a1 $b1 $p1), sum!($a2 $b2 $p2),
             swap!($s 64 for $slot), sum!($s $b3 $p3),
-            turn!($d0 $a0 16), add!($c0 $d0), turn!($d1 $a1 16), add!($c1 $d1), turn!($d2 $a2 16), add!($c2 $d2),
-            turn!($d3 $s 16, swap!($s $slot for 64)), add!($s $d3),
-            turn!($b0 $c0 12), sum!($a0 $b0 $q0), turn!($b1 $c1 12), sum!($a1 $b1 $q1),
-            turn!($b2 $c2 12), sum!($a2 $b2 $q2),
-            turn!($b3 $s 12, swap!($s 64 for $slot)), sum!($s $b3 $q3),
-            turn!($d0 $a0 8), add!($c0 $d0), turn!($d1 $a1 8), add!($c1 $d1), turn!($d2 $a2 8), add!($c2 $d2),
-            turn!($d3 $s 8, swap!($s $slot for 64)), add!($s $d3),
-            turn!($b0 $c0 7), turn!($b1 $c1 7), turn!($b2 $c2 7), turn!($b3 $s 7),
+            xor_rotate!($d0 $a0 16), add!($c0 $d0), xor_rotate!($d1 $a1 16), add!($c1 $d1), xor_rotate!($d2 $a2 16), add!($c2 $d2),
+            xor_rotate!($d3 $s 16, swap!($s $slot for 64)), add!($s $d3),
+            xor_rotate!($b0 $c0 12), sum!($a0 $b0 $q0), xor_rotate!($b1 $c1 12), sum!($a1 $b1 $q1),
+            xor_rotate!($b2 $c2 12), sum!($a2 $b2 $q2),
+            xor_rotate!($b3 $s 12, swap!($s 64 for $slot)), sum!($s $b3 $q3),
+            xor_rotate!($d0 $a0 8), add!($c0 $d0), xor_rotate!($d1 $a1 8), add!($c1 $d1), xor_rotate!($d2 $a2 8), add!($c2 $d2),
+            xor_rotate!($d3 $s 8, swap!($s $slot for 64)), add!($s $d3),
+            xor_rotate!($b0 $c0 7), xor_rotate!($b1 $c1 7), xor_rotate!($b2 $c2 7), xor_rotate!($b3 $s 7),
         )
     };
 }
@@ -61,7 +62,7 @@ macro_rules! sum {
 }
 
 /// The exclusive or with what is not needed after that, rotated.
-macro_rules! turn {
+macro_rules! xor_rotate {
     ($to:literal $from:literal $by:literal $(, $more:expr)?) => {
         concat!("xor ", $to, ",", $from, "\n", $($more,)? "ror ", $to, ",", $by, "\n")
     };
@@ -191,15 +192,15 @@ pub(super) unsafe fn compress(
     flags: Flags,
 ) {
     // SAFETY: the same contract.
-    unsafe { compress_by::<false>(cv, input, len, counter, flags) }
+    unsafe { compress_for::<Avx2>(cv, input, len, counter, flags) }
 }
 
-/// The same with masks or without.
+/// The same with the instructions of a core.
 ///
 /// # Safety
 /// As for [`blocks`].
 #[inline(always)]
-pub(super) unsafe fn compress_by<const MASKS: bool>(
+pub(super) unsafe fn compress_for<C: Core>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
@@ -208,7 +209,8 @@ pub(super) unsafe fn compress_by<const MASKS: bool>(
 ) {
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
-    let (blocks, last, last_len) = unsafe { blocks(input, len, flags.padded, MASKS, &mut padded) };
+    let (blocks, last, last_len) =
+        unsafe { blocks(input, len, flags.padded, C::AVX512, &mut padded) };
     let [each, first, added] = [flags.each, flags.each | flags.first, flags.last].map(u32::from);
     // SAFETY: reads the blocks, reads and writes `cv`, pushes what it pops; rbx and rbp, which cannot be
     // declared, are restored.

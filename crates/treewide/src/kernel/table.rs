@@ -7,9 +7,9 @@
 /// two goes on alone (see `contract::Width`).
 /// Extended output of one block is made on one lane by general registers, or `as` the pass that is named. A pass may be
 /// compiled `by` another module, for the instructions of that.
-macro_rules! entry_points {
+macro_rules! kernels {
     ($supported:expr,
-     { $($kernel:ident: $name:literal, [$($latency:ident)*] $compress:path,
+     { $($kernel:ident: $name:literal, $class:ident, $compress:path,
          1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
@@ -32,7 +32,7 @@ macro_rules! entry_points {
                 /// # Safety
                 /// As for the entries of `Kernel`.
                 #[inline(always)]
-                unsafe fn run(source: impl inputs::Source, key: &Words, out: *mut ChainingValue) {
+                unsafe fn hash_all(source: impl inputs::Source, key: &Words, out: *mut ChainingValue) {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             // SAFETY: the caller upholds the contract.
@@ -49,7 +49,7 @@ macro_rules! entry_points {
                     out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(inputs::Chunks { input, len, counter, flags, end }, key, out) }
+                    unsafe { hash_all(inputs::Chunks { input, len, counter, flags, end }, key, out) }
                 }
 
                 unsafe fn parents(
@@ -57,12 +57,12 @@ macro_rules! entry_points {
                     out: *mut ChainingValue,
                 ) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(inputs::Parents { children, count, flags }, key, out) }
+                    unsafe { hash_all(inputs::Parents { children, count, flags }, key, out) }
                 }
 
                 unsafe fn lanes(lanes: Unequal<'_>, key: &Words, out: *mut ChainingValue) {
                     // SAFETY: the caller upholds the contract.
-                    unsafe { run(lanes, key, out) }
+                    unsafe { hash_all(lanes, key, out) }
                 }
 
                 unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
@@ -93,7 +93,7 @@ macro_rules! entry_points {
 
                 crate::kernel::contract::Kernel {
                     name: $name, degree: DEGREE, widths: WIDTHS, plan: &PLAN, supported: $supported,
-                    latencies: &[$(crate::kernel::cores::Latency::$latency,)*],
+                    class: crate::kernel::cores::CoreClass::$class,
                     compress: $compress, chunks, parents, lanes, xof,
                 }
             };
@@ -107,11 +107,11 @@ macro_rules! entry_points {
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
-            group: &mut crate::kernel::inputs::Group<N>, key: &crate::spec::Words,
+            nodes: &mut crate::kernel::inputs::PassInputs<N>, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
             // SAFETY: the caller upholds the contract.
-            unsafe { V::hash(group, key, out, count) }
+            unsafe { V::hash(nodes, key, out, count) }
         }
 
         /// The same for blocks that lie one behind another.
@@ -143,9 +143,9 @@ macro_rules! entry_points {
                 match source.contiguous(at) {
                     Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
                     None => {
-                        let mut group = crate::kernel::inputs::Group::row(source, at, count);
-                        source.complete(&mut group, at, count);
-                        pass::<V, N>(&mut group, key, out, count);
+                        let mut nodes = crate::kernel::inputs::PassInputs::regular(source, at, count);
+                        source.complete(&mut nodes, at, count);
+                        pass::<V, N>(&mut nodes, key, out, count);
                     }
                 }
             }
@@ -165,4 +165,4 @@ macro_rules! entry_points {
         }
     };
 }
-pub(super) use entry_points;
+pub(super) use kernels;

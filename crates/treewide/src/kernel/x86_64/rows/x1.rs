@@ -8,12 +8,13 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::apart::Early;
-use super::few_lanes::{Lanes, Rounds, begin, fold};
-use super::scalar::blocks;
+use super::pass::{RowVector, begin, compiled_rounds, fold};
+use super::zen4::{self, Early};
 use crate::kernel::contract::Flags;
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
+use crate::kernel::x86_64::cores::{Core, vector};
+use crate::kernel::x86_64::scalar::blocks;
 use crate::spec::{BLOCK_LEN, Words};
 
 /// The vectors of some rows as they are, of which the compiler knows nothing any more. Without `pure` it also keeps the
@@ -39,9 +40,9 @@ macro_rules! opaque {
 }
 pub(super) use opaque;
 
-/// [`Row::turn`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
+/// [`Row::rotate_words`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
 /// CPUs have one port for it, where they have two for a shuffle, one of which the chain then finds free more often: a
-/// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.txt`). Written as an intrinsic, it
+/// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.md`). Written as an intrinsic, it
 /// would be a shuffle again.
 macro_rules! turned {
     ($class:ident $features:literal $vector:ty, $row:expr, $pick:ident) => {{
@@ -66,11 +67,13 @@ pub(super) use turned;
 
 /// A table of bytes for each of two lanes.
 #[repr(align(32))]
-pub(super) struct Table([[u64; 2]; 2]);
+pub(in crate::kernel::x86_64) struct Table([[u64; 2]; 2]);
 
 /// Where each byte comes from when every word rotates right by 16, and by 8; `rounds16.rs` reads them too.
-pub(super) static BY_16: Table = Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
-pub(super) static BY_8: Table = Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
+pub(in crate::kernel::x86_64) static BY_16: Table =
+    Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
+pub(in crate::kernel::x86_64) static BY_8: Table =
+    Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
 
 impl Table {
     /// Where it lies, of which the compiler knows nothing: of a table that it knows it would make two shuffles, one
@@ -87,40 +90,22 @@ impl Table {
     }
 }
 
-/// A row of one lane, with one of the instruction sets below.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct One<const ISA: u8>(__m128i);
-
-/// Words rotate by shifts.
-pub(super) const SSE2: u8 = 0;
-/// By 16 and 8 they do by tables of bytes (SSSE3).
-pub(super) const SSE41: u8 = 1;
-/// The same, with AVX2, and rows are [`turned`].
-pub(super) const AVX2: u8 = 2;
-/// There is an instruction for it (AVX-512VL).
-pub(super) const AVX512: u8 = 3;
-/// The same for Zen 4, where nobody has measured what [`turned`] and [`Next::Between`] give.
-pub(super) const ZEN4: u8 = 4;
-
-/// [`Row::NEXT`] of single rows.
-pub(super) const fn next(isa: u8) -> Next {
-    if isa == ZEN4 { Next::Behind } else { Next::Between }
-}
+vector!("A row of one lane.", One(__m128i));
 
 // SAFETY: SSE2; SSSE3 and SSE4.1; with these AVX2, or AVX-512F and VL.
-unsafe impl<const ISA: u8> Row for One<ISA> {
-    const NEXT: Next = next(ISA);
+unsafe impl<C: Core> Row for One<C> {
+    const NEXT: Next = C::NEXT;
+    const NEXT_IN_PAIRS: Next = C::NEXT_IN_PAIRS;
 
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, SSSE3, or SSE2.
-        Self(unsafe {
+        Self::new(unsafe {
             match R {
-                _ if ISA >= AVX512 => _mm_ror_epi32::<R>(self.0),
-                16 if ISA >= SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
-                8 if ISA >= SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
+                _ if C::AVX512 => _mm_ror_epi32::<R>(self.0),
+                16 if C::SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
+                8 if C::SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
                 _ => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
             }
         })
@@ -128,20 +113,20 @@ unsafe impl<const ISA: u8> Row for One<ISA> {
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
         // SAFETY: SSE2.
-        Self(unsafe { _mm_shuffle_epi32::<PICK>(self.0) })
+        Self::new(unsafe { _mm_shuffle_epi32::<PICK>(self.0) })
     }
     #[inline(always)]
-    unsafe fn turn<const PICK: i32>(self) -> Self {
-        match ISA {
-            AVX2 | AVX512 => Self(turned!(xmm_reg "avx2" __m128i, self.0, PICK)),
+    unsafe fn rotate_words<const PICK: i32>(self) -> Self {
+        match C::ALIGN {
+            true => Self::new(turned!(xmm_reg "avx2" __m128i, self.0, PICK)),
             // SAFETY: the same contract.
-            _ => unsafe { self.shuffle::<PICK>() },
+            false => unsafe { self.shuffle::<PICK>() },
         }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
         // SAFETY: SSE.
-        Self(unsafe {
+        Self::new(unsafe {
             let [a, b] = [_mm_castsi128_ps(self.0), _mm_castsi128_ps(other.0)];
             _mm_castps_si128(_mm_shuffle_ps::<PICK>(a, b))
         })
@@ -150,43 +135,56 @@ unsafe impl<const ISA: u8> Row for One<ISA> {
     unsafe fn with_last(self, other: Self) -> Self {
         // SAFETY: SSE2, or SSE4.1.
         unsafe {
-            if ISA == SSE2 {
+            if !C::SSE41 {
                 let last = self.two_of_each::<0b11_11_10_10>(other);
                 self.two_of_each::<0b10_00_01_00>(last)
             } else {
-                Self(_mm_blend_epi16::<0b11_00_00_00>(self.0, other.0))
+                Self::new(_mm_blend_epi16::<0b11_00_00_00>(self.0, other.0))
             }
         }
     }
     #[inline(always)]
     unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
-        opaque!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self)
+        opaque!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
         let row = self;
         let [row] = opaque!(xmm_reg "sse2" [__m128i; 1] row, pure);
-        Self(row)
+        Self::new(row)
     }
 }
 
 // SAFETY: as for `Row`.
-unsafe impl<const ISA: u8> Lanes<1> for One<ISA> {
+unsafe impl<C: Core> RowVector<1> for One<C> {
+    const MASKS: bool = C::AVX512;
+
+    #[inline(always)]
+    unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; 1], offset: usize) {
+        // SAFETY: the same contract.
+        unsafe {
+            if C::EARLY_ROTATIONS {
+                zen4::rounds(v, inputs, offset)
+            } else {
+                compiled_rounds(v, inputs, offset)
+            }
+        }
+    }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: sixteen readable bytes.
-        Self(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
+        Self::new(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 1], offset: usize) -> Self {
         // SAFETY: the caller has the bytes.
-        Self(unsafe { _mm_loadu_si128(inputs[0].add(offset).cast()) })
+        Self::new(unsafe { _mm_loadu_si128(inputs[0].add(offset).cast()) })
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 1], high: &[u32; 1], lens: &[u32; 1], flags: &[u32; 1]) -> Self {
         let words = [low, high, lens, flags].map(|words| words[0] as i32);
         // SAFETY: SSE2.
-        Self(unsafe { _mm_setr_epi32(words[0], words[1], words[2], words[3]) })
+        Self::new(unsafe { _mm_setr_epi32(words[0], words[1], words[2], words[3]) })
     }
     #[inline(always)]
     unsafe fn replace(self, runs: &[u32; 1], new: Self) -> Self {
@@ -202,10 +200,9 @@ unsafe impl<const ISA: u8> Lanes<1> for One<ISA> {
 /// Compresses the blocks of a node; see [`crate::kernel::Kernel`].
 ///
 /// # Safety
-/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; what `ISA` says, of AVX-512 F, BW and VL,
-/// and BMI2.
+/// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions of `C`.
 #[inline(always)]
-pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
+pub(in crate::kernel::x86_64) unsafe fn compress<C: Core>(
     cv: &mut Words,
     input: *const u8,
     len: usize,
@@ -215,12 +212,12 @@ pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
     let (blocks, last, last_len) =
-        unsafe { blocks(input, len, flags.padded, ISA >= AVX512, &mut padded) };
+        unsafe { blocks(input, len, flags.padded, C::AVX512, &mut padded) };
     // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
     unsafe {
         let words: *mut __m128i = cv.as_mut_ptr().cast();
         let (mut row0, mut row1) =
-            (One(_mm_loadu_si128(words)), One(_mm_loadu_si128(words.add(1))));
+            (One::new(_mm_loadu_si128(words)), One::new(_mm_loadu_si128(words.add(1))));
         let mut now = flags.each | flags.first;
         for block in 0..blocks {
             let (mut from, mut len) = (input.wrapping_add(block * BLOCK_LEN), BLOCK_LEN);
@@ -228,9 +225,9 @@ pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
                 (from, len, now) = (last, last_len, now | flags.last);
             }
             let rest = len as i64 | i64::from(now) << 32;
-            let tail = One(_mm_set_epi64x(rest, counter as i64));
+            let tail = One::new(_mm_set_epi64x(rest, counter as i64));
             let mut v = begin([row0, row1], tail);
-            W::rounds(&mut v, &[from], 0);
+            One::<C>::rounds(&mut v, &[from], 0);
             [row0, row1] = fold(v);
             now = flags.each;
         }
@@ -240,15 +237,15 @@ pub(super) unsafe fn compress<W: Rounds<One<ISA>, 1>, const ISA: u8>(
 }
 
 // SAFETY: AVX-512F and VL.
-unsafe impl Early<1> for One<ZEN4> {
+unsafe impl<C: Core> Early<1> for One<C> {
     #[inline(always)]
     unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
-        opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self)
+        opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
         // SAFETY: as above.
-        Self(unsafe {
+        Self::new(unsafe {
             let (right, left) = (_mm_srli_epi32::<R>(late.0), _mm_slli_epi32::<LEFT>(late.0));
             _mm_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
         })

@@ -15,7 +15,7 @@
 use core::arch::asm;
 
 use super::neon::N4;
-use crate::kernel::twice::Twice;
+use crate::kernel::pair::Pair;
 use crate::spec::IV;
 
 /// An operation on a list of registers.
@@ -47,31 +47,31 @@ macro_rules! each {
     };
     // Exclusive or, and rotation to the right. One instruction of SVE2 does both, but on one port of up to four, so
     // where whole halves move it is left out.
-    (neon turn 16 $to:tt [$($by:literal)*]) => { each!(sve2 turn 16 $to [$($by)*]) };
-    (sve2 turn 16 [$($to:literal)*] $by:tt) => {
+    (neon xor_rotate 16 $to:tt [$($by:literal)*]) => { each!(sve2 xor_rotate 16 $to [$($by)*]) };
+    (sve2 xor_rotate 16 [$($to:literal)*] $by:tt) => {
         concat!(each!(xor [$($to)*] $by), $("rev32 v", $to, ".8h,v", $to, ".8h\n",)*)
     };
-    (neon turn 8 [$($to:literal)*] $by:tt) => {
+    (neon xor_rotate 8 [$($to:literal)*] $by:tt) => {
         concat!(
             each!(xor [$($to)*] $by), "ldr q31,[{constants},#16]\n",
             $("tbl v", $to, ".16b,{{v", $to, ".16b}},v31.16b\n",)*
         )
     };
-    (neon turn $right:literal [] []) => { "" };
-    (neon turn $right:literal [$a:literal $b:literal $($to:literal)*] [$c:literal $d:literal $($by:literal)*]) => {
+    (neon xor_rotate $right:literal [] []) => { "" };
+    (neon xor_rotate $right:literal [$a:literal $b:literal $($to:literal)*] [$c:literal $d:literal $($by:literal)*]) => {
         concat!(
-            each!(neon turn $right [$a $b] [$c $d] [30 31]),
-            each!(neon turn $right [$($to)*] [$($by)*]),
+            each!(neon xor_rotate $right [$a $b] [$c $d] [30 31]),
+            each!(neon xor_rotate $right [$($to)*] [$($by)*]),
         )
     };
-    (neon turn $right:literal [$($to:literal)*] [$($by:literal)*] [$($spare:literal)*]) => {
+    (neon xor_rotate $right:literal [$($to:literal)*] [$($by:literal)*] [$($spare:literal)*]) => {
         concat!(
             $("eor v", $spare, ".16b,v", $to, ".16b,v", $by, ".16b\n",)*
             $("shl v", $to, ".4s,v", $spare, ".4s,#32-", $right, "\n",)*
             $("sri v", $to, ".4s,v", $spare, ".4s,#", $right, "\n",)*
         )
     };
-    (sve2 turn $right:literal [$($to:literal)*] [$($by:literal)*] $([$($spare:literal)*])?) => {
+    (sve2 xor_rotate $right:literal [$($to:literal)*] [$($by:literal)*] $([$($spare:literal)*])?) => {
         concat!($("xar z", $to, ".s,z", $to, ".s,z", $by, ".s,#", $right, "\n",)*)
     };
 }
@@ -82,19 +82,19 @@ macro_rules! half_g {
         concat!(
             each!(message one $m [0 1 2 3] [16 17 18 19]),
             each!(add [0 1 2 3] $b),
-            each!($isa turn $by_d $d [0 1 2 3]),
+            each!($isa xor_rotate $by_d $d [0 1 2 3]),
             each!(add $c $d),
-            each!($isa turn $by_b $b $c [20 21 22 23]),
+            each!($isa xor_rotate $by_b $b $c [20 21 22 23]),
         )
     };
     (both $isa:ident $m:tt $b:tt $c:tt $d:tt $by_d:tt $by_b:tt) => {
         concat!(
             each!(message both $m [0 1 2 3] [16 17 18 19]),
             each!(add [0 1 2 3 16 17 18 19] $b),
-            each!($isa turn $by_d $d [0 1 2 3 16 17 18 19]),
+            each!($isa xor_rotate $by_d $d [0 1 2 3 16 17 18 19]),
             each!(store "out" [0] [18] [19]), each!(load "out" [1] [18] [19]),
             each!(add $c $d),
-            each!($isa turn $by_b $b $c),
+            each!($isa xor_rotate $by_b $b $c),
             each!(store "out" [1] [18] [19]), each!(load "out" [0] [18] [19]),
         )
     };
@@ -245,6 +245,6 @@ macro_rules! routines {
 }
 
 routines!(one neon "NEON" N4<false>, compress_4, compress_xof_4);
-routines!(both neon "NEON" Twice<N4<false>>, compress_8, compress_xof_8);
+routines!(both neon "NEON" Pair<N4<false>>, compress_8, compress_xof_8);
 routines!(one sve2 "SVE2" N4<true>, compress_sve2_4, compress_xof_sve2_4, enable = "sve2");
-routines!(both sve2 "SVE2" Twice<N4<true>>, compress_sve2_8, compress_xof_sve2_8, enable = "sve2");
+routines!(both sve2 "SVE2" Pair<N4<true>>, compress_sve2_8, compress_xof_sve2_8, enable = "sve2");

@@ -1,4 +1,4 @@
-//! Rows (see `rows.rs`) at the pace of Zen 5.
+//! Rows for Zen 5: four lanes or eight, at the pace of the core.
 //!
 //! There a vector operation of one cycle takes two if it waits in the scheduler for what it needs:
 //! a chain of operations runs at half speed because the core runs ahead of it. An operation that
@@ -12,31 +12,23 @@
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
-//! Parents and extended output, one block each, have no pace (`few_lanes.rs`): it begins by waiting.
+//! Parents and extended output, one block each, have no pace (`pass.rs`): it begins by waiting.
 //!
 //! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
 //! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to
-//! 1.01 of it (`results/zen5-2vcpu/limits.txt`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB
+//! 1.01 of it (`results/zen5-2vcpu/limits.md`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB
 //! may force `avx512-row`.
 //!
-//! In assembly, naked, and with that calling convention, for the reasons in `rounds32.rs`.
+//! In assembly, naked, and with that calling convention, for the reasons in `columns/avx512_pair.rs`.
 
 use core::arch::naked_asm;
 
-use super::assembly::IV;
-use super::few_lanes::{AHEAD, Operands, Rounds};
-use super::rows512;
-use crate::kernel::rows::Pair;
+use super::pass::{AHEAD, Operands};
+use super::x4::Four;
+use crate::kernel::pair::Pair;
+use crate::kernel::x86_64::assembly::IV;
+use crate::kernel::x86_64::cores::Zen5;
 use crate::spec::BLOCK_LEN;
-
-/// A way to compress blocks: at that pace, of one set of four lanes or of two.
-pub(super) struct Paced;
-
-/// A row of a set.
-pub(super) type Four = rows512::Four<false>;
-
-/// A row of two sets.
-pub(super) type Eight = Pair<Four, 4, false>;
 
 /// Word indices for permutations of two vectors, which are the same in every 128-bit part: 0 to 3
 /// are the part's words of the first vector, 4 to 7 those of the second.
@@ -84,7 +76,7 @@ macro_rules! op {
     (xor $set:literal $to:ident $from:ident) => { op!("vpxord" $set $to $to zmm!($set $from)) };
     (ror $set:literal $to:ident $count:literal) => { op!("vprord" $set $to $to $count) };
     // The words of each part of a row change places.
-    (turn $set:literal $to:ident $places:literal) => { op!("vpshufd" $set $to $to $places) };
+    (rotate_words $set:literal $to:ident $places:literal) => { op!("vpshufd" $set $to $to $places) };
     // A permutation of two vectors, by an order that is loaded first,
     (order $set:literal $to:ident $order:literal) => {
         concat!("vmovdqa64 ", zmm!($set $to), ",[r11+64*", $order, "]\n")
@@ -149,11 +141,11 @@ macro_rules! round {
             beat!($([add $set a b])* $([order $set $n1 5] [pick $set $n1 $m0 $m2])*),
             beat!($([xor $set d a])*),
             beat!($([ror $set d 8])*),
-            beat!($([turn $set a 0x93])* $([order $set $n2 6] [pick $set $n2 $m3 $m2])*),
+            beat!($([rotate_words $set a 0x93])* $([order $set $n2 6] [pick $set $n2 $m3 $m2])*),
             beat!($([add $set c d])*),
-            beat!($([xor $set b c])* $([add $set a $m2] [turn $set d 0x4e])*),
+            beat!($([xor $set b c])* $([add $set a $m2] [rotate_words $set d 0x4e])*),
             beat!($([ror $set b 7])* $([order $set $n3 7] [pick $set $n3 $m2 $m3])*),
-            beat!($([turn $set c 0x39])*),
+            beat!($([rotate_words $set c 0x39])*),
             $(beat!$idle,)*
             beat!($([add $set a b])*),
             beat!($([xor $set d a])* $([mix $set $n1 24 $m3])*),
@@ -167,11 +159,11 @@ macro_rules! round {
             beat!($([add $set a b])*),
             beat!($([xor $set d a])*),
             beat!($([ror $set d 8])*),
-            beat!($([turn $set a 0x39])*),
+            beat!($([rotate_words $set a 0x39])*),
             beat!($([add $set c d])*),
-            beat!($([xor $set b c])* $([add $set a $n0] [turn $set d 0x4e])*),
+            beat!($([xor $set b c])* $([add $set a $n0] [rotate_words $set d 0x4e])*),
             beat!($([ror $set b 7])*),
-            beat!($([turn $set c 0x93])*),
+            beat!($([rotate_words $set c 0x93])*),
             $(beat!$idle,)*
         )
     };
@@ -194,11 +186,11 @@ macro_rules! last_round {
             beat!($([add $set a b])*),
             beat!($([xor $set d a])* $([even $set n1 n2 n3])*),
             beat!($([ror $set d 8])*),
-            beat!($([turn $set a 0x93])* $([odd $set n2 n2 n3])*),
+            beat!($([rotate_words $set a 0x93])* $([odd $set n2 n2 n3])*),
             beat!($([add $set c d])*),
-            beat!($([xor $set b c])* $([add $set a m2] [turn $set d 0x4e])* $([even $set n3 s n1])*),
+            beat!($([xor $set b c])* $([add $set a m2] [rotate_words $set d 0x4e])* $([even $set n3 s n1])*),
             beat!($([ror $set b 7])*),
-            beat!($([turn $set c 0x39])* $([odd $set s s n1])*),
+            beat!($([rotate_words $set c 0x39])* $([odd $set s s n1])*),
             $(beat!$idle,)*
             beat!($([add $set a b])*),
             beat!($([xor $set d a])* $([even $set n1 n0 n2])*),
@@ -214,9 +206,9 @@ macro_rules! last_round {
             beat!($([ror $set d 8])*),
             beat!($([order $set m3 3] [pick $set m3 s n0])*),
             beat!($([add $set c d])*),
-            beat!($([xor $set b c])* $([turn $set d 0x4e])*),
+            beat!($([xor $set b c])* $([rotate_words $set d 0x4e])*),
             beat!($([ror $set b 7])*),
-            beat!($([turn $set a 0x39] [turn $set c 0x93])*),
+            beat!($([rotate_words $set a 0x39] [rotate_words $set c 0x93])*),
         )
     };
 }
@@ -284,13 +276,13 @@ macro_rules! body {
     };
 }
 
-/// Compresses blocks of four lanes, as [`Rounds::blocks`] says.
+/// Compresses blocks of four lanes, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn blocks_4(
-    operands: *mut Operands<Four>,
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
+    operands: *mut Operands<Four<Zen5>>,
     inputs: *const [*const u8; 4],
     offset: usize,
     count: usize,
@@ -308,8 +300,8 @@ pub(super) unsafe extern "sysv64" fn blocks_4(
 /// # Safety
 /// As for [`blocks_4`].
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn blocks_8(
-    operands: *mut Operands<Eight>,
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
+    operands: *mut Operands<Pair<Four<Zen5>>>,
     inputs: *const [*const u8; 8],
     offset: usize,
     count: usize,
@@ -323,32 +315,4 @@ pub(super) unsafe extern "sysv64" fn blocks_8(
         a1 = 12 b1 = 13 c1 = 14 d1 = 15 m01 = 16 m11 = 17 m21 = 18 m31 = 19
         n01 = 20 n11 = 21 n21 = 22 n31 = 23 s1 = 28
     )
-}
-
-// SAFETY: AVX-512F.
-unsafe impl Rounds<Four, 4> for Paced {
-    #[inline(always)]
-    unsafe fn blocks(
-        rows: &mut Operands<Four>,
-        inputs: &[*const u8; 4],
-        offset: usize,
-        count: usize,
-    ) {
-        // SAFETY: the same contract.
-        unsafe { blocks_4(rows, inputs, offset, count) }
-    }
-}
-
-// SAFETY: AVX-512F.
-unsafe impl Rounds<Eight, 8> for Paced {
-    #[inline(always)]
-    unsafe fn blocks(
-        rows: &mut Operands<Eight>,
-        inputs: &[*const u8; 8],
-        offset: usize,
-        count: usize,
-    ) {
-        // SAFETY: the same contract.
-        unsafe { blocks_8(rows, inputs, offset, count) }
-    }
 }

@@ -1,4 +1,4 @@
-//! Runs (see `run.rs`) of sixteen lanes and of eight with the 32 registers of AVX-512.
+//! Runs (see `blocks.rs`) of sixteen lanes and of eight with the 32 registers of AVX-512.
 //!
 //! Of sixteen lanes the next block is transposed while this one is compressed: that needs one port of the
 //! two, and would leave the other idle. Of eight it is not, as three ports take vectors of 256 bits: the
@@ -6,19 +6,19 @@
 //! here too, as compiled code around them has the registers of AVX2 only (`avx2.rs`), and extended output of sixteen,
 //! where compilers keep part of the message in memory.
 //!
-//! The functions are naked, with the System V calling convention on every platform, as in `rounds32.rs`.
+//! The functions are naked, with the System V calling convention on every platform, as in `avx512_pair.rs`.
 //! Word `w` of every array is one vector, aligned to its size.
 
 use core::arch::naked_asm;
 
-use super::assembly::{
-    IV, fold, high_words, isa, iv, load, next_flags, pair, rounds, routine, store, turns,
+use crate::kernel::x86_64::assembly::{
+    IV, fold, high_words, interleave, isa, iv, load, next_flags, pair, rounds, routine, store,
 };
 use crate::spec::{BLOCK_LEN, IV as WORDS, Words};
 
 /// Half of the bytes of one register from each of two lanes, at this place of their next block. Some also
 /// fetch: the block after that one, or what is at the same place of two later nodes.
-macro_rules! row {
+macro_rules! half {
     (16 $to:literal $at:literal $lane:literal $other:literal) => {
         concat!(
             "mov rax,[rcx+8*", $lane, "]\n vmovdqu32 ymm", $to, ",[rax+r11+", $at, "]\n",
@@ -28,13 +28,13 @@ macro_rules! row {
     };
     (16 near $to:literal $at:literal $lane:literal $other:literal) => {
         concat!(
-            row!(16 $to $at $lane $other),
+            half!(16 $to $at $lane $other),
             "prefetcht0 [rax+r11+128]\n mov rax,[rcx+8*", $lane, "]\n prefetcht0 [rax+r11+128]\n",
         )
     };
     (16 far $to:literal $at:literal $lane:literal $other:literal) => {
         concat!(
-            row!(16 $to $at $lane $other),
+            half!(16 $to $at $lane $other),
             "mov rax,[r9+8*", $lane, "]\n prefetcht1 [rax+r11]\n",
             "mov rax,[r9+8*", $other, "]\n prefetcht1 [rax+r11]\n",
         )
@@ -59,24 +59,24 @@ macro_rules! word {
 macro_rules! next_16 {
     ($with:ident) => {
         $with!([zmm] [] [
-            [row!(16 near 16 0 0 4), row!(16 near 17 0 1 5), row!(16 near 18 0 2 6),
-             row!(16 near 19 0 3 7), row!(16 near 20 0 8 12), row!(16 near 21 0 9 13),
-             row!(16 near 22 0 10 14), row!(16 near 23 0 11 15)]
-            [turns!([zmm] 1: 24 25 16 17), turns!([zmm] 1: 26 27 18 19), turns!([zmm] 1: 28 29 20 21),
-             turns!([zmm] 1: 30 31 22 23), turns!([zmm] 2: 16 17 24 26), turns!([zmm] 2: 18 19 25 27),
-             turns!([zmm] 2: 20 21 28 30), turns!([zmm] 2: 22 23 29 31)]
-            [turns!([zmm] 4: 24 28 16 20), turns!([zmm] 4: 25 29 17 21), turns!([zmm] 4: 26 30 18 22),
-             turns!([zmm] 4: 27 31 19 23), word!(0 24), word!(1 25),
+            [half!(16 near 16 0 0 4), half!(16 near 17 0 1 5), half!(16 near 18 0 2 6),
+             half!(16 near 19 0 3 7), half!(16 near 20 0 8 12), half!(16 near 21 0 9 13),
+             half!(16 near 22 0 10 14), half!(16 near 23 0 11 15)]
+            [interleave!([zmm] 1: 24 25 16 17), interleave!([zmm] 1: 26 27 18 19), interleave!([zmm] 1: 28 29 20 21),
+             interleave!([zmm] 1: 30 31 22 23), interleave!([zmm] 2: 16 17 24 26), interleave!([zmm] 2: 18 19 25 27),
+             interleave!([zmm] 2: 20 21 28 30), interleave!([zmm] 2: 22 23 29 31)]
+            [interleave!([zmm] 4: 24 28 16 20), interleave!([zmm] 4: 25 29 17 21), interleave!([zmm] 4: 26 30 18 22),
+             interleave!([zmm] 4: 27 31 19 23), word!(0 24), word!(1 25),
              word!(2 26), word!(3 27)]
             [word!(4 28), word!(5 29), word!(6 30),
-             word!(7 31), row!(16 far 16 32 0 4), row!(16 far 17 32 1 5),
-             row!(16 far 18 32 2 6), row!(16 far 19 32 3 7)]
-            [row!(16 far 20 32 8 12), row!(16 far 21 32 9 13), row!(16 far 22 32 10 14),
-             row!(16 far 23 32 11 15), turns!([zmm] 1: 24 25 16 17), turns!([zmm] 1: 26 27 18 19),
-             turns!([zmm] 1: 28 29 20 21), turns!([zmm] 1: 30 31 22 23)]
-            [turns!([zmm] 2: 16 17 24 26), turns!([zmm] 2: 18 19 25 27), turns!([zmm] 2: 20 21 28 30),
-             turns!([zmm] 2: 22 23 29 31), turns!([zmm] 4: 24 28 16 20), turns!([zmm] 4: 25 29 17 21),
-             turns!([zmm] 4: 26 30 18 22), turns!([zmm] 4: 27 31 19 23)]
+             word!(7 31), half!(16 far 16 32 0 4), half!(16 far 17 32 1 5),
+             half!(16 far 18 32 2 6), half!(16 far 19 32 3 7)]
+            [half!(16 far 20 32 8 12), half!(16 far 21 32 9 13), half!(16 far 22 32 10 14),
+             half!(16 far 23 32 11 15), interleave!([zmm] 1: 24 25 16 17), interleave!([zmm] 1: 26 27 18 19),
+             interleave!([zmm] 1: 28 29 20 21), interleave!([zmm] 1: 30 31 22 23)]
+            [interleave!([zmm] 2: 16 17 24 26), interleave!([zmm] 2: 18 19 25 27), interleave!([zmm] 2: 20 21 28 30),
+             interleave!([zmm] 2: 22 23 29 31), interleave!([zmm] 4: 24 28 16 20), interleave!([zmm] 4: 25 29 17 21),
+             interleave!([zmm] 4: 26 30 18 22), interleave!([zmm] 4: 27 31 19 23)]
             [word!(8 24), word!(9 25), word!(10 26),
              word!(11 27), word!(12 28), word!(13 29),
              word!(14 30), word!(15 31)]
@@ -96,12 +96,12 @@ macro_rules! half_16 {
     ($kind:ident $at:literal [$a:literal $b:literal $c:literal $d:literal
         $e:literal $f:literal $g:literal $h:literal]) => {
         concat!(
-            row!(16 $kind 8 $at 0 4), row!(16 $kind 9 $at 1 5), row!(16 $kind 10 $at 2 6),
-            row!(16 $kind 11 $at 3 7), row!(16 $kind 12 $at 8 12), row!(16 $kind 13 $at 9 13),
-            row!(16 $kind 14 $at 10 14), row!(16 $kind 15 $at 11 15),
-            turns!([zmm] 1: $a $b 8 9, $c $d 10 11, $e $f 12 13, $g $h 14 15),
-            turns!([zmm] 2: 8 9 $a $c, 10 11 $b $d, 12 13 $e $g, 14 15 $f $h),
-            turns!([zmm] 4: $a $e 8 12, $b $f 9 13, $c $g 10 14, $d $h 11 15),
+            half!(16 $kind 8 $at 0 4), half!(16 $kind 9 $at 1 5), half!(16 $kind 10 $at 2 6),
+            half!(16 $kind 11 $at 3 7), half!(16 $kind 12 $at 8 12), half!(16 $kind 13 $at 9 13),
+            half!(16 $kind 14 $at 10 14), half!(16 $kind 15 $at 11 15),
+            interleave!([zmm] 1: $a $b 8 9, $c $d 10 11, $e $f 12 13, $g $h 14 15),
+            interleave!([zmm] 2: 8 9 $a $c, 10 11 $b $d, 12 13 $e $g, 14 15 $f $h),
+            interleave!([zmm] 4: $a $e 8 12, $b $f 9 13, $c $g 10 14, $d $h 11 15),
         )
     };
 }
@@ -112,10 +112,10 @@ macro_rules! message_8 {
     ($([$a:literal $b:literal $c:literal $d:literal
         $e:literal $f:literal $g:literal $h:literal] $at:literal,)*) => {
         concat!($(
-            row!(8 $a $at "rbx" "rdi"), row!(8 $b $at "rbp" "r9"),
-            row!(8 $c $at "r12" "r10"), row!(8 $d $at "rsi" "rcx"),
-            turns!([ymm] 1: $e $f $a $b), turns!([ymm] 1: $g $h $c $d),
-            turns!([ymm] 2: $a $b $e $g), turns!([ymm] 2: $c $d $f $h),
+            half!(8 $a $at "rbx" "rdi"), half!(8 $b $at "rbp" "r9"),
+            half!(8 $c $at "r12" "r10"), half!(8 $d $at "rsi" "rcx"),
+            interleave!([ymm] 1: $e $f $a $b), interleave!([ymm] 1: $g $h $c $d),
+            interleave!([ymm] 2: $a $b $e $g), interleave!([ymm] 2: $c $d $f $h),
         )*)
     };
 }
@@ -159,13 +159,13 @@ macro_rules! body {
 routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_8);
 routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_xof_8 high_words!([ymm]));
 
-/// Compresses `steps` blocks of sixteen lanes as `run::Run` says.
+/// Compresses `steps` blocks of sixteen lanes as `Blocks` says.
 ///
 /// # Safety
 /// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; the blocks are readable; `cv` and
-/// `operands` are vectors of 512 bits, as [`run`](super::run::run) has them.
+/// `operands` are vectors of 512 bits, as [`blocks`](super::blocks::blocks) has them.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn run_16(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_16(
     cv: *mut u8,
     operands: *mut u8,
     inputs: *const *const u8,
@@ -195,13 +195,13 @@ pub(super) unsafe extern "sysv64" fn run_16(
     )
 }
 
-/// The same with the message in registers, for CPUs where loads of 512 bits are dear (`results/gnr-2vcpu/limits.txt`).
+/// The same with the message in registers, for CPUs where loads of 512 bits are dear (`results/gnr-2vcpu/limits.md`).
 /// The next one's first half takes the places of words that the last round has done with.
 ///
 /// # Safety
-/// As for [`run_16`].
+/// As for [`blocks_16`].
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn run_16_held(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_16_held(
     cv: *mut u8,
     operands: *mut u8,
     inputs: *const *const u8,
@@ -221,16 +221,16 @@ pub(super) unsafe extern "sysv64" fn run_16_held(
         "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
         rounds!([zmm held] [] [[] [] [] [] [] [] [
             "",
-            concat!(row!(16 near 17 0 0 4), row!(16 near 24 0 1 5), row!(16 near 27 0 2 6), row!(16 near 21 0 3 7)),
-            concat!(row!(16 near 16 0 8 12), row!(16 near 31 0 9 13)),
-            concat!(row!(16 near 25 0 10 14), row!(16 near 22 0 11 15)),
-            turns!([zmm] 1: 23 24 17 24, 30 17 27 21),
-            turns!([zmm] 1: 19 18 16 31, 16 31 25 22),
-            turns!([zmm] 2: 27 25 23 30, 22 24 24 17),
-            turns!([zmm] 2: 26 29 19 16, 19 30 18 31)
+            concat!(half!(16 near 17 0 0 4), half!(16 near 24 0 1 5), half!(16 near 27 0 2 6), half!(16 near 21 0 3 7)),
+            concat!(half!(16 near 16 0 8 12), half!(16 near 31 0 9 13)),
+            concat!(half!(16 near 25 0 10 14), half!(16 near 22 0 11 15)),
+            interleave!([zmm] 1: 23 24 17 24, 30 17 27 21),
+            interleave!([zmm] 1: 19 18 16 31, 16 31 25 22),
+            interleave!([zmm] 2: 27 25 23 30, 22 24 24 17),
+            interleave!([zmm] 2: 26 29 19 16, 19 30 18 31)
         ]]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
         fold!([zmm]),
-        turns!([zmm] 4: 16 20 27 26, 17 21 25 29, 18 22 22 19, 19 23 24 30),
+        interleave!([zmm] 4: 16 20 27 26, 17 21 25 29, 18 22 22 19, 19 23 24 30),
         next_flags!([zmm] 8),
         "dec r8\n jnz 2b",
         store!([zmm] "rdi"),
@@ -242,9 +242,9 @@ pub(super) unsafe extern "sysv64" fn run_16_held(
 /// The same for eight lanes, but that nothing is fetched: groups after one of eight lanes are rare.
 ///
 /// # Safety
-/// As for [`run_16`], with vectors of 256 bits.
+/// As for [`blocks_16`], with vectors of 256 bits.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn run_8(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
     cv: *mut u8,
     operands: *mut u8,
     inputs: *const *const u8,
@@ -284,7 +284,7 @@ pub(super) unsafe extern "sysv64" fn run_8(
 /// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; `tail` is four vectors of 512 bits, `out` has
 /// room for sixteen, and is not `cv`, which is read again when half of it is written.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn output_16(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn output_16(
     cv: *const Words,
     block: *const [u8; BLOCK_LEN],
     tail: *const u8,

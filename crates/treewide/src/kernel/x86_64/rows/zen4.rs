@@ -1,4 +1,4 @@
-//! Rows (see `rows.rs`) whose rotations stand apart from the chain.
+//! Rows for Zen 4: rotations are taken off the critical path.
 //!
 //! On Zen 4 rotations take two cycles, and shifts and exclusive ors of three operands one. Each half of G (two in
 //! the columns of a round and two in its diagonals, 28 in a block) has two rotations, each of some x ^ y, where y
@@ -11,24 +11,21 @@
 //! cycle after one of two, as both would end at once. So messages are not shuffled from round to round (220
 //! cycles): each is one permutation of the block, to memory, from where additions take it. And the order of
 //! instructions matters; with rotations before the additions compilers make the best of those that were tried
-//! (`results/zen4-2vcpu/limits.txt`).
+//! (`results/zen4-2vcpu/limits.md`).
 
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::few_lanes::{Lanes, Rounds};
+use super::pass::RowVector;
 use crate::kernel::rows::{arrange, to_columns, to_diagonals};
 use crate::spec::SCHEDULE;
-
-/// A way to compress blocks.
-pub(super) struct Apart;
 
 /// A row of `N` lanes that has what this takes.
 ///
 /// # Safety
 /// As for [`Row`](crate::kernel::rows::Row); it is four words of each lane and nothing else.
-pub(super) unsafe trait Early<const N: usize>: Lanes<N> {
+pub(super) unsafe trait Early<const N: usize>: RowVector<N> {
     /// The same rows, of which the compiler computes all before anything that is made of them.
     unsafe fn early(rows: [Self; 3]) -> [Self; 3];
     /// The exclusive or with the words of another row, those rotated right by `R`; `LEFT` is 32 less that.
@@ -103,34 +100,39 @@ unsafe fn round<R: Early<N>, const N: usize>(v: &mut [R; 4], m: [R; 4]) {
     }
 }
 
-// SAFETY: what `R` says, and AVX-512F.
-unsafe impl<R: Early<N>, const N: usize> Rounds<R, N> for Apart {
-    #[inline(always)]
-    unsafe fn rounds(v: &mut [R; 4], inputs: &[*const u8; N], offset: usize) {
-        const { assert!(size_of::<Messages<R>>() == REST * N * size_of::<__m512i>()) };
-        // SAFETY: the caller vouches for the instruction set and the blocks; messages are as many vectors, and aligned.
-        unsafe {
-            let mut blocks = [_mm512_setzero_si512(); N];
-            for (block, input) in blocks.iter_mut().zip(inputs) {
-                *block = _mm512_loadu_si512(input.add(offset).cast());
+/// The seven rounds; see [`RowVector::rounds`].
+///
+/// # Safety
+/// As there; the CPU has AVX-512F.
+#[inline(always)]
+pub(super) unsafe fn rounds<R: Early<N>, const N: usize>(
+    v: &mut [R; 4],
+    inputs: &[*const u8; N],
+    offset: usize,
+) {
+    const { assert!(size_of::<Messages<R>>() == REST * N * size_of::<__m512i>()) };
+    // SAFETY: the caller vouches for the instruction set and the blocks; messages are as many vectors, and aligned.
+    unsafe {
+        let mut blocks = [_mm512_setzero_si512(); N];
+        for (block, input) in blocks.iter_mut().zip(inputs) {
+            *block = _mm512_loadu_si512(input.add(offset).cast());
+        }
+        let mut messages = MaybeUninit::<Messages<R>>::uninit();
+        let to: *mut [__m512i; N] = messages.as_mut_ptr().cast();
+        for round in 0..REST {
+            for part in 0..N {
+                let order = const { &Orders::<N>::ALL }.0[round][part].as_ptr();
+                let words = R::pick(&blocks, _mm512_load_si512(order.cast()));
+                (*to.add(round))[part] = words;
             }
-            let mut messages = MaybeUninit::<Messages<R>>::uninit();
-            let to: *mut [__m512i; N] = messages.as_mut_ptr().cast();
-            for round in 0..REST {
-                for part in 0..N {
-                    let order = const { &Orders::<N>::ALL }.0[round][part].as_ptr();
-                    let words = R::pick(&blocks, _mm512_load_si512(order.cast()));
-                    (*to.add(round))[part] = words;
-                }
-            }
-            let load = |part: usize| R::load(inputs, offset + 16 * part);
-            round(v, arrange([load(0), load(1), load(2), load(3)]));
-            // What was stored is loaded as it is needed; the compiler would cut registers into pieces.
-            let mut messages = messages.as_ptr();
-            asm!("/* {0} */", inout(reg) messages, options(nostack, preserves_flags));
-            for message in &(*messages).0 {
-                round(v, *message);
-            }
+        }
+        let load = |part: usize| R::load(inputs, offset + 16 * part);
+        round(v, arrange([load(0), load(1), load(2), load(3)]));
+        // What was stored is loaded as it is needed; the compiler would cut registers into pieces.
+        let mut messages = messages.as_ptr();
+        asm!("/* {0} */", inout(reg) messages, options(nostack, preserves_flags));
+        for message in &(*messages).0 {
+            round(v, *message);
         }
     }
 }

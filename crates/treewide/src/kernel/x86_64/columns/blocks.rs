@@ -1,21 +1,21 @@
-//! Runs: whole blocks, one after the other, on one transposed state, in one piece of assembly.
+//! Several blocks in one call: whole blocks of every lane, one after the other, as columns, in one piece of assembly.
 //!
-//! Where operations take one cycle one state keeps the ports busy, in whatever order they come: on Intel's
-//! cores the 784 operations of the rounds of sixteen lanes take the 392 cycles that two ports for 512 bits
-//! need. So what is left to gain lies between the rounds of one block and those of the next, there and, most with two
-//! states, on Zen 5. In a run the chaining value stays in registers, and nothing is asked from block to block.
+//! Where operations take one cycle, one state keeps the ports busy in whatever order they come: on Intel's cores the
+//! 784 operations of the rounds of sixteen lanes take the 392 cycles that two ports for 512 bits need. What is left to gain
+//! lies between the rounds of one block and those of the next, there and, most with two states, on Zen 5. Here the
+//! chaining value stays in registers, and nothing is decided from block to block.
 
 use core::mem::MaybeUninit;
 
 use crate::kernel::columns::Vector;
-use crate::kernel::inputs::Group;
+use crate::kernel::inputs::PassInputs;
 use crate::spec::BLOCK_LEN;
 
-/// Fewer blocks than this are compressed step by step; runs need two. As good as 2 or 6 on Zen 5
-/// (`results/zen5-2vcpu/limits.txt`).
-pub(super) const FROM: usize = 4;
+/// Fewer blocks than this are compressed step by step; the routines need two. As good as 2 or 6 on Zen 5
+/// (`results/zen5-2vcpu/limits.md#runs-of-blocks`).
+pub(in crate::kernel::x86_64) const FROM: usize = 4;
 
-/// What a run reads and writes beside its inputs.
+/// What a routine reads and writes in addition to its inputs.
 #[repr(C, align(64))]
 struct Operands<V> {
     /// The message of the block that is compressed, and the next block, in what order the routine likes.
@@ -33,18 +33,18 @@ struct Operands<V> {
 /// value: `(cv, operands, inputs, ahead, blocks, offset)`. It may fetch as many cache lines of `ahead[lane]`; those
 /// addresses need not exist. Word `w` of every array is one vector, aligned to its size. Backtraces from inside of
 /// those that push registers end there.
-pub(super) type Run =
+pub(in crate::kernel::x86_64) type Blocks =
     unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize, usize);
 
-/// [`Vector::run`] by this routine.
+/// [`Vector::blocks`] by this routine.
 ///
 /// # Safety
 /// As for that.
 #[inline(always)]
-pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
-    routine: Run,
+pub(in crate::kernel::x86_64) unsafe fn blocks<V: Vector<N>, const N: usize>(
+    routine: Blocks,
     cv: &mut [V; 8],
-    nodes: &Group<N>,
+    nodes: &PassInputs<N>,
     from: usize,
     to: usize,
 ) {
@@ -67,25 +67,25 @@ pub(super) unsafe fn run<V: Vector<N>, const N: usize>(
     }
 }
 
-/// Implements what a [`Vector`] does by assembly: its run by a routine, before that perhaps its compressions by two;
+/// Implements what a [`Vector`] does by assembly: several blocks by a routine, before that perhaps its compressions by two;
 /// and fetching, by the instruction of x86-64.
 macro_rules! in_assembly {
-    ($lanes:literal: $compress:path, $compress_xof:path, $run:path) => {
+    ($lanes:literal: $compress:expr, $compress_xof:expr, $blocks:expr) => {
         crate::kernel::vectors::compressions!($compress, $compress_xof);
-        in_assembly!($lanes: $run);
+        in_assembly!($lanes: $blocks);
     };
-    ($lanes:literal: $run:path) => {
-        const RUN_FROM: usize = super::run::FROM;
+    ($lanes:literal: $blocks:expr) => {
+        const BLOCKS_FROM: usize = crate::kernel::x86_64::columns::blocks::FROM;
 
         #[inline(always)]
-        unsafe fn run(
+        unsafe fn blocks(
             cv: &mut [Self; 8],
-            nodes: &crate::kernel::inputs::Group<$lanes>,
+            nodes: &crate::kernel::inputs::PassInputs<$lanes>,
             from: usize,
             to: usize,
         ) {
             // SAFETY: the CPU has the instructions.
-            unsafe { super::run::run($run, cv, nodes, from, to) }
+            unsafe { crate::kernel::x86_64::columns::blocks::blocks($blocks, cv, nodes, from, to) }
         }
         #[inline(always)]
         unsafe fn prefetch(address: *const u8) {
@@ -94,4 +94,4 @@ macro_rules! in_assembly {
         }
     };
 }
-pub(super) use in_assembly;
+pub(in crate::kernel::x86_64) use in_assembly;

@@ -1,7 +1,7 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
 //! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left: messages are
-//! memory operands. Runs (see `run.rs`) need one to move the next block with, so here word 11 of state 0 lives in
+//! memory operands. Runs (see `blocks.rs`) need one to move the next block with, so here word 11 of state 0 lives in
 //! memory but for its additions. It waits in the place of word 0 of the output, which is written last; after the
 //! rounds it is in its register. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array, all aligned
 //! to 64 bytes.
@@ -23,13 +23,18 @@
 
 use core::arch::naked_asm;
 
-use super::assembly::{fold, high_words, isa, iv, load, pair, routine, store, turns};
-use super::avx512::X32;
+use crate::kernel::pair::Pair;
+use crate::kernel::x86_64::assembly::{
+    fold, high_words, interleave, isa, iv, load, pair, routine, store,
+};
+use crate::kernel::x86_64::avx512::X16;
+use crate::kernel::x86_64::cores::Zen5;
 use crate::spec::IV;
 
 /// The message words in the order in which messages are kept. From round to round each takes the place of the one
 /// before it in its half, and the first that of the last.
-pub(super) const CYCLES: [usize; 16] = [0, 2, 3, 10, 12, 9, 11, 5, 1, 6, 4, 7, 13, 14, 15, 8];
+pub(in crate::kernel::x86_64) const CYCLES: [usize; 16] =
+    [0, 2, 3, 10, 12, 9, 11, 5, 1, 6, 4, 7, 13, 14, 15, 8];
 
 /// Where a word of the first round is; in the rounds after it, the next ones of its cycle.
 #[rustfmt::skip]
@@ -183,12 +188,12 @@ macro_rules! transpose {
             // 128-bit parts of a register, before: words 0 to 3 of row i, words 4 to 7 of it, the
             // same of row i + 4; or words 8 to 15. Here: word w of rows i to i + 3, word w + 4 of
             // them, the same of the next four.
-            turns!([zmm] 1: 16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7,
+            interleave!([zmm] 1: 16 17 0 1, 18 19 2 3, 20 21 4 5, 22 23 6 7,
                 24 25 8 9, 26 27 10 11, 28 29 12 13, 30 31 14 15),
-            turns!([zmm] 2: 0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23,
+            interleave!([zmm] 2: 0 1 16 18, 2 3 17 19, 4 5 20 22, 6 7 21 23,
                 8 9 24 26, 10 11 25 27, 12 13 28 30, 14 15 29 31),
             // The even parts of eight rows and of the other eight are a word; so are the odd ones.
-            turns!([zmm] 4: 16 20 0 4, 17 21 1 5, 18 22 2 6,
+            interleave!([zmm] 4: 16 20 0 4, 17 21 1 5, 18 22 2 6,
                 19 23 3 7, 24 28 8 12, 25 29 9 13, 26 30 10 14, 27 31 11 15),
         )
     };
@@ -215,15 +220,15 @@ macro_rules! store_words {
 /// The rows of state 1 are read before the words of state 0 are stored: a load waits for earlier
 /// stores whose addresses have the same last twelve bits, and chunks are 1024 bytes apart.
 ///
-/// The upper halves of registers stay in use, as [`compress`] or the rest of [`run`] follows and ends that.
+/// The upper halves of registers stay in use, as [`compress`] or the rest of [`blocks_32`] follows and ends that.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn load(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn load(
     inputs: *const [*const u8; 32],
     offset: usize,
-    message: *mut [X32; 16],
+    message: *mut [Pair<X16<Zen5>>; 16],
 ) {
     naked_asm!(
         load_rows!(0),
@@ -278,13 +283,13 @@ macro_rules! quarter {
             "vpunpckhdq zmm", $d, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
             "vpunpckldq zmm", $a, ",zmm", $a, ",", row!("rsi+2048" $quarter $state 1), "\n",
             "vpunpckldq zmm", $c, ",zmm", $c, ",", row!("rsi+2048" $quarter $state 3), "\n",
-            turns!([zmm] 2: $e $f $a $c, $g $h $b $d),
+            interleave!([zmm] 2: $e $f $a $c, $g $h $b $d),
             store_words!($state "rsi": $w0 $e $w1 $f $w2 $g $w3 $h),
         )
     };
 }
 
-/// Compresses whole blocks of 32 lanes, one after the other, as `run::Run` says.
+/// Compresses whole blocks of 32 lanes, one after the other, as `Blocks` says.
 ///
 /// The first message is transposed by [`load()`]. Of the others, half of the transposition is moving, which takes none
 /// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
@@ -292,9 +297,9 @@ macro_rules! quarter {
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the blocks are readable; `cv` and `operands` are vectors of
-/// 32 lanes, as [`run`](super::run::run) has them.
+/// 32 lanes, as [`blocks`](super::blocks::blocks) has them.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn run(
+pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_32(
     cv: *mut u8,
     operands: *mut u8,
     inputs: *const *const u8,

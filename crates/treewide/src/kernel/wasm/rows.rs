@@ -12,8 +12,9 @@ use crate::kernel::columns::{self, Vector};
 use crate::kernel::contract::Flags;
 use crate::kernel::contract::Root;
 use crate::kernel::inputs::{Node, Source};
+use crate::kernel::pair::Pair;
 use crate::kernel::portable::compress;
-use crate::kernel::rows::{Pair, Row, arrange, round};
+use crate::kernel::rows::{Row, arrange, round};
 use crate::kernel::vectors::{Square, operations};
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
@@ -62,7 +63,7 @@ unsafe impl Row for W4 {
 }
 
 /// A row of each of two lanes.
-type Rows = Pair<W4, 1, false>;
+type Rows = Pair<W4>;
 
 /// First halves of two rows, and second halves; of two of these, the rows again.
 #[inline(always)]
@@ -147,7 +148,7 @@ unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue) {
     }
 }
 
-/// Gathers two nodes and hashes them; as `entry_points` has it for other passes.
+/// Gathers two nodes and hashes them; as `kernels` has it for other passes.
 ///
 /// # Safety
 /// As there, and `count` is two.

@@ -1,13 +1,18 @@
-//! Two vectors side by side, each of which fills the waiting of the other.
+//! Two vectors side by side: each fills the time in which the other waits.
+//!
+//! Columns and rows are both made of pairs: 32 lanes as two columns of sixteen, four lanes as two rows of two.
+//! Where the order of instructions matters, it is fixed: in assembly for columns, by [`Row::in_step`](super::rows::Row)
+//! for rows.
 
-/// Lanes of two vectors, word by word: those of the first, then those of the second.
+/// Two vectors as one of twice the lanes: those of the first come first.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Twice<V>(pub(super) [V; 2]);
+pub(super) struct Pair<V>(pub(super) [V; 2]);
 
 /// The words of one of the two.
+#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
-pub(super) fn state<V: Copy, const W: usize>(words: &[Twice<V>; W], index: usize) -> [V; W] {
+pub(super) fn state<V: Copy, const W: usize>(words: &[Pair<V>; W], index: usize) -> [V; W] {
     let mut state = [words[0].0[index]; W];
     for (word, both) in state.iter_mut().zip(words) {
         *word = both.0[index];
@@ -16,11 +21,13 @@ pub(super) fn state<V: Copy, const W: usize>(words: &[Twice<V>; W], index: usize
 }
 
 /// The first half of an array, or the second.
+#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
     array[second * M..].first_chunk().expect("half of it")
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 /// Implements what a [`Vector`](crate::kernel::columns::Vector) of so many lanes, twice another of so many, does
 /// by that one; rounds and loads of blocks are left.
 macro_rules! by_halves {
@@ -35,7 +42,7 @@ macro_rules! by_halves {
             // SAFETY: the same contract.
             unsafe { Self([<$half>::load(half(words, 0)), <$half>::load(half(words, 1))]) }
         }
-        crate::kernel::vectors::twice!(xor, and);
+        crate::kernel::pair::both!(xor, and);
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
             const HALF: usize = $of_half;
@@ -69,4 +76,17 @@ macro_rules! by_halves {
         }
     };
 }
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use by_halves;
+
+/// Implements operations on pairs of vectors, by twice the same.
+macro_rules! both {
+    ($($name:ident),*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, other: Self) -> Self {
+            // SAFETY: the same contract.
+            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
+        }
+    )*};
+}
+pub(super) use both;

@@ -2,33 +2,30 @@
 
 use core::arch::x86_64::*;
 
-use super::few_lanes::Lanes;
-use super::row::opaque;
-use super::rows256::joined;
+use super::pass::{Operands, RowVector, compiled_blocks};
+use super::x1::opaque;
+use super::x2::joined;
+use super::zen5;
 use crate::kernel::rows::Row;
+use crate::kernel::x86_64::cores::{Core, vector};
 
-/// A row of four lanes.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Four<const IN_ORDER: bool>(__m512i);
+vector!("A row of four lanes.", Four(__m512i));
 
-impl<const IN_ORDER: bool> Four<IN_ORDER> {
-    /// `IN_ORDER`: a row that is made after those before it in the source, and before those after it. On Intel's
-    /// CPUs four lanes use both ports for 512 bits nearly all of the time, so what is made out of order delays the
-    /// chain: in the compiler's order a step takes 200 cycles, in this one 184 (`results/gnr-2vcpu/limits.txt`).
+impl<C: Core> Four<C> {
+    /// Where the core wants it, a row that is made after those before it in the source, and before those after it.
     #[inline(always)]
     unsafe fn in_order(row: __m512i) -> Self {
-        let row = Self(row);
-        if !IN_ORDER {
+        let row = Self::new(row);
+        if !C::IN_ORDER {
             return row;
         }
         let [row] = opaque!(zmm_reg "avx512f" [__m512i; 1] row,);
-        Self(row)
+        Self::new(row)
     }
 }
 
 // SAFETY: AVX-512F.
-unsafe impl<const IN_ORDER: bool> Row for Four<IN_ORDER> {
+unsafe impl<C: Core> Row for Four<C> {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: the same contract, here and below.
@@ -80,25 +77,43 @@ unsafe fn load(words: &[u32; 4]) -> __m128i {
     unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
 
-/// A bit for each word of the lanes that run.
+/// A bit for each word of the lanes that have not ended.
 #[inline(always)]
-pub(super) fn active(runs: &[u32]) -> u16 {
-    runs.iter().enumerate().fold(0, |mask, (lane, run)| mask | (*run as u16 & 0b1111) << (4 * lane))
+pub(super) fn active(live: &[u32]) -> u16 {
+    live.iter()
+        .enumerate()
+        .fold(0, |mask, (lane, live)| mask | (*live as u16 & 0b1111) << (4 * lane))
 }
 
 // SAFETY: AVX-512F, BW and VL, and BMI2.
-unsafe impl<const IN_ORDER: bool> Lanes<4> for Four<IN_ORDER> {
+unsafe impl<C: Core> RowVector<4> for Four<C> {
     const MASKS: bool = true;
 
     #[inline(always)]
+    unsafe fn blocks(
+        rows: &mut Operands<Self>,
+        inputs: &[*const u8; 4],
+        offset: usize,
+        count: usize,
+    ) {
+        // SAFETY: the same contract.
+        unsafe {
+            if C::PACED {
+                zen5::blocks_4((&raw mut *rows).cast(), inputs, offset, count)
+            } else {
+                compiled_blocks(rows, inputs, offset, count)
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_broadcast_i32x4(load(words)) })
+        Self::new(unsafe { _mm512_broadcast_i32x4(load(words)) })
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 4], offset: usize) -> Self {
         // SAFETY: the caller has the bytes.
-        Self(unsafe {
+        Self::new(unsafe {
             let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
             let row = _mm512_castsi128_si512(part(0));
             let row = _mm512_inserti32x4::<1>(row, part(1));
@@ -109,7 +124,7 @@ unsafe impl<const IN_ORDER: bool> Lanes<4> for Four<IN_ORDER> {
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 4], high: &[u32; 4], lens: &[u32; 4], flags: &[u32; 4]) -> Self {
         // By shuffles, as a load of what was stored word by word would wait. SAFETY: AVX-512F.
-        Self(unsafe {
+        Self::new(unsafe {
             let two = |counters, rest| {
                 joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))
             };
@@ -120,9 +135,9 @@ unsafe impl<const IN_ORDER: bool> Lanes<4> for Four<IN_ORDER> {
         })
     }
     #[inline(always)]
-    unsafe fn replace(self, runs: &[u32; 4], new: Self) -> Self {
+    unsafe fn replace(self, live: &[u32; 4], new: Self) -> Self {
         // SAFETY: AVX-512F.
-        Self(unsafe { _mm512_mask_mov_epi32(self.0, active(runs), new.0) })
+        Self::new(unsafe { _mm512_mask_mov_epi32(self.0, active(live), new.0) })
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {

@@ -9,15 +9,17 @@
 //! their `b` comes out of the half-round before: shifts and shuffles have fewer ports than the rest,
 //! and columns in step would wait for each other there.
 //!
-//! There are runs (see `run.rs`), which also put the blocks in order, and one compression by itself.
+//! There are runs (see `blocks.rs`), which also put the blocks in order, and one compression by itself.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in
-//! `rounds32.rs`. Word `w` of every array is one vector, aligned to its size.
+//! `avx512_pair.rs`. Word `w` of every array is one vector, aligned to its size.
 
 use core::arch::naked_asm;
 
-use super::assembly::{IV, fold, high_words, isa, load, next_flags, pair, rounds, routine, store};
-use super::row::{BY_8, BY_16};
+use crate::kernel::x86_64::assembly::{
+    IV, fold, high_words, isa, load, next_flags, pair, rounds, routine, store,
+};
+use crate::kernel::x86_64::rows::x1::{BY_8, BY_16};
 
 /// The rest of the state, where a block begins.
 macro_rules! begin {
@@ -50,10 +52,10 @@ macro_rules! body {
 }
 
 /// A quarter of the block of a lane, and in the upper half of a register the one of a lane four further.
-macro_rules! row {
+macro_rules! half {
     ([avx2] $to:literal $lane:literal $other:literal $quarter:literal) => {
         concat!(
-            "v", row!([sse] $to $lane $other $quarter),
+            "v", half!([sse] $to $lane $other $quarter),
             "vinserti128 ymm", $to, ",ymm", $to, ",[", $other, "+r11+16*", $quarter, "],1\n",
         )
     };
@@ -62,8 +64,8 @@ macro_rules! row {
     };
 }
 
-/// Two registers' words by turns, the first ones in `low`, the others in `a`.
-macro_rules! turns {
+/// Two registers' words by interleave, the first ones in `low`, the others in `a`.
+macro_rules! interleave_two {
     ($isa:tt $low_op:literal $high_op:literal: $low:literal $a:literal $b:literal) => {
         concat!(
             isa!($isa $low_op $low $a isa!($isa register $b)),
@@ -79,10 +81,10 @@ macro_rules! quarter {
     };
     ($isa:tt $quarter:literal $($offset:literal $register:literal,)+) => {
         concat!(
-            row!($isa 8 "rdi" "rbx" $quarter), row!($isa 9 "r9" "rbp" $quarter),
-            row!($isa 10 "r10" "r12" $quarter), row!($isa 11 "r14" "r13" $quarter),
-            turns!($isa "punpckldq" "punpckhdq": 12 8 9), turns!($isa "punpckldq" "punpckhdq": 13 10 11),
-            turns!($isa "punpcklqdq" "punpckhqdq": 14 12 13), turns!($isa "punpcklqdq" "punpckhqdq": 15 8 10),
+            half!($isa 8 "rdi" "rbx" $quarter), half!($isa 9 "r9" "rbp" $quarter),
+            half!($isa 10 "r10" "r12" $quarter), half!($isa 11 "r14" "r13" $quarter),
+            interleave_two!($isa "punpckldq" "punpckhdq": 12 8 9), interleave_two!($isa "punpckldq" "punpckhdq": 13 10 11),
+            interleave_two!($isa "punpcklqdq" "punpckhqdq": 14 12 13), interleave_two!($isa "punpcklqdq" "punpckhqdq": 15 8 10),
             $(isa!($isa move
                 concat!("[rsi+4*", isa!($isa size), "*", $quarter, "+", isa!($isa size), "*", $offset, "]"),
                 isa!($isa register $register)),)+
@@ -116,14 +118,14 @@ macro_rules! fetch {
     };
 }
 
-macro_rules! run {
+macro_rules! blocks {
     ($isa:tt $cpu:literal $name:ident) => {
-        /// Compresses whole blocks one after the other, as `run::Run` says.
+        /// Compresses whole blocks one after the other, as `Blocks` says.
         ///
         /// # Safety
         #[doc = concat!("The CPU has ", $cpu, "; the blocks are readable.")]
         #[unsafe(naked)]
-        pub(super) unsafe extern "sysv64" fn $name(
+        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
             cv: *mut u8,
             operands: *mut u8,
             inputs: *const *const u8,
@@ -164,6 +166,6 @@ routine!([sse bytes] "SSSE3": compress_xof_4 high_words!([sse bytes]));
 routine!([sse] "SSE2": compress_sse2_4);
 routine!([sse] "SSE2": compress_xof_sse2_4 high_words!([sse]));
 
-run!([avx2] "AVX2, and the OS saves its registers" run_8);
-run!([sse bytes] "SSSE3" run_4);
-run!([sse] "SSE2" run_sse2_4);
+blocks!([avx2] "AVX2, and the OS saves its registers" blocks_8);
+blocks!([sse bytes] "SSSE3" blocks_4);
+blocks!([sse] "SSE2" blocks_sse2_4);

@@ -2,30 +2,28 @@
 
 use core::arch::x86_64::*;
 
-use super::apart::Early;
-use super::few_lanes::Lanes;
-use super::row::{AVX2, AVX512, BY_8, BY_16, ZEN4, next, opaque, turned};
-use super::rows512;
+use super::pass::{RowVector, compiled_rounds};
+use super::x1::{BY_8, BY_16, opaque, turned};
+use super::x4;
+use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
+use crate::kernel::x86_64::cores::{Core, vector};
 
-/// A row of two lanes, with AVX2 or what comes after it in `row.rs`: there are instructions of AVX-512 for vectors of
-/// 256 bits then (VL), and those of BW and BMI2: rotations, and masks.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Two<const ISA: u8>(__m256i);
+vector!("A row of two lanes.", Two(__m256i));
 
 // SAFETY: AVX2, or AVX-512F and VL.
-unsafe impl<const ISA: u8> Row for Two<ISA> {
-    const NEXT: Next = next(ISA);
+unsafe impl<C: Core> Row for Two<C> {
+    const NEXT: Next = C::NEXT;
+    const NEXT_IN_PAIRS: Next = C::NEXT_IN_PAIRS;
 
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         // SAFETY: AVX-512F and VL, or AVX2.
-        Self(unsafe {
+        Self::new(unsafe {
             match R {
-                _ if ISA >= AVX512 => _mm256_ror_epi32::<R>(self.0),
+                _ if C::AVX512 => _mm256_ror_epi32::<R>(self.0),
                 16 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_16.hidden())),
                 8 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_8.hidden())),
                 _ => {
@@ -38,20 +36,20 @@ unsafe impl<const ISA: u8> Row for Two<ISA> {
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
         // SAFETY: AVX2.
-        Self(unsafe { _mm256_shuffle_epi32::<PICK>(self.0) })
+        Self::new(unsafe { _mm256_shuffle_epi32::<PICK>(self.0) })
     }
     #[inline(always)]
-    unsafe fn turn<const PICK: i32>(self) -> Self {
-        match ISA {
-            AVX2 | AVX512 => Self(turned!(ymm_reg "avx2" __m256i, self.0, PICK)),
+    unsafe fn rotate_words<const PICK: i32>(self) -> Self {
+        match C::ALIGN {
+            true => Self::new(turned!(ymm_reg "avx2" __m256i, self.0, PICK)),
             // SAFETY: the same contract.
-            _ => unsafe { self.shuffle::<PICK>() },
+            false => unsafe { self.shuffle::<PICK>() },
         }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
         // SAFETY: AVX.
-        Self(unsafe {
+        Self::new(unsafe {
             let [a, b] = [_mm256_castsi256_ps(self.0), _mm256_castsi256_ps(other.0)];
             _mm256_castps_si256(_mm256_shuffle_ps::<PICK>(a, b))
         })
@@ -59,40 +57,51 @@ unsafe impl<const ISA: u8> Row for Two<ISA> {
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
         // SAFETY: AVX2.
-        Self(unsafe { _mm256_blend_epi32::<0b1000_1000>(self.0, other.0) })
+        Self::new(unsafe { _mm256_blend_epi32::<0b1000_1000>(self.0, other.0) })
     }
     #[inline(always)]
     unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
-        opaque!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self)
+        opaque!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
         let row = self;
         let [row] = opaque!(ymm_reg "avx2" [__m256i; 1] row, pure);
-        Self(row)
+        Self::new(row)
     }
 }
 
 /// `a` below `b`.
 #[inline(always)]
-pub(super) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
+pub(in crate::kernel::x86_64) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
     // SAFETY: AVX2.
     unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) }
 }
 
 // SAFETY: AVX2, or AVX-512F, BW and VL, and BMI2.
-unsafe impl<const ISA: u8> Lanes<2> for Two<ISA> {
-    const MASKS: bool = ISA >= AVX512;
+unsafe impl<C: Core> RowVector<2> for Two<C> {
+    const MASKS: bool = C::AVX512;
 
+    #[inline(always)]
+    unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; 2], offset: usize) {
+        // SAFETY: the same contract.
+        unsafe {
+            if C::EARLY_ROTATIONS {
+                zen4::rounds(v, inputs, offset)
+            } else {
+                compiled_rounds(v, inputs, offset)
+            }
+        }
+    }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         // SAFETY: AVX2; sixteen readable bytes.
-        Self(unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast())) })
+        Self::new(unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast())) })
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> Self {
         // SAFETY: AVX2; the caller has the bytes.
-        Self(unsafe {
+        Self::new(unsafe {
             let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
             joined(part(0), part(1))
         })
@@ -100,7 +109,7 @@ unsafe impl<const ISA: u8> Lanes<2> for Two<ISA> {
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
         // SAFETY: AVX2.
-        Self(unsafe {
+        Self::new(unsafe {
             let part = |lane: usize| {
                 let words = [low, high, lens, flags].map(|words| words[lane] as i32);
                 _mm_setr_epi32(words[0], words[1], words[2], words[3])
@@ -109,14 +118,14 @@ unsafe impl<const ISA: u8> Lanes<2> for Two<ISA> {
         })
     }
     #[inline(always)]
-    unsafe fn replace(self, runs: &[u32; 2], new: Self) -> Self {
+    unsafe fn replace(self, live: &[u32; 2], new: Self) -> Self {
         // SAFETY: AVX-512VL, or AVX2.
-        Self(unsafe {
+        Self::new(unsafe {
             if Self::MASKS {
-                _mm256_mask_mov_epi32(self.0, rows512::active(runs) as u8, new.0)
+                _mm256_mask_mov_epi32(self.0, x4::active(live) as u8, new.0)
             } else {
-                let runs = joined(_mm_set1_epi32(runs[0] as i32), _mm_set1_epi32(runs[1] as i32));
-                _mm256_blendv_epi8(self.0, new.0, runs)
+                let live = joined(_mm_set1_epi32(live[0] as i32), _mm_set1_epi32(live[1] as i32));
+                _mm256_blendv_epi8(self.0, new.0, live)
             }
         })
     }
@@ -135,15 +144,15 @@ unsafe impl<const ISA: u8> Lanes<2> for Two<ISA> {
 }
 
 // SAFETY: AVX-512F and VL.
-unsafe impl Early<2> for Two<ZEN4> {
+unsafe impl<C: Core> Early<2> for Two<C> {
     #[inline(always)]
     unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
-        opaque!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self)
+        opaque!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
         // SAFETY: as above.
-        Self(unsafe {
+        Self::new(unsafe {
             let right = _mm256_srli_epi32::<R>(late.0);
             let left = _mm256_slli_epi32::<LEFT>(late.0);
             _mm256_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)

@@ -1,0 +1,344 @@
+//! A pass over a few lanes as rows (see `kernel/rows.rs`), in vectors of one lane or more, or in pairs of those.
+
+use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use super::x1::One;
+use super::x2::Two;
+use super::x4::Four;
+use super::zen5;
+use crate::kernel::columns::{Pass, counters};
+use crate::kernel::contract::Root;
+use crate::kernel::inputs::{Contiguous, PassInputs};
+use crate::kernel::pair::{Pair, half};
+use crate::kernel::rows::{Row, arrange, round};
+use crate::kernel::x86_64::cores::Core;
+use crate::kernel::x86_64::scalar::pad;
+use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
+
+/// A row of `N` lanes, and how it gets into its vector and out of it.
+///
+/// # Safety
+/// As for [`Row`].
+pub(super) unsafe trait RowVector<const N: usize>: Row {
+    /// The same four words for every lane.
+    unsafe fn broadcast(words: &[u32; 4]) -> Self;
+    /// The 16 bytes at `inputs[lane] + offset` of every lane.
+    unsafe fn load(inputs: &[*const u8; N], offset: usize) -> Self;
+    /// Row 3 before the rounds, of these counters (low and high words), lengths and flags.
+    unsafe fn row_3(low: &[u32; N], high: &[u32; N], lens: &[u32; N], flags: &[u32; N]) -> Self;
+    /// The lanes of `new` for which `live` has ones, the others of `self`.
+    unsafe fn replace(self, live: &[u32; N], new: Self) -> Self;
+    /// Writes 16 bytes of each of the first `count` lanes to `out` and on, `stride` bytes apart.
+    unsafe fn store(self, out: *mut u8, stride: usize, count: usize);
+
+    /// Whether there are masked loads (AVX-512BW and VL, and BMI2).
+    const MASKS: bool = false;
+
+    /// The seven rounds with the message at `inputs[lane] + offset` of every lane.
+    #[inline(always)]
+    unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; N], offset: usize) {
+        // SAFETY: the same contract.
+        unsafe { compiled_rounds(v, inputs, offset) }
+    }
+
+    /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
+    #[inline(always)]
+    unsafe fn blocks(
+        rows: &mut Operands<Self>,
+        inputs: &[*const u8; N],
+        offset: usize,
+        count: usize,
+    ) {
+        // SAFETY: the same contract.
+        unsafe { compiled_blocks(rows, inputs, offset, count) }
+    }
+}
+
+/// Rows 0 and 1 before the rounds: the same chaining value in every lane.
+#[inline(always)]
+unsafe fn rows_0_1<R: RowVector<N>, const N: usize>(cv: &Words) -> [R; 2] {
+    let (low, high) = (cv.first_chunk(), cv.last_chunk());
+    // SAFETY: the same contract.
+    unsafe { [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))] }
+}
+
+/// Row 2 before the rounds.
+#[inline(always)]
+unsafe fn row_2<R: RowVector<N>, const N: usize>() -> R {
+    // SAFETY: the same contract.
+    unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
+}
+
+/// The seven rounds on blocks of these message words, four by four. Rows 0 and 1 of `v` are the
+/// chaining value.
+///
+/// # Safety
+/// As for [`Row`].
+#[inline(always)]
+unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
+    // SAFETY: the same contract.
+    unsafe {
+        let mut m = arrange(block);
+        for _ in 0..6 {
+            m = round::<R, false>(v, m);
+        }
+        round::<R, true>(v, m);
+    }
+}
+
+/// A pass over as many lanes as rows of this type have. Parents and extended output, one block each, are made by the
+/// compiler's rounds.
+pub(in crate::kernel::x86_64) struct Rows<R>(R);
+
+/// What [`RowVector::blocks`] reads and writes in addition to its inputs, in the order that `zen5.rs` knows.
+#[repr(C)]
+pub(in crate::kernel::x86_64) struct Operands<R> {
+    /// Rows 0 and 1: the chaining values.
+    cv: [R; 2],
+    /// Rows 3 before the first block, before those between, and before the last if that is not the first.
+    tails: [R; 3],
+}
+
+/// [`RowVector::rounds`] by the compiler.
+#[inline(always)]
+pub(super) unsafe fn compiled_rounds<R: RowVector<N>, const N: usize>(
+    v: &mut [R; 4],
+    inputs: &[*const u8; N],
+    offset: usize,
+) {
+    // SAFETY: the caller vouches for the instruction set and the blocks.
+    unsafe {
+        let load = |part: usize| R::load(inputs, offset + 16 * part);
+        rounds(v, [load(0), load(1), load(2), load(3)]);
+    }
+}
+
+/// [`RowVector::blocks`] by its rounds.
+#[inline(always)]
+pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
+    rows: &mut Operands<R>,
+    inputs: &[*const u8; N],
+    offset: usize,
+    count: usize,
+) {
+    let (mut cv, [mut tail, each, last]) = (rows.cv, rows.tails);
+    // SAFETY: the caller vouches for the instruction set and the blocks.
+    unsafe {
+        for block in 0..count {
+            let offset = offset + block * BLOCK_LEN;
+            if count > 1 {
+                fetch(inputs, offset + AHEAD * BLOCK_LEN);
+            }
+            let mut v = begin(cv, tail);
+            R::rounds(&mut v, inputs, offset);
+            cv = fold(v);
+            tail = if block + 2 == count { last } else { each };
+        }
+    }
+    rows.cv = cv;
+}
+
+/// Asks for the cache line at this place of each lane, which need not exist.
+#[inline(always)]
+fn fetch<const N: usize>(inputs: &[*const u8; N], offset: usize) {
+    for input in inputs {
+        // SAFETY: a hint.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(offset).cast()) }
+    }
+}
+
+/// Blocks that are fetched ahead of each lane, should they be in no cache.
+pub(super) const AHEAD: usize = 4;
+
+/// Stores the chaining values of the first `count` lanes.
+#[inline(always)]
+unsafe fn store<R: RowVector<N>, const N: usize>(
+    cv: [R; 2],
+    out: *mut ChainingValue,
+    count: usize,
+) {
+    for (half, row) in cv.into_iter().enumerate() {
+        // SAFETY: the caller has room.
+        unsafe { row.store(out.cast::<u8>().add(16 * half), size_of::<ChainingValue>(), count) }
+    }
+}
+
+// SAFETY: what `R` says.
+unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
+    #[inline(always)]
+    unsafe fn hash(nodes: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize) {
+        let steps = nodes.steps();
+        if steps > 1 {
+            (1..AHEAD).for_each(|block| fetch(&nodes.inputs, block * BLOCK_LEN));
+        }
+        // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
+        unsafe {
+            let (low, high) = (one_by_one(&nodes.low), one_by_one(&nodes.high));
+            let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
+            let whole = [BLOCK_LEN as u32; N];
+            let (first, each) = (row(&whole, &[nodes.first; N]), row(&whole, &[nodes.each; N]));
+            let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
+            // Which lanes have not ended, and chaining values as they were when one last did.
+            let (mut live, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
+            let mut step = 0;
+            loop {
+                // Blocks before the one with which the next lane ends, or all.
+                let together = nodes.whole_blocks() - step;
+                if together > 0 {
+                    rows.tails[0] = if step == 0 { first } else { each };
+                    if nodes.ends_whole() {
+                        let last = R::row_3(&[0; N], &[0; N], &[0; N], &nodes.last);
+                        let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
+                        *tail = tail.xor(last);
+                    }
+                    R::blocks(&mut rows, &nodes.inputs, step * BLOCK_LEN, together);
+                    step += together;
+                }
+                if step < steps {
+                    let block = nodes.block(step);
+                    let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], [ptr::null(); N]);
+                    for (lane, padded) in padded.iter_mut().enumerate() {
+                        let input = nodes.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                        inputs[lane] = pad(input, block.lens[lane] as usize, R::MASKS, padded);
+                    }
+                    rows.tails[0] = row(&block.lens, &block.flags);
+                    R::blocks(&mut rows, &inputs, 0, 1);
+                    step += 1;
+                }
+                if let Some([a, b]) = ended {
+                    rows.cv = [a.replace(&live, rows.cv[0]), b.replace(&live, rows.cv[1])];
+                }
+                if step == steps {
+                    break;
+                }
+                nodes.retire(step, &mut live);
+                ended = Some(rows.cv);
+            }
+            store(rows.cv, out, count);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn hash_contiguous(
+        blocks: &Contiguous,
+        key: &Words,
+        out: *mut ChainingValue,
+        count: usize,
+    ) {
+        // SAFETY: the same contract.
+        unsafe {
+            let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
+            let inputs = blocks.inputs(count);
+            let mut v = begin(rows_0_1(key), last);
+            R::rounds(&mut v, &inputs, 0);
+            store(fold(v), out, count);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
+        // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
+        unsafe {
+            let cv: [R; 2] = rows_0_1(root.cv);
+            let (low, high) = counters(counter);
+            let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
+            let tail = R::row_3(&low, &high, &len, &flags);
+            // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
+            let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
+            let mut v = begin(cv, tail);
+            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+            let ([a, b], [_, _, c, d]) = (fold(v), v);
+            for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
+                row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
+            }
+        }
+    }
+}
+
+/// Loads words one by one, as they were just stored: of several at once the CPU would wait until all are in the
+/// cache.
+#[inline(always)]
+fn one_by_one<const N: usize>(words: &[u32; N]) -> [u32; N] {
+    // SAFETY: words of an array.
+    core::array::from_fn(|lane| unsafe { (&raw const words[lane]).read_volatile() })
+}
+
+/// The rows before the rounds of a compression.
+#[inline(always)]
+pub(super) unsafe fn begin<R: RowVector<N>, const N: usize>([a, b]: [R; 2], tail: R) -> [R; 4] {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { [a, b, row_2(), tail] }
+}
+
+/// After them the next chaining value.
+#[inline(always)]
+pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { [a.xor(c), b.xor(d)] }
+}
+
+/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; their blocks perhaps by assembly, where the core
+/// is paced.
+macro_rules! pairs {
+    ($row:ident: $half:literal, $lanes:literal $(, paced $blocks:path)?) => {
+        // SAFETY: as the row says.
+        unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
+            $(#[inline(always)]
+            unsafe fn blocks(
+                rows: &mut Operands<Self>,
+                inputs: &[*const u8; $lanes],
+                offset: usize,
+                count: usize,
+            ) {
+                // SAFETY: the same contract.
+                unsafe {
+                    if C::PACED {
+                        $blocks((&raw mut *rows).cast(), inputs, offset, count)
+                    } else {
+                        compiled_blocks(rows, inputs, offset, count)
+                    }
+                }
+            })?
+            #[inline(always)]
+            unsafe fn broadcast(words: &[u32; 4]) -> Self {
+                // SAFETY: the same contract, here and below.
+                unsafe { Self([<$row<C>>::broadcast(words); 2]) }
+            }
+            #[inline(always)]
+            unsafe fn load(inputs: &[*const u8; $lanes], offset: usize) -> Self {
+                // SAFETY: as above.
+                unsafe { Self([<$row<C>>::load(half(inputs, 0), offset), <$row<C>>::load(half(inputs, 1), offset)]) }
+            }
+            #[inline(always)]
+            unsafe fn row_3(low: &[u32; $lanes], high: &[u32; $lanes], lens: &[u32; $lanes], flags: &[u32; $lanes]) -> Self {
+                // SAFETY: as above.
+                unsafe {
+                    let row = |i| <$row<C>>::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
+                    Self([row(0), row(1)])
+                }
+            }
+            #[inline(always)]
+            unsafe fn replace(self, live: &[u32; $lanes], new: Self) -> Self {
+                let ([a, b], [c, d]) = (self.0, new.0);
+                // SAFETY: as above.
+                unsafe { Self([a.replace(half(live, 0), c), b.replace(half(live, 1), d)]) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
+                // SAFETY: as above.
+                unsafe {
+                    self.0[0].store(out, stride, count.min($half));
+                    if count > $half {
+                        self.0[1].store(out.add($half * stride), stride, count - $half);
+                    }
+                }
+            }
+        }
+    };
+}
+
+pairs!(One: 1, 2);
+pairs!(Two: 2, 4);
+pairs!(Four: 4, 8, paced zen5::blocks_8);
