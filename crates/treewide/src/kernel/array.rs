@@ -5,6 +5,8 @@
 //! form that compilers vectorise. Written as operations on all lanes, as for real vectors, it
 //! would be seven rounds of straight-line code, and they give up on finding the vectors again.
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use core::mem::MaybeUninit;
 
 use super::columns::Vector;
@@ -79,8 +81,7 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
         for lane in 0..N {
             let (mut one, message, tail) = (pick(cv, lane), pick(message, lane), pick(tail, lane));
-            // SAFETY: plain arithmetic.
-            unsafe { <u32 as Vector<1>>::compress(&mut one, &message, &tail) };
+            <u32 as Vector<1>>::compress(&mut one, &message, &tail);
             put(&one, lane, cv);
         }
     }
@@ -89,8 +90,7 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
         let mut out = [Self([0; N]); 16];
         for lane in 0..N {
             let (one, message, tail) = (pick(cv, lane), pick(message, lane), pick(tail, lane));
-            // SAFETY: plain arithmetic.
-            let words = unsafe { <u32 as Vector<1>>::compress_xof(&one, &message, &tail) };
+            let words = <u32 as Vector<1>>::compress_xof(&one, &message, &tail);
             put(&words, lane, &mut out);
         }
         out
@@ -103,8 +103,7 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
     ) {
         let mut words = [Self([0; N]); 16];
         for (lane, input) in inputs.iter().enumerate() {
-            // SAFETY: the caller has 64 bytes there.
-            let block: [[u8; 4]; 16] = unsafe { input.add(offset).cast::<[[u8; 4]; 16]>().read() };
+            let block: [[u8; 4]; 16] = { input.add(offset).cast::<[[u8; 4]; 16]>().read() };
             for (word, bytes) in words.iter_mut().zip(block) {
                 word.0[lane] = u32::from_le_bytes(bytes);
             }
@@ -115,16 +114,14 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, count: usize) {
         for lane in 0..count {
             let bytes = crate::spec::bytes(&cv.map(|word| word.0[lane]));
-            // SAFETY: the caller has room for `count`.
-            unsafe { out.add(lane).write(bytes) };
+            out.add(lane).write(bytes);
         }
     }
     #[inline(always)]
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], count: usize) {
         for lane in 0..count {
             let bytes = words.map(|word| word.0[lane].to_le_bytes());
-            // SAFETY: the caller has room for `count`.
-            unsafe { out.add(lane).cast::<[[u8; 4]; 16]>().write(bytes) };
+            out.add(lane).cast::<[[u8; 4]; 16]>().write(bytes);
         }
     }
 }

@@ -18,6 +18,8 @@
 //! An instruction set implements [`Vector`] (or, with a state of another shape, [`Pass`]); [`hash`]
 //! and [`xof`] are the rest. Which nodes go into a pass says [`passes`](super::passes).
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -29,8 +31,8 @@ use crate::spec::{BLOCK_LEN, ChainingValue, IV, SCHEDULE, Words};
 /// `N` lanes of 32 bits.
 ///
 /// # Safety
-/// Every method may use the instructions of its instruction set: callers must run inside a
-/// function with those target features on a CPU that has them.
+/// Every method may use the instructions of its instruction set: callers run inside a
+/// function with these target features, on a CPU that has them.
 pub(super) unsafe trait Vector<const N: usize>: Copy {
     /// `word` in every lane.
     unsafe fn splat(word: u32) -> Self;
@@ -38,8 +40,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
 
-    /// Only the [`compress`](Self::compress) and the [`compress_xof`](Self::compress_xof) that are given here call this,
-    /// and the next.
+    /// Only the default [`compress`](Self::compress) and [`compress_xof`](Self::compress_xof) use this and `rotate`.
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         let _ = other;
@@ -77,19 +78,14 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
         for lane in 0..N {
             let len = lens[lane] as usize;
             let padded = &mut padded[lane];
-            // SAFETY: the caller says that these bytes are there, and a block has room for them. Past
-            // its end a lane's pointer may not even be computed.
-            unsafe {
-                if len > 0 && len < BLOCK_LEN {
-                    ptr::copy_nonoverlapping(inputs[lane].add(offset), padded.as_mut_ptr(), len);
-                }
-                // Taken when all is written: writing by another way would end a pointer's validity.
-                blocks[lane] =
-                    if len == BLOCK_LEN { inputs[lane].add(offset) } else { padded.as_ptr() };
+            if len > 0 && len < BLOCK_LEN {
+                ptr::copy_nonoverlapping(inputs[lane].add(offset), padded.as_mut_ptr(), len);
             }
+            // Taken when all is written: writing by another way would end a pointer's validity.
+            blocks[lane] =
+                if len == BLOCK_LEN { inputs[lane].add(offset) } else { padded.as_ptr() };
         }
-        // SAFETY: every pointer is to 64 bytes now.
-        unsafe { Self::load_blocks(&blocks, 0, message) }
+        Self::load_blocks(&blocks, 0, message)
     }
 
     /// Stores the first `count` lanes as chaining values in byte form.
@@ -101,29 +97,24 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     /// One compression in every lane; `cv` becomes the next chaining value.
     #[inline(always)]
     unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-        // SAFETY: the same contract.
-        unsafe { compress(cv, message, tail) }
+        compress(cv, message, tail)
     }
 
     /// All sixteen words of output in every lane (section 2.6): the root's compression, with this `tail`.
     #[inline(always)]
     unsafe fn output(root: Root<'_>, tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: the same contract.
-        unsafe { output(root, tail) }
+        output(root, tail)
     }
 
     /// One compression in every lane with all sixteen words.
     #[inline(always)]
     unsafe fn compress_xof(cv: &[Self; 8], message: &[Self; 16], tail: &[Self; 4]) -> [Self; 16] {
-        // SAFETY: the same contract.
-        unsafe {
-            let mut v = rounds(cv, message, tail);
-            for i in 0..8 {
-                v[i] = v[i].xor(v[i + 8]);
-                v[i + 8] = v[i + 8].xor(cv[i]);
-            }
-            v
+        let mut v = rounds(cv, message, tail);
+        for i in 0..8 {
+            v[i] = v[i].xor(v[i + 8]);
+            v[i + 8] = v[i + 8].xor(cv[i]);
         }
+        v
     }
 
     /// From how many blocks on [`blocks`](Self::blocks) is worth it: none, if it is not there.
@@ -151,57 +142,48 @@ pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(
     message: &[V; 16],
     tail: &[V; 4],
 ) {
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        let v = rounds(cv, message, tail);
-        for i in 0..8 {
-            cv[i] = v[i].xor(v[i + 8]);
-        }
+    let v = rounds(cv, message, tail);
+    for i in 0..8 {
+        cv[i] = v[i].xor(v[i + 8]);
     }
 }
 
 /// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
 #[inline(always)]
 unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        #[rustfmt::skip]
+    #[rustfmt::skip]
         let mut v = [
             cv[0], cv[1], cv[2], cv[3],
             cv[4], cv[5], cv[6], cv[7],
             V::splat(IV[0]), V::splat(IV[1]), V::splat(IV[2]), V::splat(IV[3]),
             tail[0], tail[1], tail[2], tail[3],
         ];
-        round::<V, N, 0>(&mut v, m);
-        round::<V, N, 1>(&mut v, m);
-        round::<V, N, 2>(&mut v, m);
-        round::<V, N, 3>(&mut v, m);
-        round::<V, N, 4>(&mut v, m);
-        round::<V, N, 5>(&mut v, m);
-        round::<V, N, 6>(&mut v, m);
-        v
-    }
+    round::<V, N, 0>(&mut v, m);
+    round::<V, N, 1>(&mut v, m);
+    round::<V, N, 2>(&mut v, m);
+    round::<V, N, 3>(&mut v, m);
+    round::<V, N, 4>(&mut v, m);
+    round::<V, N, 5>(&mut v, m);
+    round::<V, N, 6>(&mut v, m);
+    v
 }
 
 /// Round `R`. A parameter, as in a loop the compiler would look message words up at run time.
 #[inline(always)]
 unsafe fn round<V: Vector<N>, const N: usize, const R: usize>(v: &mut [V; 16], m: &[V; 16]) {
     let s = const { SCHEDULE[R] };
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        half_round(
-            v,
-            COLUMNS,
-            [m[s[0]], m[s[2]], m[s[4]], m[s[6]]],
-            [m[s[1]], m[s[3]], m[s[5]], m[s[7]]],
-        );
-        half_round(
-            v,
-            DIAGONALS,
-            [m[s[8]], m[s[10]], m[s[12]], m[s[14]]],
-            [m[s[9]], m[s[11]], m[s[13]], m[s[15]]],
-        );
-    }
+    half_round(
+        v,
+        COLUMNS,
+        [m[s[0]], m[s[2]], m[s[4]], m[s[6]]],
+        [m[s[1]], m[s[3]], m[s[5]], m[s[7]]],
+    );
+    half_round(
+        v,
+        DIAGONALS,
+        [m[s[8]], m[s[10]], m[s[12]], m[s[14]]],
+        [m[s[9]], m[s[11]], m[s[13]], m[s[15]]],
+    );
 }
 
 const COLUMNS: [[usize; 4]; 4] = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
@@ -216,53 +198,50 @@ unsafe fn half_round<V: Vector<N>, const N: usize>(
     mx: [V; 4],
     my: [V; 4],
 ) {
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        // The message first: it does not wait for anything, v[b] may.
-        for i in 0..4 {
-            let [a, _, _, _] = quads[i];
-            v[a] = v[a].add(mx[i]);
-        }
-        for [a, b, _, _] in quads {
-            v[a] = v[a].add(v[b]);
-        }
-        for [a, _, _, d] in quads {
-            v[d] = v[d].xor(v[a]);
-        }
-        for [_, _, _, d] in quads {
-            v[d] = v[d].rotate::<16>();
-        }
-        for [_, _, c, d] in quads {
-            v[c] = v[c].add(v[d]);
-        }
-        for [_, b, c, _] in quads {
-            v[b] = v[b].xor(v[c]);
-        }
-        for [_, b, _, _] in quads {
-            v[b] = v[b].rotate::<12>();
-        }
-        for i in 0..4 {
-            let [a, _, _, _] = quads[i];
-            v[a] = v[a].add(my[i]);
-        }
-        for [a, b, _, _] in quads {
-            v[a] = v[a].add(v[b]);
-        }
-        for [a, _, _, d] in quads {
-            v[d] = v[d].xor(v[a]);
-        }
-        for [_, _, _, d] in quads {
-            v[d] = v[d].rotate::<8>();
-        }
-        for [_, _, c, d] in quads {
-            v[c] = v[c].add(v[d]);
-        }
-        for [_, b, c, _] in quads {
-            v[b] = v[b].xor(v[c]);
-        }
-        for [_, b, _, _] in quads {
-            v[b] = v[b].rotate::<7>();
-        }
+    // The message first: it does not wait for anything, v[b] may.
+    for i in 0..4 {
+        let [a, _, _, _] = quads[i];
+        v[a] = v[a].add(mx[i]);
+    }
+    for [a, b, _, _] in quads {
+        v[a] = v[a].add(v[b]);
+    }
+    for [a, _, _, d] in quads {
+        v[d] = v[d].xor(v[a]);
+    }
+    for [_, _, _, d] in quads {
+        v[d] = v[d].rotate::<16>();
+    }
+    for [_, _, c, d] in quads {
+        v[c] = v[c].add(v[d]);
+    }
+    for [_, b, c, _] in quads {
+        v[b] = v[b].xor(v[c]);
+    }
+    for [_, b, _, _] in quads {
+        v[b] = v[b].rotate::<12>();
+    }
+    for i in 0..4 {
+        let [a, _, _, _] = quads[i];
+        v[a] = v[a].add(my[i]);
+    }
+    for [a, b, _, _] in quads {
+        v[a] = v[a].add(v[b]);
+    }
+    for [a, _, _, d] in quads {
+        v[d] = v[d].xor(v[a]);
+    }
+    for [_, _, _, d] in quads {
+        v[d] = v[d].rotate::<8>();
+    }
+    for [_, _, c, d] in quads {
+        v[c] = v[c].add(v[d]);
+    }
+    for [_, b, c, _] in quads {
+        v[b] = v[b].xor(v[c]);
+    }
+    for [_, b, _, _] in quads {
+        v[b] = v[b].rotate::<7>();
     }
 }
 
@@ -273,14 +252,11 @@ unsafe fn half_round<V: Vector<N>, const N: usize>(
 /// builds with debug assertions.)
 #[inline(always)]
 unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        let mut cv = [V::splat(0); 8];
-        for (vector, word) in cv.iter_mut().zip(words) {
-            *vector = V::splat(*word);
-        }
-        cv
+    let mut cv = [V::splat(0); 8];
+    for (vector, word) in cv.iter_mut().zip(words) {
+        *vector = V::splat(*word);
     }
+    cv
 }
 
 /// One pass over up to `N` nodes, whatever the shape of the state.
@@ -288,17 +264,14 @@ unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
 /// # Safety
 /// As for [`Vector`].
 pub(super) unsafe trait Pass<const N: usize> {
-    /// Hashes the nodes of a group side by side and stores the first `count` chaining values. Of nodes that end before
-    /// others, the group has no more inputs and lengths then.
+    /// Hashes the nodes of a group side by side and stores the first `count` chaining values. Overwrites
+    /// the inputs and lengths of lanes that end early.
     ///
     /// # Safety
     /// The nodes are readable and `out` has room for `count` chaining values.
     unsafe fn hash(group: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize);
 
     /// The same of blocks that lie one behind another.
-    ///
-    /// # Safety
-    /// As for [`hash`](Self::hash).
     unsafe fn hash_contiguous(
         blocks: &Contiguous,
         key: &Words,
@@ -318,8 +291,7 @@ pub(super) unsafe trait Pass<const N: usize> {
 unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
     #[inline(always)]
     unsafe fn hash(nodes: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize) {
-        // SAFETY: the same contract.
-        unsafe { hash::<V, N>(nodes, key, out, count) }
+        hash::<V, N>(nodes, key, out, count)
     }
 
     #[inline(always)]
@@ -329,20 +301,17 @@ unsafe impl<V: Vector<N>, const N: usize> Pass<N> for V {
         out: *mut ChainingValue,
         count: usize,
     ) {
-        // SAFETY: the same contract.
-        unsafe { contiguous::<V, N>(blocks, key, out, count) }
+        contiguous::<V, N>(blocks, key, out, count)
     }
 
     #[inline(always)]
     unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the same contract.
-        unsafe { xof::<V, N>(root, counter, out, count) }
+        xof::<V, N>(root, counter, out, count)
     }
 }
 
-/// How far ahead in its own node a lane fetches: for inputs that are in no cache, and too short for
-/// anything to have been fetched by the group before. Not with 32 lanes, which do it as they load, nor in
-/// runs.
+/// How far ahead in its own node a lane fetches: for inputs that are in no cache, and too short for the pass before to have
+/// fetched anything. Not with 32 lanes, which do it as they load, nor where several blocks are compressed in one call.
 const LANE_AHEAD: usize = 256;
 
 /// What a compression reads, in one piece of less than 4 KiB at 32 lanes: loads wait for earlier
@@ -357,9 +326,6 @@ struct Operands<V, const N: usize> {
 }
 
 /// [`Pass::hash`] of a transposed state.
-///
-/// # Safety
-/// As for [`Vector`]; the nodes are readable and `out` has room for `count` chaining values.
 #[inline(always)]
 pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
     nodes: &mut PassInputs<N>,
@@ -378,84 +344,77 @@ pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
     let lines = if fetch == 0 { 1 } else { fetch.div_ceil(steps) };
     let ahead = nodes.ahead;
     let mut ahead = ahead[..fetch].chunks(lines);
-    // SAFETY: the caller vouches for the instruction set and the pointers; a lane is read up to
-    // its length only.
-    unsafe {
-        if single {
-            for node in nodes.ahead {
-                V::prefetch(node);
-            }
+    if single {
+        for node in nodes.ahead {
+            V::prefetch(node);
         }
-        let zero = V::splat(0);
-        let mut operands = Operands {
-            inputs: nodes.inputs,
-            cv: splat(key),
-            message: [MaybeUninit::uninit(); 16],
-            tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK), zero],
-        };
-        let Operands { inputs, cv, message, tail } = &mut operands;
-        // Which lanes have not ended, and chaining values as they were when one last did.
-        let (mut live, mut ended) = ([u32::MAX; N], None);
-        let mut step = 0;
-        loop {
-            if whole - step >= V::BLOCKS_FROM {
-                V::blocks(cv, nodes, step, whole);
-                step = whole;
-            } else {
-                let done = step * BLOCK_LEN;
-                for node in ahead.next().unwrap_or_default() {
-                    for line in 0..steps {
-                        V::prefetch(node.wrapping_add(line * BLOCK_LEN));
-                    }
-                }
-                if N < 32 && steps > 1 {
-                    for input in *inputs {
-                        V::prefetch(input.wrapping_add(done + LANE_AHEAD));
-                    }
-                }
-                if step == whole {
-                    let block = nodes.block(step);
-                    tail[2] = V::load(&block.lens);
-                    tail[3] = V::load(&block.flags);
-                    // Hidden, lest the compiler should read all inputs for it before the first step.
-                    V::load_ragged(inputs, black_box(done), &block.lens, message);
-                } else {
-                    // Lengths are as they were: 64 bytes in all lanes that have not ended.
-                    tail[3] = V::splat(if step == 0 { nodes.first } else { nodes.each });
-                    if step + 1 == steps {
-                        // All lanes end here. (The flags of a last block are others.)
-                        tail[3] = tail[3].xor(V::load(&nodes.last));
-                    }
-                    V::load_blocks(inputs, done, message);
-                }
-                V::compress(cv, words(message), tail);
-                step += 1;
-            }
-            if step <= whole && step < steps {
-                continue;
-            }
-            // Some lane has ended with this step, or all.
-            if let Some(before) = ended {
-                let live = V::load(&live);
-                for (cv, before) in cv.iter_mut().zip::<[V; 8]>(before) {
-                    *cv = before.xor(before.xor(*cv).and(live));
-                }
-            }
-            if step == steps {
-                break;
-            }
-            nodes.retire(step, &mut live);
-            (whole, *inputs, ended) = (nodes.whole_blocks(), nodes.inputs, Some(*cv));
-        }
-        V::store_cvs(cv, out, count);
     }
+    let zero = V::splat(0);
+    let mut operands = Operands {
+        inputs: nodes.inputs,
+        cv: splat(key),
+        message: [MaybeUninit::uninit(); 16],
+        tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK), zero],
+    };
+    let Operands { inputs, cv, message, tail } = &mut operands;
+    // Which lanes have not ended, and chaining values as they were when one last did.
+    let (mut live, mut ended) = ([u32::MAX; N], None);
+    let mut step = 0;
+    loop {
+        if whole - step >= V::BLOCKS_FROM {
+            V::blocks(cv, nodes, step, whole);
+            step = whole;
+        } else {
+            let done = step * BLOCK_LEN;
+            for node in ahead.next().unwrap_or_default() {
+                for line in 0..steps {
+                    V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                }
+            }
+            if N < 32 && steps > 1 {
+                for input in *inputs {
+                    V::prefetch(input.wrapping_add(done + LANE_AHEAD));
+                }
+            }
+            if step == whole {
+                let block = nodes.block(step);
+                tail[2] = V::load(&block.lens);
+                tail[3] = V::load(&block.flags);
+                // Hidden, so that the compiler does not read all inputs for it before the first step.
+                V::load_ragged(inputs, black_box(done), &block.lens, message);
+            } else {
+                // Lengths are as they were: 64 bytes in all lanes that have not ended.
+                tail[3] = V::splat(if step == 0 { nodes.first } else { nodes.each });
+                if step + 1 == steps {
+                    // All lanes end here. (The flags of a last block are others.)
+                    tail[3] = tail[3].xor(V::load(&nodes.last));
+                }
+                V::load_blocks(inputs, done, message);
+            }
+            V::compress(cv, words(message), tail);
+            step += 1;
+        }
+        if step <= whole && step < steps {
+            continue;
+        }
+        // Some lane has ended with this step, or all.
+        if let Some(before) = ended {
+            let live = V::load(&live);
+            for (cv, before) in cv.iter_mut().zip::<[V; 8]>(before) {
+                *cv = before.xor(before.xor(*cv).and(live));
+            }
+        }
+        if step == steps {
+            break;
+        }
+        nodes.retire(step, &mut live);
+        (whole, *inputs, ended) = (nodes.whole_blocks(), nodes.inputs, Some(*cv));
+    }
+    V::store_cvs(cv, out, count);
 }
 
 /// [`hash`] for blocks that lie one behind another: nothing differs from lane to lane, and there
 /// is one step.
-///
-/// # Safety
-/// As for [`hash`].
 #[inline(always)]
 unsafe fn contiguous<V: Vector<N>, const N: usize>(
     blocks: &Contiguous,
@@ -463,40 +422,33 @@ unsafe fn contiguous<V: Vector<N>, const N: usize>(
     out: *mut ChainingValue,
     count: usize,
 ) {
-    // SAFETY: the caller vouches for the instruction set and the pointers.
-    unsafe {
-        // What is read or replaced far behind this pass is in no cache.
-        if blocks.long {
-            for lane in 0..N {
-                V::prefetch(blocks.block(PARENTS_AHEAD + lane));
-            }
-            let out = out.wrapping_add(PARENTS_AHEAD).cast::<u8>();
-            for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
-                V::prefetch(out.wrapping_add(line * BLOCK_LEN));
-            }
+    // What is read or replaced far behind this pass is in no cache.
+    if blocks.long {
+        for lane in 0..N {
+            V::prefetch(blocks.block(PARENTS_AHEAD + lane));
         }
-        let zero = V::splat(0);
-        let mut operands = Operands {
-            inputs: blocks.inputs(count),
-            cv: splat(key),
-            message: [MaybeUninit::uninit(); 16],
-            tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags)],
-        };
-        let Operands { inputs, cv, message, tail } = &mut operands;
-        V::load_blocks(inputs, 0, message);
-        V::compress(cv, words(message), tail);
-        V::store_cvs(cv, out, count);
+        let out = out.wrapping_add(PARENTS_AHEAD).cast::<u8>();
+        for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
+            V::prefetch(out.wrapping_add(line * BLOCK_LEN));
+        }
     }
+    let zero = V::splat(0);
+    let mut operands = Operands {
+        inputs: blocks.inputs(count),
+        cv: splat(key),
+        message: [MaybeUninit::uninit(); 16],
+        tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags)],
+    };
+    let Operands { inputs, cv, message, tail } = &mut operands;
+    V::load_blocks(inputs, 0, message);
+    V::compress(cv, words(message), tail);
+    V::store_cvs(cv, out, count);
 }
 
 /// A message that [`Vector::load_blocks`] has written.
-///
-/// # Safety
-/// It has.
 #[inline(always)]
 pub(super) unsafe fn words<V>(message: &[MaybeUninit<V>; 16]) -> &[V; 16] {
-    // SAFETY: the caller says that every word is written.
-    unsafe { &*message.as_ptr().cast() }
+    &*message.as_ptr().cast()
 }
 
 /// The numbers of lanes.
@@ -527,21 +479,15 @@ pub(super) unsafe fn output<V: Vector<N>, const N: usize>(
     root: Root<'_>,
     tail: &[V; 4],
 ) -> [V; 16] {
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        let mut message = [V::splat(0); 16];
-        let (words, _) = root.block.as_chunks();
-        for (vector, word) in message.iter_mut().zip(V::ORDER) {
-            *vector = V::splat(u32::from_le_bytes(words[word]));
-        }
-        V::compress_xof(&splat(root.cv), &message, tail)
+    let mut message = [V::splat(0); 16];
+    let (words, _) = root.block.as_chunks();
+    for (vector, word) in message.iter_mut().zip(V::ORDER) {
+        *vector = V::splat(u32::from_le_bytes(words[word]));
     }
+    V::compress_xof(&splat(root.cv), &message, tail)
 }
 
 /// `count` blocks of output (at most `N`) from block `counter` on.
-///
-/// # Safety
-/// As for [`Vector`]; `out` has room for `count` blocks.
 #[inline(always)]
 pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     root: Root<'_>,
@@ -550,20 +496,13 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     count: usize,
 ) {
     let (low, high) = counters(counter);
-    // SAFETY: the caller upholds the contract of `Vector`.
-    unsafe {
-        let tail = [
-            V::load(&low),
-            V::load(&high),
-            V::splat(root.block_len),
-            V::splat(u32::from(root.flags)),
-        ];
-        if root.long {
-            for line in 0..N {
-                V::prefetch(out.wrapping_add(2 * N + line).cast());
-            }
+    let tail =
+        [V::load(&low), V::load(&high), V::splat(root.block_len), V::splat(u32::from(root.flags))];
+    if root.long {
+        for line in 0..N {
+            V::prefetch(out.wrapping_add(2 * N + line).cast());
         }
-        let words = V::output(root, &tail);
-        V::store_blocks(&words, out, count);
     }
+    let words = V::output(root, &tail);
+    V::store_blocks(&words, out, count);
 }

@@ -1,4 +1,16 @@
-//! The kernel contract: what a kernel consists of, and what its entries take.
+//! The kernel contract: what a kernel consists of, what its entries take, and what the callers of unsafe functions owe.
+//!
+//! # Safety
+//! All unsafe functions of `kernel` have one contract, which is stated here and not repeated. A function that asks for more
+//! says so.
+//!
+//! - The CPU has the instructions of the module, and the operating system saves their registers. A
+//!   [`Runnable`](super::runnable::Runnable) proves that; calls from safe code start from one.
+//! - An input has `len` readable bytes, and a block has 64. Nothing is read beyond them: a pass reads whole blocks only where
+//!   every lane has one.
+//! - A pass hashes `count` nodes, `1 <= count <= N`. `out` has room for `count` chaining values or blocks; what the other
+//!   lanes compute is not stored.
+//! - Assembly reads and writes arrays of vectors, aligned to the size of a vector, word by word.
 
 use core::fmt;
 
@@ -8,8 +20,8 @@ use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// One implementation of BLAKE3's compression, one lane and many lanes wide.
 ///
-/// The entries are private: a kernel may only run where [`is_supported`](Self::is_supported), and
-/// the safe functions of this crate see to that.
+/// The entries are private: only a [`Runnable`](super::runnable::Runnable) calls them, a value that exists only if
+/// this CPU has the instructions.
 pub struct Kernel {
     pub(super) name: &'static str,
     pub(super) degree: usize,
@@ -42,8 +54,8 @@ pub(crate) struct Flags {
     pub(crate) padded: bool,
 }
 
-/// What goes into the compressions of nodes beside their bytes, for [`Kernel::lanes`]: array by
-/// array, as a pass reads whole vectors of them.
+/// What the compressions of nodes take in addition to their bytes, for [`Kernel::lanes`]: array by array, because a pass
+/// reads whole vectors of them.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Marks<'a> {

@@ -1,5 +1,7 @@
 //! What a pass hashes: the nodes of a source, gathered lane by lane.
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use core::ptr;
 
 use super::contract::{Flags, Marks, Own, Unequal};
@@ -43,16 +45,6 @@ pub(super) trait Source {
     /// # Safety
     /// The nodes exist, `1 <= count <= N`, and `inputs` is what that gives for the same source, place and count.
     unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize);
-
-    /// The same nodes, if all are blocks that lie one behind another and differ in nothing else; then nobody asks
-    /// for groups of them.
-    ///
-    /// # Safety
-    /// The nodes exist.
-    #[inline(always)]
-    unsafe fn contiguous(&self, _at: usize) -> Option<Contiguous> {
-        None
-    }
 }
 
 /// Blocks that lie one behind another, and are hashed alike.
@@ -65,6 +57,18 @@ pub(super) struct Contiguous {
 }
 
 impl Contiguous {
+    /// Pairs of chaining values, each of them a block: `count` of them, from these on.
+    #[inline(always)]
+    pub(super) fn pairs(children: *const ChainingValue, count: usize, flags: u8) -> Self {
+        Self { first: children.cast(), flags: flags.into(), long: count >= PARENTS_AHEAD }
+    }
+
+    /// The same from block `index` on.
+    #[inline(always)]
+    pub(super) fn from(&self, index: usize) -> Self {
+        Self { first: self.block(index), ..*self }
+    }
+
     /// The address of block `index`, which need not exist.
     #[inline(always)]
     pub(super) fn block(&self, index: usize) -> *const u8 {
@@ -106,8 +110,8 @@ impl Source for Chunks {
         let start = index * CHUNK_LEN;
         let last = if index + 1 == self.count() { self.end } else { CHUNK_END };
         Node {
-            // SAFETY: `index` is within the input.
-            input: unsafe { self.input.add(start) },
+            // `index` is within the input.
+            input: self.input.add(start),
             len: (self.len - start).min(CHUNK_LEN) as u32,
             counter: self.counter + index as u64,
             flags: Flags { each: self.flags, first: CHUNK_START, last, padded: false },
@@ -116,8 +120,7 @@ impl Source for Chunks {
 
     #[inline(always)]
     unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
-        // SAFETY: within the source.
-        let (first, last) = unsafe { (self.node(at), self.node(at + count - 1)) };
+        let (first, last) = (self.node(at), self.node(at + count - 1));
         pass.shortest = last.len;
         for lane in 0..N {
             if filled(lane, count) == count - 1 {
@@ -141,43 +144,6 @@ impl Source for Chunks {
     }
 }
 
-/// Pairs of chaining values, each of them a block: parents, with that flag.
-pub(super) struct Parents {
-    pub(super) children: *const ChainingValue,
-    pub(super) count: usize,
-    pub(super) flags: u8,
-}
-
-impl Source for Parents {
-    #[inline(always)]
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    #[inline(always)]
-    unsafe fn node(&self, index: usize) -> Node {
-        Node {
-            // SAFETY: `index` is a pair of children.
-            input: unsafe { self.children.add(2 * index).cast() },
-            len: BLOCK_LEN as u32,
-            counter: 0,
-            flags: Flags { each: self.flags, first: 0, last: 0, padded: false },
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn complete<const N: usize>(&self, _: &mut PassInputs<N>, _: usize, _: usize) {
-        unreachable!("pairs are contiguous")
-    }
-
-    #[inline(always)]
-    unsafe fn contiguous(&self, at: usize) -> Option<Contiguous> {
-        // SAFETY: within the source.
-        let first = unsafe { self.node(at).input };
-        Some(Contiguous { first, flags: self.flags.into(), long: self.count >= PARENTS_AHEAD })
-    }
-}
-
 impl Source for Unequal<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
@@ -187,34 +153,28 @@ impl Source for Unequal<'_> {
     #[inline(always)]
     unsafe fn node(&self, index: usize) -> Node {
         let Marks { each, first, own } = self.marks;
-        // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
-        unsafe {
-            let input = self.inputs.get_unchecked(index);
-            let (counter, last) = match own {
-                Own::Nothing { last } => (0, last),
-                Own::Each { counters, last } => {
-                    (*counters.get_unchecked(index), *last.get_unchecked(index))
-                }
-            };
-            let flags = Flags { each, first, last, padded: false };
-            Node { input: input.as_ptr(), len: input.len() as u32, counter, flags }
-        }
+        let input = self.inputs.get_unchecked(index);
+        let (counter, last) = match own {
+            Own::Nothing { last } => (0, last),
+            Own::Each { counters, last } => {
+                (*counters.get_unchecked(index), *last.get_unchecked(index))
+            }
+        };
+        let flags = Flags { each, first, last, padded: false };
+        Node { input: input.as_ptr(), len: input.len() as u32, counter, flags }
     }
 
     #[inline(always)]
     unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
-        // SAFETY: the caller keeps to `count`, and there are as many inputs and marks.
-        let inputs = unsafe { self.inputs.get_unchecked(at..at + count) };
+        let inputs = self.inputs.get_unchecked(at..at + count);
         // All in order and of known number: whole vectors are copied.
         match <&[_; N]>::try_from(inputs) {
             Ok(inputs) => pass.set_inputs(inputs, |lane| lane),
             Err(_) => pass.set_inputs(inputs, |lane| filled(lane, count)),
         }
         if let Own::Each { counters, last } = self.marks.own {
-            // SAFETY: as above.
-            let (counters, last) = unsafe {
-                (counters.get_unchecked(at..at + count), last.get_unchecked(at..at + count))
-            };
+            let (counters, last) =
+                (counters.get_unchecked(at..at + count), last.get_unchecked(at..at + count));
             match (<&[_; N]>::try_from(counters), <&[_; N]>::try_from(last)) {
                 (Ok(counters), Ok(last)) => pass.set_own(counters, last, |lane| lane),
                 _ => pass.set_own(counters, last, |lane| filled(lane, count)),
@@ -262,15 +222,14 @@ pub(super) struct PassInputs<const N: usize> {
 }
 
 impl<const N: usize> PassInputs<N> {
-    /// `count` nodes like node `at` of a source but for their places and their counters. One array after the other,
+    /// `count` nodes like node `at` of a source, except for their places and counters. One array after the other,
     /// as compilers make vectors of that.
     ///
     /// # Safety
     /// That node exists, and `1 <= count <= N`.
     #[inline(always)]
     pub(super) unsafe fn regular<S: Source>(source: &S, at: usize, count: usize) -> Self {
-        // SAFETY: the same contract.
-        let node = unsafe { source.node(at) };
+        let node = source.node(at);
         let Flags { each, first, last, .. } = node.flags;
         let mut pass = Self {
             inputs: [ptr::null(); N],

@@ -34,29 +34,24 @@ macro_rules! by_halves {
     ($lanes:literal: $half:ty, $of_half:literal) => {
         #[inline(always)]
         unsafe fn splat(word: u32) -> Self {
-            // SAFETY: the same contract.
-            Self([unsafe { <$half>::splat(word) }; 2])
+            Self([<$half>::splat(word); 2])
         }
         #[inline(always)]
         unsafe fn load(words: &[u32; $lanes]) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([<$half>::load(half(words, 0)), <$half>::load(half(words, 1))]) }
+            Self([<$half>::load(half(words, 0)), <$half>::load(half(words, 1))])
         }
         crate::kernel::pair::both!(xor, and);
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
             const HALF: usize = $of_half;
-            // SAFETY: the caller has room for `count`.
-            unsafe {
-                let [low, high] = [state(cv, 0), state(cv, 1)];
-                if count == $lanes {
-                    // Of known number: the compiler stores two lanes at once.
-                    <$half>::store_cvs(&low, out, HALF);
-                    <$half>::store_cvs(&high, out.add(HALF), HALF);
-                } else {
-                    <$half>::store_cvs(&low, out, count.min(HALF));
-                    <$half>::store_cvs(&high, out.wrapping_add(HALF), count.saturating_sub(HALF));
-                }
+            let [low, high] = [state(cv, 0), state(cv, 1)];
+            if count == $lanes {
+                // Of known number: the compiler stores two lanes at once.
+                <$half>::store_cvs(&low, out, HALF);
+                <$half>::store_cvs(&high, out.add(HALF), HALF);
+            } else {
+                <$half>::store_cvs(&low, out, count.min(HALF));
+                <$half>::store_cvs(&high, out.wrapping_add(HALF), count.saturating_sub(HALF));
             }
         }
         #[inline(always)]
@@ -66,12 +61,9 @@ macro_rules! by_halves {
             count: usize,
         ) {
             const HALF: usize = $of_half;
-            // SAFETY: the caller has room for `count`.
-            unsafe {
-                <$half>::store_blocks(&state(words, 0), out, count.min(HALF));
-                if count > HALF {
-                    <$half>::store_blocks(&state(words, 1), out.add(HALF), count - HALF);
-                }
+            <$half>::store_blocks(&state(words, 0), out, count.min(HALF));
+            if count > HALF {
+                <$half>::store_blocks(&state(words, 1), out.add(HALF), count - HALF);
             }
         }
     };
@@ -84,8 +76,7 @@ macro_rules! both {
     ($($name:ident),*) => {$(
         #[inline(always)]
         unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the same contract.
-            unsafe { Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])]) }
+            Self([self.0[0].$name(other.0[0]), self.0[1].$name(other.0[1])])
         }
     )*};
 }

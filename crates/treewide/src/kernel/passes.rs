@@ -1,8 +1,10 @@
-//! Which nodes go into which pass: by what the passes of a kernel cost.
+//! Chooses the width of each pass so that the total cost is lowest.
 
-use super::contract::{Compress, First, MOST_LANES, Plan, Width};
-use super::inputs::{Node, Source};
-use crate::spec::{ChainingValue, Words, bytes};
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
+use super::contract::{Compress, First, Flags, MOST_LANES, Plan, Width};
+use super::inputs::{Contiguous, Node, Source};
+use crate::spec::{BLOCK_LEN, ChainingValue, Words, bytes};
 
 /// The plan for these widths, from few nodes to many: a pass, and what is planned for the rest.
 pub(super) const fn plan(widths: &[Width]) -> Plan {
@@ -62,9 +64,6 @@ pub(crate) fn next_pass(
 /// `widths` are the kernel's passes in increasing order, the first of them `compress`, its one-lane
 /// compression, and `plan` is [`plan`] of them; `pass(at, count, out)` runs one of the smallest width that holds
 /// `count`.
-///
-/// # Safety
-/// As for `columns::group` and `compress`.
 #[inline(always)]
 pub(super) unsafe fn nodes<S: Source>(
     source: &S,
@@ -78,19 +77,46 @@ pub(super) unsafe fn nodes<S: Source>(
     let total = source.count();
     let mut at = 0;
     while at < total {
-        // SAFETY: nodes of the source, and places for their chaining values.
-        unsafe {
-            let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
-            let take = next_pass(widths, plan, total - at, blocks);
-            if take == 1 {
-                let Node { input, len, counter, flags } = source.node(at);
-                let mut cv = *key;
-                compress(&mut cv, input, len as usize, counter, flags);
-                *out.add(at) = bytes(&cv);
-            } else {
-                pass(at, take, out.add(at));
-            }
-            at += take;
+        // Nodes of the source, and places for their chaining values.
+        let blocks = || (source.node(total - 2).blocks(), source.node(total - 1).blocks());
+        let take = next_pass(widths, plan, total - at, blocks);
+        if take == 1 {
+            let Node { input, len, counter, flags } = source.node(at);
+            let mut cv = *key;
+            compress(&mut cv, input, len as usize, counter, flags);
+            *out.add(at) = bytes(&cv);
+        } else {
+            pass(at, take, out.add(at));
         }
+        at += take;
+    }
+}
+
+/// Compresses `count` blocks that lie one behind another, each to a chaining value, likewise.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel, as for `nodes`")]
+pub(super) unsafe fn parents(
+    blocks: Contiguous,
+    count: usize,
+    key: &Words,
+    out: *mut ChainingValue,
+    compress: Compress,
+    widths: &[Width],
+    plan: &Plan,
+    pass: impl Fn(&Contiguous, usize, *mut ChainingValue),
+) {
+    let mut at = 0;
+    while at < count {
+        let (blocks, out) = (blocks.from(at), out.add(at));
+        let take = next_pass(widths, plan, count - at, || (1, 1));
+        if take == 1 {
+            let mut cv = *key;
+            let flags = Flags { each: blocks.flags as u8, first: 0, last: 0, padded: false };
+            compress(&mut cv, blocks.block(0), BLOCK_LEN, 0, flags);
+            *out = bytes(&cv);
+        } else {
+            pass(&blocks, take, out);
+        }
+        at += take;
     }
 }

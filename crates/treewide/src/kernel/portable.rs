@@ -1,6 +1,8 @@
 //! One lane in plain registers: the kernel that every target has, and the one-lane routine of
 //! those where scalar registers have the lower latency.
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use core::mem::MaybeUninit;
 use core::ptr;
 
@@ -41,19 +43,16 @@ unsafe impl Vector<1> for u32 {
         offset: usize,
         message: &mut [MaybeUninit<Self>; 16],
     ) {
-        // SAFETY: the caller has 64 bytes there.
-        let block: [[u8; 4]; 16] = unsafe { inputs[0].add(offset).cast::<[[u8; 4]; 16]>().read() };
+        let block: [[u8; 4]; 16] = { inputs[0].add(offset).cast::<[[u8; 4]; 16]>().read() };
         *message = block.map(|bytes| MaybeUninit::new(u32::from_le_bytes(bytes)));
     }
     #[inline(always)]
     unsafe fn store_cvs(cv: &[Self; 8], out: *mut ChainingValue, _count: usize) {
-        // SAFETY: the caller has room for one.
-        unsafe { *out = bytes(cv) }
+        *out = bytes(cv)
     }
     #[inline(always)]
     unsafe fn store_blocks(words: &[Self; 16], out: *mut [u8; BLOCK_LEN], _count: usize) {
-        // SAFETY: the caller has room for one.
-        unsafe { out.cast::<[[u8; 4]; 16]>().write(words.map(u32::to_le_bytes)) }
+        out.cast::<[[u8; 4]; 16]>().write(words.map(u32::to_le_bytes))
     }
 }
 
@@ -74,22 +73,20 @@ pub(super) unsafe fn compress_in_place(
     loop {
         let left = len - done;
         let mut padded = [0; BLOCK_LEN];
-        // SAFETY: `left` bytes are readable, and a block is written where it is read.
-        unsafe {
-            let mut block = input.add(done);
-            if left < BLOCK_LEN && !flags.padded {
-                ptr::copy_nonoverlapping(block, padded.as_mut_ptr(), left);
-                block = padded.as_ptr();
-            }
-            if left <= BLOCK_LEN {
-                now |= flags.last;
-            }
-            let mut message = [MaybeUninit::uninit(); 16];
-            <u32 as Vector<1>>::load_blocks(&[block], 0, &mut message);
-            let block_len = left.min(BLOCK_LEN) as u32;
-            let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(now)];
-            <u32 as Vector<1>>::compress(cv, words(&message), &tail);
+        // `left` bytes are readable, and a block is written where it is read.
+        let mut block = input.add(done);
+        if left < BLOCK_LEN && !flags.padded {
+            ptr::copy_nonoverlapping(block, padded.as_mut_ptr(), left);
+            block = padded.as_ptr();
         }
+        if left <= BLOCK_LEN {
+            now |= flags.last;
+        }
+        let mut message = [MaybeUninit::uninit(); 16];
+        <u32 as Vector<1>>::load_blocks(&[block], 0, &mut message);
+        let block_len = left.min(BLOCK_LEN) as u32;
+        let tail = [counter as u32, (counter >> 32) as u32, block_len, u32::from(now)];
+        <u32 as Vector<1>>::compress(cv, words(&message), &tail);
         if left <= BLOCK_LEN {
             return;
         }
@@ -99,9 +96,6 @@ pub(super) unsafe fn compress_in_place(
 }
 
 /// [`compress_in_place`] as a function, which the kernels' tables hold.
-///
-/// # Safety
-/// The same.
 #[inline(never)]
 pub(super) unsafe fn compress(
     cv: &mut Words,
@@ -110,8 +104,7 @@ pub(super) unsafe fn compress(
     counter: u64,
     flags: Flags,
 ) {
-    // SAFETY: the same contract.
-    unsafe { compress_in_place(cv, input, len, counter, flags) }
+    compress_in_place(cv, input, len, counter, flags)
 }
 
 /// One block of output on one lane. Not inlined: inside a function with wider target features the
@@ -121,8 +114,7 @@ pub(super) unsafe fn compress(
 /// `out` has room for a block.
 #[inline(never)]
 pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN]) {
-    // SAFETY: any CPU; the caller has room.
-    unsafe { xof::<u32, 1>(root, counter, out, 1) }
+    xof::<u32, 1>(root, counter, out, 1)
 }
 
 crate::kernel::table::kernels!(

@@ -16,13 +16,15 @@
 //! For the diagonals the rows are rotated against each other: all but row 1, which is the one that
 //! is computed last, so no rotation is waited for.
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use super::pair::Pair;
 
 /// One row of the state, or of the message, of every lane: four words in every 128-bit part.
 ///
 /// # Safety
-/// Every method may use the instructions of its instruction set: callers must run inside a
-/// function with those target features on a CPU that has them.
+/// Every method may use the instructions of its instruction set: callers run inside a function with these target features,
+/// on a CPU that has them.
 pub(super) unsafe trait Row: Copy {
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn xor(self, other: Self) -> Self;
@@ -33,8 +35,7 @@ pub(super) unsafe trait Row: Copy {
     /// The same where all words of a part move by as many places, which some do by another instruction.
     #[inline(always)]
     unsafe fn rotate_words<const PICK: i32>(self) -> Self {
-        // SAFETY: the same contract.
-        unsafe { self.shuffle::<PICK>() }
+        self.shuffle::<PICK>()
     }
     /// Words 0 and 1 of every part picked from `self`, 2 and 3 from `other`.
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self;
@@ -76,51 +77,39 @@ unsafe fn half_g<R: Row, const D: i32, const D_LEFT: i32, const B: i32, const B_
     v: &mut [R; 4],
     m: R,
 ) {
-    // SAFETY: the same contract.
-    unsafe {
-        // In this order, which the compiler would change: row 1 is what is waited for.
-        v[0] = v[0].add(m).hidden().add(v[1]);
-        v[3] = v[3].xor(v[0]).rotate::<D, D_LEFT>();
-        v[2] = v[2].add(v[3]);
-        v[1] = v[1].xor(v[2]).rotate::<B, B_LEFT>();
-    }
+    // In this order, which the compiler would change: row 1 is what is waited for.
+    v[0] = v[0].add(m).hidden().add(v[1]);
+    v[3] = v[3].xor(v[0]).rotate::<D, D_LEFT>();
+    v[2] = v[2].add(v[3]);
+    v[1] = v[1].xor(v[2]).rotate::<B, B_LEFT>();
 }
 
 /// Rotates rows so that what were diagonals are columns; row 1 stays.
 #[inline(always)]
 pub(super) unsafe fn to_diagonals<R: Row>(v: &mut [R; 4]) {
-    // SAFETY: the same contract.
-    unsafe {
-        v[0] = v[0].rotate_words::<0b10_01_00_11>();
-        v[3] = v[3].rotate_words::<0b01_00_11_10>();
-        v[2] = v[2].rotate_words::<0b00_11_10_01>();
-    }
+    v[0] = v[0].rotate_words::<0b10_01_00_11>();
+    v[3] = v[3].rotate_words::<0b01_00_11_10>();
+    v[2] = v[2].rotate_words::<0b00_11_10_01>();
 }
 
 /// The inverse of [`to_diagonals`].
 #[inline(always)]
 pub(super) unsafe fn to_columns<R: Row>(v: &mut [R; 4]) {
-    // SAFETY: the same contract.
-    unsafe {
-        v[0] = v[0].rotate_words::<0b00_11_10_01>();
-        v[3] = v[3].rotate_words::<0b01_00_11_10>();
-        v[2] = v[2].rotate_words::<0b10_01_00_11>();
-    }
+    v[0] = v[0].rotate_words::<0b00_11_10_01>();
+    v[3] = v[3].rotate_words::<0b01_00_11_10>();
+    v[2] = v[2].rotate_words::<0b10_01_00_11>();
 }
 
 /// The message words of a block, four by four, in the order of the first round: for the columns the
 /// first and the second word of each G, then the same for the diagonals, as row 1 sees them.
 #[inline(always)]
 pub(super) unsafe fn arrange<R: Row>([w0, w4, w8, w12]: [R; 4]) -> [R; 4] {
-    // SAFETY: the same contract.
-    unsafe {
-        [
-            w0.two_of_each::<0b10_00_10_00>(w4),
-            w0.two_of_each::<0b11_01_11_01>(w4),
-            w8.two_of_each::<0b10_00_10_00>(w12).shuffle::<0b10_01_00_11>(),
-            w8.two_of_each::<0b11_01_11_01>(w12).shuffle::<0b10_01_00_11>(),
-        ]
-    }
+    [
+        w0.two_of_each::<0b10_00_10_00>(w4),
+        w0.two_of_each::<0b11_01_11_01>(w4),
+        w8.two_of_each::<0b10_00_10_00>(w12).shuffle::<0b10_01_00_11>(),
+        w8.two_of_each::<0b11_01_11_01>(w12).shuffle::<0b10_01_00_11>(),
+    ]
 }
 
 /// The words of the arranged message of the next round (table 2 of the paper), row by row; [`settle`] puts them in order.
@@ -130,52 +119,43 @@ pub(super) unsafe fn arrange<R: Row>([w0, w4, w8, w12]: [R; 4]) -> [R; 4] {
 #[inline(always)]
 unsafe fn mix<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     // a = 0 2 4 6, b = 1 3 5 7, c = 14 8 10 12, d = 15 9 11 13.
-    // SAFETY: the same contract.
-    unsafe {
-        [
-            a.two_of_each::<0b11_01_10_01>(b).hidden(), // 2 4 3 7
-            a.two_of_each::<0b11_10_00_11>(c.with_last(d).hidden()).hidden(), // 6 0 10 13
-            d.two_of_each::<0b11_00_01_00>(b.with_last(c).hidden()).hidden(), // 15 9 1 12
-            c.two_of_each::<0b01_00_00_01>(d.last_two(b).hidden()).hidden(), // 8 14 11 5
-        ]
-    }
+    [
+        a.two_of_each::<0b11_01_10_01>(b).hidden(), // 2 4 3 7
+        a.two_of_each::<0b11_10_00_11>(c.with_last(d).hidden()).hidden(), // 6 0 10 13
+        d.two_of_each::<0b11_00_01_00>(b.with_last(c).hidden()).hidden(), // 15 9 1 12
+        c.two_of_each::<0b01_00_00_01>(d.last_two(b).hidden()).hidden(), // 8 14 11 5
+    ]
 }
 
 /// What [`mix`] gives, each row in the order of its columns or diagonals.
 #[inline(always)]
 unsafe fn settle<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
-    // SAFETY: the same contract.
-    unsafe {
-        [
-            a.shuffle::<0b01_11_10_00>(), // 2 3 7 4
-            b.shuffle::<0b11_01_10_00>(), // 6 10 0 13
-            c.shuffle::<0b01_11_10_00>(), // 15 1 12 9
-            d.shuffle::<0b01_11_10_00>(), // 8 11 5 14
-        ]
-    }
+    [
+        a.shuffle::<0b01_11_10_00>(), // 2 3 7 4
+        b.shuffle::<0b11_01_10_00>(), // 6 10 0 13
+        c.shuffle::<0b01_11_10_00>(), // 15 1 12 9
+        d.shuffle::<0b01_11_10_00>(), // 8 11 5 14
+    ]
 }
 
 /// A round; returns the message of the next, if it is not the last.
 #[inline(always)]
 pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
-    // SAFETY: the same contract.
-    unsafe {
-        let mix = |m| if LAST { m } else { mix(m) };
-        let settle = |m| if LAST { m } else { settle(m) };
-        half_g::<R, 16, 16, 12, 20>(v, m[0]);
-        let columns = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
-        half_g::<R, 8, 24, 7, 25>(v, m[1]);
-        to_diagonals(v);
-        let between = if R::NEXT == Next::Between { mix(m) } else { m };
-        half_g::<R, 16, 16, 12, 20>(v, m[2]);
-        let diagonals = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
-        half_g::<R, 8, 24, 7, 25>(v, m[3]);
-        to_columns(v);
-        match R::NEXT {
-            Next::Between => settle(between),
-            Next::Split => [columns[0], columns[1], diagonals[2], diagonals[3]],
-            Next::Behind => settle(mix(m)),
-        }
+    let mix = |m| if LAST { m } else { mix(m) };
+    let settle = |m| if LAST { m } else { settle(m) };
+    half_g::<R, 16, 16, 12, 20>(v, m[0]);
+    let columns = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
+    half_g::<R, 8, 24, 7, 25>(v, m[1]);
+    to_diagonals(v);
+    let between = if R::NEXT == Next::Between { mix(m) } else { m };
+    half_g::<R, 16, 16, 12, 20>(v, m[2]);
+    let diagonals = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
+    half_g::<R, 8, 24, 7, 25>(v, m[3]);
+    to_columns(v);
+    match R::NEXT {
+        Next::Between => settle(between),
+        Next::Split => [columns[0], columns[1], diagonals[2], diagonals[3]],
+        Next::Behind => settle(mix(m)),
     }
 }
 
@@ -184,8 +164,7 @@ impl<R: Row> Pair<R> {
     /// Both, in step where the pair alternates.
     #[inline(always)]
     unsafe fn paired(rows: [R; 2]) -> Self {
-        // SAFETY: the same contract.
-        Self(if R::NEXT_IN_PAIRS == Next::Split { unsafe { R::in_step(rows) } } else { rows })
+        Self(if R::NEXT_IN_PAIRS == Next::Split { R::in_step(rows) } else { rows })
     }
 }
 
@@ -195,34 +174,28 @@ unsafe impl<R: Row> Row for Pair<R> {
 
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the same contract, here and below.
-        unsafe { Self::paired([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])]) }
+        Self::paired([self.0[0].add(other.0[0]), self.0[1].add(other.0[1])])
     }
     #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::paired([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])]) }
+        Self::paired([self.0[0].xor(other.0[0]), self.0[1].xor(other.0[1])])
     }
     super::pair::both!(last_two, with_last);
     #[inline(always)]
     unsafe fn rotate<const R_: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::paired([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()]) }
+        Self::paired([self.0[0].rotate::<R_, LEFT>(), self.0[1].rotate::<R_, LEFT>()])
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].shuffle::<PICK>(), self.0[1].shuffle::<PICK>()]) }
+        Self([self.0[0].shuffle::<PICK>(), self.0[1].shuffle::<PICK>()])
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
         let ([a, b], [c, d]) = (self.0, other.0);
-        // SAFETY: as above.
-        unsafe { Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)]) }
+        Self([a.two_of_each::<PICK>(c), b.two_of_each::<PICK>(d)])
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self([self.0[0].hidden(), self.0[1].hidden()]) }
+        Self([self.0[0].hidden(), self.0[1].hidden()])
     }
 }

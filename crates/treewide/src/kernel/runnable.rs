@@ -146,7 +146,7 @@ impl Runnable {
         unsafe { (self.0.parents)(children.as_ptr(), pairs, key, flags, out.as_mut_ptr()) }
     }
 
-    /// Hashes unequal nodes, one for each place of `out`: chunks, or any other runs of blocks of
+    /// Hashes unequal nodes, one for each place of `out`: chunks, or any other sequences of blocks of
     /// at most [`CHUNK_LEN`] bytes. Inputs beyond those are what comes next, and are fetched early.
     ///
     /// # Panics

@@ -1,12 +1,12 @@
-//! What makes a [`Kernel`](crate::kernel::contract::Kernel) of the passes of an instruction set: its entries, all
+//! The macro that makes [`Kernel`](crate::kernel::contract::Kernel)s of the passes of an instruction set: its entries, all
 //! alike, compiled for that instruction set.
 
-/// Defines the entries of an instruction set and its kernels, what the CPU must have, and for each kernel its name,
-/// the cycles of operations that it is made for, if there are others (see `cores.rs`), what compresses one lane,
-/// and its passes by width in increasing order, each with its lanes and `@` what a step costs, `then` one where one node of
-/// two goes on alone (see `contract::Width`).
-/// Extended output of one block is made on one lane by general registers, or `as` the pass that is named. A pass may be
-/// compiled `by` another module, for the instructions of that.
+/// Defines the kernels of an instruction set: what the CPU must have, and a row for each kernel.
+///
+/// A row has the name, the class of cores that it is for (see `cores.rs`), the one-lane compression, and the passes by
+/// increasing width, each with its lanes and, after `@`, what a step costs (see `contract::Width`). `then` is the cost where
+/// one node of two goes on alone. One block of extended output is made in general registers, or `as` by the pass that is
+/// named. A pass may be compiled `by` another module, for the instructions of that.
 macro_rules! kernels {
     ($supported:expr,
      { $($kernel:ident: $name:literal, $class:ident, $compress:path,
@@ -28,65 +28,58 @@ macro_rules! kernels {
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
 
                 /// Hashes every node of `source`.
-                ///
-                /// # Safety
-                /// As for the entries of `Kernel`.
                 #[inline(always)]
                 unsafe fn hash_all(source: impl inputs::Source, key: &Words, out: *mut ChainingValue) {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
-                            // SAFETY: the caller upholds the contract.
-                            return unsafe { $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out) };
+                            return $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out);
                         })+
                         unreachable!("no pass holds so many nodes");
                     };
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { passes::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass) }
+                    passes::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass)
                 }
 
                 unsafe fn chunks(
                     input: *const u8, len: usize, key: &Words, counter: u64, flags: u8, end: u8,
                     out: *mut ChainingValue,
                 ) {
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { hash_all(inputs::Chunks { input, len, counter, flags, end }, key, out) }
+                    hash_all(inputs::Chunks { input, len, counter, flags, end }, key, out)
                 }
 
                 unsafe fn parents(
                     children: *const ChainingValue, count: usize, key: &Words, flags: u8,
                     out: *mut ChainingValue,
                 ) {
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { hash_all(inputs::Parents { children, count, flags }, key, out) }
+                    let pass = |blocks: &inputs::Contiguous, count, out| {
+                        $(if count <= $lanes {
+                            return $($by::)?contiguous_pass::<$vector, $lanes>(blocks, key, out, count);
+                        })+
+                    };
+                    let blocks = inputs::Contiguous::pairs(children, count, flags);
+                    passes::parents(blocks, count, key, out, $compress, WIDTHS, &PLAN, pass)
                 }
 
                 unsafe fn lanes(lanes: Unequal<'_>, key: &Words, out: *mut ChainingValue) {
-                    // SAFETY: the caller upholds the contract.
-                    unsafe { hash_all(lanes, key, out) }
+                    hash_all(lanes, key, out)
                 }
 
                 unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
                     let pass = |counter, out, count| {
-                        // SAFETY: the caller upholds the contract.
-                        unsafe {
-                            $(if count == 1 {
-                                return xof_pass::<$single, 1>(root, counter, out, count);
-                            })?
-                            if count == 1 {
-                                return crate::kernel::portable::xof_block(root, counter, out);
-                            }
+                        $(if count == 1 {
+                            return xof_pass::<$single, 1>(root, counter, out, count);
+                        })?
+                        if count == 1 {
+                            return crate::kernel::portable::xof_block(root, counter, out);
                         }
                         $(if count <= $lanes {
-                            // SAFETY: the caller upholds the contract.
-                            return unsafe { $($by::)?xof_pass::<$vector, $lanes>(root, counter, out, count) };
+                            return $($by::)?xof_pass::<$vector, $lanes>(root, counter, out, count);
                         })+
                     };
                     let mut done = 0;
                     while done < count {
                         let take = (count - done).min(DEGREE);
                         let counter = counter.wrapping_add(done as u64);
-                        // SAFETY: within `out`.
-                        pass(counter, unsafe { out.add(done) }, take);
+                        pass(counter, out.add(done), take);
                         done += take;
                     }
                 }
@@ -101,31 +94,23 @@ macro_rules! kernels {
 
         /// One pass, once in the program for each width, and compiled for this instruction set;
         /// everything else is as fast without.
-        ///
-        /// # Safety
-        /// As for `Pass`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
             nodes: &mut crate::kernel::inputs::PassInputs<N>, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::hash(nodes, key, out, count) }
+            V::hash(nodes, key, out, count)
         }
 
         /// The same for blocks that lie one behind another.
-        ///
-        /// # Safety
-        /// As for `Pass::hash_contiguous`.
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        unsafe fn contiguous_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
+        pub(super) unsafe fn contiguous_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
             blocks: &crate::kernel::inputs::Contiguous, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue, count: usize,
         ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::hash_contiguous(blocks, key, out, count) }
+            V::hash_contiguous(blocks, key, out, count)
         }
 
         /// Gathers the nodes of a pass, compiled for this instruction set too, and runs it.
@@ -138,30 +123,18 @@ macro_rules! kernels {
             source: &impl crate::kernel::inputs::Source, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe {
-                match source.contiguous(at) {
-                    Some(blocks) => contiguous_pass::<V, N>(&blocks, key, out, count),
-                    None => {
-                        let mut nodes = crate::kernel::inputs::PassInputs::regular(source, at, count);
-                        source.complete(&mut nodes, at, count);
-                        pass::<V, N>(&mut nodes, key, out, count);
-                    }
-                }
-            }
+            let mut nodes = crate::kernel::inputs::PassInputs::regular(source, at, count);
+            source.complete(&mut nodes, at, count);
+            pass::<V, N>(&mut nodes, key, out, count);
         }
 
         /// One pass of extended output.
-        ///
-        /// # Safety
-        /// As for `xof`.
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn xof_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
             root: crate::kernel::contract::Root<'_>, counter: u64,
             out: *mut [u8; crate::spec::BLOCK_LEN], count: usize,
         ) {
-            // SAFETY: the caller upholds the contract.
-            unsafe { V::xof(root, counter, out, count) }
+            V::xof(root, counter, out, count)
         }
     };
 }

@@ -1,5 +1,7 @@
 //! What vectors of real registers share.
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 use core::mem::MaybeUninit;
 
 use super::columns::Vector;
@@ -22,13 +24,10 @@ pub(super) unsafe fn load_blocks<V: Vector<N> + Square<N>, const N: usize>(
     offset: usize,
     message: &mut [MaybeUninit<V>; 16],
 ) {
-    // SAFETY: the caller has 64 bytes at each.
-    unsafe {
-        for part in 0..16 / N {
-            let words: [V; N] = load_words(inputs, offset + 4 * N * part);
-            for (to, word) in message[N * part..].iter_mut().zip(words) {
-                to.write(word);
-            }
+    for part in 0..16 / N {
+        let words: [V; N] = load_words(inputs, offset + 4 * N * part);
+        for (to, word) in message[N * part..].iter_mut().zip(words) {
+            to.write(word);
         }
     }
 }
@@ -39,14 +38,11 @@ pub(super) unsafe fn load_words<V: Vector<N> + Square<N>, const N: usize>(
     inputs: &[*const u8; N],
     offset: usize,
 ) -> [V; N] {
-    // SAFETY: the caller has the bytes.
-    unsafe {
-        let mut rows = [V::splat(0); N];
-        for (row, input) in rows.iter_mut().zip(inputs) {
-            *row = V::load_row(input.add(offset));
-        }
-        V::transpose(rows)
+    let mut rows = [V::splat(0); N];
+    for (row, input) in rows.iter_mut().zip(inputs) {
+        *row = V::load_row(input.add(offset));
     }
+    V::transpose(rows)
 }
 
 /// Stores rows of `WORDS` words, the first `count` of the lanes.
@@ -57,19 +53,16 @@ pub(super) unsafe fn store_rows<V: Square<N>, const N: usize, const WORDS: usize
     count: usize,
 ) {
     for part in 0..WORDS / N {
-        // SAFETY: the caller has room for `count` rows.
-        unsafe {
-            let rows = V::transpose(*words[N * part..].first_chunk().expect("a square"));
-            for (lane, row) in rows.into_iter().enumerate().take(count) {
-                row.store_row(out.add(4 * (lane * WORDS + N * part)));
-            }
+        let rows = V::transpose(*words[N * part..].first_chunk().expect("a square"));
+        for (lane, row) in rows.into_iter().enumerate().take(count) {
+            row.store_row(out.add(4 * (lane * WORDS + N * part)));
         }
     }
 }
 
 /// Implements [`Square`] by a function for the vectors inside, and by intrinsics.
 macro_rules! square {
-    ($vector:ident $(<$core:ident: $bound:path>)? $(<const $flag:ident>)?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
+    ($vector:ident $(<$core:ident: $bound:path>)? $([$flag:ident])?, $lanes:literal: $transpose:ident, $load:ident, $store:ident) => {
         // SAFETY: as for `Vector`.
         unsafe impl$(<$core: $bound>)? $(<const $flag: bool>)? crate::kernel::vectors::Square<$lanes>
             for $vector$(<$core>)? $(<$flag>)?
@@ -77,18 +70,15 @@ macro_rules! square {
             #[inline(always)]
             #[allow(unused_unsafe, reason = "as for operations")]
             unsafe fn transpose(rows: [Self; $lanes]) -> [Self; $lanes] {
-                // SAFETY: the same contract.
-                unsafe { $transpose(rows.map(|row| row.0)).map(Self::new) }
+                $transpose(rows.map(|row| row.0)).map(Self::new)
             }
             #[inline(always)]
             unsafe fn load_row(from: *const u8) -> Self {
-                // SAFETY: the caller has the bytes.
-                Self::new(unsafe { $load(from.cast()) })
+                Self::new($load(from.cast()))
             }
             #[inline(always)]
             unsafe fn store_row(self, to: *mut u8) {
-                // SAFETY: the caller has room.
-                unsafe { $store(to.cast(), self.0) }
+                $store(to.cast(), self.0)
             }
         }
     };
@@ -104,13 +94,11 @@ macro_rules! by_rows {
             offset: usize,
             message: &mut [core::mem::MaybeUninit<Self>; 16],
         ) {
-            // SAFETY: the same contract.
-            unsafe { $load_blocks(inputs, offset, message) }
+            $load_blocks(inputs, offset, message)
         }
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
-            // SAFETY: the same contract.
-            unsafe { crate::kernel::vectors::store_rows(cv, out.cast(), count) }
+            crate::kernel::vectors::store_rows(cv, out.cast(), count)
         }
         #[inline(always)]
         unsafe fn store_blocks(
@@ -118,8 +106,7 @@ macro_rules! by_rows {
             out: *mut [u8; crate::spec::BLOCK_LEN],
             count: usize,
         ) {
-            // SAFETY: the same contract.
-            unsafe { crate::kernel::vectors::store_rows(words, out.cast(), count) }
+            crate::kernel::vectors::store_rows(words, out.cast(), count)
         }
     };
 }
@@ -132,13 +119,11 @@ macro_rules! operations {
         #[inline(always)]
         #[allow(unused_unsafe, reason = "as below")]
         unsafe fn splat(word: u32) -> Self {
-            // SAFETY: the caller upholds the contract of the trait.
-            Self::new(unsafe { $splat(word as _) })
+            Self::new($splat(word as _))
         }
         #[inline(always)]
         unsafe fn load(words: &[u32; $lanes]) -> Self {
-            // SAFETY: so many readable words.
-            Self::new(unsafe { $load(words.as_ptr().cast()) })
+            Self::new($load(words.as_ptr().cast()))
         }
         operations!($($name: $intrinsic),*);
     };
@@ -146,8 +131,7 @@ macro_rules! operations {
         #[inline(always)]
         #[allow(unused_unsafe, reason = "safe where a whole module has the instructions, or none")]
         unsafe fn $name(self, other: Self) -> Self {
-            // SAFETY: the caller upholds the contract of the trait.
-            Self::new(unsafe { $intrinsic(self.0, other.0) })
+            Self::new($intrinsic(self.0, other.0))
         }
     )*};
 }
@@ -160,8 +144,7 @@ macro_rules! compressions {
         #[inline(always)]
         unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
             let (cv, message, tail) = (cv.as_mut_ptr(), message.as_ptr(), tail.as_ptr());
-            // SAFETY: the CPU has the instructions; the arrays have the layout that the assembly reads.
-            unsafe { ($compress)(cv.cast(), message.cast(), tail.cast(), cv.cast()) }
+            ($compress)(cv.cast(), message.cast(), tail.cast(), cv.cast())
         }
         #[inline(always)]
         unsafe fn compress_xof(
@@ -170,12 +153,9 @@ macro_rules! compressions {
             tail: &[Self; 4],
         ) -> [Self; 16] {
             let (cv, message, tail) = (cv.as_ptr(), message.as_ptr(), tail.as_ptr());
-            // SAFETY: as above.
-            unsafe {
-                let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
-                ($compress_xof)(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
-                out.assume_init()
-            }
+            let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
+            ($compress_xof)(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
+            out.assume_init()
         }
     };
 }

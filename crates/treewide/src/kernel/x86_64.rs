@@ -9,6 +9,8 @@
 //!   assembly                 the macros that columns are written with
 //! ```
 
+#![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+
 #[cfg(all(test, feature = "std"))]
 mod abi;
 mod assembly;

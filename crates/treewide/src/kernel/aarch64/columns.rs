@@ -224,8 +224,7 @@ macro_rules! routines {
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 8],
         ) {
-            // SAFETY: reads and writes the arrays.
-            unsafe { compression!($states $isa cv message tail out) }
+            compression!($states $isa cv message tail out)
         }
 
         /// One compression in each lane, with all sixteen words of output.
@@ -238,8 +237,7 @@ macro_rules! routines {
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 16],
         ) {
-            // SAFETY: reads and writes the arrays.
-            unsafe { compression!($states $isa cv message tail out, part!($states high)) }
+            compression!($states $isa cv message tail out, part!($states high))
         }
     };
 }

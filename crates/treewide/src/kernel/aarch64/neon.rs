@@ -24,28 +24,24 @@ impl<const SVE2: bool> N4<SVE2> {
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
 unsafe fn transpose(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
-    // SAFETY: NEON, which this file is compiled for.
-    unsafe {
-        let [a, b, c, d] = rows;
-        // Words 0 and 2, and 1 and 3, of two rows each, then of all four.
-        let (ab_even, ab_odd) = (wide(vtrn1q_u32(a, b)), wide(vtrn2q_u32(a, b)));
-        let (cd_even, cd_odd) = (wide(vtrn1q_u32(c, d)), wide(vtrn2q_u32(c, d)));
-        [
-            vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even)),
-            vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd)),
-            vreinterpretq_u32_u64(vtrn2q_u64(ab_even, cd_even)),
-            vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd)),
-        ]
-    }
+    let [a, b, c, d] = rows;
+    // Words 0 and 2, and 1 and 3, of two rows each, then of all four.
+    let (ab_even, ab_odd) = (wide(vtrn1q_u32(a, b)), wide(vtrn2q_u32(a, b)));
+    let (cd_even, cd_odd) = (wide(vtrn1q_u32(c, d)), wide(vtrn2q_u32(c, d)));
+    [
+        vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even)),
+        vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd)),
+        vreinterpretq_u32_u64(vtrn2q_u64(ab_even, cd_even)),
+        vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd)),
+    ]
 }
 
 #[inline(always)]
 unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
-    // SAFETY: NEON.
-    unsafe { vreinterpretq_u64_u32(pairs) }
+    vreinterpretq_u64_u32(pairs)
 }
 
-square!(N4<const SVE2>, 4: transpose, vld1q_u32, vst1q_u32);
+square!(N4[SVE2], 4: transpose, vld1q_u32, vst1q_u32);
 
 macro_rules! four_lanes {
     ($sve2:literal: $compress:path, $compress_xof:path) => {
@@ -72,16 +68,13 @@ macro_rules! eight_lanes {
                 offset: usize,
                 message: &mut [MaybeUninit<Self>; 16],
             ) {
-                // SAFETY: the same contract.
-                unsafe {
-                    for (part, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                for (part, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                         let load = |second| load_words(half(inputs, second), offset + 16 * part);
                         let (first, second): ([_; 4], [_; 4]) = (load(0), load(1));
                         for (word, halves) in words.iter_mut().zip(first.into_iter().zip(second)) {
                             word.write(Self([halves.0, halves.1]));
                         }
                     }
-                }
             }
             compressions!($compress, $compress_xof);
         }

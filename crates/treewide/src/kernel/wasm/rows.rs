@@ -11,7 +11,7 @@ use super::W4;
 use crate::kernel::columns::{self, Vector};
 use crate::kernel::contract::Flags;
 use crate::kernel::contract::Root;
-use crate::kernel::inputs::{Node, Source};
+use crate::kernel::inputs::{Contiguous, Node, Source};
 use crate::kernel::pair::Pair;
 use crate::kernel::portable::compress;
 use crate::kernel::rows::{Row, arrange, round};
@@ -36,8 +36,7 @@ unsafe impl Row for W4 {
     operations!(add: u32x4_add, xor: v128_xor);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: the same contract.
-        unsafe { Vector::rotate::<R>(self) }
+        Vector::rotate::<R>(self)
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
@@ -80,23 +79,20 @@ fn halves(Pair([a, b]): Rows) -> Rows {
 /// Each input has a block.
 #[inline(never)]
 unsafe fn block(cv: &mut [Rows; 2], inputs: &[*const u8; 2], row_3: &Rows) {
-    // SAFETY: simd128; the caller has the blocks.
-    unsafe {
-        let load = |part: usize| Pair(inputs.map(|input| W4::load_row(input.add(16 * part))));
-        let row_2 = Pair([W4(u32x4(IV[0], IV[1], IV[2], IV[3])); 2]);
-        let mut v = [halves(cv[0]), halves(cv[1]), row_2, *row_3];
-        let m = arrange([load(0), load(1), load(2), load(3)]);
-        // A loop would move rows to the stack and back in each round.
-        let m = round::<_, false>(&mut v, m);
-        let m = round::<_, false>(&mut v, m);
-        let m = round::<_, false>(&mut v, m);
-        let m = round::<_, false>(&mut v, m);
-        let m = round::<_, false>(&mut v, m);
-        let m = round::<_, false>(&mut v, m);
-        round::<_, true>(&mut v, m);
-        let [a, b, c, d] = v;
-        *cv = [halves(a.xor(c)), halves(b.xor(d))];
-    }
+    let load = |part: usize| Pair(inputs.map(|input| W4::load_row(input.add(16 * part))));
+    let row_2 = Pair([W4(u32x4(IV[0], IV[1], IV[2], IV[3])); 2]);
+    let mut v = [halves(cv[0]), halves(cv[1]), row_2, *row_3];
+    let m = arrange([load(0), load(1), load(2), load(3)]);
+    // A loop would move rows to the stack and back in each round.
+    let m = round::<_, false>(&mut v, m);
+    let m = round::<_, false>(&mut v, m);
+    let m = round::<_, false>(&mut v, m);
+    let m = round::<_, false>(&mut v, m);
+    let m = round::<_, false>(&mut v, m);
+    let m = round::<_, false>(&mut v, m);
+    round::<_, true>(&mut v, m);
+    let [a, b, c, d] = v;
+    *cv = [halves(a.xor(c)), halves(b.xor(d))];
 }
 
 /// Hashes two nodes.
@@ -108,50 +104,44 @@ unsafe fn block(cv: &mut [Rows; 2], inputs: &[*const u8; 2], row_3: &Rows) {
 unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue) {
     let together = nodes[0].blocks().min(nodes[1].blocks());
     let mut padded = [MaybeUninit::<[u8; BLOCK_LEN]>::uninit(); 2];
-    // SAFETY: within the nodes, as far as both go, and then as far as each does; the caller has room.
-    unsafe {
-        let row = |word: usize| halves(Pair([W4::load_row(key[word..].as_ptr().cast()); 2]));
-        let mut cv = [row(0), row(4)];
-        let mut inputs = nodes.map(|node| node.input);
-        let mut flags = nodes.map(|node| node.flags.each | node.flags.first);
-        for done in (0..together).map(|block| block * BLOCK_LEN) {
-            let lens = nodes.map(|node| (node.len as usize - done).min(BLOCK_LEN));
-            for (lane, node) in nodes.iter().enumerate() {
-                if lens[lane] < BLOCK_LEN {
-                    let to = padded[lane].write([0; BLOCK_LEN]).as_mut_ptr();
-                    ptr::copy_nonoverlapping(inputs[lane], to, lens[lane]);
-                    inputs[lane] = to;
-                }
-                if done + lens[lane] == node.len as usize {
-                    flags[lane] |= node.flags.last;
-                }
-            }
-            let row_3 = |lane: usize| {
-                let rest = lens[lane] as u64 | u64::from(flags[lane]) << 32;
-                W4(u64x2(nodes[lane].counter, rest))
-            };
-            block(&mut cv, &inputs, &Pair([row_3(0), row_3(1)]));
-            inputs = inputs.map(|input| input.wrapping_add(BLOCK_LEN));
-            flags = nodes.map(|node| node.flags.each);
-        }
-        let ([Pair(low), Pair(high)], done) = (cv.map(halves), together * BLOCK_LEN);
+    let row = |word: usize| halves(Pair([W4::load_row(key[word..].as_ptr().cast()); 2]));
+    let mut cv = [row(0), row(4)];
+    let mut inputs = nodes.map(|node| node.input);
+    let mut flags = nodes.map(|node| node.flags.each | node.flags.first);
+    for done in (0..together).map(|block| block * BLOCK_LEN) {
+        let lens = nodes.map(|node| (node.len as usize - done).min(BLOCK_LEN));
         for (lane, node) in nodes.iter().enumerate() {
-            let mut cv = [0; 8];
-            low[lane].store_row(cv.as_mut_ptr().cast());
-            high[lane].store_row(cv[4..].as_mut_ptr().cast());
-            if node.len as usize > done {
-                let (rest, flags) = (node.len as usize - done, Flags { first: 0, ..node.flags });
-                compress(&mut cv, node.input.add(done), rest, node.counter, flags);
+            if lens[lane] < BLOCK_LEN {
+                let to = padded[lane].write([0; BLOCK_LEN]).as_mut_ptr();
+                ptr::copy_nonoverlapping(inputs[lane], to, lens[lane]);
+                inputs[lane] = to;
             }
-            *out.add(lane) = crate::spec::bytes(&cv);
+            if done + lens[lane] == node.len as usize {
+                flags[lane] |= node.flags.last;
+            }
         }
+        let row_3 = |lane: usize| {
+            let rest = lens[lane] as u64 | u64::from(flags[lane]) << 32;
+            W4(u64x2(nodes[lane].counter, rest))
+        };
+        block(&mut cv, &inputs, &Pair([row_3(0), row_3(1)]));
+        inputs = inputs.map(|input| input.wrapping_add(BLOCK_LEN));
+        flags = nodes.map(|node| node.flags.each);
+    }
+    let ([Pair(low), Pair(high)], done) = (cv.map(halves), together * BLOCK_LEN);
+    for (lane, node) in nodes.iter().enumerate() {
+        let mut cv = [0; 8];
+        low[lane].store_row(cv.as_mut_ptr().cast());
+        high[lane].store_row(cv[4..].as_mut_ptr().cast());
+        if node.len as usize > done {
+            let (rest, flags) = (node.len as usize - done, Flags { first: 0, ..node.flags });
+            compress(&mut cv, node.input.add(done), rest, node.counter, flags);
+        }
+        *out.add(lane) = crate::spec::bytes(&cv);
     }
 }
 
 /// Gathers two nodes and hashes them; as `kernels` has it for other passes.
-///
-/// # Safety
-/// As there, and `count` is two.
 #[inline(always)]
 #[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
 pub(super) unsafe fn gather<V, const N: usize>(
@@ -162,14 +152,26 @@ pub(super) unsafe fn gather<V, const N: usize>(
     out: *mut ChainingValue,
 ) {
     debug_assert_eq!(count, N, "one node is compressed by itself");
-    // SAFETY: the same contract.
-    unsafe { hash(&[source.node(at), source.node(at + 1)], key, out) }
+    hash(&[source.node(at), source.node(at + 1)], key, out)
+}
+
+/// The same for parents.
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
+pub(super) unsafe fn contiguous_pass<V, const N: usize>(
+    blocks: &Contiguous,
+    key: &Words,
+    out: *mut ChainingValue,
+    count: usize,
+) {
+    debug_assert_eq!(count, N, "one node is compressed by itself");
+    let flags = Flags { each: blocks.flags as u8, first: 0, last: 0, padded: false };
+    let node =
+        |index| Node { input: blocks.block(index), len: BLOCK_LEN as u32, counter: 0, flags };
+    hash(&[node(0), node(1)], key, out)
 }
 
 /// Two of four lanes, which takes no longer than two blocks one after the other.
-///
-/// # Safety
-/// As for [`columns::xof`].
 #[inline(always)]
 #[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
 pub(super) unsafe fn xof_pass<V, const N: usize>(
@@ -178,6 +180,5 @@ pub(super) unsafe fn xof_pass<V, const N: usize>(
     out: *mut [u8; BLOCK_LEN],
     count: usize,
 ) {
-    // SAFETY: the same contract.
-    unsafe { columns::xof::<W4, 4>(root, counter, out, count) }
+    columns::xof::<W4, 4>(root, counter, out, count)
 }

@@ -232,3 +232,26 @@ macro_rules! routine {
     };
 }
 pub(super) use routine;
+
+/// Defines [`Blocks`](super::columns::blocks::Blocks): whole blocks of each lane, one after the other.
+macro_rules! blocks_routine {
+    ($(#[$doc:meta])* $name:ident $ahead:ident: $($assembly:tt)*) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The CPU has the instructions, and the OS saves its registers; the blocks are readable; `cv` and `operands` are
+        /// vectors, as [`blocks`](crate::kernel::x86_64::columns::blocks::blocks) has them.
+        #[unsafe(naked)]
+        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
+            cv: *mut u8,
+            operands: *mut u8,
+            inputs: *const *const u8,
+            $ahead: *const *const u8,
+            steps: usize,
+            offset: usize,
+        ) {
+            naked_asm!($($assembly)*)
+        }
+    };
+}
+pub(super) use blocks_routine;

@@ -26,21 +26,18 @@ four_by_four!(__m256i: _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpack
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
 unsafe fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
-    // SAFETY: AVX2, as everything here.
-    unsafe {
-        let [a, b, c, d, e, f, g, h] = rows;
-        let (low, high) = (quads(a, b, c, d), quads(e, f, g, h));
-        [
-            _mm256_permute2x128_si256::<0x20>(low[0], high[0]),
-            _mm256_permute2x128_si256::<0x20>(low[1], high[1]),
-            _mm256_permute2x128_si256::<0x20>(low[2], high[2]),
-            _mm256_permute2x128_si256::<0x20>(low[3], high[3]),
-            _mm256_permute2x128_si256::<0x31>(low[0], high[0]),
-            _mm256_permute2x128_si256::<0x31>(low[1], high[1]),
-            _mm256_permute2x128_si256::<0x31>(low[2], high[2]),
-            _mm256_permute2x128_si256::<0x31>(low[3], high[3]),
-        ]
-    }
+    let [a, b, c, d, e, f, g, h] = rows;
+    let (low, high) = (quads(a, b, c, d), quads(e, f, g, h));
+    [
+        _mm256_permute2x128_si256::<0x20>(low[0], high[0]),
+        _mm256_permute2x128_si256::<0x20>(low[1], high[1]),
+        _mm256_permute2x128_si256::<0x20>(low[2], high[2]),
+        _mm256_permute2x128_si256::<0x20>(low[3], high[3]),
+        _mm256_permute2x128_si256::<0x31>(low[0], high[0]),
+        _mm256_permute2x128_si256::<0x31>(low[1], high[1]),
+        _mm256_permute2x128_si256::<0x31>(low[2], high[2]),
+        _mm256_permute2x128_si256::<0x31>(low[3], high[3]),
+    ]
 }
 
 square!(X8<C: Core>, 8: transpose, _mm256_loadu_si256, _mm256_storeu_si256);
@@ -52,15 +49,11 @@ unsafe fn load_halves<C: Core>(
     offset: usize,
     message: &mut [MaybeUninit<X8<C>>; 16],
 ) {
-    // SAFETY: the caller has 64 bytes at each.
-    unsafe {
-        for (quarter, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let part =
-                |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
-            let row = |lane: usize| joined(part(lane), part(lane + 4));
-            for (word, row) in words.iter_mut().zip(quads(row(0), row(1), row(2), row(3))) {
-                word.write(X8::new(row));
-            }
+    for (quarter, words) in message.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset + 16 * quarter).cast());
+        let row = |lane: usize| joined(part(lane), part(lane + 4));
+        for (word, row) in words.iter_mut().zip(quads(row(0), row(1), row(2), row(3))) {
+            word.write(X8::new(row));
         }
     }
 }
@@ -79,8 +72,7 @@ unsafe impl<C: Core> Vector<8> for X8<C> {
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "avx2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    // SAFETY: the same contract.
-    unsafe { x1::compress::<Avx2>(cv, input, len, counter, flags) }
+    x1::compress::<Avx2>(cv, input, len, counter, flags)
 }
 
 crate::kernel::table::kernels!(

@@ -28,7 +28,7 @@ use crate::spec::{BLOCK_LEN, Words};
 ///
 /// Two to four operations of one, then as many of the next: three in the order in which their `b` comes out of the half
 /// round before, and last the one with the shared register. One operation of each by turns, which asks for four
-/// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.md`).
+/// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.md#one-lane`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
      $a2:literal $b2:literal $c2:literal $d2:literal, $s:literal $b3:literal $d3:literal $slot:literal,
@@ -134,8 +134,7 @@ pub(super) unsafe fn blocks(
         _ if zeros_follow => last,
         BLOCK_LEN => last,
         0 => ZEROS.as_ptr(),
-        // SAFETY: the same contract.
-        _ => unsafe { pad(last, last_len, masks, padded) },
+        _ => pad(last, last_len, masks, padded),
     };
     (before + 1, last, last_len)
 }
@@ -156,26 +155,19 @@ pub(super) unsafe fn pad(
     masks: bool,
     padded: &mut MaybeUninit<Padded>,
 ) -> *const u8 {
-    // SAFETY: the caller vouches for the input; bytes outside the mask are not read.
-    unsafe {
-        if masks {
-            let mask = _bzhi_u64(u64::MAX, len as u32);
-            // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If one is empty,
-            // it is read from elsewhere: to read nothing from a page that is not there takes 70.
-            let input = if len == 0 { ZEROS.as_ptr() } else { input };
-            let more = input.wrapping_add(usize::from(len > 32) * 32);
-            let halves = [
-                _mm256_maskz_loadu_epi8(mask as u32, input.cast()),
-                _mm256_maskz_loadu_epi8((mask >> 32) as u32, more.cast()),
-            ];
-            padded.as_mut_ptr().cast::<[__m256i; 2]>().write(halves);
-        } else {
-            ptr::copy_nonoverlapping(
-                input,
-                padded.write(Padded([0; BLOCK_LEN])).0.as_mut_ptr(),
-                len,
-            );
-        }
+    if masks {
+        let mask = _bzhi_u64(u64::MAX, len as u32);
+        // By halves: a single vector of 512 bits among narrower ones takes Intel's CPUs 30 cycles. If one is empty,
+        // it is read from elsewhere: to read nothing from a page that is not there takes 70.
+        let input = if len == 0 { ZEROS.as_ptr() } else { input };
+        let more = input.wrapping_add(usize::from(len > 32) * 32);
+        let halves = [
+            _mm256_maskz_loadu_epi8(mask as u32, input.cast()),
+            _mm256_maskz_loadu_epi8((mask >> 32) as u32, more.cast()),
+        ];
+        padded.as_mut_ptr().cast::<[__m256i; 2]>().write(halves);
+    } else {
+        ptr::copy_nonoverlapping(input, padded.write(Padded([0; BLOCK_LEN])).0.as_mut_ptr(), len);
     }
     padded.as_ptr().cast()
 }
@@ -191,14 +183,10 @@ pub(super) unsafe fn compress(
     counter: u64,
     flags: Flags,
 ) {
-    // SAFETY: the same contract.
-    unsafe { compress_for::<Avx2>(cv, input, len, counter, flags) }
+    compress_for::<Avx2>(cv, input, len, counter, flags)
 }
 
 /// The same with the instructions of a core.
-///
-/// # Safety
-/// As for [`blocks`].
 #[inline(always)]
 pub(super) unsafe fn compress_for<C: Core>(
     cv: &mut Words,
@@ -209,50 +197,45 @@ pub(super) unsafe fn compress_for<C: Core>(
 ) {
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
-    let (blocks, last, last_len) =
-        unsafe { blocks(input, len, flags.padded, C::AVX512, &mut padded) };
+    let (blocks, last, last_len) = blocks(input, len, flags.padded, C::AVX512, &mut padded);
     let [each, first, added] = [flags.each, flags.each | flags.first, flags.last].map(u32::from);
-    // SAFETY: reads the blocks, reads and writes `cv`, pushes what it pops; rbx and rbp, which cannot be
-    // declared, are restored.
-    unsafe {
-        asm!(
-            // 0 message, 64 word 3, 68 word 11, 72 word 9, 76 the length of the last block, 80 cv, 88 the next block,
-            // 96 how many there are, 104 the last, 112 counter, 120 flags of the next block, 124 of those after it,
-            // 128 what the last adds
-            "push rbx\n push rbp\n sub rsp,136",
-            each!("mov" "[rsp+80]" "rsi", "[rsp+88]" "rdi", "[rsp+96]" "rdx", "[rsp+104]" "rcx", "[rsp+76]" "r8d"),
-            each!("mov" "[rsp+112]" "r9", "[rsp+120]" "r10d", "[rsp+124]" "r11d", "[rsp+128]" "eax"),
-            each!("mov" "eax" "[rsi+12]", "[rsp+64]" "eax"),
-            each!("mov" "eax" "[rsi]", "ecx" "[rsi+4]", "edx" "[rsi+8]", "edi" "[rsi+16]"),
-            each!("mov" "r8d" "[rsi+20]", "r9d" "[rsi+24]", "r10d" "[rsi+28]"),
-            "2:",
-            "mov rsi,[rsp+88]\n mov r14d,64",
-            "mov r15d,[rsp+120]\n mov r12d,[rsp+124]\n mov [rsp+120],r12d",
-            "dec qword ptr [rsp+96]\n jnz 3f",
-            "mov rsi,[rsp+104]\n mov r14d,[rsp+76]\n or r15d,[rsp+128]",
-            "3:",
-            copy!(0 "r11", 8 "r12", 16 "r13", 24 "rbp"),
-            copy!(32 "r11", 40 "r12", 48 "r13", 56 "rbp"),
-            "add rsi,64\n mov [rsp+88],rsi\n mov r12d,[rsp+112]\n mov r13d,[rsp+116]",
-            each!("mov" "r11d" 0x6a09e667, "ebx" 0xbb67ae85, "ebp" 0x3c6ef372, "esi" 0xa54ff53a),
-            rounds!([x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
-            each!("xor" "eax" "r11d", "ecx" "ebx", "edx" "ebp", "[rsp+64]" "esi"),
-            each!("xor" "edi" "r12d", "r8d" "r13d", "r9d" "r14d", "r10d" "r15d"),
-            "cmp qword ptr [rsp+96],0\n jne 2b",
-            each!("mov" "rsi" "[rsp+80]", "ebx" "[rsp+64]"),
-            each!("mov" "[rsi]" "eax", "[rsi+4]" "ecx", "[rsi+8]" "edx", "[rsi+12]" "ebx"),
-            each!("mov" "[rsi+16]" "edi", "[rsi+20]" "r8d", "[rsi+24]" "r9d", "[rsi+28]" "r10d"),
-            "add rsp,136\n pop rbp\n pop rbx",
-            inout("rsi") cv.as_mut_ptr() => _,
-            inout("rdi") input => _,
-            inout("rdx") blocks => _,
-            inout("rcx") last => _,
-            inout("r8") last_len => _,
-            inout("r9") counter => _,
-            inout("r10") first => _,
-            inout("r11") each => _,
-            inout("rax") added => _,
-            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
-        );
-    }
+    asm!(
+        // 0 message, 64 word 3, 68 word 11, 72 word 9, 76 the length of the last block, 80 cv, 88 the next block,
+        // 96 how many there are, 104 the last, 112 counter, 120 flags of the next block, 124 of those after it,
+        // 128 what the last adds
+        "push rbx\n push rbp\n sub rsp,136",
+        each!("mov" "[rsp+80]" "rsi", "[rsp+88]" "rdi", "[rsp+96]" "rdx", "[rsp+104]" "rcx", "[rsp+76]" "r8d"),
+        each!("mov" "[rsp+112]" "r9", "[rsp+120]" "r10d", "[rsp+124]" "r11d", "[rsp+128]" "eax"),
+        each!("mov" "eax" "[rsi+12]", "[rsp+64]" "eax"),
+        each!("mov" "eax" "[rsi]", "ecx" "[rsi+4]", "edx" "[rsi+8]", "edi" "[rsi+16]"),
+        each!("mov" "r8d" "[rsi+20]", "r9d" "[rsi+24]", "r10d" "[rsi+28]"),
+        "2:",
+        "mov rsi,[rsp+88]\n mov r14d,64",
+        "mov r15d,[rsp+120]\n mov r12d,[rsp+124]\n mov [rsp+120],r12d",
+        "dec qword ptr [rsp+96]\n jnz 3f",
+        "mov rsi,[rsp+104]\n mov r14d,[rsp+76]\n or r15d,[rsp+128]",
+        "3:",
+        copy!(0 "r11", 8 "r12", 16 "r13", 24 "rbp"),
+        copy!(32 "r11", 40 "r12", 48 "r13", 56 "rbp"),
+        "add rsi,64\n mov [rsp+88],rsi\n mov r12d,[rsp+112]\n mov r13d,[rsp+116]",
+        each!("mov" "r11d" 0x6a09e667, "ebx" 0xbb67ae85, "ebp" 0x3c6ef372, "esi" 0xa54ff53a),
+        rounds!([x x x x x x x]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        each!("xor" "eax" "r11d", "ecx" "ebx", "edx" "ebp", "[rsp+64]" "esi"),
+        each!("xor" "edi" "r12d", "r8d" "r13d", "r9d" "r14d", "r10d" "r15d"),
+        "cmp qword ptr [rsp+96],0\n jne 2b",
+        each!("mov" "rsi" "[rsp+80]", "ebx" "[rsp+64]"),
+        each!("mov" "[rsi]" "eax", "[rsi+4]" "ecx", "[rsi+8]" "edx", "[rsi+12]" "ebx"),
+        each!("mov" "[rsi+16]" "edi", "[rsi+20]" "r8d", "[rsi+24]" "r9d", "[rsi+28]" "r10d"),
+        "add rsp,136\n pop rbp\n pop rbx",
+        inout("rsi") cv.as_mut_ptr() => _,
+        inout("rdi") input => _,
+        inout("rdx") blocks => _,
+        inout("rcx") last => _,
+        inout("r8") last_len => _,
+        inout("r9") counter => _,
+        inout("r10") first => _,
+        inout("r11") each => _,
+        inout("rax") added => _,
+        out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+    );
 }

@@ -20,17 +20,14 @@ macro_rules! four_by_four {
     ($vector:ident: $low:ident $high:ident $low_twos:ident $high_twos:ident) => {
         #[inline(always)]
         unsafe fn quads(a: $vector, b: $vector, c: $vector, d: $vector) -> [$vector; 4] {
-            // SAFETY: the caller has the instructions.
-            unsafe {
-                let (ab_low, ab_high) = ($low(a, b), $high(a, b));
-                let (cd_low, cd_high) = ($low(c, d), $high(c, d));
-                [
-                    $low_twos(ab_low, cd_low),
-                    $high_twos(ab_low, cd_low),
-                    $low_twos(ab_high, cd_high),
-                    $high_twos(ab_high, cd_high),
-                ]
-            }
+            let (ab_low, ab_high) = ($low(a, b), $high(a, b));
+            let (cd_low, cd_high) = ($low(c, d), $high(c, d));
+            [
+                $low_twos(ab_low, cd_low),
+                $high_twos(ab_low, cd_low),
+                $low_twos(ab_high, cd_high),
+                $high_twos(ab_high, cd_high),
+            ]
         }
     };
 }
@@ -41,8 +38,7 @@ four_by_four!(__m128i: _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_unpacklo_epi64 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]
 unsafe fn transpose([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
-    // SAFETY: SSE2 only, which every x86-64 CPU has.
-    unsafe { quads(a, b, c, d) }
+    quads(a, b, c, d)
 }
 
 square!(X4<C: Core>, 4: transpose, _mm_loadu_si128, _mm_storeu_si128);
@@ -60,8 +56,7 @@ unsafe impl<C: Core> Vector<4> for X4<C> {
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    // SAFETY: the same contract.
-    unsafe { x1::compress::<Sse41>(cv, input, len, counter, flags) }
+    x1::compress::<Sse41>(cv, input, len, counter, flags)
 }
 
 crate::kernel::table::kernels!(

@@ -12,7 +12,8 @@
 use core::arch::naked_asm;
 
 use crate::kernel::x86_64::assembly::{
-    IV, fold, high_words, interleave, isa, iv, load, next_flags, pair, rounds, routine, store,
+    IV, blocks_routine, fold, high_words, interleave, isa, iv, load, next_flags, pair, rounds,
+    routine, store,
 };
 use crate::spec::{BLOCK_LEN, IV as WORDS, Words};
 
@@ -159,124 +160,87 @@ macro_rules! body {
 routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_8);
 routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_xof_8 high_words!([ymm]));
 
-/// Compresses `steps` blocks of sixteen lanes as `Blocks` says.
-///
-/// # Safety
-/// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; the blocks are readable; `cv` and
-/// `operands` are vectors of 512 bits, as [`blocks`](super::blocks::blocks) has them.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_16(
-    cv: *mut u8,
-    operands: *mut u8,
-    inputs: *const *const u8,
-    ahead: *const *const u8,
-    steps: usize,
-    offset: usize,
-) {
+blocks_routine!(
+    /// Compresses `steps` blocks of sixteen lanes as `Blocks` says.
+    blocks_16 ahead:
     // rsi this message, r10 the next one, rdx what follows the messages, rcx inputs, r9 ahead, r8 steps that
     // are left, r11 where the next block is.
-    naked_asm!(
-        "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]\n mov r10,rsi\n lea rsi,[rsi+64*16]",
-        load!([zmm] "rdi"),
-        next_16!(at_once),
-        "2:",
-        "xchg rsi,r10",
-        // There is no block after the last: the first is read again.
-        "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
-        load!([zmm] "rdx" 0 12, 1 13, 2 14, 3 15,),
-        iv!([zmm] 0 8, 1 9, 2 10, 3 11,),
-        next_16!(rounds),
-        fold!([zmm]),
-        next_flags!([zmm] 16),
-        "dec r8\n jnz 2b",
-        store!([zmm] "rdi"),
-        "vzeroupper\n ret",
-        iv0 = const WORDS[0], iv1 = const WORDS[1], iv2 = const WORDS[2], iv3 = const WORDS[3],
-    )
-}
+    "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]\n mov r10,rsi\n lea rsi,[rsi+64*16]",
+    load!([zmm] "rdi"),
+    next_16!(at_once),
+    "2:",
+    "xchg rsi,r10",
+    // There is no block after the last: the first is read again.
+    "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
+    load!([zmm] "rdx" 0 12, 1 13, 2 14, 3 15,),
+    iv!([zmm] 0 8, 1 9, 2 10, 3 11,),
+    next_16!(rounds),
+    fold!([zmm]),
+    next_flags!([zmm] 16),
+    "dec r8\n jnz 2b",
+    store!([zmm] "rdi"),
+    "vzeroupper\n ret",
+    iv0 = const WORDS[0], iv1 = const WORDS[1], iv2 = const WORDS[2], iv3 = const WORDS[3],
+);
 
-/// The same with the message in registers, for CPUs where loads of 512 bits are dear (`results/gnr-2vcpu/limits.md`).
-/// The next one's first half takes the places of words that the last round has done with.
-///
-/// # Safety
-/// As for [`blocks_16`].
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_16_held(
-    cv: *mut u8,
-    operands: *mut u8,
-    inputs: *const *const u8,
-    ahead: *const *const u8,
-    steps: usize,
-    offset: usize,
-) {
+blocks_routine!(
+    /// The same with the message in registers, for CPUs where loads of 512 bits are dear (`results/gnr-2vcpu/limits.md#16-lanes`).
+    /// The next one's first half takes the places of words that the last round has done with.
+    blocks_16_held ahead:
     // rdx what follows the messages, rcx inputs, r9 ahead, r8 steps that are left, r11 where the block is.
-    naked_asm!(
-        "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]",
-        load!([zmm] "rdi"),
-        half_16!(near 0 [16 17 18 19 20 21 22 23]),
-        "2:",
-        half_16!(far 32 [24 25 26 27 28 29 30 31]),
-        begin!([zmm]),
-        // There is no block after the last: the first is read again.
-        "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
-        rounds!([zmm held] [] [[] [] [] [] [] [] [
-            "",
-            concat!(half!(16 near 17 0 0 4), half!(16 near 24 0 1 5), half!(16 near 27 0 2 6), half!(16 near 21 0 3 7)),
-            concat!(half!(16 near 16 0 8 12), half!(16 near 31 0 9 13)),
-            concat!(half!(16 near 25 0 10 14), half!(16 near 22 0 11 15)),
-            interleave!([zmm] 1: 23 24 17 24, 30 17 27 21),
-            interleave!([zmm] 1: 19 18 16 31, 16 31 25 22),
-            interleave!([zmm] 2: 27 25 23 30, 22 24 24 17),
-            interleave!([zmm] 2: 26 29 19 16, 19 30 18 31)
-        ]]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
-        fold!([zmm]),
-        interleave!([zmm] 4: 16 20 27 26, 17 21 25 29, 18 22 22 19, 19 23 24 30),
-        next_flags!([zmm] 8),
-        "dec r8\n jnz 2b",
-        store!([zmm] "rdi"),
-        "vzeroupper\n ret",
-        iv = sym IV,
-    )
-}
+    "mov r11,r9\n mov r9,rcx\n mov rcx,rdx\n lea rdx,[rsi+64*32]",
+    load!([zmm] "rdi"),
+    half_16!(near 0 [16 17 18 19 20 21 22 23]),
+    "2:",
+    half_16!(far 32 [24 25 26 27 28 29 30 31]),
+    begin!([zmm]),
+    // There is no block after the last: the first is read again.
+    "add r11,64\n xor eax,eax\n cmp r8,1\n cmove r11,rax",
+    rounds!([zmm held] [] [[] [] [] [] [] [] [
+        "",
+        concat!(half!(16 near 17 0 0 4), half!(16 near 24 0 1 5), half!(16 near 27 0 2 6), half!(16 near 21 0 3 7)),
+        concat!(half!(16 near 16 0 8 12), half!(16 near 31 0 9 13)),
+        concat!(half!(16 near 25 0 10 14), half!(16 near 22 0 11 15)),
+        interleave!([zmm] 1: 23 24 17 24, 30 17 27 21),
+        interleave!([zmm] 1: 19 18 16 31, 16 31 25 22),
+        interleave!([zmm] 2: 27 25 23 30, 22 24 24 17),
+        interleave!([zmm] 2: 26 29 19 16, 19 30 18 31)
+    ]]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+    fold!([zmm]),
+    interleave!([zmm] 4: 16 20 27 26, 17 21 25 29, 18 22 22 19, 19 23 24 30),
+    next_flags!([zmm] 8),
+    "dec r8\n jnz 2b",
+    store!([zmm] "rdi"),
+    "vzeroupper\n ret",
+    iv = sym IV,
+);
 
-/// The same for eight lanes, but that nothing is fetched: groups after one of eight lanes are rare.
-///
-/// # Safety
-/// As for [`blocks_16`], with vectors of 256 bits.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
-    cv: *mut u8,
-    operands: *mut u8,
-    inputs: *const *const u8,
-    _ahead: *const *const u8,
-    steps: usize,
-    offset: usize,
-) {
+blocks_routine!(
+    /// The same for eight lanes, but that nothing is fetched: groups after one of eight lanes are rare.
+    blocks_8 _ahead:
     // rdx what follows the messages, r8 steps that are left, r11 where the block is; inputs in the others.
-    naked_asm!(
-        "push rbx\n push rbp\n push r12\n push rdi",
-        load!([ymm] "rdi"),
-        "mov rcx,rdx\n lea rdx,[rsi+32*32]\n mov r11,r9",
-        "mov rbx,[rcx]\n mov rbp,[rcx+8]\n mov r12,[rcx+16]\n mov rsi,[rcx+24]",
-        "mov rdi,[rcx+32]\n mov r9,[rcx+40]\n mov r10,[rcx+48]\n mov rcx,[rcx+56]",
-        "2:",
-        message_8!(
-            [16 17 18 19 8 9 10 11] 0,
-            [20 21 22 23 12 13 14 15] 16,
-            [24 25 26 27 8 9 10 11] 32,
-            [28 29 30 31 12 13 14 15] 48,
-        ),
-        begin!([ymm]),
-        rounds!([ymm] [] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
-        fold!([ymm]),
-        next_flags!([ymm] 16),
-        "add r11,64\n dec r8\n jnz 2b",
-        "pop rdi\n pop r12\n pop rbp\n pop rbx",
-        store!([ymm] "rdi"),
-        "vzeroupper\n ret",
-        iv = sym IV,
-    )
-}
+    "push rbx\n push rbp\n push r12\n push rdi",
+    load!([ymm] "rdi"),
+    "mov rcx,rdx\n lea rdx,[rsi+32*32]\n mov r11,r9",
+    "mov rbx,[rcx]\n mov rbp,[rcx+8]\n mov r12,[rcx+16]\n mov rsi,[rcx+24]",
+    "mov rdi,[rcx+32]\n mov r9,[rcx+40]\n mov r10,[rcx+48]\n mov rcx,[rcx+56]",
+    "2:",
+    message_8!(
+        [16 17 18 19 8 9 10 11] 0,
+        [20 21 22 23 12 13 14 15] 16,
+        [24 25 26 27 8 9 10 11] 32,
+        [28 29 30 31 12 13 14 15] 48,
+    ),
+    begin!([ymm]),
+    rounds!([ymm] [] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+    fold!([ymm]),
+    next_flags!([ymm] 16),
+    "add r11,64\n dec r8\n jnz 2b",
+    "pop rdi\n pop r12\n pop rbp\n pop rbx",
+    store!([ymm] "rdi"),
+    "vzeroupper\n ret",
+    iv = sym IV,
+);
 
 /// All words of output of sixteen lanes by the chaining value and the block of the root.
 ///

@@ -19,13 +19,13 @@
 //!
 //! The functions are naked, with the System V calling convention on every platform: there all
 //! vector registers belong to the callee, and where callers expect otherwise the compiler saves. They push
-//! registers, and backtraces from inside of them end there, as of runs.
+//! registers, and backtraces from inside of them end there.
 
 use core::arch::naked_asm;
 
 use crate::kernel::pair::Pair;
 use crate::kernel::x86_64::assembly::{
-    fold, high_words, interleave, isa, iv, load, pair, routine, store,
+    blocks_routine, fold, high_words, interleave, isa, iv, load, pair, routine, store,
 };
 use crate::kernel::x86_64::avx512::X16;
 use crate::kernel::x86_64::cores::Zen5;
@@ -289,56 +289,43 @@ macro_rules! quarter {
     };
 }
 
-/// Compresses whole blocks of 32 lanes, one after the other, as `Blocks` says.
-///
-/// The first message is transposed by [`load()`]. Of the others, half of the transposition is moving, which takes none
-/// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
-/// rounds of the block before. Later rounds would do as well, but for the stores: rows are read at once after the last.
-///
-/// # Safety
-/// The CPU has AVX-512F and the OS saves its registers; the blocks are readable; `cv` and `operands` are vectors of
-/// 32 lanes, as [`blocks`](super::blocks::blocks) has them.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_32(
-    cv: *mut u8,
-    operands: *mut u8,
-    inputs: *const *const u8,
-    ahead: *const *const u8,
-    steps: usize,
-    offset: usize,
-) {
+blocks_routine!(
+    /// Compresses whole blocks of 32 lanes, one after the other, as `Blocks` says.
+    ///
+    /// The first message is transposed by [`load()`]. Of the others, half of the transposition is moving, which takes none
+    /// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
+    /// rounds of the block before. Later rounds would do as well, but for the stores: rows are read at once after the last.
+    blocks_32 ahead:
     // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
     // block is, r9 where the rows get what this round moves, r15 a lane's input; steps that are left on the stack. What
     // rax counts, 32 a round, is also the place of the pointers to four lanes, for the four rounds that move.
-    naked_asm!(
-        "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",
-        "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n mov rsi,r9",
-        "call {load}",
-        "mov rsi,rdx\n mov r8,r9",
-        cvs!(load "rcx"),
-        "3:",
-        begin!("rsi+4096"),
-        places!(),
-        "cmp qword ptr [rsp],1\n je 2f",
-        "lea r9,[rsi+2048]\n .p2align 6\n 4:",
-        round!(move_block!(0 0), move_block!(0 1), move_block!(1 0), move_block!(1 1),
-            move_block!(2 0), move_block!(2 1), move_block!(3 0), move_block!(3 1)),
-        "add r9,16\n cmp al,128\n jne 4b",
-        ".p2align 6\n 2:",
-        round!(),
-        "jnz 2b",
-        fold_both!(),
-        "dec qword ptr [rsp]\n jz 5f",
-        // The flags of the next block, which may be the last.
-        "lea rax,[rsi+4096+128*4]\n lea rdx,[rsi+4096+128*5]\n cmp qword ptr [rsp],1\n cmove rax,rdx",
-        load!([zmm] "rax" 0 8, 1 24,), store!([zmm] "rsi+4096+128*3" 0 8, 1 24,),
-        // Where the words are in `CYCLES`.
-        quarter!(0: 0 8 1 2), quarter!(1: 10 7 9 11), quarter!(2: 15 5 3 6), quarter!(3: 4 12 13 14),
-        "add r8,64\n jmp 3b",
-        "5:",
-        cvs!(store "rcx"),
-        "add rsp,8\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n vzeroupper\n ret",
-        load = sym load,
-        iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
-    )
-}
+    "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",
+    "mov rbp,rcx\n mov rcx,rdi\n mov rdi,rdx\n mov rdx,rsi\n mov rsi,r9",
+    "call {load}",
+    "mov rsi,rdx\n mov r8,r9",
+    cvs!(load "rcx"),
+    "3:",
+    begin!("rsi+4096"),
+    places!(),
+    "cmp qword ptr [rsp],1\n je 2f",
+    "lea r9,[rsi+2048]\n .p2align 6\n 4:",
+    round!(move_block!(0 0), move_block!(0 1), move_block!(1 0), move_block!(1 1),
+        move_block!(2 0), move_block!(2 1), move_block!(3 0), move_block!(3 1)),
+    "add r9,16\n cmp al,128\n jne 4b",
+    ".p2align 6\n 2:",
+    round!(),
+    "jnz 2b",
+    fold_both!(),
+    "dec qword ptr [rsp]\n jz 5f",
+    // The flags of the next block, which may be the last.
+    "lea rax,[rsi+4096+128*4]\n lea rdx,[rsi+4096+128*5]\n cmp qword ptr [rsp],1\n cmove rax,rdx",
+    load!([zmm] "rax" 0 8, 1 24,), store!([zmm] "rsi+4096+128*3" 0 8, 1 24,),
+    // Where the words are in `CYCLES`.
+    quarter!(0: 0 8 1 2), quarter!(1: 10 7 9 11), quarter!(2: 15 5 3 6), quarter!(3: 4 12 13 14),
+    "add r8,64\n jmp 3b",
+    "5:",
+    cvs!(store "rcx"),
+    "add rsp,8\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n vzeroupper\n ret",
+    load = sym load,
+    iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
+);

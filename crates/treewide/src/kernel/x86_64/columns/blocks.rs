@@ -37,9 +37,6 @@ pub(in crate::kernel::x86_64) type Blocks =
     unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize, usize);
 
 /// [`Vector::blocks`] by this routine.
-///
-/// # Safety
-/// As for that.
 #[inline(always)]
 pub(in crate::kernel::x86_64) unsafe fn blocks<V: Vector<N>, const N: usize>(
     routine: Blocks,
@@ -50,21 +47,18 @@ pub(in crate::kernel::x86_64) unsafe fn blocks<V: Vector<N>, const N: usize>(
 ) {
     // Where nothing comes next, what is there is fetched once more.
     let ahead = if nodes.fetch == N { &nodes.ahead } else { &nodes.inputs };
-    // SAFETY: the caller vouches for the instruction set and the inputs.
-    unsafe {
-        let each = V::splat(nodes.each);
-        let mut operands = Operands {
-            messages: MaybeUninit::uninit(),
-            tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
-            flags: if from == 0 { V::splat(nodes.first) } else { each },
-            each,
-            // The flags of a last block are others.
-            last: if to == nodes.steps() { each.xor(V::load(&nodes.last)) } else { each },
-        };
-        let (cv, operands) = (cv.as_mut_ptr().cast(), (&raw mut operands).cast());
-        let (inputs, ahead) = (nodes.inputs.as_ptr(), ahead.as_ptr());
-        routine(cv, operands, inputs, ahead, to - from, from * BLOCK_LEN);
-    }
+    let each = V::splat(nodes.each);
+    let mut operands = Operands {
+        messages: MaybeUninit::uninit(),
+        tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK_LEN as u32)],
+        flags: if from == 0 { V::splat(nodes.first) } else { each },
+        each,
+        // The flags of a last block are others.
+        last: if to == nodes.steps() { each.xor(V::load(&nodes.last)) } else { each },
+    };
+    let (cv, operands) = (cv.as_mut_ptr().cast(), (&raw mut operands).cast());
+    let (inputs, ahead) = (nodes.inputs.as_ptr(), ahead.as_ptr());
+    routine(cv, operands, inputs, ahead, to - from, from * BLOCK_LEN);
 }
 
 /// Implements what a [`Vector`] does by assembly: several blocks by a routine, before that perhaps its compressions by two;
@@ -84,13 +78,11 @@ macro_rules! in_assembly {
             from: usize,
             to: usize,
         ) {
-            // SAFETY: the CPU has the instructions.
-            unsafe { crate::kernel::x86_64::columns::blocks::blocks($blocks, cv, nodes, from, to) }
+            crate::kernel::x86_64::columns::blocks::blocks($blocks, cv, nodes, from, to)
         }
         #[inline(always)]
         unsafe fn prefetch(address: *const u8) {
-            // SAFETY: a hint; the address need not exist.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+            _mm_prefetch::<_MM_HINT_T1>(address.cast())
         }
     };
 }

@@ -9,7 +9,7 @@
 //! their `b` comes out of the half-round before: shifts and shuffles have fewer ports than the rest,
 //! and columns in step would wait for each other there.
 //!
-//! There are runs (see `blocks.rs`), which also put the blocks in order, and one compression by itself.
+//! There are routines for several blocks (see `blocks.rs`), which also put the blocks in order, and for one compression.
 //!
 //! The functions are naked, with the System V calling convention on every platform, as in
 //! `avx512_pair.rs`. Word `w` of every array is one vector, aligned to its size.
@@ -17,7 +17,7 @@
 use core::arch::naked_asm;
 
 use crate::kernel::x86_64::assembly::{
-    IV, fold, high_words, isa, load, next_flags, pair, rounds, routine, store,
+    IV, blocks_routine, fold, high_words, isa, load, next_flags, pair, rounds, routine, store,
 };
 use crate::kernel::x86_64::rows::x1::{BY_8, BY_16};
 
@@ -119,43 +119,31 @@ macro_rules! fetch {
 }
 
 macro_rules! blocks {
-    ($isa:tt $cpu:literal $name:ident) => {
-        /// Compresses whole blocks one after the other, as `Blocks` says.
-        ///
-        /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, "; the blocks are readable.")]
-        #[unsafe(naked)]
-        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
-            cv: *mut u8,
-            operands: *mut u8,
-            inputs: *const *const u8,
-            ahead: *const *const u8,
-            steps: usize,
-            offset: usize,
-        ) {
+    ($isa:tt $name:ident) => {
+        blocks_routine!(
+            /// Compresses whole blocks one after the other, as `Blocks` says.
+            $name ahead:
             // rsi the message, rcx the place of word 11, rdx what follows, r8 steps that are left, r11 where
             // the block is, r15 ahead; inputs in others.
-            naked_asm!(
-                "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push rdi",
-                load!($isa "rdi"),
-                "mov r15,rcx\n mov rcx,rdx\n mov r11,r9",
-                inputs!($isa),
-                concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
-                "2:",
-                fetch!($isa),
-                quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
-                begin!($isa),
-                rounds!($isa [11] [[] [] [] [] [] [] []]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
-                isa!($isa move isa!($isa register 11), "[rcx]"),
-                fold!($isa),
-                next_flags!($isa 8),
-                "add r11,64\n dec r8\n jnz 2b",
-                "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
-                store!($isa "rcx"),
-                isa!($isa end), "ret",
-                iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
-            )
-        }
+            "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push rdi",
+            load!($isa "rdi"),
+            "mov r15,rcx\n mov rcx,rdx\n mov r11,r9",
+            inputs!($isa),
+            concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
+            "2:",
+            fetch!($isa),
+            quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
+            begin!($isa),
+            rounds!($isa [11] [[] [] [] [] [] [] []]; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+            isa!($isa move isa!($isa register 11), "[rcx]"),
+            fold!($isa),
+            next_flags!($isa 8),
+            "add r11,64\n dec r8\n jnz 2b",
+            "pop rcx\n pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
+            store!($isa "rcx"),
+            isa!($isa end), "ret",
+            iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
+        );
     };
 }
 
@@ -166,6 +154,6 @@ routine!([sse bytes] "SSSE3": compress_xof_4 high_words!([sse bytes]));
 routine!([sse] "SSE2": compress_sse2_4);
 routine!([sse] "SSE2": compress_xof_sse2_4 high_words!([sse]));
 
-blocks!([avx2] "AVX2, and the OS saves its registers" blocks_8);
-blocks!([sse bytes] "SSSE3" blocks_4);
-blocks!([sse] "SSE2" blocks_sse2_4);
+blocks!([avx2] blocks_8);
+blocks!([sse bytes] blocks_4);
+blocks!([sse] blocks_sse2_4);

@@ -39,8 +39,7 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
     /// The seven rounds with the message at `inputs[lane] + offset` of every lane.
     #[inline(always)]
     unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; N], offset: usize) {
-        // SAFETY: the same contract.
-        unsafe { compiled_rounds(v, inputs, offset) }
+        compiled_rounds(v, inputs, offset)
     }
 
     /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
@@ -51,8 +50,7 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
         offset: usize,
         count: usize,
     ) {
-        // SAFETY: the same contract.
-        unsafe { compiled_blocks(rows, inputs, offset, count) }
+        compiled_blocks(rows, inputs, offset, count)
     }
 }
 
@@ -60,32 +58,24 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
 #[inline(always)]
 unsafe fn rows_0_1<R: RowVector<N>, const N: usize>(cv: &Words) -> [R; 2] {
     let (low, high) = (cv.first_chunk(), cv.last_chunk());
-    // SAFETY: the same contract.
-    unsafe { [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))] }
+    [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))]
 }
 
 /// Row 2 before the rounds.
 #[inline(always)]
 unsafe fn row_2<R: RowVector<N>, const N: usize>() -> R {
-    // SAFETY: the same contract.
-    unsafe { R::broadcast(IV.first_chunk().expect("four words")) }
+    R::broadcast(IV.first_chunk().expect("four words"))
 }
 
 /// The seven rounds on blocks of these message words, four by four. Rows 0 and 1 of `v` are the
 /// chaining value.
-///
-/// # Safety
-/// As for [`Row`].
 #[inline(always)]
 unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
-    // SAFETY: the same contract.
-    unsafe {
-        let mut m = arrange(block);
-        for _ in 0..6 {
-            m = round::<R, false>(v, m);
-        }
-        round::<R, true>(v, m);
+    let mut m = arrange(block);
+    for _ in 0..6 {
+        m = round::<R, false>(v, m);
     }
+    round::<R, true>(v, m);
 }
 
 /// A pass over as many lanes as rows of this type have. Parents and extended output, one block each, are made by the
@@ -108,11 +98,8 @@ pub(super) unsafe fn compiled_rounds<R: RowVector<N>, const N: usize>(
     inputs: &[*const u8; N],
     offset: usize,
 ) {
-    // SAFETY: the caller vouches for the instruction set and the blocks.
-    unsafe {
-        let load = |part: usize| R::load(inputs, offset + 16 * part);
-        rounds(v, [load(0), load(1), load(2), load(3)]);
-    }
+    let load = |part: usize| R::load(inputs, offset + 16 * part);
+    rounds(v, [load(0), load(1), load(2), load(3)]);
 }
 
 /// [`RowVector::blocks`] by its rounds.
@@ -124,18 +111,15 @@ pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
     count: usize,
 ) {
     let (mut cv, [mut tail, each, last]) = (rows.cv, rows.tails);
-    // SAFETY: the caller vouches for the instruction set and the blocks.
-    unsafe {
-        for block in 0..count {
-            let offset = offset + block * BLOCK_LEN;
-            if count > 1 {
-                fetch(inputs, offset + AHEAD * BLOCK_LEN);
-            }
-            let mut v = begin(cv, tail);
-            R::rounds(&mut v, inputs, offset);
-            cv = fold(v);
-            tail = if block + 2 == count { last } else { each };
+    for block in 0..count {
+        let offset = offset + block * BLOCK_LEN;
+        if count > 1 {
+            fetch(inputs, offset + AHEAD * BLOCK_LEN);
         }
+        let mut v = begin(cv, tail);
+        R::rounds(&mut v, inputs, offset);
+        cv = fold(v);
+        tail = if block + 2 == count { last } else { each };
     }
     rows.cv = cv;
 }
@@ -160,8 +144,7 @@ unsafe fn store<R: RowVector<N>, const N: usize>(
     count: usize,
 ) {
     for (half, row) in cv.into_iter().enumerate() {
-        // SAFETY: the caller has room.
-        unsafe { row.store(out.cast::<u8>().add(16 * half), size_of::<ChainingValue>(), count) }
+        row.store(out.cast::<u8>().add(16 * half), size_of::<ChainingValue>(), count)
     }
 }
 
@@ -173,51 +156,48 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         if steps > 1 {
             (1..AHEAD).for_each(|block| fetch(&nodes.inputs, block * BLOCK_LEN));
         }
-        // SAFETY: the caller vouches for the instruction set and the pointers; what ends is padded.
-        unsafe {
-            let (low, high) = (one_by_one(&nodes.low), one_by_one(&nodes.high));
-            let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
-            let whole = [BLOCK_LEN as u32; N];
-            let (first, each) = (row(&whole, &[nodes.first; N]), row(&whole, &[nodes.each; N]));
-            let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
-            // Which lanes have not ended, and chaining values as they were when one last did.
-            let (mut live, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
-            let mut step = 0;
-            loop {
-                // Blocks before the one with which the next lane ends, or all.
-                let together = nodes.whole_blocks() - step;
-                if together > 0 {
-                    rows.tails[0] = if step == 0 { first } else { each };
-                    if nodes.ends_whole() {
-                        let last = R::row_3(&[0; N], &[0; N], &[0; N], &nodes.last);
-                        let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
-                        *tail = tail.xor(last);
-                    }
-                    R::blocks(&mut rows, &nodes.inputs, step * BLOCK_LEN, together);
-                    step += together;
+        let (low, high) = (one_by_one(&nodes.low), one_by_one(&nodes.high));
+        let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
+        let whole = [BLOCK_LEN as u32; N];
+        let (first, each) = (row(&whole, &[nodes.first; N]), row(&whole, &[nodes.each; N]));
+        let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
+        // Which lanes have not ended, and chaining values as they were when one last did.
+        let (mut live, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
+        let mut step = 0;
+        loop {
+            // Blocks before the one with which the next lane ends, or all.
+            let together = nodes.whole_blocks() - step;
+            if together > 0 {
+                rows.tails[0] = if step == 0 { first } else { each };
+                if nodes.ends_whole() {
+                    let last = R::row_3(&[0; N], &[0; N], &[0; N], &nodes.last);
+                    let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
+                    *tail = tail.xor(last);
                 }
-                if step < steps {
-                    let block = nodes.block(step);
-                    let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], [ptr::null(); N]);
-                    for (lane, padded) in padded.iter_mut().enumerate() {
-                        let input = nodes.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                        inputs[lane] = pad(input, block.lens[lane] as usize, R::MASKS, padded);
-                    }
-                    rows.tails[0] = row(&block.lens, &block.flags);
-                    R::blocks(&mut rows, &inputs, 0, 1);
-                    step += 1;
-                }
-                if let Some([a, b]) = ended {
-                    rows.cv = [a.replace(&live, rows.cv[0]), b.replace(&live, rows.cv[1])];
-                }
-                if step == steps {
-                    break;
-                }
-                nodes.retire(step, &mut live);
-                ended = Some(rows.cv);
+                R::blocks(&mut rows, &nodes.inputs, step * BLOCK_LEN, together);
+                step += together;
             }
-            store(rows.cv, out, count);
+            if step < steps {
+                let block = nodes.block(step);
+                let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], [ptr::null(); N]);
+                for (lane, padded) in padded.iter_mut().enumerate() {
+                    let input = nodes.inputs[lane].wrapping_add(step * BLOCK_LEN);
+                    inputs[lane] = pad(input, block.lens[lane] as usize, R::MASKS, padded);
+                }
+                rows.tails[0] = row(&block.lens, &block.flags);
+                R::blocks(&mut rows, &inputs, 0, 1);
+                step += 1;
+            }
+            if let Some([a, b]) = ended {
+                rows.cv = [a.replace(&live, rows.cv[0]), b.replace(&live, rows.cv[1])];
+            }
+            if step == steps {
+                break;
+            }
+            nodes.retire(step, &mut live);
+            ended = Some(rows.cv);
         }
+        store(rows.cv, out, count);
     }
 
     #[inline(always)]
@@ -227,32 +207,26 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         out: *mut ChainingValue,
         count: usize,
     ) {
-        // SAFETY: the same contract.
-        unsafe {
-            let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
-            let inputs = blocks.inputs(count);
-            let mut v = begin(rows_0_1(key), last);
-            R::rounds(&mut v, &inputs, 0);
-            store(fold(v), out, count);
-        }
+        let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
+        let inputs = blocks.inputs(count);
+        let mut v = begin(rows_0_1(key), last);
+        R::rounds(&mut v, &inputs, 0);
+        store(fold(v), out, count);
     }
 
     #[inline(always)]
     unsafe fn xof(root: Root<'_>, counter: u64, out: *mut [u8; BLOCK_LEN], count: usize) {
-        // SAFETY: the caller vouches for the instruction set and has room for `count` blocks.
-        unsafe {
-            let cv: [R; 2] = rows_0_1(root.cv);
-            let (low, high) = counters(counter);
-            let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
-            let tail = R::row_3(&low, &high, &len, &flags);
-            // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
-            let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
-            let mut v = begin(cv, tail);
-            rounds(&mut v, [load(0), load(1), load(2), load(3)]);
-            let ([a, b], [_, _, c, d]) = (fold(v), v);
-            for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
-                row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
-            }
+        let cv: [R; 2] = rows_0_1(root.cv);
+        let (low, high) = counters(counter);
+        let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
+        let tail = R::row_3(&low, &high, &len, &flags);
+        // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
+        let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
+        let mut v = begin(cv, tail);
+        rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+        let ([a, b], [_, _, c, d]) = (fold(v), v);
+        for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
+            row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
         }
     }
 }
@@ -268,15 +242,13 @@ fn one_by_one<const N: usize>(words: &[u32; N]) -> [u32; N] {
 /// The rows before the rounds of a compression.
 #[inline(always)]
 pub(super) unsafe fn begin<R: RowVector<N>, const N: usize>([a, b]: [R; 2], tail: R) -> [R; 4] {
-    // SAFETY: the caller vouches for the instruction set.
-    unsafe { [a, b, row_2(), tail] }
+    [a, b, row_2(), tail]
 }
 
 /// After them the next chaining value.
 #[inline(always)]
 pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
-    // SAFETY: the caller vouches for the instruction set.
-    unsafe { [a.xor(c), b.xor(d)] }
+    [a.xor(c), b.xor(d)]
 }
 
 /// Implements [`RowVector`] for pairs of rows, each of half as many lanes; their blocks perhaps by assembly, where the core
@@ -292,48 +264,36 @@ macro_rules! pairs {
                 offset: usize,
                 count: usize,
             ) {
-                // SAFETY: the same contract.
-                unsafe {
-                    if C::PACED {
+                if C::PACED {
                         $blocks((&raw mut *rows).cast(), inputs, offset, count)
                     } else {
                         compiled_blocks(rows, inputs, offset, count)
                     }
-                }
             })?
             #[inline(always)]
             unsafe fn broadcast(words: &[u32; 4]) -> Self {
-                // SAFETY: the same contract, here and below.
-                unsafe { Self([<$row<C>>::broadcast(words); 2]) }
+                Self([<$row<C>>::broadcast(words); 2])
             }
             #[inline(always)]
             unsafe fn load(inputs: &[*const u8; $lanes], offset: usize) -> Self {
-                // SAFETY: as above.
-                unsafe { Self([<$row<C>>::load(half(inputs, 0), offset), <$row<C>>::load(half(inputs, 1), offset)]) }
+                Self([<$row<C>>::load(half(inputs, 0), offset), <$row<C>>::load(half(inputs, 1), offset)])
             }
             #[inline(always)]
             unsafe fn row_3(low: &[u32; $lanes], high: &[u32; $lanes], lens: &[u32; $lanes], flags: &[u32; $lanes]) -> Self {
-                // SAFETY: as above.
-                unsafe {
-                    let row = |i| <$row<C>>::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
+                let row = |i| <$row<C>>::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
                     Self([row(0), row(1)])
-                }
             }
             #[inline(always)]
             unsafe fn replace(self, live: &[u32; $lanes], new: Self) -> Self {
                 let ([a, b], [c, d]) = (self.0, new.0);
-                // SAFETY: as above.
-                unsafe { Self([a.replace(half(live, 0), c), b.replace(half(live, 1), d)]) }
+                Self([a.replace(half(live, 0), c), b.replace(half(live, 1), d)])
             }
             #[inline(always)]
             unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-                // SAFETY: as above.
-                unsafe {
-                    self.0[0].store(out, stride, count.min($half));
+                self.0[0].store(out, stride, count.min($half));
                     if count > $half {
                         self.0[1].store(out.add($half * stride), stride, count - $half);
                     }
-                }
             }
         }
     };

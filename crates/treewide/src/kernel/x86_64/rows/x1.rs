@@ -24,14 +24,11 @@ macro_rules! opaque {
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn pass($(mut $row: $vector),*) -> [$vector; $count] {
-            // SAFETY: nothing happens.
-            unsafe {
-                core::arch::asm!(
+            core::arch::asm!(
                     concat!("/*", $(" {", stringify!($row), "}",)* " */"),
                     $($row = inout($class) $row,)*
                     options($($pure,)? nomem, nostack, preserves_flags),
                 );
-            }
             [$($row),*]
         }
         // SAFETY: the caller has the instructions.
@@ -42,7 +39,7 @@ pub(super) use opaque;
 
 /// [`Row::rotate_words`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
 /// CPUs have one port for it, where they have two for a shuffle, one of which the chain then finds free more often: a
-/// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.md`). Written as an intrinsic, it
+/// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.md#one-lane`). Written as an intrinsic, it
 /// would be a shuffle again.
 macro_rules! turned {
     ($class:ident $features:literal $vector:ty, $row:expr, $pick:ident) => {{
@@ -50,13 +47,11 @@ macro_rules! turned {
         #[target_feature(enable = $features)]
         unsafe fn turned<const PICK: i32>(mut row: $vector) -> $vector {
             const { assert!(matches!(PICK, 0b10_01_00_11 | 0b01_00_11_10 | 0b00_11_10_01)) };
-            // SAFETY: nothing but this register changes.
-            unsafe {
-                core::arch::asm!(
+            // Nothing but this register changes.
+            core::arch::asm!(
                     "vpalignr {0}, {0}, {0}, {1}", inout($class) row, const 4 * (PICK & 3),
                     options(pure, nomem, nostack, preserves_flags)
                 );
-            }
             row
         }
         // SAFETY: the caller has the instructions.
@@ -69,7 +64,7 @@ pub(super) use turned;
 #[repr(align(32))]
 pub(in crate::kernel::x86_64) struct Table([[u64; 2]; 2]);
 
-/// Where each byte comes from when every word rotates right by 16, and by 8; `rounds16.rs` reads them too.
+/// Where each byte comes from when every word rotates right by 16, and by 8; `columns/sse_avx2.rs` reads them too.
 pub(in crate::kernel::x86_64) static BY_16: Table =
     Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
 pub(in crate::kernel::x86_64) static BY_8: Table =
@@ -100,8 +95,7 @@ unsafe impl<C: Core> Row for One<C> {
     operations!(add: _mm_add_epi32, xor: _mm_xor_si128, last_two: _mm_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: AVX-512F and VL, SSSE3, or SSE2.
-        Self::new(unsafe {
+        Self::new({
             match R {
                 _ if C::AVX512 => _mm_ror_epi32::<R>(self.0),
                 16 if C::SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
@@ -112,35 +106,29 @@ unsafe impl<C: Core> Row for One<C> {
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        // SAFETY: SSE2.
-        Self::new(unsafe { _mm_shuffle_epi32::<PICK>(self.0) })
+        Self::new(_mm_shuffle_epi32::<PICK>(self.0))
     }
     #[inline(always)]
     unsafe fn rotate_words<const PICK: i32>(self) -> Self {
         match C::ALIGN {
             true => Self::new(turned!(xmm_reg "avx2" __m128i, self.0, PICK)),
-            // SAFETY: the same contract.
-            false => unsafe { self.shuffle::<PICK>() },
+            false => self.shuffle::<PICK>(),
         }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-        // SAFETY: SSE.
-        Self::new(unsafe {
+        Self::new({
             let [a, b] = [_mm_castsi128_ps(self.0), _mm_castsi128_ps(other.0)];
             _mm_castps_si128(_mm_shuffle_ps::<PICK>(a, b))
         })
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
-        // SAFETY: SSE2, or SSE4.1.
-        unsafe {
-            if !C::SSE41 {
-                let last = self.two_of_each::<0b11_11_10_10>(other);
-                self.two_of_each::<0b10_00_01_00>(last)
-            } else {
-                Self::new(_mm_blend_epi16::<0b11_00_00_00>(self.0, other.0))
-            }
+        if !C::SSE41 {
+            let last = self.two_of_each::<0b11_11_10_10>(other);
+            self.two_of_each::<0b10_00_01_00>(last)
+        } else {
+            Self::new(_mm_blend_epi16::<0b11_00_00_00>(self.0, other.0))
         }
     }
     #[inline(always)]
@@ -161,39 +149,32 @@ unsafe impl<C: Core> RowVector<1> for One<C> {
 
     #[inline(always)]
     unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; 1], offset: usize) {
-        // SAFETY: the same contract.
-        unsafe {
-            if C::EARLY_ROTATIONS {
-                zen4::rounds(v, inputs, offset)
-            } else {
-                compiled_rounds(v, inputs, offset)
-            }
+        if C::EARLY_ROTATIONS {
+            zen4::rounds(v, inputs, offset)
+        } else {
+            compiled_rounds(v, inputs, offset)
         }
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        // SAFETY: sixteen readable bytes.
-        Self::new(unsafe { _mm_loadu_si128(words.as_ptr().cast()) })
+        Self::new(_mm_loadu_si128(words.as_ptr().cast()))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 1], offset: usize) -> Self {
-        // SAFETY: the caller has the bytes.
-        Self::new(unsafe { _mm_loadu_si128(inputs[0].add(offset).cast()) })
+        Self::new(_mm_loadu_si128(inputs[0].add(offset).cast()))
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 1], high: &[u32; 1], lens: &[u32; 1], flags: &[u32; 1]) -> Self {
         let words = [low, high, lens, flags].map(|words| words[0] as i32);
-        // SAFETY: SSE2.
-        Self::new(unsafe { _mm_setr_epi32(words[0], words[1], words[2], words[3]) })
+        Self::new(_mm_setr_epi32(words[0], words[1], words[2], words[3]))
     }
     #[inline(always)]
-    unsafe fn replace(self, runs: &[u32; 1], new: Self) -> Self {
-        if runs[0] == 0 { self } else { new }
+    unsafe fn replace(self, live: &[u32; 1], new: Self) -> Self {
+        if live[0] == 0 { self } else { new }
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, _stride: usize, _count: usize) {
-        // SAFETY: the caller has room.
-        unsafe { _mm_storeu_si128(out.cast(), self.0) }
+        _mm_storeu_si128(out.cast(), self.0)
     }
 }
 
@@ -211,29 +192,25 @@ pub(in crate::kernel::x86_64) unsafe fn compress<C: Core>(
 ) {
     let mut padded = MaybeUninit::uninit();
     // SAFETY: the same contract.
-    let (blocks, last, last_len) =
-        unsafe { blocks(input, len, flags.padded, C::AVX512, &mut padded) };
-    // SAFETY: reads and writes `cv`, reads blocks of the input and the padded one.
-    unsafe {
-        let words: *mut __m128i = cv.as_mut_ptr().cast();
-        let (mut row0, mut row1) =
-            (One::new(_mm_loadu_si128(words)), One::new(_mm_loadu_si128(words.add(1))));
-        let mut now = flags.each | flags.first;
-        for block in 0..blocks {
-            let (mut from, mut len) = (input.wrapping_add(block * BLOCK_LEN), BLOCK_LEN);
-            if block == blocks - 1 {
-                (from, len, now) = (last, last_len, now | flags.last);
-            }
-            let rest = len as i64 | i64::from(now) << 32;
-            let tail = One::new(_mm_set_epi64x(rest, counter as i64));
-            let mut v = begin([row0, row1], tail);
-            One::<C>::rounds(&mut v, &[from], 0);
-            [row0, row1] = fold(v);
-            now = flags.each;
+    let (blocks, last, last_len) = blocks(input, len, flags.padded, C::AVX512, &mut padded);
+    let words: *mut __m128i = cv.as_mut_ptr().cast();
+    let (mut row0, mut row1) =
+        (One::new(_mm_loadu_si128(words)), One::new(_mm_loadu_si128(words.add(1))));
+    let mut now = flags.each | flags.first;
+    for block in 0..blocks {
+        let (mut from, mut len) = (input.wrapping_add(block * BLOCK_LEN), BLOCK_LEN);
+        if block == blocks - 1 {
+            (from, len, now) = (last, last_len, now | flags.last);
         }
-        _mm_storeu_si128(words, row0.0);
-        _mm_storeu_si128(words.add(1), row1.0);
+        let rest = len as i64 | i64::from(now) << 32;
+        let tail = One::new(_mm_set_epi64x(rest, counter as i64));
+        let mut v = begin([row0, row1], tail);
+        One::<C>::rounds(&mut v, &[from], 0);
+        [row0, row1] = fold(v);
+        now = flags.each;
     }
+    _mm_storeu_si128(words, row0.0);
+    _mm_storeu_si128(words.add(1), row1.0);
 }
 
 // SAFETY: AVX-512F and VL.
@@ -244,15 +221,13 @@ unsafe impl<C: Core> Early<1> for One<C> {
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
-        // SAFETY: as above.
-        Self::new(unsafe {
+        Self::new({
             let (right, left) = (_mm_srli_epi32::<R>(late.0), _mm_slli_epi32::<LEFT>(late.0));
             _mm_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
         })
     }
     #[inline(always)]
     unsafe fn pick([block]: &[__m512i; 1], order: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_permutexvar_epi32(order, *block) }
+        _mm512_permutexvar_epi32(order, *block)
     }
 }

@@ -20,8 +20,7 @@ unsafe impl<C: Core> Row for Two<C> {
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: AVX-512F and VL, or AVX2.
-        Self::new(unsafe {
+        Self::new({
             match R {
                 _ if C::AVX512 => _mm256_ror_epi32::<R>(self.0),
                 16 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_16.hidden())),
@@ -35,29 +34,25 @@ unsafe impl<C: Core> Row for Two<C> {
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        // SAFETY: AVX2.
-        Self::new(unsafe { _mm256_shuffle_epi32::<PICK>(self.0) })
+        Self::new(_mm256_shuffle_epi32::<PICK>(self.0))
     }
     #[inline(always)]
     unsafe fn rotate_words<const PICK: i32>(self) -> Self {
         match C::ALIGN {
             true => Self::new(turned!(ymm_reg "avx2" __m256i, self.0, PICK)),
-            // SAFETY: the same contract.
-            false => unsafe { self.shuffle::<PICK>() },
+            false => self.shuffle::<PICK>(),
         }
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-        // SAFETY: AVX.
-        Self::new(unsafe {
+        Self::new({
             let [a, b] = [_mm256_castsi256_ps(self.0), _mm256_castsi256_ps(other.0)];
             _mm256_castps_si256(_mm256_shuffle_ps::<PICK>(a, b))
         })
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
-        // SAFETY: AVX2.
-        Self::new(unsafe { _mm256_blend_epi32::<0b1000_1000>(self.0, other.0) })
+        Self::new(_mm256_blend_epi32::<0b1000_1000>(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
@@ -74,8 +69,7 @@ unsafe impl<C: Core> Row for Two<C> {
 /// `a` below `b`.
 #[inline(always)]
 pub(in crate::kernel::x86_64) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
-    // SAFETY: AVX2.
-    unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) }
+    _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b)
 }
 
 // SAFETY: AVX2, or AVX-512F, BW and VL, and BMI2.
@@ -84,32 +78,26 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
 
     #[inline(always)]
     unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; 2], offset: usize) {
-        // SAFETY: the same contract.
-        unsafe {
-            if C::EARLY_ROTATIONS {
-                zen4::rounds(v, inputs, offset)
-            } else {
-                compiled_rounds(v, inputs, offset)
-            }
+        if C::EARLY_ROTATIONS {
+            zen4::rounds(v, inputs, offset)
+        } else {
+            compiled_rounds(v, inputs, offset)
         }
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        // SAFETY: AVX2; sixteen readable bytes.
-        Self::new(unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast())) })
+        Self::new(_mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast())))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> Self {
-        // SAFETY: AVX2; the caller has the bytes.
-        Self::new(unsafe {
+        Self::new({
             let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
             joined(part(0), part(1))
         })
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
-        // SAFETY: AVX2.
-        Self::new(unsafe {
+        Self::new({
             let part = |lane: usize| {
                 let words = [low, high, lens, flags].map(|words| words[lane] as i32);
                 _mm_setr_epi32(words[0], words[1], words[2], words[3])
@@ -119,8 +107,7 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn replace(self, live: &[u32; 2], new: Self) -> Self {
-        // SAFETY: AVX-512VL, or AVX2.
-        Self::new(unsafe {
+        Self::new({
             if Self::MASKS {
                 _mm256_mask_mov_epi32(self.0, x4::active(live) as u8, new.0)
             } else {
@@ -131,14 +118,11 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-        // SAFETY: the caller has room.
-        unsafe {
-            _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
-            if count > 1 {
-                // Hidden, lest the compiler should make vectors of 512 bits of halves that are stored side by side.
-                let row = self.hidden().0;
-                _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
-            }
+        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
+        if count > 1 {
+            // Hidden, lest the compiler should make vectors of 512 bits of halves that are stored side by side.
+            let row = self.hidden().0;
+            _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
         }
     }
 }
@@ -151,8 +135,7 @@ unsafe impl<C: Core> Early<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
-        // SAFETY: as above.
-        Self::new(unsafe {
+        Self::new({
             let right = _mm256_srli_epi32::<R>(late.0);
             let left = _mm256_slli_epi32::<LEFT>(late.0);
             _mm256_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
@@ -160,7 +143,6 @@ unsafe impl<C: Core> Early<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn pick([first, second]: &[__m512i; 2], order: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_permutex2var_epi32(*first, order, *second) }
+        _mm512_permutex2var_epi32(*first, order, *second)
     }
 }

@@ -28,53 +28,42 @@ impl<C: Core> Four<C> {
 unsafe impl<C: Core> Row for Four<C> {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the same contract, here and below.
-        unsafe { Self::in_order(_mm512_add_epi32(self.0, other.0)) }
+        Self::in_order(_mm512_add_epi32(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(_mm512_xor_si512(self.0, other.0)) }
+        Self::in_order(_mm512_xor_si512(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(_mm512_ror_epi32::<R>(self.0)) }
+        Self::in_order(_mm512_ror_epi32::<R>(self.0))
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(_mm512_shuffle_epi32::<PICK>(self.0)) }
+        Self::in_order(_mm512_shuffle_epi32::<PICK>(self.0))
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            let [a, b] = [_mm512_castsi512_ps(self.0), _mm512_castsi512_ps(other.0)];
-            Self::in_order(_mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b)))
-        }
+        let [a, b] = [_mm512_castsi512_ps(self.0), _mm512_castsi512_ps(other.0)];
+        Self::in_order(_mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b)))
     }
     #[inline(always)]
     unsafe fn last_two(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(_mm512_unpackhi_epi32(self.0, other.0)) }
+        Self::in_order(_mm512_unpackhi_epi32(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(_mm512_mask_blend_epi32(0x8888, self.0, other.0)) }
+        Self::in_order(_mm512_mask_blend_epi32(0x8888, self.0, other.0))
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self::in_order(self.0) }
+        Self::in_order(self.0)
     }
 }
 
 #[inline(always)]
 unsafe fn load(words: &[u32; 4]) -> __m128i {
-    // SAFETY: sixteen readable bytes.
-    unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
+    _mm_loadu_si128(words.as_ptr().cast())
 }
 
 /// A bit for each word of the lanes that have not ended.
@@ -96,24 +85,19 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
         offset: usize,
         count: usize,
     ) {
-        // SAFETY: the same contract.
-        unsafe {
-            if C::PACED {
-                zen5::blocks_4((&raw mut *rows).cast(), inputs, offset, count)
-            } else {
-                compiled_blocks(rows, inputs, offset, count)
-            }
+        if C::PACED {
+            zen5::blocks_4((&raw mut *rows).cast(), inputs, offset, count)
+        } else {
+            compiled_blocks(rows, inputs, offset, count)
         }
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        // SAFETY: AVX-512F.
-        Self::new(unsafe { _mm512_broadcast_i32x4(load(words)) })
+        Self::new(_mm512_broadcast_i32x4(load(words)))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 4], offset: usize) -> Self {
-        // SAFETY: the caller has the bytes.
-        Self::new(unsafe {
+        Self::new({
             let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
             let row = _mm512_castsi128_si512(part(0));
             let row = _mm512_inserti32x4::<1>(row, part(1));
@@ -123,8 +107,8 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 4], high: &[u32; 4], lens: &[u32; 4], flags: &[u32; 4]) -> Self {
-        // By shuffles, as a load of what was stored word by word would wait. SAFETY: AVX-512F.
-        Self::new(unsafe {
+        // By shuffles, as a load of what was stored word by word would wait.
+        Self::new({
             let two = |counters, rest| {
                 joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))
             };
@@ -136,22 +120,18 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
     }
     #[inline(always)]
     unsafe fn replace(self, live: &[u32; 4], new: Self) -> Self {
-        // SAFETY: AVX-512F.
-        Self::new(unsafe { _mm512_mask_mov_epi32(self.0, active(live), new.0) })
+        Self::new(_mm512_mask_mov_epi32(self.0, active(live), new.0))
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-        // SAFETY: the caller has room.
-        unsafe {
-            let parts = [
-                _mm512_extracti32x4_epi32::<0>(self.0),
-                _mm512_extracti32x4_epi32::<1>(self.0),
-                _mm512_extracti32x4_epi32::<2>(self.0),
-                _mm512_extracti32x4_epi32::<3>(self.0),
-            ];
-            for (lane, part) in parts.into_iter().enumerate().take(count) {
-                _mm_storeu_si128(out.add(lane * stride).cast(), part);
-            }
+        let parts = [
+            _mm512_extracti32x4_epi32::<0>(self.0),
+            _mm512_extracti32x4_epi32::<1>(self.0),
+            _mm512_extracti32x4_epi32::<2>(self.0),
+            _mm512_extracti32x4_epi32::<3>(self.0),
+        ];
+        for (lane, part) in parts.into_iter().enumerate().take(count) {
+            _mm_storeu_si128(out.add(lane * stride).cast(), part);
         }
     }
 }

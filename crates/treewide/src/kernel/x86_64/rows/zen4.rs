@@ -11,7 +11,7 @@
 //! cycle after one of two, as both would end at once. So messages are not shuffled from round to round (220
 //! cycles): each is one permutation of the block, to memory, from where additions take it. And the order of
 //! instructions matters; with rotations before the additions compilers make the best of those that were tried
-//! (`results/zen4-2vcpu/limits.md`).
+//! (`results/zen4-2vcpu/limits.md#one-lane`).
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -24,7 +24,7 @@ use crate::spec::SCHEDULE;
 /// A row of `N` lanes that has what this takes.
 ///
 /// # Safety
-/// As for [`Row`](crate::kernel::rows::Row); it is four words of each lane and nothing else.
+/// As for [`RowVector`]; it is four words of each lane and nothing else.
 pub(super) unsafe trait Early<const N: usize>: RowVector<N> {
     /// The same rows, of which the compiler computes all before anything that is made of them.
     unsafe fn early(rows: [Self; 3]) -> [Self; 3];
@@ -76,34 +76,25 @@ unsafe fn half_g<
     v: &mut [R; 4],
     m: R,
 ) {
-    // SAFETY: the same contract.
-    unsafe {
-        let early = [v[0].add(m), v[3].rotate::<D, D_LEFT>(), v[1].rotate::<B, B_LEFT>()];
-        let [a, d, b] = R::early(early);
-        v[0] = a.add(v[1]);
-        v[3] = d.xor_rotated::<D, D_LEFT>(v[0]);
-        v[2] = v[2].add(v[3]);
-        v[1] = b.xor_rotated::<B, B_LEFT>(v[2]);
-    }
+    let early = [v[0].add(m), v[3].rotate::<D, D_LEFT>(), v[1].rotate::<B, B_LEFT>()];
+    let [a, d, b] = R::early(early);
+    v[0] = a.add(v[1]);
+    v[3] = d.xor_rotated::<D, D_LEFT>(v[0]);
+    v[2] = v[2].add(v[3]);
+    v[1] = b.xor_rotated::<B, B_LEFT>(v[2]);
 }
 
 #[inline(always)]
 unsafe fn round<R: Early<N>, const N: usize>(v: &mut [R; 4], m: [R; 4]) {
-    // SAFETY: the same contract.
-    unsafe {
-        half_g::<R, N, 16, 16, 12, 20>(v, m[0]);
-        half_g::<R, N, 8, 24, 7, 25>(v, m[1]);
-        to_diagonals(v);
-        half_g::<R, N, 16, 16, 12, 20>(v, m[2]);
-        half_g::<R, N, 8, 24, 7, 25>(v, m[3]);
-        to_columns(v);
-    }
+    half_g::<R, N, 16, 16, 12, 20>(v, m[0]);
+    half_g::<R, N, 8, 24, 7, 25>(v, m[1]);
+    to_diagonals(v);
+    half_g::<R, N, 16, 16, 12, 20>(v, m[2]);
+    half_g::<R, N, 8, 24, 7, 25>(v, m[3]);
+    to_columns(v);
 }
 
 /// The seven rounds; see [`RowVector::rounds`].
-///
-/// # Safety
-/// As there; the CPU has AVX-512F.
 #[inline(always)]
 pub(super) unsafe fn rounds<R: Early<N>, const N: usize>(
     v: &mut [R; 4],
@@ -111,28 +102,25 @@ pub(super) unsafe fn rounds<R: Early<N>, const N: usize>(
     offset: usize,
 ) {
     const { assert!(size_of::<Messages<R>>() == REST * N * size_of::<__m512i>()) };
-    // SAFETY: the caller vouches for the instruction set and the blocks; messages are as many vectors, and aligned.
-    unsafe {
-        let mut blocks = [_mm512_setzero_si512(); N];
-        for (block, input) in blocks.iter_mut().zip(inputs) {
-            *block = _mm512_loadu_si512(input.add(offset).cast());
+    let mut blocks = [_mm512_setzero_si512(); N];
+    for (block, input) in blocks.iter_mut().zip(inputs) {
+        *block = _mm512_loadu_si512(input.add(offset).cast());
+    }
+    let mut messages = MaybeUninit::<Messages<R>>::uninit();
+    let to: *mut [__m512i; N] = messages.as_mut_ptr().cast();
+    for round in 0..REST {
+        for part in 0..N {
+            let order = const { &Orders::<N>::ALL }.0[round][part].as_ptr();
+            let words = R::pick(&blocks, _mm512_load_si512(order.cast()));
+            (*to.add(round))[part] = words;
         }
-        let mut messages = MaybeUninit::<Messages<R>>::uninit();
-        let to: *mut [__m512i; N] = messages.as_mut_ptr().cast();
-        for round in 0..REST {
-            for part in 0..N {
-                let order = const { &Orders::<N>::ALL }.0[round][part].as_ptr();
-                let words = R::pick(&blocks, _mm512_load_si512(order.cast()));
-                (*to.add(round))[part] = words;
-            }
-        }
-        let load = |part: usize| R::load(inputs, offset + 16 * part);
-        round(v, arrange([load(0), load(1), load(2), load(3)]));
-        // What was stored is loaded as it is needed; the compiler would cut registers into pieces.
-        let mut messages = messages.as_ptr();
-        asm!("/* {0} */", inout(reg) messages, options(nostack, preserves_flags));
-        for message in &(*messages).0 {
-            round(v, *message);
-        }
+    }
+    let load = |part: usize| R::load(inputs, offset + 16 * part);
+    round(v, arrange([load(0), load(1), load(2), load(3)]));
+    // What was stored is loaded as it is needed; the compiler would cut registers into pieces.
+    let mut messages = messages.as_ptr();
+    asm!("/* {0} */", inout(reg) messages, options(nostack, preserves_flags));
+    for message in &(*messages).0 {
+        round(v, *message);
     }
 }

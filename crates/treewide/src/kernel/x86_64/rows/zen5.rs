@@ -16,8 +16,8 @@
 //!
 //! What it costs: all that a core can issue. While the other hardware thread of the core works, 2, 4 and
 //! 8 KiB take 1.1 to 1.5 times as long as by the `blake3` crate, and by rows without pace as long as ever, 0.99 to
-//! 1.01 of it (`results/zen5-2vcpu/limits.md`). Who keeps both threads of all cores busy with inputs of 2 to 8 KiB
-//! may force `avx512-row`.
+//! 1.01 of it (`results/zen5-2vcpu/limits.md#a-busy-neighbour`). On servers that keep
+//! both threads of every core busy with inputs of 2 to 8 KiB, force `avx512-intel`.
 //!
 //! In assembly, naked, and with that calling convention, for the reasons in `columns/avx512_pair.rs`.
 
@@ -296,9 +296,6 @@ pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
 }
 
 /// The same of eight lanes.
-///
-/// # Safety
-/// As for [`blocks_4`].
 #[unsafe(naked)]
 pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
     operands: *mut Operands<Pair<Four<Zen5>>>,
