@@ -14,7 +14,7 @@
 #   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
-# something it cannot be told, else 0. Nothing else should run meanwhile.
+# something it cannot be told, else 0. Nothing else should run at the same time.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -52,8 +52,8 @@ VARIANTS = {
     "resident-6": ["TREEWIDE_RESIDENT=6"],
 }
 
-# The loop in which one thread hashes a chunk, for each block of 64 bytes, on sm_90: at most so many
-# instructions, at most so many of them on the ALU pipe, which is the bottleneck, and no spills.
+# The loop in which one thread hashes a chunk, for each block of 64 bytes, on sm_90: the most instructions, the most
+# of them on the ALU pipe (the bottleneck), and no spills.
 HOT = ["blobs", "tiles", "tiles_by_four", "whole"]
 LIMITS = {"instructions": 740, "alu": 570, "local": 0}
 

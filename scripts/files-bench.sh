@@ -41,7 +41,7 @@ given_back() {
     cat /sys/module/page_reporting/parameters/reported_kib 2>/dev/null || true
 }
 
-# measure BEFORE COMMAND: the microseconds of COMMAND alone. Again if memory was given back meanwhile: a run
+# measure BEFORE COMMAND: the microseconds of COMMAND alone. Again if the system gave memory back during the run: a run
 # that takes such pages takes two to five times as long, whichever program it is.
 measure() {
     local before time

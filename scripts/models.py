@@ -102,7 +102,7 @@ def traced(program, kernel, function, lanes):
             trace = [int(at, 16) for at in re.findall(r"\[[0-9a-f]+/([0-9a-f]+)/", file.read())]
     visits = [i for i, at in enumerate(trace) if code.get(at, ("", False))[1]]
     trace = trace[visits[0] : visits[-1] + 1]
-    # What is visited once a block, but for the first or the last, is the loop.
+    # Instructions that run once a block, except for the first or the last block, are the loop.
     counts = collections.Counter(trace)
     head = next(at for at in trace if counts[at] in (15, 16))
     heads = [i for i, at in enumerate(trace) if at == head]

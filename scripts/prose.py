@@ -17,24 +17,43 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Files and folders whose prose follows the list. The list grows until it is the whole repository.
 CHECKED = [
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "Cargo.toml",
     "README.md",
+    "SECURITY.md",
     "crates/treewide/README.md",
-    "crates/treewide-bench/README.md",
+    "crates/treewide/examples",
+    "crates/treewide/tests",
+    "crates/treewide-bench",
     "crates/treewide-cli/README.md",
-    "crates/treewide-compat/README.md",
+    "crates/treewide-compat",
     "crates/treewide-files/README.md",
     "crates/treewide-gpu/README.md",
-    "crates/treewide-vectors/README.md",
+    "crates/treewide-vectors",
     "docs/architecture.md",
+    "docs/benchmarking.md",
+    "docs/files.md",
     "docs/performance.md",
+    "fuzz",
+    "gates",
+    "peers",
     "results",
+    "scripts/bench.sh",
     "scripts/chart.py",
+    "scripts/cuda.py",
+    "scripts/files-bench.sh",
+    "scripts/models.py",
+    "scripts/peers.sh",
     "scripts/prose.py",
+    "scripts/slow.sh",
+    "scripts/test.sh",
+    "scripts/trees-bench.sh",
+    "vectors",
 ]
 
 # Generated files, data, and archives of notes.
-NEVER = re.compile(r"(^|/)(attempts\.md|Cargo\.lock|LICENSE-\w+|vectors/.*|crates/treewide-gpu/kernels/built/.*)$")
+NEVER = re.compile(r"(^|/)(attempts\.md|Cargo\.lock|LICENSE-\w+|crates/treewide-gpu/kernels/built/.*)$")
 
 KINDS = {".md": "markdown", ".rs": "rust", ".sh": "hash", ".py": "hash", ".toml": "hash"}
 

@@ -2,13 +2,13 @@
 # The one test command: installs what it needs, runs everything, and says what it did.
 #
 #   scripts/test.sh           everything
-#   scripts/test.sh WORD...   only the sections that have one of these words in their names; one that
-#                             is in no name is an error, and all names are shown
+#   scripts/test.sh WORD...   only the sections whose names contain one of these words; a word in no name is an
+#                             error, and all names are shown
 #
-# Packages come from apt-get (as root, or by a sudo that asks for no password), toolchains and
-# targets from rustup, b3sum from crates.io; what is there already is not installed again. Where
-# something cannot be had, the sections that need it are SKIPPED and say why, and the others run.
-# The output of each section is in target/test-logs/. The last line counts all tests of all runs.
+# Packages come from apt-get (as root, or with a sudo that needs no password), toolchains and targets from rustup, b3sum
+# from crates.io. Nothing is installed twice. If something cannot be installed, the sections that need it print SKIPPED
+# and the reason, and the others run. The output of each section is in target/test-logs/. The last line counts all tests
+# of all runs.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -25,7 +25,7 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 logs=$target/test-logs
 rust_version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# Whatever the caller's environment says, all sections start from the same place.
+# All sections start from the same environment.
 unset RUSTFLAGS RUSTDOCFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
 export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin"
 [[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0
@@ -52,16 +52,16 @@ need() {
 }
 
 need_target() {
-    [[ -d $(rustc --print sysroot)/lib/rustlib/$1 ]] || cannot_run "no rustc target $1 to be had"
+    [[ -d $(rustc --print sysroot)/lib/rustlib/$1 ]] || cannot_run "rustup has no rustc target $1 here"
 }
 
-# --show-output, as tests print how many cases they ran, and what they had to skip.
+# --show-output, because tests print how many cases they ran and what they skipped.
 run_tests() {
     step cargo test --locked --no-fail-fast "$@" -- --show-output
 }
 
-# The kernels that a CPU runs, the best first: kernels FOLDER RUNNER... -- what to build.
-# Built just as for the tests, of which it is a part, so that nothing is built for it alone.
+# The kernels that a CPU can run, the best first: kernels FOLDER RUNNER... -- what to build.
+# Built as for the tests, so that nothing is built for it alone.
 kernels() {
     local folder=$1 runner=()
     shift
@@ -101,7 +101,7 @@ packages() {
     local install=("${root[@]}" apt-get install -y --no-install-recommends)
     step "${root[@]}" apt-get update || true # a stale index may do
     if ! step "${install[@]}" "${missing[@]}"; then
-        # One that cannot be had must not keep the others away.
+        # A package that cannot be installed must not keep the others away.
         for package in "${missing[@]}"; do
             step "${install[@]}" "$package" || still+=" $package"
         done
@@ -131,7 +131,7 @@ toolchain() {
     fi
     for it in "${EMULATED[@]}"; do wanted+=("${it%%:*}-unknown-linux-gnu"); done
     for it in "${wanted[@]}" "$WASM" "${NO_STD[@]}" "${FOREIGN[@]}"; do
-        # One that cannot be had must not keep the others away.
+        # A target that cannot be installed must not keep the others away.
         (need_target "$it") >/dev/null || step rustup target add "$it" || still+=" $it"
     done
     rustup run "$rust_version" rustc --version ||
@@ -289,8 +289,8 @@ emulated() {
     export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
     export TREEWIDE_TEST_SCALE=0.1
-    # The second brings the features of the first that concern it, but for files.
-    echo "SKIPPED: files: under $qemu a mapping that shrinks is no signal that can be handled"
+    # The second brings the features of the first, except for files.
+    echo "SKIPPED: files: under $qemu a mapping that shrinks raises no signal that can be handled"
     local what=(--target "$triple" -p treewide -p treewide-compat)
     list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
@@ -312,7 +312,7 @@ count() {
     sed -nE "$1" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# What went wrong, as far as the tests of a log tell, else all of it.
+# The failures that a log lists, or else the whole log.
 failures() {
     sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
@@ -345,7 +345,7 @@ section() {
         grep -q '^SKIPPED: ' "$log" || echo "SKIPPED: $(tail -n 1 "$log")" >>"$log"
     elif ((code != 0)); then
         result=FAILED
-        # A step that fails is no test that passes, and something else may be wrong than a test.
+        # A step that fails is not a test that passes, and the fault may be outside of tests.
         grep -q '^test result: ' "$log" || ((p = p > 0 ? p - 1 : 0))
         ((f > 0)) || f=1
     fi
@@ -367,7 +367,7 @@ section() {
     [[ $result != FAILED ]]
 }
 
-# What this CPU has of them is known only when they are built; what there are, before.
+# Which kernels this CPU can run is known only when they are built; their names are known before.
 kernels_to_test() {
     if [[ $listing == yes ]]; then
         find crates/treewide/src/kernel -name '*.rs' -exec \
@@ -407,7 +407,7 @@ sections() {
     section test "oldest Rust, $rust_version" oldest_rust
 }
 
-# A word that means nothing is told before anything is installed.
+# A word without a section is an error before anything is installed.
 listing=yes
 sections
 listing=no

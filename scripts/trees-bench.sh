@@ -53,7 +53,7 @@ measure() {
 
 median() { sort -n "$place/time-$1" | sed -n "$(((RUNS + 1) / 2))p"; }
 
-# A row: what, of which command, against which other one, and the bar if there is one.
+# row NAME COMMAND OTHER BAR: a row; the bar may be empty.
 row() {
     awk -v what="$1" -v ours="$(median "$2")" -v theirs="$(median "$3")" -v bar="$4" 'BEGIN {
         ratio = theirs / ours

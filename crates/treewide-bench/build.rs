@@ -7,7 +7,7 @@ fn output(program: &str, args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// What decides about the machine code. Other files may differ from the commit.
+/// The files that determine the machine code. Other files may differ from the commit.
 const CODE: [&str; 3] = ["../../crates", "../../Cargo.toml", "../../Cargo.lock"];
 
 fn main() {
@@ -25,7 +25,7 @@ fn main() {
     for (name, from) in [("TARGET", "TARGET"), ("PROFILE", "PROFILE"), ("OPT", "OPT_LEVEL")] {
         set(name, &std::env::var(from).unwrap_or_default());
     }
-    // As an optimisation that others do not have is none of ours.
+    // An optimisation that other builds do not have must not count for us.
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\x1f', " ");
     let flags = if flags.is_empty() { flags } else { format!(", {flags}") };
     set("FLAGS", &flags);

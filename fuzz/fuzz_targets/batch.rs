@@ -1,5 +1,5 @@
 //! Many inputs at once against one at a time, by every kernel, in every form that batches take; offsets
-//! that are no offsets.
+//! that are not offsets.
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -79,7 +79,7 @@ fn theirs(data: &[u8]) -> [u8; 32] {
     *blake3::hash(data).as_bytes()
 }
 
-/// Nanoseconds per call of `f`, over so many calls.
+/// Nanoseconds per call of `f`, over `calls` calls.
 fn time(calls: usize, f: fn(&[u8]) -> [u8; 32], data: &[u8]) -> f64 {
     let start = Instant::now();
     for _ in 0..calls {
@@ -98,7 +98,7 @@ fn time_at(depth: usize, calls: usize, f: fn(&[u8]) -> [u8; 32], data: &[u8]) ->
     if depth == 0 {
         return time(calls, f, data);
     }
-    // Hidden, lest it should become a loop.
+    // Hidden, so that it does not become a loop.
     black_box(time_at(depth - 1, calls, f, data))
 }
 

@@ -1,4 +1,4 @@
-//! A busy machine: other processes that keep every CPU at work while a row is measured.
+//! A busy machine: other processes keep every CPU busy while a row is measured.
 
 use std::process::{Child, Command, Stdio};
 

@@ -7,10 +7,10 @@ use clap::{Args, Parser, Subcommand};
 use crate::size;
 use crate::work::{Cache, Feed, Fill, Mode, Place};
 
-/// Measures treewide against other hashing libraries, in turns, with confidence intervals.
+/// Measures treewide against other hashing libraries, alternately, with confidence intervals.
 ///
-/// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. What each class
-/// of timing includes is told in docs/benchmarking.md.
+/// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. docs/benchmarking.md
+/// says what each timing class includes.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -20,38 +20,38 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Engines against each other over many sizes.
+    /// Compares engines over many sizes.
     Compare(Compare),
-    /// Every kernel that this CPU has against the one that treewide chooses.
+    /// Compares every kernel that this CPU can run with the one that treewide chooses.
     Kernels(Kernels),
-    /// Where the time of a short input goes: init, update, finalize, compression, dispatch.
+    /// Measures where the time of a short input goes: init, update, finalize, compression, dispatch.
     Attribution(Attribution),
-    /// Many inputs side by side against a loop, and Merkle trees.
+    /// Compares batches of many inputs with a loop, and measures Merkle trees.
     Batch(Batch),
-    /// Extended output.
+    /// Measures extended output.
     Xof(Xof),
-    /// Threads: against one thread at every size, and by their number.
+    /// Compares all threads with one thread at every size, and numbers of threads.
     Threads(Threads),
-    /// Files: every strategy in a process of its own, and programs against each other.
+    /// Measures files: every strategy in its own process, and programs against each other.
     Files(Files),
-    /// Devices, by where the bytes are when the clock starts; in builds with `--features gpu`.
+    /// Measures devices by where the bytes are when the clock starts; needs a build with `--features gpu`.
     ///
-    /// Exit code 1: there is no device that can be used; what was found is told.
+    /// Exit code 1: no device can be used; the devices that were found are listed.
     Gpu(Gpu),
-    /// One size for a long time: does it stay as fast?
+    /// Measures one size for a long time: does the speed stay the same?
     Sustained(Sustained),
-    /// Finds the sizes where another choice becomes faster, and writes a profile of them.
+    /// Finds the sizes from which another choice is faster, and writes them to a profile.
     Tune(Tune),
-    /// Measures the rows of a file of bars, and tells which are met.
+    /// Measures the rows of a file of bars, and reports which bars are met.
     ///
-    /// Exit code 0: all are met. 1: some fell short. 3: none fell short, but of some it cannot be
-    /// told, as their intervals straddle the bar, or they were not measured.
+    /// Exit code 0: all bars are met. 1: at least one bar is short. 3: no bar is short, but at least one is
+    /// inconclusive (its interval contains the bar) or was not measured.
     Gate(Gate),
-    /// The report of earlier runs as an HTML page; without any, a short run of everything first.
+    /// Writes earlier reports as an HTML page; without files, makes a short run of everything first.
     Report(ReportArgs),
-    /// Checks reports: schema, provenance, digests, and every statistic from its samples.
+    /// Checks reports: schema, provenance, digests, and every statistic against its samples.
     Validate(Validate),
-    /// Hashes a file and prints what it took.
+    /// Hashes a file and prints the time.
     #[command(name = crate::engine::file::CHILD, hide = true)]
     HashFile(HashFile),
     /// Keeps a CPU busy until standard input ends.
@@ -62,20 +62,20 @@ pub(crate) enum Command {
 /// What every measuring command takes.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// Time for each row, in milliseconds [default: 300]. At least 15 samples are taken, whatever they
-    /// need; what is not timed, such as the start of a process, does not count.
+    /// Time for each row, in milliseconds [default: 300]. At least 15 samples are taken, even if that takes
+    /// longer. Time that is not measured, such as the start of a process, does not count.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     pub(crate) budget: Option<u64>,
-    /// Seed of inputs and of the order of turns.
+    /// Seed for the inputs and for the order in each turn.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Confidence that all intervals of the report hold together.
     #[arg(long, default_value_t = 0.95, value_parser = confidence)]
     pub(crate) confidence: f64,
-    /// Write the report with all samples here.
+    /// Write the report with all samples to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page with plots here.
+    /// Write a page with plots to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -87,7 +87,7 @@ fn confidence(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Sizes and ranges of sizes, as one value that may be repeated or separated by commas.
+/// Sizes and ranges of sizes, repeated or separated by commas.
 #[derive(Args, Clone)]
 pub(crate) struct Sizes {
     /// Sizes: 1000, 64KiB, or a range such as 0..64KiB/61 or 1KiB..1GiB*2.
@@ -103,7 +103,7 @@ fn size_list(text: &str) -> Result<List, String> {
 }
 
 impl Sizes {
-    /// Those that were asked for, each once, or else `default`.
+    /// The sizes that were given, each once, or else `default`.
     pub(crate) fn or(&self, default: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
         if self.sizes.is_empty() {
             return default();
@@ -125,20 +125,20 @@ pub(crate) struct Compare {
     /// What is computed.
     #[arg(long, value_enum, default_value = "hash")]
     pub(crate) mode: Mode,
-    /// How input gets to the hasher.
+    /// How the hasher gets its input.
     #[arg(long, value_parser = feed, default_value = "one-shot")]
     pub(crate) class: Feed,
-    /// The cache that inputs fill; if not given, the smallest that holds two of them.
+    /// The cache that the inputs fill [default: the smallest that holds two of them].
     #[arg(long, value_enum)]
     pub(crate) fill: Option<Fill>,
-    /// Threads of every engine that does not say otherwise.
+    /// Threads of every engine without @THREADS.
     #[arg(long, default_value_t = 1, value_parser = threads)]
     pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-/// Only those feeds that make a whole digest.
+/// Only feeds that compute a whole digest.
 fn feed(text: &str) -> Result<Feed, String> {
     match text {
         "one-shot" => Ok(Feed::OneShot),
@@ -162,7 +162,7 @@ pub(crate) struct Kernels {
 
 #[derive(Args)]
 pub(crate) struct Attribution {
-    /// The engine that treewide stands beside.
+    /// The engine to compare treewide with.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,
     #[command(flatten)]
@@ -196,21 +196,21 @@ pub(crate) struct Xof {
 
 #[derive(Args)]
 pub(crate) struct Threads {
-    /// Threads; if not given, as many as this machine has CPUs.
+    /// Threads [default: the number of CPUs of this machine].
     #[arg(long, value_parser = threads)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) sizes: Sizes,
-    /// Keep every CPU busy with other processes meanwhile.
+    /// Keep every CPU busy with other processes during the measurement.
     #[arg(long)]
     pub(crate) busy: bool,
-    /// Rest for a millisecond before each call, so that every other thread sleeps by then.
+    /// Rest for a millisecond before each call, so that all other threads are asleep.
     #[arg(long)]
     pub(crate) rest: bool,
-    /// Before each sample, the same calls for a millisecond that is not timed: pools are awake then.
+    /// Before each sample, make the same calls for a millisecond that is not timed, so that pools are awake.
     #[arg(long, conflicts_with = "rest")]
     pub(crate) awake: bool,
-    /// The engine that treewide's threads stand beside.
+    /// The engine to compare treewide's threads with.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,
     #[command(flatten)]
@@ -219,20 +219,20 @@ pub(crate) struct Threads {
 
 #[derive(Args)]
 pub(crate) struct Files {
-    /// Sizes of the files; each is made, and removed in the end.
+    /// Sizes of the files; each file is created, and removed at the end.
     #[command(flatten)]
     pub(crate) sizes: Sizes,
-    /// Folder for the files; its file system is what is measured.
+    /// Folder for the files; its file system is measured.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Whether the files are in the page cache. Cold files are dropped from it before each run.
+    /// Whether the files are in the page cache. Cold files are removed from it before each run.
     #[arg(long, value_enum, default_value = "warm")]
     pub(crate) cache: Cache,
     /// Threads of every strategy and program.
     #[arg(long, value_parser = threads)]
     pub(crate) threads: Option<usize>,
-    /// Programs to compare from start to end: treewide-cli, b3sum, b3sum:no-mmap. They are found by
-    /// PATH, or by TREEWIDE and B3SUM in the environment.
+    /// Programs to compare from start to end: treewide-cli, b3sum, b3sum:no-mmap. They are found in PATH, or by
+    /// the environment variables TREEWIDE and B3SUM.
     #[arg(long, value_delimiter = ',')]
     pub(crate) programs: Vec<String>,
     #[command(flatten)]
@@ -254,10 +254,10 @@ pub(crate) enum DeviceName {
 #[derive(Args)]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
 pub(crate) struct Which {
-    /// Only devices of this interface; without it, all but the twin.
+    /// Only devices of this interface [default: all except for the twin].
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceName>,
-    /// Only the device of that number, of each interface.
+    /// Only the device with this number, of each interface.
     #[arg(long)]
     pub(crate) index: Option<usize>,
 }
@@ -299,13 +299,13 @@ pub(crate) struct HashFile {
 
 #[derive(Args)]
 pub(crate) struct Sustained {
-    /// How long.
+    /// Duration in seconds.
     #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Engines that take turns; one by itself is enough.
+    /// Engines that alternate; one is enough.
     #[arg(default_values = ["treewide"])]
     pub(crate) engines: Vec<String>,
-    /// Bytes of an input.
+    /// Size of an input.
     #[arg(long, default_value = "16MiB", value_parser = size::parse)]
     pub(crate) size: u64,
     /// Threads of every engine that does not say otherwise.
@@ -332,17 +332,17 @@ pub(crate) struct Tune {
     /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
     #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Only these lines; without it, all.
+    /// Only these lines [default: all].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) only: Vec<Choice>,
-    /// The GPU to tune for; without these, the first one that is no software, as `auto` takes it.
+    /// The GPU to tune for [default: the first that is not software, as `auto` chooses].
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Ends after this time, whatever is still being measured, with a profile of the lines found by then.
+    /// End after this time, whatever is being measured, with a profile of the lines found by then.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400),
           conflicts_with_all = ["json", "html"])]
     pub(crate) at_most: Option<u64>,
-    /// In a process that splits every input among threads.
+    /// This process splits every input among threads.
     #[arg(long, hide = true)]
     pub(crate) split: bool,
     #[command(flatten)]
@@ -351,7 +351,7 @@ pub(crate) struct Tune {
 
 #[derive(Args)]
 pub(crate) struct Gate {
-    /// Bars, as in `gates/`.
+    /// A file of bars, as in `gates/`.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -364,13 +364,13 @@ pub(crate) struct ReportArgs {
     /// The page to write.
     #[arg(short, long, default_value = "treewide-bench.html", value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Write the report of the short run here too.
+    /// Write the report of the short run to this file too.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     pub(crate) json: Option<PathBuf>,
-    /// Print the tables of the files in Markdown, and write no page.
+    /// Print the tables of the files in Markdown instead of writing a page.
     #[arg(long, requires = "files", conflicts_with = "output")]
     pub(crate) markdown: bool,
-    /// Write anew the tables of this document from the records that it names, and no page.
+    /// Replace the tables of this document by those of the records that it names, instead of writing a page.
     #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "output", "json", "markdown"])]
     pub(crate) into: Option<PathBuf>,
 }
@@ -380,7 +380,7 @@ pub(crate) struct Validate {
     /// Reports that `--json` wrote.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Take for a record only what comes from an optimised build of a commit without changes.
+    /// Accept only reports from an optimised build of a commit without changes.
     #[arg(long)]
     pub(crate) record: bool,
 }

@@ -1,4 +1,4 @@
-//! The commands: each makes plans, has them measured, and prints.
+//! The commands. Each makes plans, measures them, and prints the result.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -59,10 +59,10 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
 #[cfg(not(feature = "gpu"))]
 const NO_DEVICES: &str = "this build measures no devices: build treewide-bench with --features gpu";
 
-/// Time for a row, in milliseconds, if it is not given.
+/// Default time for a row, in milliseconds.
 const BUDGET_MS: u64 = 300;
 
-/// Begins a run, if what it measures can be written where it was asked for.
+/// Begins a run, after checking that its output files can be written.
 fn session(common: &Common) -> Result<Session> {
     for path in [&common.json, &common.html].into_iter().flatten() {
         temporary(path)?;
@@ -71,14 +71,14 @@ fn session(common: &Common) -> Result<Session> {
     Ok(Session::new(Settings { seed, confidence, budget_ms: budget.unwrap_or(BUDGET_MS) }))
 }
 
-/// Writes what was asked for and prints the report's tables.
+/// Writes the requested files, and prints the tables of the report.
 fn finish(session: Session, common: &Common) -> Result<ExitCode> {
     let report = session.finish();
     finish_with(&report, common, &table::of(&report))
 }
 
-/// Writes what was asked for and prints this. Files first: what was measured is not lost over a
-/// standard output that is full. A run that measured nothing has failed.
+/// Writes the requested files, and prints this text. Files first, so that a full standard output does not lose the
+/// measurement. A run that measured nothing has failed.
 fn finish_with(report: &Report, common: &Common, text: &str) -> Result<ExitCode> {
     if let Some(path) = &common.json {
         write(path, &report.to_json())?;
@@ -90,7 +90,7 @@ fn finish_with(report: &Report, common: &Common, text: &str) -> Result<ExitCode>
     Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// To standard output; a reader that has seen enough is no error.
+/// Prints to standard output. A reader that closes the pipe early is not an error.
 fn print(text: &str) -> Result<()> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -98,7 +98,7 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A file that becomes the one with this name, once it is whole.
+/// A temporary file that replaces the file of this name once it is complete.
 fn temporary(path: &Path) -> Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
@@ -110,7 +110,7 @@ fn temporary(path: &Path) -> Result<NamedTempFile> {
     builder.tempfile_in(dir).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A whole file or none.
+/// Writes a complete file, or none.
 fn write(path: &Path, text: &str) -> Result<()> {
     let name = || format!("cannot write {}", path.display());
     let mut file = temporary(path)?;

@@ -1,8 +1,8 @@
-//! Engines: the libraries that hash, each as the tasks it can do.
+//! Engines: the libraries that hash, each with the tasks that it can do.
 //!
-//! A [`Task`] is one side's part of a row, ready to be timed again and again. The loop that is timed
-//! is compiled once for each engine and kind of work, around the call itself; nothing is looked up
-//! inside it. Two sides of the same engine run the same machine code.
+//! A [`Task`] is one side's part of a row, ready to be timed repeatedly. The timed loop is compiled once for each engine
+//! and kind of work, around the call itself; nothing is looked up inside it. Two sides of the same engine run the same
+//! machine code.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,18 +28,18 @@ mod treewide;
 /// A library, or a way of using it.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
-    /// Of the crate, as `Cargo.lock` has it.
+    /// The version of the crate in `Cargo.lock`.
     pub(crate) version: &'static str,
     pub(crate) family: Family,
     pub(crate) task: NewTask,
-    /// The kernel or instruction set that it would use now, as far as it tells.
+    /// The kernel or instruction set that it would use now, if it reports one.
     pub(crate) variant: fn() -> String,
     /// Chooses a kernel by its name, if there is a choice.
     pub(crate) force: fn(&str) -> Result<()>,
 }
 
-/// A side's task: for this work on the stream, and whether on the threads of the current rayon pool
-/// or on one; none if the engine does not do such work.
+/// Makes a side's task for this work on the stream, on the threads of the current rayon pool or on one thread; `None` if
+/// the engine does not do such work.
 pub(crate) type NewTask = fn(&Work, &'static [u8], bool) -> Option<Box<dyn Task>>;
 
 /// Every engine of this build.
@@ -57,14 +57,14 @@ static ALL: &[&Engine] = &[
     &ring::ENGINE,
 ];
 
-/// Those that need a feature of this program, and which.
+/// Engines that need a feature of this program, with the feature.
 const OPTIONAL: [&str; 3] = ["rscrypto", "sha2", "ring"];
 
 pub(crate) fn all() -> &'static [&'static Engine] {
     ALL
 }
 
-/// The engine of that name.
+/// Finds an engine by its name.
 pub(crate) fn find(name: &str) -> Result<&'static Engine> {
     match ALL.iter().find(|engine| engine.name == name) {
         Some(engine) => Ok(engine),
@@ -78,7 +78,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Engine> {
     }
 }
 
-/// The oracle: what digests are compared with, and computed by when a report is validated.
+/// The oracle: computes the digests that others are compared with, also when a report is validated.
 pub(crate) fn oracle(family: Family) -> Option<&'static Engine> {
     match family {
         Family::Blake3 => Some(&blake3::ENGINE),
@@ -88,23 +88,23 @@ pub(crate) fn oracle(family: Family) -> Option<&'static Engine> {
 
 /// A side's part of a row.
 pub(crate) trait Task: Send {
-    /// Does it that many times; the time from before the first call to after the last.
+    /// Makes `calls` calls, and returns the time from before the first to after the last.
     ///
     /// # Errors
-    /// If a process or a device failed, without which there is nothing to compare.
+    /// If a process or a device failed.
     fn time(&mut self, calls: u64) -> Result<Duration>;
 
-    /// The next call takes input number `at`, of as many as there are.
+    /// Makes the next call take input number `at`.
     fn begin(&mut self, _at: u64) {}
 
-    /// What it gives, once for every input: BLAKE3 of all the digests or output.
+    /// Calls once for every input, and returns the BLAKE3 digest of all digests or output.
     ///
     /// # Errors
-    /// As of [`time`](Self::time).
+    /// As [`time`](Self::time).
     fn outcome(&mut self) -> Result<::blake3::Hash>;
 }
 
-/// What a call gives, as bytes that can be compared.
+/// The result of a call, as bytes that can be compared.
 pub(crate) trait Outcome {
     fn put(&self, out: &mut Vec<u8>);
 }
@@ -123,7 +123,7 @@ impl<T: Outcome> Outcome for Vec<T> {
     }
 }
 
-/// The stream that all inputs come from; it stays until the process ends. It begins at a page.
+/// The stream that all inputs come from. It starts at a page and stays until the process ends.
 pub(crate) fn stream(seed: u64, len: u64) -> &'static [u8] {
     const PAGE: usize = 4096;
     let len = len as usize;
@@ -134,7 +134,7 @@ pub(crate) fn stream(seed: u64, len: u64) -> &'static [u8] {
     stream
 }
 
-/// Inputs of one length that are taken in turn.
+/// Inputs of one length that calls take in turn.
 struct Inputs {
     stream: &'static [u8],
     bytes: usize,
@@ -166,10 +166,10 @@ impl Inputs {
     }
 }
 
-/// One call an input.
+/// One call for each input.
 struct OverInputs<F> {
     inputs: Inputs,
-    /// The next one.
+    /// The next input.
     at: usize,
     f: F,
 }
@@ -247,8 +247,7 @@ fn no_choice(kernel: &str) -> Result<()> {
     bail!("the kernel '{kernel}' cannot be chosen: only treewide's can, and blake3's at build time")
 }
 
-/// The tasks that treewide and `blake3` share, written once, as their interfaces are the same: so
-/// that both sides do the same.
+/// The tasks of treewide and `blake3`, written once for both interfaces, so that both sides do the same.
 macro_rules! shared_tasks {
     ($lib:ident, parallel: $parallel:expr) => {
         impl $crate::engine::Outcome for $lib::Hash {
@@ -334,7 +333,7 @@ macro_rules! shared_tasks {
 }
 use shared_tasks;
 
-/// Extended output to a buffer that is there; a call gives a copy of it when asked to.
+/// Extended output to an existing buffer; a call returns a copy of it on request.
 struct Output<F>(F);
 
 impl<F: FnMut(bool) -> Vec<u8> + Send> Task for Output<F> {

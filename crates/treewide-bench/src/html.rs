@@ -1,9 +1,8 @@
-//! Reports as one HTML page that needs nothing else: no scripts, no fonts, no images but the plots
-//! that stand in it as SVG.
+//! Writes reports as one HTML page that needs nothing else: no scripts, no fonts, no images except for the plots, which are
+//! SVG inside the page.
 //!
-//! A plot is drawn twice, for wide and for narrow pages, as letters that shrink with a plot cannot be
-//! read on a phone. Colours are variables of the style sheet, so that they follow the reader's
-//! choice of light or dark, and print.
+//! A plot is drawn twice, for wide and for narrow pages, because text that shrinks with a plot cannot be read on a phone.
+//! Colours are variables of the style sheet, so that they follow the reader's choice of light or dark, and print well.
 
 use std::fmt::Write as _;
 
@@ -189,7 +188,7 @@ fn lines(rows: &[Row], which: &str, scale: Scale) -> Result<String> {
     Ok(html)
 }
 
-/// A value and its interval for each row of at least so many bytes.
+/// A value and its interval for each row of at least `least` bytes.
 fn points(
     rows: &[Row],
     least: u64,
@@ -201,7 +200,7 @@ fn points(
     points
 }
 
-/// Ratios of rows that lie on no axis.
+/// Ratios of rows without an axis.
 fn ratios(rows: &[Row]) -> Result<String> {
     let first = &rows[0].sides[0].name;
     let of = &rows[0].ratios[0].of;

@@ -1,4 +1,4 @@
-//! What is to be removed when a signal ends the program: destructors do not run then.
+//! Files to remove when a signal ends the program, because destructors do not run then.
 
 use std::path::Path;
 #[cfg(unix)]
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 #[cfg(unix)]
 static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
 
-/// Has this file or folder removed if a signal ends the program. It may be gone by then.
+/// Removes this file or folder if a signal ends the program. It may be gone by then.
 #[cfg(unix)]
 pub(crate) fn remove(path: &Path) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -46,8 +46,7 @@ pub(crate) fn remove(_path: &Path) {}
 #[cfg(not(unix))]
 fn remove_all() {}
 
-/// Has this process end, as if by a signal, when the one that holds the other end of its standard input
-/// ends.
+/// Ends this process, as if by a signal, when the process at the other end of its standard input ends.
 pub(crate) fn end_with_parent() {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
@@ -58,8 +57,8 @@ pub(crate) fn end_with_parent() {
     });
 }
 
-/// Ends the program while other threads are at work. What they use is not destroyed: a driver might wait
-/// for a device that never ends.
+/// Ends the program while other threads are working. What they use is not destroyed, because a driver might wait for a
+/// device that never finishes.
 pub(crate) fn exit(code: i32) -> ! {
     remove_all();
     #[cfg(unix)]

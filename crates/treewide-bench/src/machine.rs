@@ -1,4 +1,4 @@
-//! Where and of what a report comes from: CPU, operating system, build, memory.
+//! The provenance of a report: CPU, operating system, build, memory.
 
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 use crate::engine;
 use crate::report::{Build, Caches, Machine, Memory};
 
-/// When a run began.
+/// The time when a run began.
 pub(crate) struct Clock(SystemTime, Instant);
 
 impl Clock {
@@ -26,7 +26,7 @@ impl Clock {
     }
 }
 
-/// UTC, of seconds since 1970.
+/// Formats seconds since 1970 as UTC.
 fn rfc3339(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // The calendar repeats every 400 years of 146,097 days; years begin in March here.
@@ -97,7 +97,7 @@ fn cpuinfo(name: &str) -> Option<String> {
     text.lines().find_map(value)
 }
 
-/// Brand, family and model: virtual machines often say no more in the brand than the maker's name.
+/// Brand, family and model. On virtual machines the brand is often only the name of the maker.
 fn cpu(system: &System) -> String {
     let brand = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
     let brand = if brand.is_empty() { std::env::consts::ARCH.to_owned() } else { brand };
@@ -107,7 +107,7 @@ fn cpu(system: &System) -> String {
     }
 }
 
-/// Those that hashing may use.
+/// The instruction sets that hashing may use.
 fn cpu_features() -> Vec<String> {
     const WANTED: &[&str] = &[
         "ssse3",
@@ -136,7 +136,7 @@ fn cpu_features() -> Vec<String> {
     flags.split_whitespace().filter(|it| WANTED.contains(it)).map(str::to_owned).collect()
 }
 
-/// From Linux; elsewhere what most cores of these years have.
+/// From Linux; elsewhere the sizes that most current cores have.
 fn caches() -> Caches {
     let mut caches = Caches { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
     for index in 0..8 {
@@ -158,7 +158,7 @@ fn caches() -> Caches {
     caches
 }
 
-/// Of this process, from Linux.
+/// The memory of this process, from Linux.
 pub(crate) fn memory() -> Memory {
     let text = read("/proc/self/status").unwrap_or_default();
     let value = |name: &str| {

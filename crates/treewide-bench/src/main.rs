@@ -1,9 +1,9 @@
-//! Measures treewide against other hashing libraries: in turns, in one process, with confidence
-//! intervals, and with reports that can be checked.
+//! Measures treewide against other hashing libraries: alternately in one process, with confidence intervals, and with
+//! reports that can be checked.
 //!
-//! `main` reads what was asked for, runs it and turns the result into an exit code; `command/` has a
-//! file for each command, `measure.rs` what they share. What is timed in each class, and what the
-//! numbers mean, is in `docs/benchmarking.md`.
+//! `main` parses the command line, runs the command and turns the result into an exit code. `command/` has a file for
+//! each command, and `measure.rs` has what they share. `docs/benchmarking.md` says what is timed in each class, and what
+//! the numbers mean.
 
 use std::process::ExitCode;
 

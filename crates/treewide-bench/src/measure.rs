@@ -1,14 +1,13 @@
-//! Measuring a row: the sides take turns in one process.
+//! Measures a row: the sides alternate in one process.
 //!
 //! ```text
 //! turn 0   B A C      every side once, in random order; a sample is the time of as many calls as
-//! turn 1   A C B      the fastest side does in a fifth of a millisecond, or of one
+//! turn 1   A C B      the fastest side makes in 0.2 ms, at least one
 //! ...                 ratio i = sample i of another side / sample i of the first
 //! ```
 //!
-//! What disturbs a turn (another program, a change of frequency) disturbs its samples alike and
-//! mostly leaves their ratio alone. Every side's digest is checked before its first turn and after
-//! its last.
+//! A disturbance of a turn (another program, a change of frequency) affects all its samples alike and mostly cancels in
+//! their ratio. Every side's digest is checked before its first turn and after its last.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -32,10 +31,10 @@ use crate::report::{
 use crate::stats::{self, MIN_SAMPLES};
 use crate::work::{Cache, Place, Work};
 
-/// What a sample should take, if a call takes less.
+/// The aim for the time of a sample, if one call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
 
-/// Samples of a row are never more than this, unless a run is sustained.
+/// The most samples of a row, except in a sustained run.
 const MAX_SAMPLES: usize = 301;
 
 /// A run of this program that ends in a report.
@@ -44,23 +43,23 @@ pub(crate) struct Session {
     clock: machine::Clock,
     pub(crate) machine: Machine,
     settings: Settings,
-    /// Treewide's kernel when none is forced.
+    /// The kernel of treewide when none is forced.
     kernel: String,
     stream: &'static [u8],
-    /// Where files are made.
+    /// The folder for files.
     pub(crate) dir: Option<PathBuf>,
     pools: Vec<(usize, Arc<ThreadPool>)>,
     random: Random,
     rows: Vec<Row>,
     refused: Vec<Refused>,
-    /// Rows that are planned, to tell progress.
+    /// The number of planned rows, for progress.
     planned: usize,
-    /// What a sample should take, if a call takes less, and how many there may be.
+    /// The aim for the time of a sample, and the most samples.
     pub(crate) sample: Duration,
     pub(crate) max_samples: usize,
-    /// The file that is hashed, while files are.
+    /// The file that is being hashed, while files are measured.
     file: Option<FileOnDisk>,
-    /// The device that is measured, while devices are.
+    /// The device that is being measured, while devices are measured.
     #[cfg(feature = "gpu")]
     pub(crate) device: Option<treewide_gpu::Device>,
 }
@@ -77,7 +76,7 @@ impl From<anyhow::Error> for Refusal {
     }
 }
 
-/// A side that is ready.
+/// A side that is ready to be timed.
 struct Contender {
     engine: String,
     family: Family,
@@ -113,10 +112,10 @@ impl Session {
         }
     }
 
-    /// Measures every plan, or says in the report why not.
+    /// Measures every plan, or records in the report why not.
     ///
     /// # Errors
-    /// If a digest is wrong: nothing is worth timing then.
+    /// If a digest is wrong.
     pub(crate) fn run(&mut self, plans: &[Plan]) -> Result<()> {
         self.run_for(plans, self.budget())
     }
@@ -161,7 +160,7 @@ impl Session {
         &self.rows
     }
 
-    /// The confidence of each ratio of the rows so far such that all hold together.
+    /// The confidence of each ratio so far, so that all of them hold together.
     pub(crate) fn confidence_of_each(&self) -> f64 {
         stats::each_of(report::ratios(&self.rows), self.settings.confidence)
     }
@@ -174,7 +173,7 @@ impl Session {
         Duration::from_millis(self.settings.budget_ms)
     }
 
-    /// The stream that inputs come from, of at least that length.
+    /// The stream that inputs come from, with at least that length.
     pub(crate) fn stream(&mut self, len: u64) -> &'static [u8] {
         if (self.stream.len() as u64) < len {
             self.stream = engine::stream(self.settings.seed, len);
@@ -189,7 +188,7 @@ impl Session {
         self.stream(longest);
     }
 
-    /// What is being done now, on standard error if somebody watches.
+    /// Shows the current row on standard error, if that is a terminal.
     pub(crate) fn progress(&self, id: &str) {
         let mut stderr = std::io::stderr();
         if stderr.is_terminal() {
@@ -272,7 +271,7 @@ impl Session {
         if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
             return self.contender_for_file(plan, spec, name, bytes, cache);
         }
-        // Of which device and CPU have the same one, in this process.
+        // The device and the CPU use the same file, in this process.
         let path = match plan.work {
             Work::Device { bytes, place: Place::File } => Some(self.file_of(bytes)?),
             _ => None,
@@ -332,7 +331,7 @@ impl Session {
         Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
     }
 
-    /// The file of so many bytes: there is one at a time.
+    /// The file of `bytes` bytes; only one exists at a time.
     fn file_of(&mut self, bytes: u64) -> Result<PathBuf> {
         let content = &self.stream(bytes)[..bytes as usize];
         if self.file.as_ref().is_none_or(|file| file.len() != bytes) {
@@ -345,9 +344,8 @@ impl Session {
         Ok(self.file.insert(file).path().to_owned())
     }
 
-    /// The threads of a side. As many as this machine has CPUs are those of the global pool, called
-    /// from outside as programs do; another number has a pool of its own, which the whole sample is
-    /// in.
+    /// The threads of a side. As many threads as CPUs are the global pool, called from outside as programs do. Another
+    /// number has a pool of its own, and the whole sample is taken inside it.
     fn pool(&mut self, threads: usize, varies: Varies) -> Result<Option<Arc<ThreadPool>>, Refusal> {
         let cpus = self.machine.cpus as usize;
         if threads > cpus && varies != Varies::Threads {
@@ -367,7 +365,7 @@ impl Session {
         Ok(Some(pool))
     }
 
-    /// As many as the budget has time for.
+    /// As many samples as the budget has time for.
     fn turns(&self, sides: &mut [Contender], budget: Duration) -> Result<usize> {
         let turn: u64 = sides.iter_mut().map(Contender::time).sum::<Result<u64>>()?;
         let turns = budget.as_nanos() as u64 / turn.max(1);
@@ -379,7 +377,7 @@ impl Session {
         self.finish_with(vec![])
     }
 
-    /// The report of all rows and of what a gate asks of them.
+    /// The report of all rows, with the bars of a gate.
     pub(crate) fn finish_with(self, bars: Vec<Bar>) -> Report {
         let mut report = Report {
             schema: SCHEMA.to_owned(),
@@ -423,7 +421,7 @@ impl Contender {
         self.task.outcome().with_context(|| self.name.clone())
     }
 
-    /// Finds how many calls a sample takes, and warms up.
+    /// Finds how many calls make a sample, and warms up.
     fn calibrate(&mut self, sample: Duration) -> Result<()> {
         loop {
             let time = Duration::from_nanos(self.time()?);
@@ -462,7 +460,7 @@ impl Contender {
     }
 }
 
-/// What the sides must give, by the algorithms there are.
+/// The digests that the sides must return, by algorithm.
 fn expected(
     plan: &Plan,
     sides: &[Contender],
@@ -514,7 +512,7 @@ impl Task for InPool {
     }
 }
 
-/// Each call after a millisecond of rest, by when every other thread sleeps.
+/// Makes each call after a millisecond of rest, when all other threads are asleep.
 struct Rested(Box<dyn Task>);
 
 impl Task for Rested {
@@ -535,8 +533,8 @@ impl Task for Rested {
     }
 }
 
-/// A sample after a millisecond of the same calls, at least one, which nobody times: by then threads
-/// that help are awake, as they are in a program that hashes one object after the other.
+/// Takes a sample after a millisecond of the same calls, at least one, that are not timed. Then the threads of the pool are
+/// awake, as in a program that hashes one object after the other.
 struct Awake(Box<dyn Task>);
 
 impl Task for Awake {

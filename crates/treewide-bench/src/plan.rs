@@ -1,4 +1,4 @@
-//! What is to be measured: a row's work and its sides.
+//! A plan: the work of a row, and its sides.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use crate::report::{Caches, Machine, Varies};
 use crate::size;
 use crate::work::{Feed, Fill, Mode, Work, stride};
 
-/// A side as people write it: `ENGINE[:KERNEL][@THREADS]`, with `all` for as many threads as there
-/// are CPUs. Of files, a strategy or a program's way stands in the place of the kernel.
+/// A side as people write it: `ENGINE[:KERNEL][@THREADS]`, with `all` for as many threads as CPUs. For files, a strategy
+/// or a program's way of reading is in the place of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) engine: String,
@@ -63,7 +63,7 @@ impl Spec {
         self.threads.unwrap_or(1)
     }
 
-    /// Unless it says so itself, on that many threads.
+    /// Sets the number of threads, if the side does not have one.
     pub(crate) fn on(mut self, threads: usize) -> Self {
         self.threads.get_or_insert(threads);
         self
@@ -75,13 +75,13 @@ impl Spec {
 pub(crate) struct Plan {
     pub(crate) id: String,
     pub(crate) work: Work,
-    /// The first is what the others are compared with.
+    /// The others are compared with the first.
     pub(crate) sides: Vec<Spec>,
     pub(crate) varies: Varies,
     pub(crate) busy: bool,
     /// A millisecond of rest before each call.
     pub(crate) rest: bool,
-    /// Calls that are not timed before each sample, which wake the pool.
+    /// Untimed calls before each sample, which wake the pool.
     pub(crate) awake: bool,
 }
 
@@ -98,9 +98,8 @@ impl Plan {
         }
     }
 
-    /// Why it cannot be measured, if it cannot. Inputs must fit the machine, and the cache that they
-    /// are to fill; sides may differ in one thing only, and in threads only where threads are what is
-    /// compared.
+    /// Returns why it cannot be measured, if it cannot. Inputs must fit into memory, and into the cache that they fill.
+    /// Sides may differ in one thing only, and in threads only where threads are compared.
     pub(crate) fn refusal(&self, machine: &Machine) -> Option<String> {
         if !self.work.fits(machine.memory_bytes / 2) {
             let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
@@ -154,7 +153,7 @@ pub(crate) fn inputs(
     Work::Input { mode, feed, bytes, buffers, fill }
 }
 
-/// Bytes of inputs that stay in a cache: three quarters of it, as other data needs room too.
+/// Bytes of inputs that stay in a cache: three quarters of it, because other data needs room too.
 fn capacity(fill: Fill, caches: &Caches) -> u64 {
     size_of_cache(fill, caches).unwrap_or(0) / 4 * 3
 }
@@ -184,8 +183,7 @@ pub(crate) fn table_sizes() -> Vec<u64> {
     sizes
 }
 
-/// Sides must have different names, or a row could not tell them apart: the second `blake3` becomes
-/// `blake3#2`.
+/// Sides must have different names: the second `blake3` becomes `blake3#2`.
 pub(crate) fn names(sides: &[Spec]) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     for side in sides {
@@ -196,7 +194,7 @@ pub(crate) fn names(sides: &[Spec]) -> Vec<String> {
     names
 }
 
-/// At least two sides, all of engines that are there.
+/// Parses at least two sides, all with engines of this build.
 pub(crate) fn specs(texts: &[String], threads: usize) -> Result<Vec<Spec>> {
     let specs = texts
         .iter()

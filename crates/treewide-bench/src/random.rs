@@ -1,6 +1,5 @@
-//! Numbers that look random and are the same for the same seed (SplitMix64): inputs, so that a
-//! validator can make them again, and the order of turns. Reports depend on every number of it, so
-//! it is not the generator of the library's tests, which may change.
+//! Pseudorandom numbers (SplitMix64) for inputs, so that a validator can make them again, and for the order of turns.
+//! Reports depend on every number, so this is not the generator of the library's tests, which may change.
 
 pub(crate) struct Random(u64);
 
@@ -22,7 +21,7 @@ impl Random {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Of the normal distribution, as the sum of twelve uniform ones.
+    /// A number of the normal distribution, as the sum of twelve uniform numbers.
     pub(crate) fn normal(&mut self) -> f64 {
         (0..12).map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }

@@ -1,5 +1,5 @@
-//! The report: what was asked, of which program, on which machine, every sample, and what follows
-//! from the samples. `schema/report.v1.json` says the same for other programs.
+//! The report: the command, the program, the machine, every sample, and the statistics. `schema/report.v1.json` describes
+//! the same for other programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,22 +18,22 @@ pub(crate) struct Report {
     pub(crate) schema: String,
     /// The command line, without the program.
     pub(crate) command: Vec<String>,
-    /// When it began: UTC, RFC 3339.
+    /// The time when it began: UTC, RFC 3339.
     pub(crate) started: String,
     pub(crate) seconds: f64,
     pub(crate) build: Build,
     pub(crate) machine: Machine,
-    /// The kernel that treewide takes here when none is forced.
+    /// The kernel that treewide chooses here.
     pub(crate) kernel: String,
     pub(crate) memory: Memory,
     pub(crate) settings: Settings,
     pub(crate) rows: Vec<Row>,
-    /// Rows that were asked for and not measured, and why.
+    /// Rows that were requested but not measured, and why.
     pub(crate) refused: Vec<Refused>,
-    /// Of `gate` alone.
+    /// Only in reports of `gate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) bars: Vec<Bar>,
-    /// BLAKE3 of all the rest. It tells an edited report from an intact one; it is no signature.
+    /// BLAKE3 of all the rest. It detects edits, but it is not a signature.
     pub(crate) seal: String,
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct Machine {
     pub(crate) cpus: u32,
     /// Instruction sets that matter here, in the names of the operating system.
     pub(crate) cpu_features: Vec<String>,
-    /// Data caches that a core sees, in bytes; 0 where there is none, or none is known.
+    /// Data caches of a core, in bytes; 0 if there is none, or none is known.
     pub(crate) caches: Caches,
     /// Frequency governor, where it can be read.
     pub(crate) governor: Option<String>,
     pub(crate) memory_bytes: u64,
     pub(crate) os: String,
-    /// Load average of the last minute when the run began, where there is one.
+    /// Load average of the last minute when the run began, if the system has one.
     pub(crate) load: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Caches {
     pub(crate) l3: u64,
 }
 
-/// Of this process when the run ended, in bytes; 0 where it cannot be read.
+/// The memory of this process when the run ended, in bytes; 0 if it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
@@ -88,15 +88,15 @@ pub(crate) struct Memory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
-    /// Of inputs and of the order of turns.
+    /// The seed of the inputs and of the order of turns.
     pub(crate) seed: u64,
-    /// That all ratios of the report lie within their intervals.
+    /// The confidence that all ratios of the report are within their intervals.
     pub(crate) confidence: f64,
-    /// Time that a row may take.
+    /// The time for a row.
     pub(crate) budget_ms: u64,
 }
 
-/// What the sides of a row differ in: one thing only.
+/// The one thing in which the sides of a row differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Varies {
@@ -108,7 +108,7 @@ pub(crate) enum Varies {
     Threads,
     /// The strategy by which one engine reads a file.
     Strategy,
-    /// Nothing: one engine by itself.
+    /// Nothing: one engine alone.
     Nothing,
 }
 
@@ -116,7 +116,7 @@ pub(crate) enum Varies {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Family {
     Blake3,
-    /// Another algorithm: a baseline, whose digests differ.
+    /// Another algorithm, as a baseline; its digests differ.
     Sha256,
 }
 
@@ -132,37 +132,37 @@ impl fmt::Display for Family {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
-    /// Unlike any other of the report.
+    /// Unique in the report.
     pub(crate) id: String,
     /// The timing class, of `docs/benchmarking.md`.
     pub(crate) class: String,
     pub(crate) work: Work,
     pub(crate) varies: Varies,
-    /// Bytes that one call hashes or puts out.
+    /// Bytes that one call hashes or outputs.
     pub(crate) bytes: u64,
-    /// Programs that kept every core busy meanwhile.
+    /// Whether other processes kept every CPU busy.
     pub(crate) busy: bool,
     /// A millisecond of rest before each call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) rest: bool,
-    /// Calls of the same side before each sample, which wake its pool.
+    /// Untimed calls of the same side before each sample, which wake its pool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) awake: bool,
-    /// The digest of what every call of an algorithm gave, from an oracle; see `work.rs`.
+    /// For each algorithm, the digest of the results of all calls, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,
-    /// For each side but the first: its time by that of the first, turn by turn.
+    /// For each side except for the first: its time divided by the time of the first, turn by turn.
     pub(crate) ratios: Vec<Ratio>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Side {
-    /// As it was asked for, and unlike any other of the row: `treewide:avx2@2`.
+    /// As it was written on the command line, and unique in the row: `treewide:avx2@2`.
     pub(crate) name: String,
     pub(crate) engine: String,
     pub(crate) family: Family,
-    /// The kernel, instruction set, strategy or step that it used, where it can be told.
+    /// The kernel, instruction set, strategy or step that it used, if it is known.
     pub(crate) variant: String,
     pub(crate) threads: u32,
     /// Calls in a sample.
@@ -174,7 +174,7 @@ pub(crate) struct Side {
     pub(crate) stats: Stats,
 }
 
-/// Nanoseconds a call, but the last.
+/// Nanoseconds for a call; the last field is bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stats {

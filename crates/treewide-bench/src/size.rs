@@ -1,27 +1,27 @@
 //! Sizes in bytes, as people write them: `1000`, `64KiB`, `3MiB`, and ranges with a step,
 //! `0..64KiB/61`, or a factor, `1KiB..1GiB*2`.
 
-/// Of `text`, a number with an optional unit.
+/// Parses a number with an optional unit.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits]
         .parse()
-        .map_err(|_| format!("'{text}' is no size; write 1000, 64KiB or 3MiB"))?;
+        .map_err(|_| format!("'{text}' is not a size; write 1000, 64KiB or 3MiB"))?;
     let shift = match text[digits..].trim() {
         "" | "B" => 0,
         "KiB" | "K" => 10,
         "MiB" | "M" => 20,
         "GiB" | "G" => 30,
-        unit => return Err(format!("'{unit}' is no unit of bytes; use B, KiB, MiB or GiB")),
+        unit => return Err(format!("'{unit}' is not a unit of bytes; use B, KiB, MiB or GiB")),
     };
     number.checked_shl(shift).filter(|n| n >> shift == number).ok_or(format!("{text} is too large"))
 }
 
-/// A table of more rows would be read by nobody, and its inputs fill the memory.
+/// The most sizes. Nobody reads longer tables, and their inputs fill the memory.
 const MOST_SIZES: u64 = 100_000;
 
-/// Of `text`, one size or a range `FROM..TO/STEP` or `FROM..TO*FACTOR`, both ends included.
+/// Parses one size or a range `FROM..TO/STEP` or `FROM..TO*FACTOR`, including both ends.
 pub(crate) fn parse_list(text: &str) -> Result<Vec<u64>, String> {
     let Some((from, rest)) = text.split_once("..") else {
         return Ok(vec![parse(text)?]);

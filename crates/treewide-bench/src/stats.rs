@@ -1,23 +1,22 @@
 //! Medians and their confidence intervals.
 //!
-//! The interval of a median is that of the bootstrap (percentile method): what medians would come
-//! out if the samples were drawn again and again, with replacement, from those that there are. For a
-//! median that needs no drawing. The median of a resample is at most the `k`-th smallest sample
-//! exactly if at least half of its draws are, and each draw is with probability `k / n`:
+//! The interval of a median is the bootstrap interval (percentile method): the range of the medians of samples that are
+//! drawn repeatedly, with replacement, from the samples. For a median this needs no drawing. The median of a resample is
+//! at most the `k`-th smallest sample exactly if at least half of its draws are, and each draw is with probability
+//! `k / n`:
 //!
 //! ```text
 //! P(median* <= x(k)) = P(Binomial(n, k / n) >= (n + 1) / 2)        n odd
 //! ```
 //!
-//! So the interval is the limit of infinitely many resamples, the same on every computation, and a
-//! validator can compare it digit by digit (B. Efron, *Nonparametric standard errors and confidence
+//! So the interval is the limit for infinitely many resamples, every computation gives the same, and a validator can
+//! compare it digit by digit (B. Efron, *Nonparametric standard errors and confidence
 //! intervals*, 1981, has the formula).
 
-/// Samples that an interval needs: fewer cannot reach the levels that a table of many rows asks for.
+/// The least samples for an interval: fewer cannot reach the confidence that a table of many rows needs.
 pub(crate) const MIN_SAMPLES: usize = 15;
 
-/// Samples from which on a 95th percentile is told: below, hardly any sample lies above it, and it
-/// would be the maximum under a better name.
+/// The least samples for a 95th percentile: with fewer, hardly any sample is above it, and it would be the maximum.
 pub(crate) const MIN_P95_SAMPLES: usize = 61;
 
 /// A median and its interval.
@@ -28,7 +27,7 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// The median of an odd number of samples, and its interval of this `confidence` (0 to 1).
+/// Returns the median of an odd number of samples, and its interval for `confidence` (0 to 1).
 ///
 /// # Panics
 /// If the number of samples is even.
@@ -80,8 +79,7 @@ pub(crate) fn p95(samples: &[f64]) -> Option<f64> {
     Some(sorted[(sorted.len() * 95).div_ceil(100) - 1])
 }
 
-/// The confidence of each of `count` intervals such that all of them hold together with `whole`
-/// (Bonferroni): one table makes one claim.
+/// The confidence of each of `count` intervals, so that all of them together hold with confidence `whole` (Bonferroni).
 pub(crate) fn each_of(count: usize, whole: f64) -> f64 {
     1.0 - (1.0 - whole) / count.max(1) as f64
 }

@@ -8,7 +8,7 @@ use crate::report::{Family, Ratio, Report, Row, Side, Varies, Verdict};
 use crate::size;
 use crate::work::Work;
 
-/// Everything a report says, on one page.
+/// A whole report on one page.
 pub(crate) fn of(report: &Report) -> String {
     let mut text = heading(report);
     for rows in groups(&report.rows) {
@@ -61,7 +61,7 @@ pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
     .collect()
 }
 
-/// What a group is, in a line.
+/// The heading of a group.
 pub(crate) fn caption(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let what = match first.class.as_str() {
@@ -153,13 +153,13 @@ fn figure(row: &Row, side: &Side) -> String {
     throughput(row, side).map_or_else(|| time.clone(), |it| format!("{time} {it:>6} GB/s"))
 }
 
-/// In GB/s, 10⁹ bytes a second, where it means something: not below a block, nor of a step.
+/// In GB/s (10⁹ bytes a second); not for inputs below a block, and not for steps.
 pub(crate) fn throughput(row: &Row, side: &Side) -> Option<String> {
     let means = row.bytes >= 64 && row.class != "steps";
     means.then(|| format!("{:.2}", side.stats.bytes_per_second / 1e9))
 }
 
-/// Of nanoseconds, in a unit that leaves one to three digits before the point.
+/// Formats nanoseconds in a unit with one to three digits before the point.
 pub(crate) fn time(ns: f64) -> String {
     match ns {
         ns if ns < 10.0 => format!("{ns:.2} ns"),
@@ -174,7 +174,7 @@ fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
 }
 
-/// The verdicts of a gate: how many of each; then what fell short, and what cannot be told.
+/// The verdicts of a gate: the number of each, then the rows that are short or inconclusive.
 pub(crate) fn verdicts(report: &Report) -> String {
     let mut lines =
         vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
@@ -202,7 +202,7 @@ pub(crate) fn verdicts(report: &Report) -> String {
     )
 }
 
-/// The tables alone, for a document that says the rest.
+/// Only the tables, in Markdown.
 pub(crate) fn markdown(report: &Report) -> String {
     let mut text = String::new();
     for (index, rows) in groups(&report.rows).into_iter().enumerate() {
@@ -243,7 +243,7 @@ pub(crate) fn across(columns: &[(&str, Vec<Report>)], wanted: &[&str]) -> Result
         for (_, reports) in columns {
             let mut rows = reports.iter().flat_map(|report| &report.rows);
             let Some(row) = rows.find(|row| row.id == id && !row.ratios.is_empty()) else {
-                text.push_str(" |");
+                text.push_str(" – |");
                 continue;
             };
             found = true;

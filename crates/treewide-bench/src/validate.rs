@@ -1,10 +1,9 @@
-//! Checks a report: nothing in it is believed that can be computed again.
+//! Checks a report. It trusts nothing that it can compute.
 //!
-//! Its shape and types are read strictly (an unknown or missing name is a fault, as in
-//! `schema/report.v1.json`); inputs are made again from the seed and hashed by the oracle; every
-//! statistic is computed again from the raw samples; and the seal tells whether anything else was
-//! edited. The seal is no signature: who edits a report may seal it anew, but the numbers must then
-//! still follow from samples, and digests from inputs.
+//! The shape and types are read strictly (an unknown or missing name is a fault, as in `schema/report.v1.json`). Inputs are
+//! made again from the seed and hashed by the oracle. Every statistic is computed again from the samples. The seal shows
+//! whether anything else was edited. The seal is not a signature: after an edit a report can be sealed again, but its
+//! numbers must still follow from its samples, and its digests from its inputs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,21 +16,21 @@ use crate::report::{Report, Row, SCHEMA, Side, Stats, Varies, Verdict, seal};
 use crate::stats::MIN_SAMPLES;
 use crate::work::Work;
 
-/// What is asked of a report.
+/// The requirements on a report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asked {
-    /// That its figures follow from its samples: enough to draw them.
+    /// Its statistics follow from its samples: enough to draw them.
     Figures,
-    /// That nothing was edited, and it tells what it comes from.
+    /// In addition, nothing was edited, and its provenance is complete.
     Whole,
-    /// That it comes, too, from an optimised build of a commit without changes.
+    /// In addition, it comes from an optimised build of a commit without changes.
     Record,
 }
 
-/// The report in a file, or its faults.
+/// Reads a report from a file, and returns it or its faults.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub(crate) fn file(path: &Path, asked: Asked) -> Result<Result<Report, Vec<String>>> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,9 +1,9 @@
-//! What a row hashes, said so that it can be made again: by every side, and by a validator.
+//! What a row hashes, described so that every side and a validator can make it again.
 //!
-//! All bytes come from one stream of [`Random`] per report. Inputs of a row lie one after the other
-//! from the beginning of that stream on, each beginning on a cache line; calls take them in turn.
-//! Blobs lie there without gaps. The digest of a row is BLAKE3 of all the digests that its inputs
-//! have, one after the other (of a Merkle tree: its root; of extended output: the output itself).
+//! All bytes of a report come from one stream of [`Random`]. The inputs of a row follow each other from the beginning of
+//! the stream; each begins on a cache line, and calls take them in turn. Blobs follow each other without gaps. The digest of
+//! a row is BLAKE3 of the digests of all inputs, one after the other (for a Merkle tree, of its root; for extended output,
+//! of the output itself).
 
 use std::fmt;
 
@@ -27,9 +27,9 @@ pub(crate) enum Work {
         mode: Mode,
         feed: Feed,
         bytes: u64,
-        /// How many there are, taken in turn.
+        /// The number of inputs, which calls take in turn.
         buffers: u64,
-        /// The cache that they fill.
+        /// The cache that the inputs fill.
         fill: Fill,
     },
     /// Extended output of a short input.
@@ -38,11 +38,11 @@ pub(crate) enum Work {
     Batch { shape: Shape },
     /// All levels of a tree over digests.
     Merkle { leaves: u64 },
-    /// A file, hashed by the library in a process of its own.
+    /// A file, hashed by the library in its own process.
     File { bytes: u64, cache: Cache },
     /// A file, hashed by a program, from its start to its end.
     Program { bytes: u64, cache: Cache },
-    /// By a device, or beside it by the CPU where the bytes are the host's.
+    /// By a device, and where the bytes are the host's, by the CPU too.
     Device { bytes: u64, place: Place },
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Mode {
     Derive,
 }
 
-/// How input gets to the hasher.
+/// How the hasher gets its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Feed {
@@ -84,7 +84,7 @@ pub(crate) enum Place {
     Device,
     /// In memory that the host and the device share.
     Shared,
-    /// In the host's memory, and go through buffers that are there already.
+    /// In the host's memory, and go through existing buffers.
     Staged,
     /// In the host's memory, which the device reads where it is.
     Wrapped,
@@ -95,12 +95,12 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether the CPU could hash them as well.
+    /// Whether the CPU has the bytes too.
     pub(crate) fn is_of_host(self) -> bool {
         matches!(self, Self::Staged | Self::Wrapped | Self::EndToEnd | Self::File)
     }
 
-    /// Whether they are no part of the stream, but extended output of [`WRITTEN`].
+    /// Whether the bytes are extended output of [`WRITTEN`] instead of a part of the stream.
     pub(crate) fn is_written(self) -> bool {
         matches!(self, Self::Private | Self::Device)
     }
@@ -119,8 +119,7 @@ impl Place {
     }
 }
 
-/// The input whose extended output is hashed, where output is what a row is about, or where a device
-/// writes its own input.
+/// The input whose extended output a row measures, or a device writes as its own input.
 pub(crate) const WRITTEN: &[u8] = b"treewide-bench";
 
 /// Bytes of a piece of [`Feed::Streaming`].
@@ -157,13 +156,13 @@ impl fmt::Display for Cache {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "lengths", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Shape {
-    /// All the same.
+    /// All lengths are the same.
     Equal { count: u64, bytes: u64 },
-    /// Every length from 0 to `max` as often as the others, in a shuffled order.
+    /// Every length from 0 to `max` equally often, in a shuffled order.
     Uniform { count: u64, max: u64 },
-    /// As files have them: log-normal, with a standard deviation of 1.6 of the logarithm.
+    /// Lengths of files: log-normal, with a standard deviation of 1.6 of the logarithm.
     Files { count: u64, median: u64, max: u64 },
-    /// Equal ones, and a huge one in their middle.
+    /// Equal lengths, with a huge one in the middle.
     Huge { count: u64, bytes: u64, huge: u64 },
 }
 
@@ -240,7 +239,7 @@ impl Work {
         }
     }
 
-    /// Bytes that one call hashes or puts out.
+    /// Bytes that one call hashes or outputs.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Input { bytes, .. }
@@ -255,8 +254,8 @@ impl Work {
         }
     }
 
-    /// Whether all that it needs fits so much memory. To be asked first of what somebody else wrote: a
-    /// report may say anything.
+    /// Whether everything that it needs fits into `memory` bytes. Ask this first for a report from elsewhere, which may
+    /// contain anything.
     pub(crate) fn fits(&self, memory: u64) -> bool {
         let needs = match self {
             Self::Input { bytes, buffers, .. } => bytes
@@ -273,7 +272,7 @@ impl Work {
         needs.is_some_and(|needs| needs <= memory) && self.bytes() <= memory
     }
 
-    /// Bytes of the stream that it takes.
+    /// The number of bytes of the stream that it uses.
     pub(crate) fn stream_len(&self) -> u64 {
         match self {
             Self::Input { bytes, buffers, .. } => stride(*bytes) * buffers,
@@ -288,7 +287,7 @@ pub(crate) fn stride(bytes: u64) -> u64 {
     bytes.next_multiple_of(LINE)
 }
 
-/// What a row is called: unique among the rows of one command, which all are of one mode and class.
+/// The name of a row: unique among the rows of one command, which all have one mode and class.
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

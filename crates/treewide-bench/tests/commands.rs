@@ -55,7 +55,7 @@ fn unknown_names_are_errors() {
         (&["compare", "treewide", "md5"][..], "there is no engine 'md5'"),
         (&["compare", "treewide"], "at least two engines"),
         (&["compare", "treewide", "blake3@none"], "no number of threads"),
-        (&["compare", "--sizes", "1KB"], "'KB' is no unit"),
+        (&["compare", "--sizes", "1KB"], "'KB' is not a unit"),
         (&["compare", "--sizes", "9..1/1"], "the range 9..1/1 is empty"),
         (&["compare", "--mode", "sign"], "invalid value 'sign'"),
         (&["compare", "--class", "resident"], "one-shot, reuse or streaming"),
@@ -64,14 +64,14 @@ fn unknown_names_are_errors() {
         (&["compare", "--budget", "0"], "invalid value '0'"),
         (&["compare", "--confidence", "1"], "a confidence is a number"),
         (&["compare", "--sizes", "0..9GiB/1"], "at most 100000"),
-        (&["compare", "--sizes", "99999TiB"], "'TiB' is no unit"),
+        (&["compare", "--sizes", "99999TiB"], "'TiB' is not a unit"),
         (&["compare", "--sizes", "999999GiB"], "of memory of this machine"),
         (&["compare", "--sizes", "1GiB", "--fill", "l1"], "fill more than L1"),
         (&["compare", "treewide:mmx", "blake3", "--sizes", "64"], "no such kernel"),
         (&["attribution", "--against", "md5"], "there is no engine 'md5'"),
-        (&["sustained", "1", "--budget", "9"], "--budget says nothing more"),
+        (&["sustained", "1", "--budget", "9"], "leave out --budget"),
         (&["files", "--programs", "b3sum"], "compares at least two"),
-        (&["files", "--programs", "md5sum,b3sum"], "md5sum is no program"),
+        (&["files", "--programs", "md5sum,b3sum"], "md5sum is not a program"),
         (&["gpu", "--class", "quick"], "invalid value 'quick'"),
         (&["tune", "--only", "turbo"], "invalid value 'turbo'"),
         (&["report", "--into", "none"], "cannot read none"),
@@ -362,7 +362,7 @@ fn gates_tell_met_short_and_wrong() {
     for (at_least, rest, expected) in [
         ("1.0", "atleast = 2", "unknown field"),
         ("1.0", "rest = true\nawake = true", "one that does not"),
-        ("-1.0", "", "no ratio"),
+        ("-1.0", "", "not a ratio"),
         (
             "1.0",
             "[[bars]]\nwhat = \"hash\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
@@ -371,7 +371,7 @@ fn gates_tell_met_short_and_wrong() {
         (
             "1.0",
             "[[bars]]\nwhat = \"hash\"\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
-            "sizes are what this needs",
+            "this needs sizes",
         ),
         (
             "1.0",
@@ -386,17 +386,17 @@ fn gates_tell_met_short_and_wrong() {
         (
             "1.0",
             "[[bars]]\nwhat = \"xof\"\nsizes = [\"64\"]\nfill = \"l1\"\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
-            "fill is of hash, keyed and derive alone",
+            "fill works with hash, keyed and derive only",
         ),
         (
             "1.0",
             "[[bars]]\nwhat = \"batch\"\nsizes = [\"64\"]\nengine = \"treewide\"\nagainst = \"blake3\"\nat_least = 2.0",
-            "counts or a shape",
+            "counts with sizes, or a shape",
         ),
         ("1.0", "[[bars]]\nwhat = \"hush\"", "unknown variant"),
         ("1.0", "[[bars]]\nsizes = 3", "invalid type"),
         ("\"1\"", "", "invalid type"),
-        ("nan", "", "no ratio"),
+        ("nan", "", "not a ratio"),
     ] {
         let wrong = gate(at_least, rest);
         assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));

@@ -35,7 +35,7 @@ fn validate(dir: &Path, report: &Value, flags: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
 }
 
-/// As who edits a report knowingly would: so that not the seal alone tells.
+/// Seals an edited report again, so that the seal alone does not find the edit.
 fn seal(report: &mut Value) {
     report.as_object_mut().unwrap().remove("seal");
     let seal = blake3::hash(report.to_string().as_bytes()).to_hex().to_string();
@@ -370,7 +370,7 @@ fn figures_that_do_not_follow_are_not_shown() {
     }
 }
 
-/// Names come from whoever wrote the report.
+/// Names come from the author of the report.
 #[test]
 fn names_are_text_on_the_page() {
     let dir = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ fn main() {
     let arguments: Vec<usize> = std::env::args()
         .skip(1)
         .map(|text| {
-            text.parse().unwrap_or_else(|_| panic!("{text} is no number of bytes or blobs"))
+            text.parse().unwrap_or_else(|_| panic!("{text} is not a number of bytes or blobs"))
         })
         .collect();
     match arguments[..] {

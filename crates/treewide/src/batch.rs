@@ -1,30 +1,28 @@
-//! Many independent inputs, *blobs*, hashed side by side.
+//! Many independent inputs (*blobs*), hashed next to each other in vector registers.
 //!
-//! A single short input keeps one lane of a vector busy and leaves the other 15 or 31 idle. A batch
-//! fills them with other inputs, whatever their lengths are.
+//! A single short input uses one lane of a vector and leaves the other lanes idle. A batch fills them with
+//! other inputs, whatever their lengths are.
 //!
-//! | you have | use |
+//! | you have or want | use |
 //! |---|---|
 //! | one input | [`hash`](crate::hash()), or `hash_parallel` from a few hundred KiB |
-//! | a slice of inputs, and want their digests | [`hash_many`](crate::hash_many()) |
-//! | a key or a context, or output of another length | [`Batch`] |
+//! | digests of a slice of inputs | [`hash_many`](crate::hash_many()) |
+//! | a key, a context, or output of another length | [`Batch`] |
 //! | threads to spare | `Batch::threads` (feature `rayon`) |
-//! | your own place for the digests | [`Batch::hash_into`], [`Batch::fill`] |
+//! | digests in your own buffer | [`Batch::hash_into`], [`Batch::fill`] |
 //! | inputs in one buffer with offsets | [`Packed`], for any method of [`Batch`] |
 //! | inputs that come one after the other | [`Batch::iter`], [`Batch::for_each`] |
 //!
-//! Digests are in the order of the inputs and the same as of one input at a time. Empty inputs are
-//! inputs like others, and an empty batch has no digests. A huge input among tiny ones is hashed as
-//! wide as it would be alone. Where megabytes of digests are returned, a good part of the time goes
-//! into new memory for them, though Linux is asked for large pages; [`Batch::hash_into`] writes to memory
-//! that is there.
+//! Digests are in the order of the inputs, and the same as those of [`hash`](crate::hash()) for each input.
+//! Empty inputs are valid, and an empty batch has no digests. A huge input among tiny ones is as fast as it
+//! would be alone. When a batch returns megabytes of digests, much of the time goes into new memory for them
+//! (on Linux in large pages); [`Batch::hash_into`] writes to your memory instead.
 //!
-//! Beyond inputs and outputs a batch needs stack on each thread, however many blobs there are: at most 12 KB
-//! for blobs of one length up to a chunk and 47 KB for others (half of it the chaining values and the slices
-//! of the chunks that are sorted at a time: half as many would make mixtures 5 % slower), 5 KB more for
-//! outputs below 32 bytes, and 14 KB more where there are blobs of 32 KiB to 1 MiB, with 2 KB for each
-//! doubling beyond. Threads need 1 KB of heap for each leaf of long blobs that are being hashed,
-//! which are of 64 KiB to 1 MiB. For iterators see [`Batch::iter`].
+//! The stack that a batch needs on each thread does not depend on the number of blobs: at most 12 KB for blobs
+//! of one length up to a chunk, 47 KB for other blobs, 5 KB more for outputs below 32 bytes, and 14 KB more for
+//! blobs of 32 KiB to 1 MiB, with 2 KB for each doubling beyond
+//! (`results/zen5-2vcpu/limits.md#stack-of-a-batch`). With threads, a batch also needs 1 KB of heap for each
+//! leaf (64 KiB to 1 MiB) of the long blobs in progress. For iterators see [`Batch::iter`].
 
 #[cfg(feature = "std")]
 mod fresh;
@@ -49,21 +47,20 @@ use crate::spec::{ChainingValue, OUT_LEN};
 use crate::xof::OutputReader;
 use window::Places;
 
-/// Blobs that are all there: slices, arrays and vectors of what is `AsRef<[u8]>`, and [`Packed`].
+/// A complete list of blobs: a slice, array or vector of `AsRef<[u8]>`, or [`Packed`].
 ///
-/// Of an `AsRef` that gives other bytes each time it is asked, a digest may be of any of them, or there
-/// is a panic.
+/// If `as_ref` returns different bytes on different calls, the digest is of one of them, or the call panics.
 pub trait Blobs: sealed::Sealed {
-    /// How many there are.
+    /// Returns the number of blobs.
     fn count(&self) -> usize;
 
-    /// The blob of that number.
+    /// Returns the blob of this index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `index` is not less than the number of blobs.
     fn get(&self, index: usize) -> &[u8];
 
-    /// The blobs from that number on, one for each place.
+    /// Writes the blobs from index `from` on to `places`.
     #[doc(hidden)]
     #[inline(always)]
     fn slices<'a>(&'a self, from: usize, places: &mut [&'a [u8]]) {
@@ -109,12 +106,12 @@ slices! {
     [] Vec<T>;
 }
 
-/// The digests of many inputs, in their order, on the calling thread: the same as a loop of
-/// [`hash`](crate::hash()), many times as fast where the inputs are short.
+/// Hashes many inputs on the calling thread, and returns the digests in the order of the inputs.
 ///
-/// Inputs may be of any lengths, in any mixture. Use it as soon as there are two of them; one input
-/// costs what `hash` does, and long ones are no slower here. For keys, threads, other lengths of
-/// output, your own buffers, Arrow arrays and iterators there is [`Batch`].
+/// The digests are the same as those of a loop of [`hash`](crate::hash()), and for short inputs this is several
+/// times as fast as the loop. Inputs may have any lengths, in any mixture. Use it from two inputs on; one
+/// input, or a long one, takes as long as with `hash`. [`Batch`] has keys, threads, other lengths of output,
+/// your own buffers, Arrow arrays and iterators.
 ///
 /// ```
 /// let names = ["ash", "beech", "", "cedar"];
@@ -137,7 +134,7 @@ impl Places for &mut [ChainingValue] {
     }
 }
 
-/// Places of so many bytes each.
+/// Output places of `per` bytes each.
 struct Bytes<'a> {
     places: &'a mut [u8],
     per: usize,
@@ -149,7 +146,7 @@ impl Places for Bytes<'_> {
         Self { places: places.expect("a place for each blob"), per: self.per }
     }
 
-    /// Of digests, or parts of them.
+    /// Output of at most 32 bytes.
     #[inline(never)]
     fn write(self, write: impl FnOnce(&mut [ChainingValue])) {
         let mut digests = [[0; OUT_LEN]; window::CALL];
@@ -161,8 +158,7 @@ impl Places for Bytes<'_> {
     }
 }
 
-/// How to hash many inputs: the mode, the length of outputs, and whether on threads. The methods
-/// take inputs in any form, and none of them changes it.
+/// How to hash many inputs: the mode, the length of outputs, and whether to use threads.
 ///
 /// ```
 /// use treewide::{Batch, Mode};
@@ -176,17 +172,18 @@ impl Places for Bytes<'_> {
 /// # #[cfg(feature = "std")]
 /// assert_eq!(codes[0], treewide::keyed_hash(&key, b"one"));
 ///
-/// // Output of 100 bytes each, one after the other, to a buffer that is there.
+/// // 100 bytes of output each, one after the other, into an existing buffer.
 /// let mut output = [0; 300];
 /// Batch::new().output_len(100).fill(&messages, &mut output);
 /// ```
 ///
-/// [`hash`](Self::hash) and [`bytes`](Self::bytes) return their results, [`hash_into`](Self::hash_into)
-/// and [`fill`](Self::fill) write them; the first of each pair gives [`Hash`](struct@Hash)es and the second
-/// [`output_len`](Self::output_len) bytes for each input. [`iter`](Self::iter) and
-/// [`for_each`](Self::for_each) do so for iterators. For plain digests of a slice,
-/// [`hash_many`](crate::hash_many()) is all it takes; [the module](self) has a table of what to use
-/// when.
+/// | | [`Hash`](struct@Hash) for each input | [`output_len`](Self::output_len) bytes for each input |
+/// |---|---|---|
+/// | returned | [`hash`](Self::hash) | [`bytes`](Self::bytes) |
+/// | written to your buffer | [`hash_into`](Self::hash_into) | [`fill`](Self::fill) |
+/// | of an iterator | [`iter`](Self::iter) | [`for_each`](Self::for_each) |
+///
+/// For plain digests of a slice use [`hash_many`](crate::hash_many()).
 #[derive(Clone)]
 pub struct Batch {
     mode: Mode,
@@ -196,7 +193,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// For the mode that is given.
+    /// Makes a batch for the given mode.
     pub fn with_mode(mode: Mode) -> Self {
         Self {
             mode,
@@ -206,32 +203,32 @@ impl Batch {
         }
     }
 
-    /// For the plain mode, [`hash`](crate::hash()).
+    /// Makes a batch for the plain mode, [`hash`](crate::hash()).
     pub fn new() -> Self {
         Self::with_mode(Mode::PLAIN)
     }
 
-    /// Bytes of output for each input, of those methods that give bytes; 32 if it is not set.
+    /// Sets the number of output bytes for each input, for [`bytes`](Self::bytes), [`fill`](Self::fill) and
+    /// [`for_each`](Self::for_each). The default is 32.
     ///
-    /// Up to 32 bytes cost the same. Longer output is made for each input by itself.
+    /// Up to 32 bytes take the same time. Longer output is made separately for each input.
     pub fn output_len(mut self, bytes: usize) -> Self {
         self.output_len = bytes;
         self
     }
 
-    /// Whether to use the threads of the current rayon pool, the one that the caller is in or else
-    /// the global one; if it is not set, all is done on the calling thread.
+    /// Sets whether to use the threads of the current rayon pool: the pool of the calling thread, or else the
+    /// global pool. By default the calling thread does all the work.
     ///
-    /// Threads take parts of the batch in turn, leaves of long inputs among them. Batches that are not
-    /// worth it stay on one thread: those of less than 128 KiB, and where the pool sleeps as
-    /// [`hash_parallel`](crate::hash_parallel) says.
+    /// Threads take parts of the batch, or leaves of its long inputs, until nothing is left. The number of threads
+    /// follows from the number of bytes, as for [`hash_parallel`](crate::hash_parallel).
     #[cfg(feature = "rayon")]
     pub fn threads(mut self, on: bool) -> Self {
         self.threads = on;
         self
     }
 
-    /// The digests of `blobs`, in order.
+    /// Returns the digests of `blobs`, in order.
     #[cfg(feature = "std")]
     pub fn hash<B: Blobs + Sync + ?Sized>(&self, blobs: &B) -> Vec<Hash> {
         fresh::hashes(blobs.count(), |out| self.digests(blobs, out))
@@ -240,7 +237,7 @@ impl Batch {
     /// Writes the digests of `blobs`, in order, to `out`.
     ///
     /// # Panics
-    /// If `out` has not as many places as there are blobs.
+    /// If the length of `out` is not the number of blobs.
     pub fn hash_into<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: &mut [Hash]) {
         let count = blobs.count();
         assert_eq!(out.len(), count, "a place for each digest");
@@ -258,10 +255,10 @@ impl Batch {
         window::digests(&self.mode, blobs, 0..blobs.count(), out);
     }
 
-    /// The outputs of `blobs`, [`output_len`](Self::output_len) bytes each, one after the other.
+    /// Returns the outputs of `blobs`, [`output_len`](Self::output_len) bytes each, one after the other.
     ///
     /// # Panics
-    /// If they are more than an allocation may have.
+    /// If they have more bytes than an allocation may have.
     #[cfg(feature = "std")]
     pub fn bytes<B: Blobs + Sync + ?Sized>(&self, blobs: &B) -> Vec<u8> {
         let len = blobs.count().checked_mul(self.output_len).expect("output of that many bytes");
@@ -274,7 +271,7 @@ impl Batch {
     /// other, to `out`.
     ///
     /// # Panics
-    /// If `out` is shorter or longer than that.
+    /// If `out` has not exactly that length.
     pub fn fill<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: &mut [u8]) {
         let (count, per) = (blobs.count(), self.output_len);
         assert_eq!(
@@ -296,11 +293,11 @@ impl Batch {
         outputs(&self.mode, blobs, 0..count, out);
     }
 
-    /// How full the lanes of the kernel in use are with `blobs`: the part of the blocks that its
-    /// vector passes take on one thread which are blocks of input or parents. Inputs that are
-    /// hashed by themselves are not counted.
+    /// Returns how full the lanes of the kernel in use are with `blobs`, from 0 to 1: of all blocks that its
+    /// vector passes compress on one thread, the share that are blocks of input or parents. Inputs that are
+    /// hashed separately are not counted.
     ///
-    /// This plans the batch without hashing it: a number for benchmarks and for curiosity.
+    /// This plans the batch without hashing it. It is a number for benchmarks.
     pub fn occupancy<B: Blobs + ?Sized>(&self, blobs: &B) -> f64 {
         let (used, held) = window::occupancy(blobs, 0..blobs.count());
         if held == 0 { 1.0 } else { used as f64 / held as f64 }
@@ -326,7 +323,7 @@ impl Default for Batch {
     }
 }
 
-/// Shows the mode and no key.
+/// Shows the mode, and no key.
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mode, output_len) = (&self.mode, &self.output_len);

@@ -1,4 +1,4 @@
-//! Files: whole, by the fastest way that is safe, in bounded memory.
+//! Hashes files, each by the fastest strategy that is safe, in bounded memory.
 //!
 //! ```
 //! # let path = std::env::temp_dir().join("treewide-doc-file");
@@ -7,7 +7,7 @@
 //! use treewide::file::{self, Options, Strategy};
 //!
 //! let hash = file::hash(&path)?;
-//! // Another mode, way of reading, or length of output.
+//! // Another mode, strategy, or length of output.
 //! let hashed = Options::new().mode(Mode::keyed(&[7; 32])).strategy(Strategy::Pread).hash(&path)?;
 //! let mut output = [0; 100];
 //! hashed.output().fill(&mut output);
@@ -18,36 +18,35 @@
 //!
 //! # Which strategy is used when
 //!
-//! | input | [`Strategy::Auto`] takes | because |
+//! | input | [`Strategy::Auto`] takes | reason |
 //! |---|---|---|
-//! | up to 1 MiB | [`Read`](Strategy::Read) | one buffer, filled and hashed by the calling thread; others would not be awake in time |
-//! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is not known, and only one can read |
-//! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and their length is found by reading |
-//! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader in the order of the file: seeks and round trips cost more than all else |
-//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), by turns at up to four places of the file, 64 MiB apart at least | the system reads ahead at each of them, so the device has work while one of them is hashed |
+//! | up to 1 MiB | [`Read`](Strategy::Read) | the calling thread fills one buffer and hashes it; other threads would not be awake in time |
+//! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is unknown, and only one thread can read |
+//! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and reading is the only way to find the length |
+//! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader reads in order: seeks and round trips cost more than everything else |
+//! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), alternately at up to four places of the file, at least 64 MiB apart | the system reads ahead at each of them, so the device has work while one of them is hashed |
 //! | in the page cache, less than 16 MiB | [`Pread`](Strategy::Pread) | mapping and unmapping would cost more than copying |
 //! | in the page cache, more | [`MmapParallel`](Strategy::MmapParallel), [`Mmap`](Strategy::Mmap) with one thread | nothing is copied, if the cache holds the file in large pieces; if not, tiles are copied as with [`Pread`](Strategy::Pread) |
 //!
-//! Which of the two is faster in the last case is found out with the first eight tiles of every
-//! 256 MiB. With [`Options::mapping`] off it is [`Pread`](Strategy::Pread).
+//! In the last case, the first eight tiles of every 256 MiB are hashed both ways, and the faster one continues.
+//! With [`Options::mapping`] off, the last case is [`Pread`](Strategy::Pread).
 //!
-//! A strategy that is asked for by name is used for every file that it can read; for the others it
-//! is as in this table, and [`Report::strategy`] tells.
+//! A strategy that you name is used for every file that it can read. Other files are read as in this table;
+//! [`Report::strategy`] says how.
 //!
 //! # What is promised
 //!
-//! - A file that **shrinks** meanwhile is an [error](ErrorKind::Shrank) that names it, with every
-//!   strategy. Mappings are guarded: where a page is gone, a handler of SIGBUS puts zeros in its place
-//!   and the hash is thrown away. Faults elsewhere go to the handler that was there before. Where
-//!   there is no such handler (Windows, and if the program has installed its own one later), mapping
-//!   strategies read instead.
-//! - A file that **grows** is hashed up to the length that it had at the beginning; if it was empty
-//!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] tells.
-//! - At most a buffer of 512 KiB for each thread, 32 MiB for all of them together, and 1 MiB of chaining
-//!   values are allocated, for files of any length; at most 256 MiB are mapped at a time. With another
-//!   [tile](Options::tile) it is a buffer of that size, and at most 4 MiB of chaining values.
-//! - Content that is overwritten in place while it is hashed gives the hash of some mixture, as with
-//!   any program that reads it.
+//! - A file that **becomes shorter** while it is being hashed is an [error](ErrorKind::Shrank) that names it, with
+//!   every strategy. Mappings are guarded: if a page disappears, a handler of SIGBUS puts zeros in its place and
+//!   the hash is discarded. Other faults go to the handler that was installed before. Where there is no such
+//!   handler (Windows, or if the program installs its own one later), mapping strategies read instead.
+//! - A file that **becomes longer** is hashed up to the length that it had at the beginning, or, if it was empty
+//!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] reports this.
+//! - Memory does not depend on the length of the file: at most a buffer of 512 KiB for each thread, 32 MiB for all
+//!   threads together, and 1 MiB of chaining values; at most 256 MiB are mapped at a time. With another
+//!   [tile](Options::tile), the buffers have that size, and there are at most 4 MiB of chaining values.
+//! - If the content is overwritten in place while it is being hashed, the digest is of a mixture, as with every
+//!   program that reads it.
 
 mod device;
 mod error;
@@ -75,38 +74,37 @@ use crate::profile;
 use crate::xof::OutputReader;
 pub use error::{Error, ErrorKind};
 
-/// Bytes up to which a file is one read on the calling thread, if no profile says otherwise.
+/// A file of at most this many bytes is one read on the calling thread, unless a profile says otherwise: hashing it takes
+/// about as long as waking two threads (`results/zen5-2vcpu/threads.txt`). A guess.
 const SMALL: u64 = 1 << 20;
 
-/// [`SMALL`], or what the profile says.
+/// [`SMALL`], or what the profile states.
 fn small() -> u64 {
     profile::current().file_from.map_or(SMALL, |bytes| bytes as u64)
 }
 
-/// Bytes from which on files are mapped.
+/// A file of at least this many bytes is mapped. A guess: mapping and unmapping must cost little in comparison.
 const WORTH_MAPPING: u64 = 16 << 20;
 
-/// Bytes that are read or mapped and then hashed at a time by a thread, if no profile says otherwise: a
-/// buffer of them stays in the second-level cache from being copied to being hashed. Chosen by
-/// `results/zen5-2vcpu/files.txt`.
+/// The bytes that a thread reads or maps and then hashes at a time, unless a profile says otherwise. A buffer of this
+/// size stays in the second-level cache between copying and hashing (`results/zen5-2vcpu/files.md#tiles`).
 const TILE: usize = 512 * 1024;
 
-/// Bytes of the tiles of all threads together, where more threads would need more: so memory is bounded
-/// on machines of any size.
+/// The most bytes of the tiles of all threads together, so that memory is bounded on machines of any size. A guess.
 const TILES_TOGETHER: usize = 32 << 20;
 
 /// How a file is read. See [the table](self#which-strategy-is-used-when).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// What is best for the file at hand.
+    /// The best strategy for the file.
     #[default]
     Auto,
     /// One buffer, one thread.
     Read,
-    /// One thread at a time reads the next tile in order, while others hash theirs.
+    /// One thread at a time reads the next tile in order, while the others hash theirs.
     ReadOverlapped,
-    /// Several threads, each reading the tile that it hashes at its place in the file.
+    /// Several threads; each reads the tile that it hashes, at its place in the file.
     Pread,
     /// A mapping, one thread.
     Mmap,
@@ -119,7 +117,7 @@ impl Strategy {
     pub const ALL: [Self; 6] =
         [Self::Auto, Self::Read, Self::ReadOverlapped, Self::Pread, Self::Mmap, Self::MmapParallel];
 
-    /// The name by which [`FromStr`] knows it, such as `read-overlapped`.
+    /// Returns the name that [`FromStr`] accepts, such as `read-overlapped`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -142,7 +140,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// A name that no [`Strategy`] has.
+/// The error for a name that no [`Strategy`] has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownStrategy(String);
 
@@ -196,7 +194,7 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
-/// What became of a file that was appended to a hasher.
+/// How a file was hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     bytes: u64,
@@ -205,23 +203,23 @@ pub struct Report {
 }
 
 impl Report {
-    /// The bytes that were hashed.
+    /// Returns the number of bytes that were hashed.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The length that the file has now, if that is more than was hashed: it grew meanwhile.
+    /// Returns the length that the file has now, if that is more than was hashed.
     pub fn grown_to(&self) -> Option<u64> {
         self.grown_to
     }
 
-    /// The strategy that was used; never [`Strategy::Auto`].
+    /// Returns the strategy that was used; never [`Strategy::Auto`].
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 }
 
-/// A file's digest, of any length, and what became of it.
+/// The digest of a file, of any length, and how it was hashed.
 #[derive(Clone, Debug)]
 pub struct Hashed {
     hasher: Hasher,
@@ -229,53 +227,51 @@ pub struct Hashed {
 }
 
 impl Hashed {
-    /// The digest of 32 bytes.
+    /// Returns the digest of 32 bytes.
     pub fn hash(&self) -> Hash {
         self.hasher.finalize()
     }
 
-    /// Output of any length.
+    /// Returns extended output.
     pub fn output(&self) -> OutputReader {
         self.hasher.finalize_xof()
     }
 
-    /// How it went.
+    /// Returns how the file was hashed.
     pub fn report(&self) -> Report {
         self.report
     }
 }
 
-/// The digest of the file at `path`, with [`Strategy::Auto`] and the threads of the current rayon
-/// pool.
+/// Hashes the file at `path` with [`Strategy::Auto`] and the threads of the current rayon pool.
 ///
 /// # Errors
-/// If the file cannot be opened or read, or shrinks meanwhile.
+/// If the file cannot be opened or read, or becomes shorter while it is being hashed.
 pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
     Ok(Options::new().hash(path)?.hash())
 }
 
-/// Opens a file for hashing: where the system lets us, its access time stays as it is (`O_NOATIME`).
+/// Opens a file for hashing. Its access time stays as it is where the system allows that (`O_NOATIME`).
 ///
 /// # Errors
-/// If it cannot be opened.
+/// If the file cannot be opened.
 pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
     let path = path.as_ref();
     device::open(path, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
-/// As [`open`], for what was a regular file a moment ago. If a named pipe has taken its place, this does
-/// not wait for the writer, as `open` would; the pipe's [metadata](File::metadata) tell. A file that a server
-/// has a lease of is waited for.
+/// Like [`open`], but never blocks on a named pipe that has replaced the file since it was found; check the
+/// [metadata](File::metadata) of the returned file. It still waits for a server to release a lease.
 ///
 /// # Errors
-/// If it cannot be opened.
+/// If the file cannot be opened.
 pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
     let path = path.as_ref();
     device::open(path, false).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
 impl<'a> Options<'a> {
-    /// The plain mode, [`Strategy::Auto`], the threads of the current rayon pool.
+    /// Makes options for the plain mode, [`Strategy::Auto`], and the threads of the current rayon pool.
     pub fn new() -> Self {
         Self {
             mode: Mode::PLAIN,
@@ -288,45 +284,45 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The mode; [`Mode::PLAIN`] unless it is set. In the derive-key mode files are the key material.
+    /// Sets the mode; the default is [`Mode::PLAIN`]. In the derive-key mode files are the key material.
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
 
-    /// How files are read.
+    /// Sets how files are read.
     pub fn strategy(self, strategy: Strategy) -> Self {
         Self { strategy, ..self }
     }
 
-    /// The most threads to use, the calling one included; at least one is. They come from the
-    /// current rayon pool. Without this, as many as the pool and the machine have.
+    /// Sets the most threads to use, including the calling thread. They come from the current rayon pool. The default
+    /// is the number of threads of the pool, or of CPUs if that is less.
     pub fn threads(self, most: usize) -> Self {
         Self { threads: Some(most), ..self }
     }
 
-    /// Whether [`Strategy::Auto`] may map files; it may without this.
+    /// Sets whether [`Strategy::Auto`] may map files. By default it may.
     pub fn mapping(self, mapping: bool) -> Self {
         Self { mapping, ..self }
     }
 
-    /// Bytes that a thread reads or maps, and then hashes, at a time: the largest power of two up to
-    /// `bytes`, but no less than 64 KiB and no more than 4 MiB; less where the tiles of all threads
-    /// would be more than 32 MiB. Without this it is what the [profile] says, or 512 KiB.
+    /// Sets the bytes that a thread reads or maps, and then hashes, at a time: the largest power of two up to `bytes`,
+    /// at least 64 KiB, at most 4 MiB, and less if the tiles of all threads would have more than 32 MiB. The default
+    /// is the value of the [profile], or 512 KiB.
     pub fn tile(self, bytes: usize) -> Self {
         let (least, most) = profile::TILES.into_inner();
         Self { tile: Some(1 << bytes.clamp(least, most).ilog2()), ..self }
     }
 
-    /// Whether what a file brought into the page cache is dropped from it again, so that hashing
-    /// more than fits into memory does not push out what other programs use. Files that were wholly in
-    /// the cache stay there. Only on Linux.
+    /// Sets whether to remove a file's pages from the page cache after they are hashed, so that hashing more than fits
+    /// into memory does not push out the data of other programs. Files that were completely in the cache stay there.
+    /// Only on Linux.
     pub fn drop_cache(self, drop_cache: bool) -> Self {
         Self { drop_cache, ..self }
     }
 
-    /// Has `watch` called with the number of bytes of each tile that was read, from any of the
-    /// threads; for progress, and to stop: after [`ControlFlow::Break`] nothing more is read, and the
-    /// error is [`ErrorKind::Stopped`]. While a pipe has nothing to read it is called with 0.
+    /// Calls `watch` with the number of bytes of each tile that was read, from any of the threads: for progress, and to
+    /// stop. After [`ControlFlow::Break`] nothing more is read, and the error is [`ErrorKind::Stopped`]. While a pipe
+    /// has nothing to read, `watch` is called with 0.
     pub fn watch<'b>(self, watch: &'b Watch<'b>) -> Options<'b>
     where
         'a: 'b,
@@ -334,27 +330,27 @@ impl<'a> Options<'a> {
         Options { watch: Some(watch), ..self }
     }
 
-    /// The digest of the file at `path`.
+    /// Hashes the file at `path`.
     ///
     /// # Errors
-    /// If the file cannot be opened or read, shrinks meanwhile, or was stopped.
+    /// If the file cannot be opened or read, becomes shorter while it is being hashed, or if hashing is stopped.
     pub fn hash(&self, path: impl AsRef<Path>) -> Result<Hashed, Error> {
         let mut hasher = Hasher::with_mode(self.mode);
         let report = self.update(&mut hasher, path)?;
         Ok(Hashed { hasher, report })
     }
 
-    /// Appends the file at `path` to a hasher, whose mode counts, not that of the options.
+    /// Appends the file at `path` to a hasher. The mode is the hasher's; the mode of the options is not used.
     ///
     /// # Errors
-    /// As [`hash`](Self::hash); the hasher has absorbed some unknown part then, and is of no use.
+    /// As [`hash`](Self::hash). The hasher has then absorbed an unknown part of the file: discard it.
     pub fn update(&self, hasher: &mut Hasher, path: impl AsRef<Path>) -> Result<Report, Error> {
         let path = path.as_ref();
         self.update_file(hasher, &open(path)?, path)
     }
 
-    /// As [`update`](Self::update) for a file that is open, from its position on, which is behind
-    /// what was hashed afterwards; `path` is for messages.
+    /// Like [`update`](Self::update), for an open file from its position on. Afterwards the position is behind the
+    /// bytes that were hashed. `path` is for messages.
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -367,15 +363,14 @@ impl<'a> Options<'a> {
         self.absorb(hasher, file).map_err(|kind| Error::new(path.as_ref(), kind))
     }
 
-    /// Appends everything that `reader` has, reading and hashing at the same time.
+    /// Reads `reader` to its end and appends the bytes, reading and hashing at the same time.
     ///
-    /// While one thread reads, others of the pool wait for what comes next. So neither a reader nor a
-    /// [watcher](Self::watch) may wait for the pool, as `rayon::join` and `rayon::broadcast` do: with them use
+    /// While one thread reads, other threads of the pool wait for the next bytes. So neither the reader nor the
+    /// [watcher](Self::watch) may wait for the pool, as `rayon::join` and `rayon::broadcast` do. If they do, use
     /// one [thread](Self::threads) or [`Strategy::Read`].
     ///
     /// # Errors
-    /// [`ErrorKind::Read`] with the first error of the reader but for interruptions,
-    /// [`ErrorKind::Stopped`].
+    /// [`ErrorKind::Read`] with the first error of the reader, except for interruptions; [`ErrorKind::Stopped`].
     pub fn update_reader(
         &self,
         hasher: &mut Hasher,
@@ -397,7 +392,7 @@ impl<'a> Options<'a> {
 
     fn absorb(&self, hasher: &mut Hasher, file: &File) -> Result<Report, ErrorKind> {
         let opened = file.metadata().map_err(ErrorKind::Read)?;
-        // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
+        // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
         if !opened.is_file() || opened.len() == 0 {
             let stream = device::Stream::new(file, &opened, self.watch);
             let strategy = match self.strategy {
@@ -441,7 +436,7 @@ impl<'a> Options<'a> {
                 map::mapped(hasher, file, at, len, threads, may_copy, &hooks)?
             }
             Strategy::Pread | Strategy::Auto => {
-                // What is dropped behind the reader is dropped in order.
+                // Pages are dropped behind the reader, in order.
                 let may_seek = is_cold && !drop_cache && !device::prefers_order(file);
                 if may_seek {
                     device::will_read_in_order(file);
@@ -451,8 +446,7 @@ impl<'a> Options<'a> {
         };
         { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
         let now = file.metadata().map_err(ErrorKind::Read)?;
-        // Some files (/sys) have a length that is only ever a guess: they end early and stay as
-        // they were.
+        // The length of some files (/sys) is only a guess: they end early and have not changed.
         let was_changed =
             || now.len() != opened.len() || now.modified().ok() != opened.modified().ok();
         if now.len() < opened.len() || bytes < len - at && was_changed() {
@@ -461,9 +455,9 @@ impl<'a> Options<'a> {
         Ok(Report { bytes, grown_to: (now.len() > len).then_some(now.len()), strategy })
     }
 
-    /// The strategy for a regular file that is not empty.
+    /// Chooses the strategy for a regular file that is not empty.
     fn choose(&self, hasher: &Hasher, file: &File, len: u64, is_cold: bool) -> Strategy {
-        // Tiles must be subtrees, as they are where nothing was hashed before.
+        // Tiles must be subtrees. They are, if nothing was hashed before.
         let is_aligned = hasher.count().is_multiple_of(self.tile_of(1) as u64);
         let strategy = match self.strategy {
             Strategy::Auto if len <= small() => Strategy::Read,
@@ -498,7 +492,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The tile of each of so many threads: a power of two, as all that it is made of are.
+    /// The tile of each of `threads` threads: a power of two, because all that it is computed from are.
     fn tile_of(&self, threads: usize) -> usize {
         let tile = self.tile.or(profile::current().file_tile).unwrap_or(TILE);
         tile.min(TILES_TOGETHER / threads.next_power_of_two()).max(*profile::TILES.start())
@@ -509,16 +503,16 @@ impl<'a> Options<'a> {
     }
 }
 
-/// How much is read and hashed at a time, and what happens beside that.
+/// How much is read and hashed at a time, and what else happens for each tile.
 struct Hooks<'a> {
     tile: usize,
     watch: Option<&'a Watch<'a>>,
-    /// The file whose pages are to leave the cache.
+    /// The file whose pages are dropped from the cache.
     drop_cache: Option<&'a File>,
 }
 
 impl Hooks<'_> {
-    /// So many bytes were read: go on?
+    /// Reports the number of bytes read, and asks whether to continue.
     fn read(&self, bytes: usize) -> Result<(), ErrorKind> {
         match self.watch.map(|watch| watch(bytes as u64)) {
             Some(ControlFlow::Break(())) => Err(ErrorKind::Stopped),
@@ -526,7 +520,7 @@ impl Hooks<'_> {
         }
     }
 
-    /// That part of the file is done with.
+    /// Called when that part of the file is finished.
     fn done(&self, at: u64, len: u64) {
         if let Some(file) = self.drop_cache {
             device::drop_from_cache(file, at, len);

@@ -11,11 +11,11 @@ use crate::spec::{ChainingValue, OUT_LEN};
 
 /// A digest of the default length, 32 bytes.
 ///
-/// `==` takes the same time whatever the bytes are, also against arrays and slices, so that a
-/// digest may be compared with one that an attacker chose. There is no `Deref` to bytes, as that
-/// would make it easy to compare in variable time; [`as_bytes`](Self::as_bytes) says what it does.
+/// `==` takes constant time, also against arrays and slices, so a digest may be compared with one
+/// that an attacker chose. There is no `Deref` to bytes, because comparing bytes takes variable time;
+/// use [`as_bytes`](Self::as_bytes) where that is safe.
 ///
-/// Hexadecimal digits are lower case on output; both cases are read.
+/// Hexadecimal output is lower case; input may have either case.
 ///
 /// ```
 /// let hash = treewide::hash(b"treewide");
@@ -28,7 +28,7 @@ use crate::spec::{ChainingValue, OUT_LEN};
 #[allow(clippy::derived_hash_with_manual_eq, reason = "equality differs in its timing only")]
 pub struct Hash([u8; OUT_LEN]);
 
-/// Digests as the chaining values that kernels write.
+/// Views digests as chaining values, for kernels to write.
 pub(crate) fn as_chaining_values(hashes: &mut [Hash]) -> &mut [ChainingValue] {
     // SAFETY: a `Hash` is a chaining value in memory, and any bytes are one.
     unsafe { core::slice::from_raw_parts_mut(hashes.as_mut_ptr().cast(), hashes.len()) }
@@ -41,7 +41,7 @@ impl Hash {
         &self.0
     }
 
-    /// A digest of these bytes.
+    /// Makes a digest from its bytes.
     pub const fn from_bytes(bytes: [u8; OUT_LEN]) -> Self {
         Self(bytes)
     }
@@ -52,16 +52,16 @@ impl Hash {
         self.0.as_slice()
     }
 
-    /// A digest of these bytes.
+    /// Makes a digest from its bytes.
     ///
     /// # Errors
-    /// If there are not 32 of them.
+    /// If there are not exactly 32 bytes.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, TryFromSliceError> {
         bytes.try_into().map(Self)
     }
 
-    /// The digest as 64 lower-case hexadecimal digits. The result is no heap allocation and derefs
-    /// to `str`.
+    /// Returns the digest as 64 lower-case hexadecimal digits. [`Hex`] dereferences to `str` and needs no
+    /// heap.
     pub fn to_hex(&self) -> Hex {
         let mut digits = [0; 2 * OUT_LEN];
         for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
@@ -71,10 +71,10 @@ impl Hash {
         Hex(digits)
     }
 
-    /// The digest that 64 hexadecimal digits of either case stand for.
+    /// Parses 64 hexadecimal digits of either case.
     ///
     /// # Errors
-    /// If there are not 64 bytes, or one of them is no hexadecimal digit.
+    /// If there are not 64 bytes, or if one of them is not a hexadecimal digit.
     pub fn from_hex(hex: impl AsRef<[u8]>) -> Result<Self, HexError> {
         fn digit(byte: u8) -> Result<u8, HexError> {
             let digit = char::from(byte).to_digit(16);
@@ -114,9 +114,9 @@ impl FromStr for Hash {
     }
 }
 
-/// Whether both are equal, in a time that does not depend on the bytes.
+/// Compares in a time that does not depend on the bytes.
 ///
-/// The volatile-like barriers are to keep the compiler from an early exit.
+/// `black_box` keeps the compiler from an early exit.
 fn constant_time_eq(a: &[u8; OUT_LEN], b: &[u8; OUT_LEN]) -> bool {
     let mut difference = 0;
     for (a, b) in a.as_chunks().0.iter().zip(b.as_chunks().0) {

@@ -1,17 +1,17 @@
 //! The incremental state: input that arrives in pieces.
 //!
-//! Whole chunks are hashed as many side by side as a piece of input brings, wherever the piece
-//! begins, and beside them what it has of the chunk after them, but for its last block. What is kept
-//! between pieces is the binary counter of the tree: one chaining value for each bit that is set in
-//! the number of whole chunks so far, the highest level first.
+//! All whole chunks of a piece are hashed together, wherever the piece begins, and in the same pass the chunk
+//! that the piece begins but does not fill, except for that chunk's last block. Between pieces the hasher
+//! keeps a binary counter: one chaining value for each bit that is set in the number of whole chunks so
+//! far, the highest level first.
 //!
 //! ```text
-//! 13 chunks = 0b1101:   [0..8] [8..12] [12]   and the bytes of the chunk that is not full
+//! 13 chunks = 0b1101:   [0..8] [8..12] [12]   and the bytes of the chunk that is not full yet
 //! ```
 //!
-//! Subtrees are merged as soon as both halves are there, but for the one merge that might turn out
-//! to be the root: when the chunks are a power of two, its two halves stay apart until more input
-//! comes. A lone first chunk stays in its buffered form for the same reason.
+//! Subtrees are merged as soon as both halves are complete, except for the merge that may be the root: when
+//! the number of chunks is a power of two, its two halves stay separate until more input arrives. A lone
+//! first chunk stays in its buffered form for the same reason.
 
 mod stack;
 
@@ -26,17 +26,17 @@ use crate::tree::{self, LEAF, Node, WIDE};
 use crate::xof::OutputReader;
 use stack::Stack;
 
-/// Chunks that are few for the room on the stack that many need.
+/// Fewer chunks than this use the small stack buffer (`results/zen5-2vcpu/limits.md#hasher`).
 const FEW: usize = 16;
 
 /// The chunk that is being filled.
 #[derive(Clone)]
 pub(crate) struct PartialChunk {
     pub(crate) cv: [u32; 8],
-    /// The last block, which waits until more input or the end of it is there; zeros follow it.
+    /// The last block, which waits for more input or for the end; zeros follow it.
     pub(crate) block: [u8; BLOCK_LEN],
     pub(crate) block_len: u8,
-    /// Blocks that are compressed into `cv`.
+    /// The number of blocks that are compressed into `cv`.
     pub(crate) blocks: u8,
 }
 
@@ -76,7 +76,7 @@ impl PartialChunk {
             kernel.compress(&mut self.cv, &self.block, counter, flags);
             self.blocks += 1;
         }
-        // The last block stays behind, full or not: the flags of a chunk's end may fall to it.
+        // The last block stays in the buffer, full or not: it may need the flags of the chunk's end.
         if input.len() > BLOCK_LEN {
             let whole = (input.len() - 1) / BLOCK_LEN;
             let (blocks, more) = input.split_at(whole * BLOCK_LEN);
@@ -111,18 +111,18 @@ impl PartialChunk {
 /// assert_eq!(hasher.finalize(), treewide::hash(b"foobar"));
 /// ```
 ///
-/// Finalising does not consume or change it: more input may follow. A clone goes its own way from
-/// the same point. For input that is all there, [`hash`](crate::hash()) is a little faster.
+/// Finalising does not change the hasher: more input may follow. A clone continues independently from the
+/// same point. For input that is complete, [`hash`](crate::hash()) is a little faster.
 #[derive(Clone)]
 pub struct Hasher {
     pub(crate) mode: Mode,
     pub(crate) chunk: PartialChunk,
     /// The number of the first chunk, if this is a subtree (`hazmat`).
     pub(crate) first_chunk: u64,
-    /// Whole chunks that are in the stack.
+    /// The number of whole chunks in the stack.
     pub(crate) chunks: u64,
-    /// A chaining value for each bit of `chunks` from the highest on; but two, the halves, if
-    /// `chunks` is a power of two.
+    /// One chaining value for each set bit of `chunks`, the highest first; two, the halves, if `chunks` is a
+    /// power of two.
     pub(crate) stack: Stack,
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn halves_apart(chunks: u64) -> bool {
 }
 
 impl Hasher {
-    /// For the mode that is given.
+    /// Makes a hasher for the given mode.
     pub fn with_mode(mode: Mode) -> Self {
         Self {
             mode,
@@ -143,24 +143,24 @@ impl Hasher {
         }
     }
 
-    /// For the plain mode, [`hash`](crate::hash()).
+    /// Makes a hasher for the plain mode, [`hash`](crate::hash()).
     pub fn new() -> Self {
         Self::with_mode(Mode::PLAIN)
     }
 
-    /// For the keyed mode, [`keyed_hash`](crate::keyed_hash()).
+    /// Makes a hasher for the keyed mode, [`keyed_hash`](crate::keyed_hash()).
     pub fn new_keyed(key: &[u8; KEY_LEN]) -> Self {
         Self::with_mode(Mode::keyed(key))
     }
 
-    /// For the derive-key mode, [`derive_key`](crate::derive_key()); what it says of contexts
-    /// holds here.
+    /// Makes a hasher for the derive-key mode, [`derive_key`](crate::derive_key()), whose documentation says
+    /// what a context must be.
     pub fn new_derive_key(context: &str) -> Self {
         Self::with_mode(Mode::derive_key(context))
     }
 
-    /// Back to the state after construction: the mode and its key stay, the input is forgotten, and
-    /// so is an input offset.
+    /// Returns to the state after construction: the mode and its key stay; the input and an input offset are
+    /// forgotten.
     pub fn reset(&mut self) -> &mut Self {
         self.chunk = PartialChunk::new(&self.mode);
         self.first_chunk = 0;
@@ -172,16 +172,16 @@ impl Hasher {
     /// Appends `input`, on the calling thread.
     ///
     /// # Panics
-    /// If an input offset is set (`hazmat`) and the subtree there may not be that long; and if the
-    /// input would have 2^64 bytes or more, which only a saved state can come near to.
+    /// If an input offset is set (`hazmat`) and a subtree at that offset cannot be so long, or if the whole
+    /// input would have 2^64 bytes or more (only a saved state can come close to that).
     pub fn update(&mut self, input: &[u8]) -> &mut Self {
         self.check_room(input.len() as u64);
         self.append(input)
     }
 
     /// # Panics
-    /// If the count of bytes has no room for so many more, or if an input offset is set and they do
-    /// not belong to the subtree there.
+    /// If the input would have 2^64 bytes or more, or if an input offset is set and the bytes do not belong to
+    /// the subtree there.
     pub(crate) fn check_room(&self, more: u64) {
         assert!(self.count().checked_add(more).is_some(), "an input has fewer than 2^64 bytes");
         let offset = self.first_chunk * CHUNK_LEN as u64;
@@ -201,12 +201,12 @@ impl Hasher {
         self.append_chunks(input)
     }
 
-    /// [`append`](Self::append) beyond the chunk that is being filled. Not inlined, as its large frame would count
-    /// where a few bytes are appended.
+    /// [`append`](Self::append) beyond the chunk that is being filled. Not inlined, because its large stack frame
+    /// would slow down appending a few bytes.
     #[inline(never)]
     fn append_chunks(&mut self, mut input: &[u8]) -> &mut Self {
         let kernel = running();
-        // A chunk that is begun comes first.
+        // Fill the chunk that is begun first.
         if self.chunk.len() > 0 {
             input = self.chunk.fill(kernel, input, self.counter(), &self.mode);
             if input.is_empty() {
@@ -220,7 +220,7 @@ impl Hasher {
                 // It may be the root.
                 break;
             }
-            // A subtree must begin where one of its size may: at a multiple of it.
+            // A subtree must begin at a multiple of its size.
             let most = 1_usize << whole.ilog2();
             let size = match self.chunks.trailing_zeros() {
                 zeros if zeros < most.ilog2() => 1_usize << zeros,
@@ -234,8 +234,8 @@ impl Hasher {
                 self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {
-                // Up to the next place where a larger subtree may begin, at whatever place we are. Room is
-                // cleared, which counts where chunks are few.
+                // Up to the next place where a larger subtree may begin. The room is cleared, which takes time
+                // worth saving where chunks are few.
                 let room = LEAF - (self.chunks % LEAF as u64) as usize;
                 input = match whole {
                     0..FEW => self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room),
@@ -247,9 +247,9 @@ impl Hasher {
         self
     }
 
-    /// Appends the whole chunks of `input`, `most` of them at most, and if those are all, the blocks of the chunk that
-    /// follows them but for its last; returns the rest. `N` is one more than these chunks are.
-    /// Not inlined: with both sizes in one frame 20,000 and 31,000 bytes take 1.07 of the time.
+    /// Appends at most `most` whole chunks of `input`. If `input` has no more whole chunks, also appends the blocks of
+    /// the chunk that follows, except for the last one. Returns the rest. `N` is one more than the number of chunks.
+    /// Not inlined: with both sizes in one frame, 20,000 and 31,000 bytes take 1.07 times as long.
     #[inline(never)]
     fn append_side_by_side<'a, const N: usize>(
         &mut self,
@@ -273,7 +273,7 @@ impl Hasher {
         rest
     }
 
-    /// Makes a full chunk part of the tree, which it is as soon as more follows.
+    /// Makes a full chunk part of the tree. Call this when more input follows.
     fn close_chunk(&mut self) {
         if self.chunk.len() == CHUNK_LEN {
             let kernel = running();
@@ -283,8 +283,8 @@ impl Hasher {
         }
     }
 
-    /// Appends subtrees of `2^level` chunks each, by their `count` nodes in `nodes[1..]`, where
-    /// such a one may begin.
+    /// Appends `count` subtrees of `2^level` chunks each, whose nodes are in `nodes[1..]`, at a place where such a
+    /// subtree may begin.
     #[cfg(feature = "rayon")]
     pub(crate) fn append_nodes(&mut self, nodes: &mut [ChainingValue], count: usize, level: u32) {
         if count > 0 {
@@ -313,7 +313,7 @@ impl Hasher {
         self.chunks = total;
     }
 
-    /// One level of the binary addition that `insert` is; the level above goes on the stack first.
+    /// One level of the binary addition in `insert`; the level above goes onto the stack first.
     fn carry(
         &mut self,
         kernel: Runnable,
@@ -332,7 +332,7 @@ impl Hasher {
             count += 1;
         }
         if total == 2 << level {
-            // The two halves of what may be the whole input.
+            // These two halves may be the whole input.
             debug_assert_eq!((count, self.stack.len()), (2, 0));
             self.stack.push(nodes[from]);
             self.stack.push(nodes[from + 1]);
@@ -348,11 +348,11 @@ impl Hasher {
         }
     }
 
-    /// The node on top of everything so far.
+    /// The top node of everything so far.
     pub(crate) fn node(&self) -> Node {
         let mut stack = &self.stack[..];
         if stack.is_empty() {
-            // Made in place: what extended output reads first waits for every copy.
+            // Made in place: extended output would wait for a copy.
             return self.chunk.node(self.counter(), &self.mode);
         }
         let kernel = running();
@@ -374,13 +374,13 @@ impl Hasher {
         node
     }
 
-    /// The node on top of everything so far, if that is the whole input.
+    /// The top node of everything so far, if that is the whole input.
     fn root(&self) -> Node {
         assert_eq!(self.first_chunk, 0, "set_input_offset must be used with finalize_non_root");
         self.node()
     }
 
-    /// The digest of everything so far.
+    /// Returns the digest of everything so far.
     ///
     /// # Panics
     /// If an input offset is set (`hazmat`): a subtree is not the root.
@@ -388,8 +388,7 @@ impl Hasher {
         Hash::from_bytes(self.root().root_hash(running()))
     }
 
-    /// Output of any length for everything so far; its first 32 bytes are
-    /// [`finalize`](Self::finalize).
+    /// Returns extended output for everything so far. Its first 32 bytes are [`finalize`](Self::finalize).
     ///
     /// # Panics
     /// If an input offset is set (`hazmat`): a subtree is not the root.
@@ -397,7 +396,7 @@ impl Hasher {
         OutputReader::new(self.root())
     }
 
-    /// Bytes appended so far.
+    /// Returns the number of bytes appended so far.
     pub fn count(&self) -> u64 {
         self.chunks * CHUNK_LEN as u64 + self.chunk.len() as u64
     }
@@ -409,7 +408,7 @@ impl Default for Hasher {
     }
 }
 
-/// Shows the mode, as flags, and no key, input or state.
+/// Shows the flags of the mode, but no key, input or state.
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hasher").field("flags", &self.mode.flags).finish_non_exhaustive()
@@ -421,14 +420,14 @@ mod io {
     use super::Hasher;
     use std::io::{self, ErrorKind, Read, Write};
 
-    /// Bytes asked for at a time: what two 32-lane passes take.
+    /// Bytes of one read: two passes of 32 lanes. A guess: the buffer is on the stack.
     const BUFFER: usize = 64 * 1024;
 
     impl Hasher {
-        /// Appends everything that `reader` has, on the calling thread.
+        /// Reads `reader` to its end and appends the bytes, on the calling thread.
         ///
         /// # Errors
-        /// The first error of the reader but for interruptions; what was read before it is appended.
+        /// The first error of the reader, except for interruptions. Bytes that were read before it are appended.
         pub fn update_reader(&mut self, mut reader: impl Read) -> io::Result<&mut Self> {
             let mut buffer = vec![0; BUFFER];
             loop {

@@ -1,11 +1,11 @@
-//! Low-level pieces of the tree, for programs that hash parts of an input in different places and
-//! merge them. *Hazardous material*: used wrongly, the digests are not those of any input, and two
-//! inputs may share one.
+//! Low-level parts of the tree, for programs that hash parts of an input in different places and merge
+//! them. *Hazardous material*: if it is used wrongly, a digest does not belong to any input, or two inputs
+//! have the same digest.
 //!
-//! Each part is a subtree: it begins at a multiple of [`CHUNK_LEN`], and unless it is on the right
-//! edge of the tree it has exactly [`max_subtree_len`] bytes or a smaller power of two of chunks.
-//! Its chaining value comes from [`HasherExt::finalize_non_root`]; neighbours are merged bottom-up,
-//! the last two by [`merge_subtrees_root`].
+//! Each part is a subtree. It begins at a multiple of [`CHUNK_LEN`]. Unless it ends where the input ends, it
+//! has exactly [`max_subtree_len`] bytes, or a smaller power of two of chunks. Its chaining value comes from
+//! [`HasherExt::finalize_non_root`]. Merge neighbours bottom-up, and the last two with
+//! [`merge_subtrees_root`].
 //!
 //! ```
 //! use treewide::hazmat::{HasherExt, Mode, merge_subtrees_root};
@@ -21,9 +21,9 @@
 //! assert_eq!(merge_subtrees_root(&left_cv, &right_cv, Mode::Hash), treewide::hash(&input));
 //! ```
 //!
-//! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and
-//! their digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper
-//! has the shape of the tree, section 2.5 the reason for the root flag.
+//! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and their
+//! digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper describes the
+//! shape of the tree, section 2.5 the reason for the root flag.
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;
@@ -34,34 +34,33 @@ use crate::spec::{CHUNK_LEN, KEY_LEN};
 use crate::tree::{self, Node};
 use crate::xof::OutputReader;
 
-/// For kernels elsewhere, such as those of `treewide-gpu`.
+/// For kernels in other crates, such as `treewide-gpu`.
 #[doc(hidden)]
 pub use crate::spec::{IV, flags};
 
 /// The hash of a subtree that is not the root.
 pub use crate::spec::ChainingValue;
 
-/// What a subtree of an input needs of a [`Hasher`].
+/// The methods of [`Hasher`] for subtrees.
 pub trait HasherExt {
-    /// [`Hasher::new_derive_key`] with the context already hashed, which saves hashing it each time.
+    /// [`Hasher::new_derive_key`] with a context that is already hashed, which saves hashing it each time.
     ///
-    /// Only [`hash_derive_key_context`] makes such keys; any other bytes break the security of the
-    /// mode.
+    /// Only [`hash_derive_key_context`] makes such keys; any other bytes break the security of the mode.
     fn new_from_context_key(context_key: &ContextKey) -> Self;
 
-    /// Says that the input to come is the subtree that starts at byte `offset` of the whole.
+    /// Declares that the input that follows is the subtree that starts at byte `offset` of the whole input.
     ///
-    /// Only [`finalize_non_root`](Self::finalize_non_root) makes sense then. [`Hasher::update`]
-    /// panics beyond [`max_subtree_len`].
+    /// Then only [`finalize_non_root`](Self::finalize_non_root) may be used, and [`Hasher::update`] panics
+    /// beyond [`max_subtree_len`].
     ///
     /// # Panics
-    /// If there was input already, or `offset` is no multiple of [`CHUNK_LEN`].
+    /// If the hasher has accepted input already, or if `offset` is not a multiple of [`CHUNK_LEN`].
     fn set_input_offset(&mut self, offset: u64) -> &mut Self;
 
-    /// The chaining value of the subtree.
+    /// Returns the chaining value of the subtree.
     ///
     /// # Panics
-    /// If there was no input: no subtree is empty.
+    /// If there was no input, because no subtree is empty.
     fn finalize_non_root(&self) -> ChainingValue;
 }
 
@@ -87,29 +86,28 @@ impl HasherExt for Hasher {
     }
 }
 
-/// The most bytes that a subtree starting at byte `input_offset` may have; `None` at the start of
-/// the input, where there is no limit.
+/// Returns the largest number of bytes that a subtree starting at byte `input_offset` may have, or `None` at
+/// the start of the input, where there is no limit.
 ///
-/// It is the largest power of two that divides the offset: a longer subtree would hold chunks to
-/// the left of its start.
+/// It is the largest power of two that divides the offset: a longer subtree would start further left.
 ///
 /// # Panics
-/// If `input_offset` is no multiple of [`CHUNK_LEN`].
+/// If `input_offset` is not a multiple of [`CHUNK_LEN`].
 #[inline(always)]
 pub fn max_subtree_len(input_offset: u64) -> Option<u64> {
     assert_eq!(input_offset % CHUNK_LEN as u64, 0, "offset must be a chunk boundary");
     tree::max_subtree_len(input_offset)
 }
 
-/// The bytes of the left subtree of an input or subtree of `input_len` bytes, which must be more
-/// than one chunk: the largest power of two of chunks that leaves some for the right subtree.
+/// Returns the number of bytes in the left subtree of an input or subtree of `input_len` bytes, which must be
+/// more than one chunk: the largest power of two of chunks that leaves at least one byte for the right subtree.
 #[inline(always)]
 pub fn left_subtree_len(input_len: u64) -> u64 {
     debug_assert!(input_len > CHUNK_LEN as u64);
     tree::left_len(input_len)
 }
 
-/// The mode of the nodes to merge; the same as that of the subtrees' hashers.
+/// The mode of the nodes to merge. It must be the mode in which the subtrees were hashed.
 #[derive(Copy, Clone)]
 pub enum Mode<'a> {
     /// The plain mode, [`Hasher::new`].
@@ -118,8 +116,8 @@ pub enum Mode<'a> {
     /// The keyed mode, [`Hasher::new_keyed`].
     KeyedHash(&'a [u8; KEY_LEN]),
 
-    /// The derive-key mode, [`Hasher::new_derive_key`] or [`HasherExt::new_from_context_key`], by
-    /// the key that [`hash_derive_key_context`] made of the context.
+    /// The derive-key mode, [`Hasher::new_derive_key`] or [`HasherExt::new_from_context_key`], with the key that
+    /// [`hash_derive_key_context`] made from the context.
     DeriveKeyMaterial(&'a ContextKey),
 }
 
@@ -133,7 +131,7 @@ impl From<Mode<'_>> for mode::Mode {
     }
 }
 
-/// Shows which mode, and no key.
+/// Shows which mode it is, and no key.
 impl core::fmt::Debug for Mode<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
@@ -148,7 +146,7 @@ fn parent(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Node {
     Node::parent(left, right, &mode.into())
 }
 
-/// The chaining value of a parent that is not the root.
+/// Returns the chaining value of a parent that is not the root.
 pub fn merge_subtrees_non_root(
     left_child: &ChainingValue,
     right_child: &ChainingValue,
@@ -157,7 +155,7 @@ pub fn merge_subtrees_non_root(
     parent(left_child, right_child, mode).chaining_value(running())
 }
 
-/// The digest of the whole input, from the two subtrees below the root.
+/// Returns the digest of the whole input from the two subtrees below the root.
 pub fn merge_subtrees_root(
     left_child: &ChainingValue,
     right_child: &ChainingValue,
@@ -166,7 +164,7 @@ pub fn merge_subtrees_root(
     Hash::from_bytes(parent(left_child, right_child, mode).root_hash(running()))
 }
 
-/// Like [`merge_subtrees_root`], for output of any length.
+/// Like [`merge_subtrees_root`], for extended output.
 pub fn merge_subtrees_root_xof(
     left_child: &ChainingValue,
     right_child: &ChainingValue,
@@ -176,7 +174,7 @@ pub fn merge_subtrees_root_xof(
 }
 
 /// Hashes the context string of the derive-key mode, for [`HasherExt::new_from_context_key`] and
-/// [`Mode::DeriveKeyMaterial`]. What [`derive_key`](crate::derive_key()) says of contexts holds.
+/// [`Mode::DeriveKeyMaterial`]. [`derive_key`](crate::derive_key()) says what a context must be.
 pub fn hash_derive_key_context(context: &str) -> ContextKey {
     context_key(context)
 }

@@ -1,7 +1,7 @@
 //! BLAKE3 at every length, on every instruction set. Digests are always standard [BLAKE3].
 //!
 //! ```
-//! // All at once.
+//! // A complete input.
 //! let hash = treewide::hash(b"foobarbaz");
 //! // In pieces.
 //! let mut hasher = treewide::Hasher::new();
@@ -12,7 +12,7 @@
 //! hasher.finalize_xof().fill(&mut output);
 //! assert_eq!(hash, output[..32]);
 //! println!("{hash}");
-//! // Many inputs side by side.
+//! // Many inputs at once.
 //! # #[cfg(feature = "std")]
 //! let hashes = treewide::hash_many(&["foo", "bar", "foobarbaz"]);
 //! # #[cfg(feature = "std")]
@@ -21,39 +21,42 @@
 //!
 //! # Coming from the `blake3` crate
 //!
-//! Every public item of `blake3` 1.8 is here with the same name and meaning, so this line in
-//! `Cargo.toml` is the whole change, but for one type:
+//! Every public item of `blake3` 1.8 is here with the same name and meaning, so one line of `Cargo.toml`
+//! switches a program:
 //!
 //! ```toml
 //! blake3 = { package = "treewide", version = "0.1" }
 //! ```
 //!
-//! New are [batches](batch), [Merkle trees](merkle), [saved states](Hasher::to_state) and the choice
-//! of [`kernel`]s. [`Hash::to_hex`] returns a type of this crate that derefs to `str` like the one
-//! there, an `ArrayString`, but has neither its methods that change it nor `fmt::Write`.
+//! One difference: [`Hash::to_hex`] returns [`Hex`], not an `ArrayString`. It dereferences to `str`, but
+//! cannot be modified and does not implement `fmt::Write`.
+//!
+//! In addition there are [batches](batch), [Merkle trees](merkle), [saved states](Hasher::to_state), one type
+//! for all [modes](Mode), and the choice of [`kernel`]s.
 //!
 //! # Features
 //!
-//! | feature | |
+//! | feature | what it adds |
 //! |---|---|
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`, [profiles](profile); without it the crate is `no_std` |
-//! | `rayon` | `update_rayon`, `hash_parallel`, `fill_rayon`: the threads of the current rayon pool |
+//! | `rayon` | `update_rayon`, `hash_parallel`, `fill_rayon`, with the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
-//! | `file` | `file`: files by the strategy that suits them, on several threads, in bounded memory |
+//! | `file` | the module `file`: each file by the strategy that suits it, on several threads, in bounded memory |
 //! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
 //!
-//! The features by which `blake3` is told how to be built (`pure`, `neon`, `prefer_intrinsics`,
-//! `no_avx512` and the like) are accepted and change nothing: there is no C here, and [`kernel`]
-//! chooses when the program runs.
+//! The features by which `blake3` is told how to build (`pure`, `neon`, `prefer_intrinsics`, `no_avx512` and
+//! similar ones) are accepted and change nothing: there is no C to build, and [`kernel`] chooses when the
+//! program runs.
 //!
 //! # What is promised
 //!
-//! The same digests for all lengths, splits and instruction sets; comparison of digests in constant
-//! time; no panic except where the docs say so; hashing of memory cannot fail. A variable of the environment
-//! with a wrong value is ignored; see [`check_environment`].
+//! The digests of BLAKE3 for all lengths, ways of feeding the input, and instruction sets. Comparison of
+//! digests in constant time. No panics, except for the misuse listed under "Panics" in a function's
+//! documentation. Hashing memory cannot fail. An environment variable with a wrong value is ignored; see
+//! [`check_environment`].
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 

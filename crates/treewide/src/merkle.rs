@@ -1,9 +1,9 @@
-//! Merkle trees: one root for any number of digests, and short proofs that one of them is under it.
+//! Merkle trees: one root for any number of digests, and short proofs that a digest is under that root.
 //!
 //! The leaves are 32 bytes each, such as the digests of files or records. A parent is
-//! [`hash`](crate::hash()) of the 64 bytes of its two children, so anyone who has BLAKE3 can check a
-//! tree; 32 parents are hashed side by side. On each level neighbours are paired from the left, and
-//! an odd last node rises to the next level as it is:
+//! [`hash`](crate::hash()) of the 64 bytes of its two children, so any BLAKE3 library can check a tree. Many
+//! parents are hashed in one vector pass. On each level neighbours are paired from the left, and an odd last
+//! node rises to the next level unchanged:
 //!
 //! ```text
 //! root    [01234]              = hash([0123], 4)
@@ -12,19 +12,19 @@
 //! leaves   0  1  2  3  4
 //! ```
 //!
-//! The tree over one leaf is that leaf, and the root over none is the hash of no bytes.
+//! The root over one leaf is that leaf, and the root over no leaves is the hash of no bytes.
 //!
 //! # What a root commits to
 //!
-//! The root **and the number of leaves** together commit to every leaf and its place: whoever checks
-//! a proof must know both from the same trusted source, and [`verify`] takes both.
+//! The root **and the number of leaves** together commit to every leaf and its place. To check a proof you must
+//! know both from a trusted source; [`verify`] takes both.
 //!
-//! - With the number given, the shape of the tree is given, and two lists of leaves of that number
-//!   with one root would be a collision of BLAKE3.
-//! - The root alone does not say which level is that of the leaves: the leaves `0 1 2 3` have the same
-//!   root as the two leaves `[01] [23]`.
-//! - Trees that double an odd last leaf (CVE-2012-2459 of Bitcoin) give `0 1 2` the root of
-//!   `0 1 2 2`. Here the last leaf rises, so these two have different roots, and different numbers too.
+//! - The number determines the shape of the tree. Two lists of that many leaves with the same root would be a
+//!   collision of BLAKE3.
+//! - The root alone does not determine which level the leaves are on: the leaves `0 1 2 3` have the same root as
+//!   the two leaves `[01] [23]`.
+//! - Trees that double an odd last leaf (CVE-2012-2459 of Bitcoin) give `0 1 2` the root of `0 1 2 2`. Here the
+//!   last leaf rises, so these two lists have different roots, and different numbers too.
 //!
 //! To commit to both in one value, hash the root with the number.
 //!
@@ -43,8 +43,8 @@
 //! # }
 //! ```
 //!
-//! BLAKE3 itself is such a tree with other flags; [`groups`] gives the nodes of that one, for who
-//! stores them beside a file.
+//! BLAKE3 itself is such a tree with other flags; [`groups`] computes its nodes, for programs that store them
+//! next to a file (an outboard).
 
 pub mod groups;
 
@@ -57,13 +57,13 @@ use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
 use crate::tree::WIDE;
 
-/// What makes a pair of nodes a whole input of 64 bytes: one chunk of one block, and the root.
+/// The flags of a pair of nodes that is hashed as an input of 64 bytes: a chunk of one block that is the root.
 const FLAGS: u8 = CHUNK_START | CHUNK_END | ROOT;
 
-/// Nodes that are reduced in one buffer.
+/// The number of nodes that are reduced in one buffer of 16 KiB, which fits the first-level cache. A guess.
 const BUFFER: usize = 512;
 
-/// The root over `leaves`, in constant memory.
+/// Returns the root over `leaves`, in constant memory.
 pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.is_empty() {
         return hash(&[]);
@@ -88,22 +88,23 @@ pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
     root(&roots)
 }
 
-/// Leaves of a subtree that is made by itself: a power of two.
+/// The number of leaves in a part, a subtree that is hashed separately: a power of two. A guess: its 128 KiB of leaves fit
+/// the second-level cache.
 const PART: usize = 4096;
 
-/// Bytes of a long input that take as long: a block for each parent.
+/// The bytes of a long input that take as long as a part: a block for each parent.
 #[cfg(feature = "rayon")]
 fn cost(leaves: &[[u8; OUT_LEN]]) -> usize {
     2 * size_of_val(leaves)
 }
 
-/// Reduces a subtree to at most [`WIDE`] nodes; exactly so many if it has a power of two of leaves,
-/// and at least that. Returns how many.
+/// Reduces a subtree to at most [`WIDE`] nodes, and returns their number: exactly `WIDE` if the number of leaves is a
+/// power of two and at least `WIDE`.
 fn reduce(kernel: Runnable, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; WIDE]) -> usize {
     if leaves.len() <= BUFFER {
         return reduce_short(kernel, leaves, out);
     }
-    // The left side has a power of two of leaves, so that its nodes are in pairs.
+    // The left side has a power of two of leaves, so its nodes are in pairs.
     let (left, right) = leaves.split_at(leaves.len().div_ceil(2).next_power_of_two());
     let mut nodes = [[0; OUT_LEN]; WIDE];
     let count = reduce(kernel, left, &mut nodes);
@@ -113,8 +114,7 @@ fn reduce(kernel: Runnable, leaves: &[[u8; OUT_LEN]], out: &mut [[u8; OUT_LEN]; 
     WIDE / 2 + count.div_ceil(2)
 }
 
-/// [`reduce`] of at most [`BUFFER`] leaves. By itself, so that not every level above has room for it on
-/// the stack.
+/// [`reduce`] for at most [`BUFFER`] leaves. Not inlined, so that its buffer is not part of every stack frame above.
 #[inline(never)]
 fn reduce_short(
     kernel: Runnable,
@@ -133,11 +133,11 @@ fn reduce_short(
     count
 }
 
-/// Level by level down to at most `most` nodes, in place; returns how many.
+/// Reduces level by level to at most `most` nodes, in place; returns their number.
 fn shrink(kernel: Runnable, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
     let mut count = nodes.len();
     while count > most {
-        // In place would do, but the kernel's own contract for that has the flag of parents.
+        // The kernel's entry that works in place sets the flag of parents, so this uses another one.
         let mut above = [[0; OUT_LEN]; BUFFER / 4];
         level(kernel, &nodes[..count], &mut above);
         count = count.div_ceil(2);
@@ -146,7 +146,7 @@ fn shrink(kernel: Runnable, nodes: &mut [[u8; OUT_LEN]], most: usize) -> usize {
     count
 }
 
-/// The level above `nodes`, to the start of `above`.
+/// Writes the level above `nodes` to the start of `above`.
 fn level(kernel: Runnable, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]]) {
     kernel.pairs(nodes, &IV, FLAGS, above);
     if nodes.len() % 2 == 1 {
@@ -154,8 +154,7 @@ fn level(kernel: Runnable, nodes: &[[u8; OUT_LEN]], above: &mut [[u8; OUT_LEN]])
     }
 }
 
-/// The nodes that all levels above that many leaves have: less than `leaves` plus the number of
-/// levels.
+/// Returns the number of nodes on all levels above `leaves` leaves: less than `leaves` plus the number of levels.
 pub const fn node_count(leaves: usize) -> usize {
     let (mut nodes, mut width) = (0, leaves);
     while width > 1 {
@@ -165,11 +164,11 @@ pub const fn node_count(leaves: usize) -> usize {
     nodes
 }
 
-/// Writes all levels above `leaves` to `nodes`, one after the other: the parents of the leaves first
-/// and the root last. A node that rises stands on each of its levels.
+/// Writes all levels above `leaves` to `nodes`, one after the other: the parents of the leaves first, the root last.
+/// A node that rises is on each of its levels.
 ///
 /// # Panics
-/// If `nodes` has not exactly [`node_count`] places.
+/// If the length of `nodes` is not [`node_count`].
 pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
     fill_by(leaves, nodes, |parts| parts.for_each(|part| part.fill(running())));
 }
@@ -177,7 +176,7 @@ pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
 /// [`fill_nodes`] with the threads of the current rayon pool, where that is faster.
 ///
 /// # Panics
-/// If `nodes` has not exactly [`node_count`] places.
+/// If the length of `nodes` is not [`node_count`].
 #[cfg(feature = "rayon")]
 pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
     if leaves.len() <= PART {
@@ -190,7 +189,7 @@ pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]
     });
 }
 
-/// Fills `nodes` by parts, which `fill` has filled, and then the levels above those in the same way.
+/// Fills `nodes` from parts that `fill` fills, and then the levels above them in the same way.
 fn fill_by<'a>(
     mut leaves: &'a [[u8; OUT_LEN]],
     nodes: &'a mut [[u8; OUT_LEN]],
@@ -201,7 +200,7 @@ fn fill_by<'a>(
     while leaves.len() > 1 {
         let mut width = leaves.len();
         let mut levels = [(); LEVELS].map(|()| {
-            // Above the root there is nothing.
+            // There is nothing above the root.
             width = if width > 1 { width.div_ceil(2) } else { 0 };
             rest.split_off_mut(..width).expect("a place for each node")
         });
@@ -211,11 +210,11 @@ fn fill_by<'a>(
     }
 }
 
-/// Levels of a part: from [`PART`] leaves to as many nodes as are hashed at once.
+/// The number of levels of a part: from [`PART`] leaves down to one full pass.
 const LEVELS: usize = (PART / WIDE).ilog2() as usize;
 
-/// Subtrees of [`PART`] leaves, and the places of as many levels above them: nodes are still in the
-/// second-level cache when their parents are made.
+/// Subtrees of [`PART`] leaves, and the places of their levels. The nodes are still in the second-level cache when
+/// their parents are computed.
 struct Parts<'l, 'n> {
     leaves: &'l [[u8; OUT_LEN]],
     levels: [&'n mut [[u8; OUT_LEN]]; LEVELS],
@@ -228,11 +227,11 @@ impl<'l, 'n> Iterator for Parts<'l, 'n> {
         if self.leaves.is_empty() {
             return None;
         }
-        let leaves = self.leaves.split_off(..self.leaves.len().min(PART)).expect("so many");
+        let leaves = self.leaves.split_off(..self.leaves.len().min(PART)).expect("that many");
         let mut most = PART;
         let levels = self.levels.each_mut().map(|level| {
             most /= 2;
-            level.split_off_mut(..level.len().min(most)).expect("so many")
+            level.split_off_mut(..level.len().min(most)).expect("that many")
         });
         Some(Self { leaves, levels })
     }
@@ -251,9 +250,9 @@ impl Parts<'_, '_> {
     }
 }
 
-/// Whether `leaf` is number `index` of `leaves` leaves under `root`, if `siblings` are what it is
-/// paired with, from the leaves up. `root` and `leaves` must come from where they are trusted; the
-/// rest may come from anyone.
+/// Returns whether `leaf` is leaf number `index` of `leaves` leaves under `root`. `siblings` are the nodes that it is
+/// paired with, from the leaves up. `root` and `leaves` must come from a trusted source; the rest may come from
+/// anyone.
 pub fn verify(
     leaf: &[u8; OUT_LEN],
     index: u64,
@@ -290,7 +289,7 @@ mod with_std {
     use crate::hash::Hash;
     use crate::oneshot::hash;
 
-    /// All levels of a tree.
+    /// A tree with all its levels.
     #[derive(Clone, Debug)]
     pub struct Tree<'a> {
         leaves: &'a [[u8; OUT_LEN]],
@@ -298,14 +297,14 @@ mod with_std {
     }
 
     impl<'a> Tree<'a> {
-        /// The tree over `leaves`, on the calling thread.
+        /// Makes the tree over `leaves`, on the calling thread.
         pub fn new(leaves: &'a [[u8; OUT_LEN]]) -> Self {
             let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
             fill_nodes(leaves, &mut nodes);
             Self { leaves, nodes }
         }
 
-        /// The tree over `leaves`, with the threads of the current rayon pool.
+        /// Makes the tree over `leaves`, with the threads of the current rayon pool.
         #[cfg(feature = "rayon")]
         pub fn new_parallel(leaves: &'a [[u8; OUT_LEN]]) -> Self {
             let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
@@ -313,7 +312,7 @@ mod with_std {
             Self { leaves, nodes }
         }
 
-        /// The root: the last node, the only leaf, or the hash of no bytes.
+        /// Returns the root: the last node, the only leaf, or the hash of no bytes.
         pub fn root(&self) -> Hash {
             match self.nodes.last().or(self.leaves.last()) {
                 Some(node) => Hash::from_bytes(*node),
@@ -321,12 +320,12 @@ mod with_std {
             }
         }
 
-        /// All nodes above the leaves in one buffer, as [`fill_nodes`] writes them.
+        /// Returns all nodes above the leaves in one buffer, as [`fill_nodes`] writes them.
         pub fn nodes(&self) -> &[[u8; OUT_LEN]] {
             &self.nodes
         }
 
-        /// The levels from the leaves, which are the first, to the root; none if there are no leaves.
+        /// Returns the levels from the leaves to the root; none if there are no leaves.
         pub fn levels(&self) -> impl Iterator<Item = &[[u8; OUT_LEN]]> {
             let mut next = (!self.leaves.is_empty()).then_some(self.leaves);
             let mut rest = &self.nodes[..];
@@ -340,7 +339,7 @@ mod with_std {
             })
         }
 
-        /// The proof that the leaf of that number is under the root, if there is such a leaf.
+        /// Returns the proof that leaf number `index` is under the root, or `None` if there is no such leaf.
         pub fn proof(&self, index: usize) -> Option<Proof> {
             self.leaves.get(index)?;
             let siblings = self.levels().enumerate();
@@ -353,22 +352,22 @@ mod with_std {
         }
     }
 
-    /// That a leaf has its place under a root.
+    /// A proof that a leaf has its place under a root.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Proof {
         /// The number of the leaf.
         pub index: u64,
-        /// How many leaves the tree has.
+        /// The number of leaves of the tree.
         pub leaves: u64,
-        /// What the leaf, and then each node above it, is paired with. Nodes that rise have none.
+        /// The nodes with which the leaf, and then each node above it, is paired. Nodes that rise have none.
         pub siblings: Vec<[u8; OUT_LEN]>,
     }
 
     impl Proof {
-        /// Whether `leaf` is number [`index`](Self::index) of the `leaves` leaves under `root`.
+        /// Returns whether `leaf` is leaf number [`index`](Self::index) of `leaves` leaves under `root`.
         ///
-        /// `root` and `leaves` must come from where they are trusted, not from who sent the proof; a
-        /// proof for another number of leaves is refused.
+        /// `root` and `leaves` must come from a trusted source, not from the sender of the proof. A proof for
+        /// another number of leaves is refused.
         pub fn verify(&self, leaf: &[u8; OUT_LEN], root: &Hash, leaves: u64) -> bool {
             self.leaves == leaves && verify(leaf, self.index, &self.siblings, root, leaves)
         }

@@ -1,4 +1,4 @@
-//! Memory-mapped files, for programs that know the `blake3` crate's methods.
+//! Memory-mapped files, with the methods of the `blake3` crate.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use crate::hasher::Hasher;
 
-/// Files below this length are read: mapping and page faults cost more than copying.
+/// Files below this length are read: mapping and page faults cost more than copying. A guess, as in the `blake3` crate.
 const MIN_LEN: u64 = 16 * 1024;
 
 /// Appends a file: through a mapping where it can be mapped and is long enough, else by reading.
@@ -20,8 +20,8 @@ fn append(
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_file() && metadata.len() >= MIN_LEN && usize::try_from(metadata.len()).is_ok() {
-        // SAFETY: sound only while nobody truncates or writes the file; the docs of the public
-        // methods say so, as those of the crate that they come from do.
+        // SAFETY: sound only while nobody truncates or writes the file; the documentation of the public
+        // methods requires that, as in the `blake3` crate.
         if let Ok(map) = unsafe { Mmap::map(&file) } {
             update(hasher, &map);
             return Ok(());
@@ -32,10 +32,10 @@ fn append(
 }
 
 impl Hasher {
-    /// Appends the file at `path` through a memory mapping, on the calling thread. Short files and
-    /// what cannot be mapped are read.
+    /// Appends the file at `path` through a memory mapping, on the calling thread. Files that are short or
+    /// cannot be mapped are read.
     ///
-    /// **The file must not change meanwhile**: if it shrinks, the process gets SIGBUS.
+    /// **The file must not change while it is being hashed**: if it becomes shorter, the process gets SIGBUS.
     ///
     /// # Errors
     /// If the file cannot be opened or read.

@@ -1,4 +1,4 @@
-//! The three modes of BLAKE3 (section 2.3 of the paper), as all nodes of a tree share them.
+//! The three modes of BLAKE3 (section 2.3 of the paper): the key and the flag that all nodes of a tree share.
 
 use core::fmt;
 
@@ -12,19 +12,19 @@ pub type ContextKey = [u8; KEY_LEN];
 
 /// The mode to hash in: plain, keyed or derive-key.
 ///
-/// Everything that hashes takes one: [`Hasher::with_mode`](crate::Hasher::with_mode),
+/// Everything that hashes takes a mode: [`Hasher::with_mode`](crate::Hasher::with_mode),
 /// [`Batch::with_mode`](crate::Batch::with_mode), `file::Options::mode`, [`merkle::groups`](crate::merkle::groups).
 ///
 /// ```
 /// use treewide::{Batch, Mode, keyed_hash};
 ///
 /// let mode = Mode::keyed(&[42; 32]);
-/// let mut code = [Default::default()];
+/// let mut code = [treewide::Hash::from_bytes([0; 32])];
 /// Batch::with_mode(mode).hash_into(&["message"], &mut code);
 /// assert_eq!(code, [keyed_hash(&[42; 32], b"message")]);
 /// ```
 ///
-/// A mode holds the key. `Debug` names the mode and shows no key; with the feature `zeroize` a mode can
+/// A mode holds the key. `Debug` names the mode and shows no key. With the feature `zeroize` a mode can
 /// be wiped.
 #[derive(Clone, Copy)]
 pub struct Mode {
@@ -41,13 +41,13 @@ impl Mode {
         Self { key: words(key), flags: KEYED_HASH }
     }
 
-    /// The derive-key mode, [`derive_key`](crate::derive_key()), which says what a context must be.
-    /// This hashes the context.
+    /// The derive-key mode, [`derive_key`](crate::derive_key()), whose documentation says what a context
+    /// must be. This hashes the context.
     pub fn derive_key(context: &str) -> Self {
         Self::from_context_key(&context_key(context))
     }
 
-    /// The derive-key mode by a context that is already hashed, which saves hashing it each time.
+    /// The derive-key mode with a context that is already hashed, which saves hashing it each time.
     ///
     /// Only [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) makes such keys; any
     /// other bytes break the security of the mode.
@@ -55,13 +55,13 @@ impl Mode {
         Self { key: words(key), flags: DERIVE_KEY_MATERIAL }
     }
 
-    /// The key as the words that go into compressions, for kernels elsewhere.
+    /// The key as the words that compressions read, for kernels outside of this crate.
     #[doc(hidden)]
     pub fn key_words(&self) -> [u32; 8] {
         self.key
     }
 
-    /// The flag of the mode, for kernels elsewhere.
+    /// The flag of the mode, for kernels outside of this crate.
     #[doc(hidden)]
     pub fn flags(&self) -> u8 {
         self.flags
@@ -80,7 +80,7 @@ impl Default for Mode {
     }
 }
 
-/// Shows which mode, and no key.
+/// Shows which mode it is, and no key.
 impl fmt::Debug for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.flags {

@@ -1,4 +1,4 @@
-//! One input that is all there, on the calling thread.
+//! Hashing one complete input on the calling thread.
 
 use crate::hash::Hash;
 use crate::kernel::running;
@@ -6,7 +6,7 @@ use crate::mode::Mode;
 use crate::spec::{KEY_LEN, OUT_LEN};
 use crate::tree;
 
-/// The digest of `input`, on the calling thread.
+/// Hashes `input` on the calling thread.
 ///
 /// ```
 /// let hash = treewide::hash(b"abc");
@@ -20,21 +20,21 @@ pub fn hash(input: &[u8]) -> Hash {
     Hash::from_bytes(tree::hash(running(), input, &Mode::PLAIN))
 }
 
-/// The keyed digest of `input`: a message authentication code or a pseudorandom function.
+/// Hashes `input` with a key: a message authentication code or a pseudorandom function.
 ///
 /// The key must have the full strength of 32 random bytes; for passwords use a password hash. To
-/// compare codes, compare [`Hash`](struct@Hash)es: that takes constant time.
+/// compare codes, compare values of type [`Hash`](struct@Hash): that takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
     Hash::from_bytes(tree::hash(running(), input, &Mode::keyed(key)))
 }
 
-/// A key of 32 bytes derived from `key_material` for the purpose that `context` names.
+/// Derives a key of 32 bytes from `key_material` for the purpose that `context` names.
 ///
 /// The context should be hard-coded, globally unique and specific to the application, such as
-/// `"example.com 2026-11-21 session tokens v1"`, and must not contain input or anything variable:
-/// it separates the uses of the same material. The material may be of any length but not of low
-/// entropy, as passwords are.
+/// `"example.com 2026-11-21 session tokens v1"`. It must not contain input or anything variable,
+/// because it separates the uses of the same material. The material may have any length, but not the
+/// low entropy of passwords.
 ///
 /// ```
 /// let key = treewide::derive_key("example.com 2026-11-21 session tokens v1", b"key material");

@@ -1,13 +1,12 @@
-//! Choices measured on this machine, in place of those that come with the crate.
+//! Choices that were measured on this machine and replace the defaults.
 //!
-//! `treewide-bench tune` measures where other choices become faster and writes them to a file; the
-//! variable `TREEWIDE_PROFILE` names it. It is read once, at the first use, and changes how fast
-//! hashing is, never what comes out. Without the variable the choices are those measured on the
-//! machines in `results/`.
+//! `treewide-bench tune` measures where other choices become faster, and writes them to a file. The environment
+//! variable `TREEWIDE_PROFILE` names the file. It is read once, at the first use. It changes how fast hashing
+//! is, never the result. Without it the choices are the ones measured on the machines in `results/`.
 //!
 //! ```text
 //! # Written by treewide-bench tune.
-//! kernel = "avx2"            # as TREEWIDE_KERNEL does, which goes before it
+//! kernel = "avx2"            # as TREEWIDE_KERNEL, which has priority
 //! parallel-from = 262144     # bytes of an input below which one thread does all; or "never"
 //! batch-task = 131072        # bytes of a batch below which it is not split among threads; or "never"
 //! file-from = 1048576        # bytes of a file up to which one thread reads and hashes it; or "never"
@@ -18,12 +17,12 @@
 //! gpu-file-from = 67108864   # bytes of a file below which no GPU is tried; or "never"
 //! ```
 //!
-//! A line is a name and a value; what follows `#` is a comment. Names that are left out keep their
-//! choice. One profile is for all programs of a machine: what a program has no use for, it ignores.
+//! A line is a name and a value; `#` begins a comment. A name that is left out keeps the default. One profile
+//! serves all programs of a machine: a program ignores the names that it does not use.
 //!
-//! A file that cannot be read, or that has one line that is wrong, is ignored as a whole. A kernel that this build does
-//! not have or that this CPU cannot run is ignored alone: programs for 32 and for 64 bits share the profile of their
-//! machine. [`explain`](crate::kernel::explain) names what is ignored, and
+//! A file that cannot be read, or that has a wrong line, is ignored as a whole. If only the kernel is one that this
+//! build does not have or this CPU cannot run, only the kernel is ignored: programs of 32 and of 64 bits share the
+//! profile of their machine. [`explain`](crate::kernel::explain) names what is ignored, and
 //! [`check_environment`](crate::check_environment) makes it an error.
 
 use std::fs::File;
@@ -35,12 +34,12 @@ use std::sync::OnceLock;
 /// The environment variable that names the file.
 const VARIABLE: &str = "TREEWIDE_PROFILE";
 
-/// Bytes of the longest profile, of which each needs but a few hundred. What the variable names by
-/// mistake may be of any length, or have no end.
+/// The most bytes of a profile. A profile has a few hundred; a file that the variable names by mistake may have any
+/// length, or no end.
 const LONGEST: usize = 1 << 20;
 
-/// Bytes of the tiles that a file may be cut into. Shorter ones would each cost more than they bring,
-/// and of longer ones each thread has a buffer.
+/// The allowed bytes of a tile. Shorter tiles have too much overhead each (`results/zen5-2vcpu/files.md#tiles`), and each
+/// thread has a buffer of one tile.
 pub(crate) const TILES: RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// What a file chooses.
@@ -58,22 +57,22 @@ pub(crate) struct Profile {
     gpu_file_from: Option<usize>,
 }
 
-/// From how many bytes on a GPU that is open is done sooner than all threads of the CPU, where the
-/// profile says so; the highest number stands for never.
+/// The number of bytes from which an open GPU is faster than all threads of the CPU, where the profile states it;
+/// `u64::MAX` means never.
 ///
-/// The crate `treewide-gpu` asks for it: below these lengths it tries no GPU where it has the choice.
+/// The crate `treewide-gpu` reads it: below these lengths its `auto` leaves all bytes to the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gpu {
     /// Bytes in ordinary memory, through pinned buffers: `gpu-staged-from`.
     pub staged_from: Option<u64>,
-    /// Bytes in ordinary memory, pinned where they lie: `gpu-wrapped-from`.
+    /// Bytes in ordinary memory that is pinned in place: `gpu-wrapped-from`.
     pub wrapped_from: Option<u64>,
     /// Bytes of a file in the page cache: `gpu-file-from`.
     pub file_from: Option<u64>,
 }
 
-/// What the profile says of GPUs; nothing, if there is none that can be used.
+/// What the profile states about GPUs; nothing, if there is no usable profile.
 pub fn gpu() -> Gpu {
     let it = current();
     let bytes = |from: Option<usize>| from.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
@@ -84,7 +83,7 @@ pub fn gpu() -> Gpu {
     }
 }
 
-/// What the file chooses; nothing, if there is none that can be used.
+/// What the file chooses; nothing, if there is no usable file.
 pub(crate) fn current() -> &'static Profile {
     &loaded().profile
 }
@@ -94,7 +93,7 @@ pub(crate) fn fault() -> Option<&'static str> {
     loaded().fault.as_deref()
 }
 
-/// A profile that says nothing, where there is a fault.
+/// An empty profile, if there is a fault.
 #[derive(Default)]
 struct Loaded {
     profile: Profile,
@@ -133,7 +132,7 @@ fn read(path: &Path) -> Result<String, String> {
     }
 }
 
-/// A text for people, unable to send control sequences to a terminal.
+/// A text to show to people, without control sequences for a terminal.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars() {
@@ -184,7 +183,7 @@ fn parse(text: &str) -> Result<Profile, String> {
         let bytes = if text == Some("never") { Some(u64::MAX) } else { value.parse().ok() };
         let bytes =
             bytes.ok_or_else(|| fault(&format!("{name} is a number of bytes or \"never\"")))?;
-        // What is more than fits into memory is never reached there.
+        // More than fits into memory is never reached.
         *place = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
     Ok(profile)

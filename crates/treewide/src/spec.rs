@@ -1,7 +1,6 @@
 //! The BLAKE3 paper as code: constants, flags and the message schedule, nothing that runs.
 //!
-//! Section numbers are those of the [BLAKE3 paper]. Bytes become words, and words bytes,
-//! in little-endian order everywhere.
+//! Section numbers refer to the [BLAKE3 paper]. Words are little-endian everywhere.
 //!
 //! [BLAKE3 paper]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 
@@ -20,7 +19,7 @@ pub const OUT_LEN: usize = 32;
 /// Eight words: a key, or the chaining value that goes into a compression.
 pub(crate) type Words = [u32; 8];
 
-/// The hash of a subtree that is not the root, as a parent reads it: two of them are one block.
+/// The hash of a subtree that is not the root. Two of them are the block of their parent.
 pub type ChainingValue = [u8; OUT_LEN];
 
 /// The initialisation vector, table 1: the key of the plain mode.
@@ -41,15 +40,15 @@ pub mod flags {
     pub const CHUNK_START: u8 = 1 << 0;
     /// The last block of a chunk.
     pub const CHUNK_END: u8 = 1 << 1;
-    /// Two chaining values.
+    /// A parent: the block is two chaining values.
     pub const PARENT: u8 = 1 << 2;
-    /// The node on top.
+    /// The root, at its last block.
     pub const ROOT: u8 = 1 << 3;
-    /// All nodes, with a key.
+    /// All nodes in the keyed mode.
     pub const KEYED_HASH: u8 = 1 << 4;
-    /// All nodes of a context.
+    /// All nodes of the context in the derive-key mode.
     pub const DERIVE_KEY_CONTEXT: u8 = 1 << 5;
-    /// All nodes of key material.
+    /// All nodes of the key material in the derive-key mode.
     pub const DERIVE_KEY_MATERIAL: u8 = 1 << 6;
 }
 

@@ -1,4 +1,4 @@
-//! Saved state: a hasher as bytes, to go on with later, in another process or on another machine.
+//! Saved state: a hasher as bytes, to continue later, in another process or on another machine.
 
 use core::fmt;
 
@@ -24,15 +24,15 @@ const MAX: usize = HEAD + (MAX_HEIGHT + 1) * OUT_LEN + OUT_LEN;
 /// | 8 | 1 | version, 1 |
 /// | 9 | 1 | mode flags: 0 plain, 16 keyed, 64 derive-key |
 /// | 10 | 32 | key: the initialisation vector in plain mode, else the key or hashed context (**secret**) |
-/// | 42 | 8 | number of the first chunk, unless 0 a subtree of `hazmat` |
+/// | 42 | 8 | number of the first chunk; not 0 for a subtree of `hazmat` |
 /// | 50 | 8 | whole chunks so far, `n` |
 /// | 58 | 2 | bytes in the chunk that is being filled, 0 to 1024 |
 /// | 60 | 32 | chaining value of the blocks of that chunk that are compressed |
-/// | 92 | 64 | the block that is not, zeros behind it |
+/// | 92 | 64 | the block that is not compressed yet, followed by zeros |
 /// | 156 | 32 h | stack of chaining values, highest level first: one for each bit set in `n`, or two if `n` is a power of two above 1 |
 /// | 156 + 32 h | 32 | BLAKE3 of all of the above |
 ///
-/// The last field finds accidents, not attackers: whoever can change a state can change that too.
+/// The last field finds accidents, not attackers: an attacker who can change a state can change this field too.
 #[derive(Clone)]
 pub struct State {
     bytes: [u8; MAX],
@@ -76,13 +76,13 @@ impl zeroize::Zeroize for State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// It does not begin as states do.
+    /// It does not begin with `"treewide"`.
     NotAState,
-    /// It is of a version that this release does not know.
+    /// This release does not know its version.
     Version(u8),
-    /// It is cut off, or goes on behind its end: this many bytes.
+    /// It is too short or too long: it has this many bytes.
     Length(usize),
-    /// Its bytes are not those that were saved.
+    /// Its bytes were changed after it was saved.
     Damaged,
 }
 
@@ -102,12 +102,12 @@ impl fmt::Display for StateError {
 impl core::error::Error for StateError {}
 
 impl Hasher {
-    /// The state as bytes from which [`from_state`](Self::from_state) goes on, 188 to 1948 of them.
+    /// Saves the state as 188 to 1,948 bytes, from which [`from_state`](Self::from_state) continues.
     ///
     /// The format is versioned and the same on every machine: see [`State`].
     ///
-    /// **Secret**: in the keyed and derive-key modes the bytes contain the key; in all modes they
-    /// contain up to a block of input and chaining values of the rest. Keep them as you keep the
+    /// **Secret**: in the keyed and derive-key modes the bytes contain the key. In all modes they
+    /// contain up to a block of input, and chaining values of the rest. Protect them as you protect the
     /// key and the input.
     ///
     /// ```
@@ -133,11 +133,12 @@ impl Hasher {
         state
     }
 
-    /// The hasher that [`to_state`](Self::to_state) saved.
+    /// Restores the hasher that [`to_state`](Self::to_state) saved.
     ///
     /// # Errors
-    /// If the bytes are not a state, of an unknown version, of the wrong length, or changed in any
-    /// bit. The check is no signature: do not take states from whom you would not take the key from.
+    /// If the bytes are not a state, have an unknown version or the wrong length, or were changed in any
+    /// bit. The check is not a signature: accept a state only from a source from which you would accept
+    /// the key.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
         fn take<const N: usize>(state: &[u8], at: usize) -> [u8; N] {
             state[at..at + N].try_into().expect("N bytes")
@@ -164,10 +165,10 @@ impl Hasher {
             return Err(StateError::Damaged);
         }
 
-        // A state with a good check was written by someone; one that no hasher has is refused too.
+        // The check matches, but no hasher writes such a state.
         let mode = Mode { key: words(&take(state, 10)), flags: state[9] };
         let chunk_len = usize::from(u16::from_le_bytes(take(state, 58)));
-        // Blocks behind the last one are not compressed: it waits for the flags of the end.
+        // The last block is not compressed: it may need the flags of the end.
         let blocks = chunk_len.saturating_sub(1) / BLOCK_LEN;
         let block: [u8; BLOCK_LEN] = take(state, 92);
         let block_len = chunk_len.min(CHUNK_LEN) - blocks.min(15) * BLOCK_LEN;

@@ -1,8 +1,8 @@
 //! The tree of one input: chunks, levels of parents, the root (sections 2.1 and 2.5 of the paper).
 //!
-//! The left subtree of a node holds the largest power of two of chunks that leaves some for the
-//! right one. So pairing neighbours on each level, and letting an odd last node rise unpaired,
-//! builds exactly that tree, and every level is one wide call of the kernel:
+//! The left subtree of a node has the largest power of two of chunks that leaves at least one for the right
+//! subtree. Pairing neighbours on each level, and letting an odd last node rise unpaired, builds exactly
+//! this tree, and every level is one wide call of the kernel:
 //!
 //! ```text
 //! chunks   0 1 2 3 4        five lanes
@@ -11,22 +11,23 @@
 //! root     [01234]
 //! ```
 //!
-//! A [`LEAF`] of a long input is reduced to no fewer than [`WIDE`] nodes, so that the parents above
-//! it are full-width passes too; only the last levels below the root are narrow.
+//! A long input is cut into leaves of [`LEAF`] chunks. Each is reduced to [`WIDE`] nodes and no further, so
+//! that the parents above it fill whole passes too; only the last levels below the root are narrow.
 
 use crate::kernel::{Flags, Runnable};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
 
-/// Chunks whose chaining values are computed before their parents are.
+/// Chunks whose chaining values are computed before their parents: four of the widest passes, whose chaining values
+/// (4 KiB) stay in the first-level cache. A guess.
 pub(crate) const LEAF: usize = 128;
 
-/// Nodes to which a large subtree is reduced before it meets its sibling: the widest degree.
+/// Nodes to which a large subtree is reduced before it meets its sibling: the degree of the widest kernel.
 pub(crate) const WIDE: usize = 32;
 
-/// The last compression of a subtree, not yet done: it gives a chaining value or, with the root
-/// flag, output of any length (section 2.6).
+/// The last compression of a subtree, before it is done. It gives a chaining value or, with the root flag,
+/// extended output (section 2.6).
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) cv: Words,
@@ -46,7 +47,7 @@ impl Node {
         Self { cv: mode.key, block, block_len, counter: 0, flags: mode.flags | PARENT }
     }
 
-    /// A chunk (0 to [`CHUNK_LEN`] bytes): all its blocks but the last are compressed here.
+    /// A chunk of 0 to [`CHUNK_LEN`] bytes. Compresses all blocks except for the last one.
     pub(crate) fn chunk(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) -> Self {
         let mut node = Self {
             cv: mode.key,
@@ -71,7 +72,7 @@ impl Node {
     }
 
     pub(crate) fn root_hash(&self, kernel: Runnable) -> [u8; 32] {
-        // The root's counter is that of the output block, also for a lone chunk.
+        // The counter of the root is the number of the output block, also for a lone chunk.
         self.compress(kernel, 0, self.flags | ROOT)
     }
 
@@ -82,7 +83,7 @@ impl Node {
     }
 }
 
-/// The digest of a whole input. By itself in WebAssembly, as compressions are part of it there ([`Runnable::compress`]).
+/// The digest of a whole input. Not inlined in WebAssembly, where it contains compressions ([`Runnable::compress`]).
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
@@ -102,7 +103,7 @@ pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
     })
 }
 
-/// The node on top of the subtree of `input`, whose first chunk has number `counter`.
+/// The top node of the subtree of `input`, whose first chunk has the number `counter`.
 pub(crate) fn root(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) -> Node {
     if input.len() <= CHUNK_LEN {
         return Node::chunk(kernel, input, counter, mode);
@@ -110,7 +111,7 @@ pub(crate) fn root(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) ->
     halves(kernel, input, counter, mode, |[left, right]| Node::parent(left, right, mode))
 }
 
-/// What `parent` makes of the two nodes below the top of more than one chunk.
+/// Computes the two nodes below the top of an input of more than one chunk, and calls `parent` with them.
 fn halves<T>(
     kernel: Runnable,
     input: &[u8],
@@ -118,7 +119,7 @@ fn halves<T>(
     mode: &Mode,
     parent: impl FnOnce(&[ChainingValue; 2]) -> T,
 ) -> T {
-    // The array is cleared on each call, which counts for short inputs.
+    // The array is cleared on each call, so it is as short as possible.
     match input.len().div_ceil(CHUNK_LEN) {
         0..=2 => short::<2, T>(kernel, input, counter, mode, parent),
         3..=4 => short::<4, T>(kernel, input, counter, mode, parent),
@@ -133,7 +134,7 @@ fn halves<T>(
     }
 }
 
-/// [`halves`] of 2 to `N` chunks.
+/// [`halves`] for 2 to `N` chunks.
 fn short<const N: usize, T>(
     kernel: Runnable,
     input: &[u8],
@@ -146,7 +147,7 @@ fn short<const N: usize, T>(
     parent(top(kernel, &mut cvs, count, mode))
 }
 
-/// Reduces at least two nodes to the two below the one on top of them.
+/// Reduces two or more nodes to the two below their top node.
 pub(crate) fn top<'a>(
     kernel: Runnable,
     cvs: &'a mut [ChainingValue],
@@ -159,7 +160,7 @@ pub(crate) fn top<'a>(
     cvs.first_chunk().expect("two nodes")
 }
 
-/// Replaces `count` nodes by the next level of the tree; an odd last one rises as it is.
+/// Replaces `count` nodes by the next level of the tree; an odd last node rises unchanged.
 pub(crate) fn level(
     kernel: Runnable,
     cvs: &mut [ChainingValue],
@@ -174,21 +175,21 @@ pub(crate) fn level(
     count - pairs
 }
 
-/// The most bytes of a subtree that starts at byte `offset`, a multiple of [`CHUNK_LEN`]: the largest
-/// power of two that divides it, as a longer one would hold chunks to the left of its start. `None` at the start of
-/// the input, where there is no limit.
+/// The largest number of bytes in a subtree that starts at byte `offset`, a multiple of [`CHUNK_LEN`]: the largest
+/// power of two that divides `offset`, because a longer subtree would start further left. `None` at the start of the
+/// input, where there is no limit.
 #[inline(always)]
 pub(crate) fn max_subtree_len(offset: u64) -> Option<u64> {
     (offset > 0).then(|| 1 << offset.trailing_zeros())
 }
 
-/// Bytes of the left subtree of an input of more than one chunk.
+/// The number of bytes in the left subtree of an input of more than one chunk.
 pub(crate) fn left_len(len: u64) -> u64 {
     len.div_ceil(2).next_power_of_two()
 }
 
-/// Reduces a subtree to at most [`WIDE`] nodes in `out`, of which pairing level by level builds the
-/// rest; exactly `WIDE` if it has a power of two of chunks and at least that many. Returns how many.
+/// Reduces a subtree to at most [`WIDE`] nodes in `out`; pairing them level by level builds the rest. Returns their
+/// number: exactly `WIDE` if the number of chunks is a power of two and at least `WIDE`.
 pub(crate) fn subtree(
     kernel: Runnable,
     input: &[u8],
@@ -202,8 +203,8 @@ pub(crate) fn subtree(
     let split = left_len(input.len() as u64) as usize;
     let (left, right) = input.split_at(split);
     let right_counter = counter + (split / CHUNK_LEN) as u64;
-    // The left side has a power of two of chunks, more than WIDE of them, and so gives WIDE nodes,
-    // at least as many as the right side: pairs never cross from one side to the other.
+    // The left side has a power of two of chunks, more than WIDE, so it gives WIDE nodes, at least as many as the
+    // right side: pairs never cross from one side to the other.
     let mut nodes = [[0; 32]; 2 * WIDE];
     let (left_nodes, right_nodes) = nodes.split_at_mut(WIDE);
     subtree(kernel, left, counter, mode, left_nodes);
@@ -213,8 +214,7 @@ pub(crate) fn subtree(
     count
 }
 
-/// [`subtree`] of at most [`LEAF`] chunks. By itself, so that not every level above has room for it on
-/// the stack.
+/// [`subtree`] for at most [`LEAF`] chunks. Not inlined, so that its buffer is not part of every stack frame above.
 #[inline(never)]
 fn leaf(
     kernel: Runnable,

@@ -11,7 +11,7 @@ use crate::tree::Node;
 /// (`results/zen5-2vcpu/limits.md#extended-output`).
 const FEW: usize = 8;
 
-/// Output of any length, up to 2^64 - 1 bytes, from any position.
+/// Extended output: up to 2^64 - 1 bytes, read from any position.
 ///
 /// ```
 /// let mut output = treewide::Hasher::new().update(b"seed").finalize_xof();
@@ -27,8 +27,8 @@ pub struct OutputReader {
 }
 
 impl OutputReader {
-    /// Inline, and nothing is changed in `root`, so that it is made in place: a copy of what was just stored in pieces
-    /// waits until it is in the cache.
+    /// Inline, and without changing `root`, so that the root is made in place: a copy of what was just stored in
+    /// pieces waits until the pieces are in the cache (`results/gnr-2vcpu/limits.md#loads-and-stores-of-different-widths`).
     #[inline(always)]
     pub(crate) fn new(root: Node) -> Self {
         Self { root, position: 0 }
@@ -39,11 +39,11 @@ impl OutputReader {
         running().xof(cv, block, *block_len, flags | ROOT, counter, out);
     }
 
-    /// Fills `buf` with the next bytes of output and moves behind them.
+    /// Fills `buf` with the next bytes of output, and moves the position behind them.
     ///
-    /// The specification defines 2^64 - 1 bytes of output, and nothing here tells that they are over:
-    /// what is written beyond them is no output of BLAKE3, and the position stays at 2^64 - 1, so that
-    /// the next call repeats it.
+    /// The specification defines 2^64 - 1 bytes of output. This method does not report their end: bytes
+    /// that it writes beyond the end are not output of BLAKE3, and the position stays at 2^64 - 1, so the
+    /// next call repeats them.
     pub fn fill(&mut self, buf: &mut [u8]) {
         self.write(0, buf);
         self.advance(buf.len());
@@ -53,13 +53,13 @@ impl OutputReader {
         self.position = self.position.saturating_add(len as u64);
     }
 
-    /// Writes the output from so many blocks behind the position on.
+    /// Fills `buf` with output that starts `blocks` blocks behind the position.
     pub(crate) fn write(&self, blocks: u64, buf: &mut [u8]) {
         let mut counter = self.position / BLOCK_LEN as u64 + blocks;
         let within = (self.position % BLOCK_LEN as u64) as usize;
         let end = within + buf.len();
         let is_few = (BLOCK_LEN + 1..=FEW * BLOCK_LEN).contains(&end);
-        // Side by side, a few blocks take hardly longer than one. Whole ones need no copy.
+        // A few blocks in one pass take hardly longer than one block. Whole blocks need no copy.
         if is_few && (within > 0 || !end.is_multiple_of(BLOCK_LEN)) {
             let mut few = [[0; BLOCK_LEN]; FEW];
             self.blocks(counter, &mut few[..end.div_ceil(BLOCK_LEN)]);
@@ -85,18 +85,18 @@ impl OutputReader {
         }
     }
 
-    /// Where the next byte comes from, counted from the start of the output.
+    /// Returns the position of the next byte, counted from the start of the output.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Moves to any byte of the output, in constant time.
+    /// Sets the position of the next byte. This takes the same time for every position.
     pub fn set_position(&mut self, position: u64) {
         self.position = position;
     }
 }
 
-/// Shows the position and nothing secret.
+/// Shows the position, and nothing secret.
 impl fmt::Debug for OutputReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OutputReader").field("position", &self.position).finish()
@@ -108,7 +108,7 @@ mod io {
     use super::OutputReader;
     use std::io::{self, Read, Seek, SeekFrom};
 
-    /// Never ends, not even where the output does (see [`OutputReader::fill`]), and never fails.
+    /// Always fills `buf`, even beyond the end of the output (see [`OutputReader::fill`]), and never fails.
     impl Read for OutputReader {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
             self.fill(buf);
@@ -116,8 +116,8 @@ mod io {
         }
     }
 
-    /// There is no end to seek from: `SeekFrom::End` is an error, and so is a place before the start.
-    /// A place beyond 2^64 - 1 becomes that one.
+    /// `SeekFrom::End` is an error, because there is no end to seek from, and so is a position before the
+    /// start. A position beyond 2^64 - 1 becomes 2^64 - 1.
     impl Seek for OutputReader {
         fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
             let error = |text| Err(io::Error::new(io::ErrorKind::InvalidInput, text));

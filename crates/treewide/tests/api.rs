@@ -1,4 +1,4 @@
-//! The public types beside hashing itself: `Hash` and its forms, what is shown and what is hidden,
+//! The public types apart from hashing itself: `Hash` and its forms, what is shown and what is hidden,
 //! and what the features `serde`, `zeroize` and `traits-preview` add.
 
 mod common;

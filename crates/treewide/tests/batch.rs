@@ -244,7 +244,7 @@ fn very_many() {
     tally.case();
 }
 
-/// One thread, one of two, and all of them at once; from within other work and beside it.
+/// One thread, one of two, and all of them at once; inside other work and next to it.
 #[test]
 #[cfg(feature = "rayon")]
 fn pools_of_any_size_and_batches_within_batches() {
@@ -384,7 +384,7 @@ fn occupancy_is_a_part() {
     assert!((0.8..=1.0).contains(&part), "{part}");
 }
 
-/// Inputs that end where memory ends: whoever reads beyond them crashes.
+/// Inputs that end where memory ends: reading beyond them crashes.
 #[cfg(unix)]
 mod guarded {
     use super::*;
@@ -399,7 +399,7 @@ mod guarded {
         const LEN: usize = 4 * PAGE;
 
         fn new() -> Pages {
-            // SAFETY: a new mapping, of which the last part becomes inaccessible.
+            // SAFETY: a new mapping, whose last part becomes inaccessible.
             unsafe {
                 let (len, prot) = (Self::LEN + PAGE, libc::PROT_READ | libc::PROT_WRITE);
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANON;
@@ -413,13 +413,13 @@ mod guarded {
 
         fn fill(&mut self, random: &mut Random) {
             let bytes = random.bytes(Self::LEN);
-            // SAFETY: so many bytes are writable.
+            // SAFETY: `LEN` bytes are writable.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, Self::LEN) }
         }
 
         fn last(&self, len: usize) -> &[u8] {
             assert!(len <= Self::LEN);
-            // SAFETY: so many bytes are readable and nobody writes them while they are borrowed.
+            // SAFETY: the last `len` bytes are readable, and nothing writes them while they are borrowed.
             unsafe { std::slice::from_raw_parts(self.0.add(Self::LEN - len), len) }
         }
     }

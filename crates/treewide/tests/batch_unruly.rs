@@ -1,5 +1,5 @@
-//! Batches of inputs that do not behave: iterators and `AsRef`s that panic, and those that say another
-//! thing each time. Nothing is lost or freed twice, no memory but theirs is read, and the next batch is
+//! Batches of inputs that do not behave: iterators and `AsRef`s that panic, and `AsRef`s that return
+//! something else each time. Nothing is lost or freed twice, no memory but theirs is read, and the next batch is
 //! right.
 #![cfg(feature = "std")]
 
@@ -106,7 +106,7 @@ fn iterators_that_panic() {
     }
 }
 
-/// A blob whose bytes are asked for so many times before it panics.
+/// A blob that panics when its bytes are requested once too often.
 struct Panics<'a>(&'a [u8], &'a AtomicUsize);
 
 impl AsRef<[u8]> for Panics<'_> {
@@ -266,8 +266,8 @@ fn every_batch_ends<T: AsRef<[u8]> + Send + Sync + 'static>(
     }
 }
 
-/// A thread that waits in an `as_ref` may be given a part of the batch to do meanwhile, and threads that
-/// want a part may be those that another one's `as_ref` waits for.
+/// A thread that waits in an `as_ref` may run a part of the batch while it waits, and a thread that wants a part may be
+/// the one that another thread's `as_ref` waits for.
 #[cfg(feature = "rayon")]
 #[test]
 fn blobs_that_use_the_pool() {
@@ -284,7 +284,7 @@ fn blobs_that_use_the_pool() {
 #[test]
 fn blobs_that_use_the_whole_pool() {
     let mut tally = Tally::new("blobs that use the whole pool");
-    // So many bytes that threads are asked for, whatever came of it before.
+    // Enough bytes for threads.
     let len = if rounds(10) < 10 { 9000 } else { 40_000 };
     let bytes = Random::new(24).bytes(len);
     let blobs: Vec<Broadcasts> = (0..600).map(|_| Broadcasts(bytes.clone())).collect();

@@ -113,7 +113,7 @@ fn random_modes_inputs_and_pieces() {
     }
 }
 
-/// The blocks of a chunk that is only begun are hashed beside the chunks before it.
+/// The blocks of a chunk that is only begun are hashed in the pass of the chunks before it.
 #[test]
 fn pieces_that_end_within_a_chunk() {
     const CHUNK: usize = treewide::CHUNK_LEN;
@@ -167,8 +167,8 @@ fn large_inputs() {
     }
 }
 
-/// Hashers that go their own ways: cloned, reset, fed and asked in random order, each beside a
-/// hasher of the `blake3` crate that goes the same way.
+/// Hashers that are cloned, reset, fed and finalised in random order, each together with a hasher of the `blake3` crate
+/// that does the same.
 #[test]
 fn random_walks() {
     let mut tally = Tally::new("differential/random walks");

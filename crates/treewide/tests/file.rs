@@ -1,4 +1,4 @@
-//! Files by every strategy: content, and everything that may happen to a file meanwhile.
+//! Files by every strategy: content, and everything that may happen to a file while it is being hashed.
 #![cfg(feature = "file")]
 
 mod common;
@@ -148,7 +148,7 @@ fn more_than_a_window() {
     let len = (512 << 20) + 3 * TILE as u64 + 12_345;
     let file = TempFile::new("window", b"");
     file.set_len(len);
-    // The one place that is no hole, so that windows must not be exchanged.
+    // The only place with data, so that windows must not be exchanged.
     let mut writer = OpenOptions::new().write(true).open(&file).expect("it can be opened");
     writer.seek(SeekFrom::Start(300 << 20)).expect("it is there");
     writer.write_all(&pattern(TILE)).expect("it can be written");
@@ -272,7 +272,7 @@ fn a_file_that_grows() {
                 ControlFlow::Continue(())
             };
             let options = Options::new().strategy(strategy).watch(&watch);
-            let hashed = options.hash(&file).expect("growing is no error");
+            let hashed = options.hash(&file).expect("growing is not an error");
             assert_eq!(hashed.hash(), treewide::hash(&input), "{strategy}, {len} bytes");
             assert_eq!(hashed.report().bytes(), len as u64);
             assert!(hashed.report().grown_to() > Some(len as u64), "{strategy}");

@@ -1,4 +1,4 @@
-//! How much memory hashing a file takes: a test of its own, as others would take some meanwhile.
+//! How much memory hashing a file takes: in its own test program, because other tests would take memory at the same time.
 #![cfg(all(feature = "file", target_os = "linux"))]
 
 mod common;

@@ -49,7 +49,7 @@ fn readers() {
         let expected = blake3::hash(&input);
         let mut hasher = Hasher::new();
         let reader = Fitful::new(&input, round as u64, None);
-        let count = hasher.update_reader(reader).expect("interruptions are no errors").count();
+        let count = hasher.update_reader(reader).expect("interruptions are not errors").count();
         assert_eq!(count, len as u64, "round {round}");
         assert_eq!(hasher.finalize(), *expected.as_bytes(), "round {round}, {len} bytes");
         tally.case();

@@ -158,7 +158,7 @@ const CHILD: &str = "TREEWIDE_TEST_CHILD";
 const VARIABLE: &str = "TREEWIDE_KERNEL";
 const PROFILE: &str = "TREEWIDE_PROFILE";
 
-/// The child's side: threads that all come first, each of which must see the same kernel.
+/// The child process: threads that all hash first; each must see the same kernel.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_none() {
@@ -364,7 +364,7 @@ const X86_64: Models = Models {
     ),
 };
 
-/// Those that the emulator of Debian 12 has.
+/// The CPU models of the emulator of Debian 12.
 const AARCH64: Models = Models {
     chosen: &[
         // Nothing for SHA-3, and no SVE; SVE without SVE2.

@@ -1,5 +1,5 @@
-//! The handler of SIGBUS that makes mappings safe, beside those of the program. One test, as there is
-//! one handler in a process.
+//! The handler of SIGBUS that makes mappings safe, together with handlers of the program. One test, because a process has
+//! one handler.
 #![cfg(all(feature = "file", any(target_os = "linux", target_os = "macos")))]
 
 use std::fs::{self, OpenOptions};

@@ -270,7 +270,7 @@ fn forged_states_do_no_harm() {
                 [random.below(5)];
             let value = match random.below(3) {
                 0 => random.next() >> random.below(64),
-                // Beside powers of two; most often 2^54 chunks, which are one byte too many.
+                // Near powers of two; most often 2^54 chunks, which are one byte too many.
                 1 => (1 << random.below(64)) + random.below(3) as u64 - 1,
                 _ => (1 << 54) + random.below(3) as u64 - 1,
             };

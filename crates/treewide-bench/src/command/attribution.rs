@@ -1,8 +1,8 @@
-//! Where the time of a short input goes.
+//! Measures where the time of a short input goes.
 //!
-//! Steps are measured one on top of the other: making a hasher; that and `update`; that and
-//! `finalize`; the one-shot function, which needs no hasher. What a step costs is the difference of
-//! two medians. A compression costs what a further block costs.
+//! Each step includes the steps before it: making a hasher; that and `update`; that and `finalize`; the one-shot function,
+//! which needs no hasher. The time of a step is the difference of two medians. The time of a compression is the time of
+//! one more block.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

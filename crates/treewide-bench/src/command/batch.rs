@@ -1,4 +1,4 @@
-//! Many inputs side by side against a loop, and Merkle trees.
+//! Compares batches of many inputs with a loop, and measures Merkle trees.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Engines against each other over many sizes.
+//! Compares engines over many sizes.
 
 use std::process::ExitCode;
 

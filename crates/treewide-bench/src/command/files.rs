@@ -1,4 +1,4 @@
-//! Files: every strategy of the library, and programs from start to end.
+//! Measures files: every strategy of the library, and programs from start to end.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: &cli::Files) -> Result<ExitCode> {
     let programs = args.programs.iter().map(|it| Ok(it.parse::<Spec>()?.on(threads)));
     let programs = programs.collect::<Result<Vec<_>>>()?;
     if let Some(it) = programs.iter().find(|it| !file::PROGRAMS.contains(&it.engine.as_str())) {
-        bail!("{} is no program; there are {}", it.engine, file::PROGRAMS.join(" and "));
+        bail!("{} is not a program to compare; use {}", it.engine, file::PROGRAMS.join(" and "));
     }
     if programs.len() == 1 {
         bail!("--programs compares at least two, such as treewide-cli,b3sum");

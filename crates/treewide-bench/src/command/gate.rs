@@ -1,4 +1,4 @@
-//! Bars: rows that must be at least so many times as fast as another engine.
+//! Measures bars: rows that must be at least `at_least` times as fast as another engine.
 //!
 //! ```toml
 //! title = "Lengths"
@@ -30,17 +30,17 @@ use crate::size;
 use crate::table;
 use crate::work::{Cache, Feed, Fill, Mode, Shape, Work};
 
-/// How many times longer rows are measured again of which it cannot be told.
+/// Inconclusive rows are measured again, this many times as long.
 const LONGER: u32 = 8;
 
-/// Rows that are measured again, at most: where more cannot be told, the machine is too noisy.
+/// The most rows that are measured again: with more inconclusive rows the machine is too noisy.
 const AGAIN: usize = 60;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Gate {
     title: String,
-    /// Time for each row, if less than `--budget`: of very many rows each must be short.
+    /// Time for each row, if less than `--budget`: for gates with very many rows.
     #[serde(default)]
     budget_ms: Option<u64>,
     bars: Vec<Ask>,
@@ -58,7 +58,7 @@ struct Ask {
     /// Of batches of equal blobs, of each of the sizes.
     #[serde(default)]
     counts: Vec<u64>,
-    /// The cache that inputs fill; if not given, the smallest that holds two.
+    /// The cache that the inputs fill; the default is the smallest that holds two.
     #[serde(default)]
     fill: Option<Fill>,
     engine: String,
@@ -66,7 +66,7 @@ struct Ask {
     at_least: f64,
     #[serde(default)]
     aim: Option<f64>,
-    /// Other processes keep every CPU busy meanwhile.
+    /// Other processes keep every CPU busy.
     #[serde(default)]
     busy: bool,
     /// A millisecond of rest before each call: pools sleep.
@@ -152,7 +152,7 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
 impl Ask {
     fn plans(&self, caches: &Caches) -> Result<Vec<Plan>> {
         if !self.at_least.is_finite() || self.at_least <= 0.0 {
-            bail!("at_least is {}, no ratio", self.at_least);
+            bail!("at_least is {}, which is not a ratio", self.at_least);
         }
         let sides = [self.engine.parse::<Spec>()?, self.against.parse::<Spec>()?];
         if !matches!(self.what, What::File | What::Program) {
@@ -202,21 +202,21 @@ impl Ask {
 
     fn works(&self, caches: &Caches) -> Result<Vec<Work>> {
         if self.fill.is_some() && !matches!(self.what, What::Hash | What::Keyed | What::Derive) {
-            bail!("fill is of hash, keyed and derive alone");
+            bail!("fill works with hash, keyed and derive only");
         }
         if let Some(shape) = self.shape.clone() {
             if self.what != What::Batch || !self.sizes.is_empty() || !self.counts.is_empty() {
-                bail!("a shape is of batches, and needs no sizes or counts");
+                bail!("a shape works with batches only, without sizes and counts");
             }
             return Ok(vec![Work::Batch { shape }]);
         }
         if self.counts.is_empty() == (self.what == What::Batch) {
-            bail!("counts or a shape are what a batch needs, and nothing else");
+            bail!("a batch needs counts with sizes, or a shape");
         }
         let sizes = self.sizes.iter().map(|text| size::parse_list(text));
         let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::msg)?.concat();
         if sizes.is_empty() {
-            bail!("sizes are what this needs");
+            bail!("this needs sizes");
         }
         if self.what == What::Batch {
             let equal = |&count: &u64| {

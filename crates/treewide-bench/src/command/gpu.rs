@@ -1,5 +1,4 @@
-//! Devices by where the bytes are when the clock starts, and the CPU beside them where it has those
-//! bytes too.
+//! Measures devices by where the bytes are when the clock starts, and the CPU too where it has the bytes.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -17,7 +16,7 @@ use crate::work::Work;
 /// Bytes whose digests are checked first.
 const CHECKED: u64 = (1 << 20) + 4321;
 
-/// Opens the devices that are wanted, and tells of each whether it is software; or else what there is.
+/// Opens the requested devices, and says of each whether it is software; or returns the list of what was found.
 pub(super) fn open(
     session: &mut Session,
     which: &cli::Which,
@@ -40,7 +39,7 @@ pub(super) fn open(
     if open.is_empty() { Err(list(&found)) } else { Ok(open) }
 }
 
-/// Has the digests of a device compared, before anything is timed.
+/// Compares the digests of a device, before anything is timed.
 pub(super) fn check(session: &mut Session, device: &Device) -> Result<()> {
     device::check(device, &session.stream(CHECKED)[..CHECKED as usize])
         .with_context(|| format!("{}: nothing was timed", device.name()))
@@ -97,7 +96,7 @@ fn name(found: &Found) -> String {
     format!("{} device {}, {}", found.backend, found.index, found.name)
 }
 
-/// What there is, and what is wrong with it.
+/// Lists the devices that were found, and why they cannot be used.
 fn list(found: &[Found]) -> String {
     let mut text = String::from(if found.is_empty() { "There is none.\n" } else { "Found:\n" });
     for it in found {

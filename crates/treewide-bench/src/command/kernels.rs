@@ -1,5 +1,5 @@
-//! Every kernel that this CPU has against the one that treewide chooses, and that one forced against
-//! itself chosen: what the choice costs.
+//! Compares every kernel that this CPU can run with the one that treewide chooses, and the chosen kernel with the same
+//! kernel forced, which shows what the choice costs.
 
 use std::process::ExitCode;
 

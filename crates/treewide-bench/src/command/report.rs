@@ -1,4 +1,4 @@
-//! The page: of earlier runs, or of a short run of everything.
+//! Writes the page of earlier runs, or of a short run of everything.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A report whose figures are right: others are not drawn.
+/// Reads a report whose statistics follow from its samples; others are not drawn.
 fn read(path: &Path) -> Result<Report> {
     validate::file(path, Asked::Figures)?
         .map_err(|faults| anyhow!("{} cannot be shown: {}", path.display(), faults.join("; ")))

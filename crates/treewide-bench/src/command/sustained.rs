@@ -1,5 +1,5 @@
-//! One size for a long time: every iteration is a sample, and the last quarter of them stands beside
-//! the first. What grows hot, or is taken away by neighbours, shows there.
+//! Measures one size for a long time, and compares the last quarter of the samples with the first. This shows when a CPU
+//! becomes hot, or when neighbours take it away.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::stats;
 use crate::table;
 use crate::work::{Feed, Mode};
 
-/// Samples of a side: a report of an hour stays readable.
+/// The samples of a side, so that a report of an hour stays readable.
 const SAMPLES: usize = 4001;
 
 pub(super) fn run(args: &cli::Sustained) -> Result<ExitCode> {
@@ -24,7 +24,7 @@ pub(super) fn run(args: &cli::Sustained) -> Result<ExitCode> {
     };
     let sides = args.engines.iter().map(parse).collect::<Result<Vec<Spec>>>()?;
     if args.common.budget.is_some() {
-        bail!("SECONDS is how long this takes; --budget says nothing more");
+        bail!("SECONDS sets the time: leave out --budget");
     }
     let budget = Some(args.seconds * 1000);
     let mut session = super::session(&cli::Common { budget, ..args.common.clone() })?;

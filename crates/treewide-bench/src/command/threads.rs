@@ -1,5 +1,5 @@
-//! Threads: treewide's own choice against its one thread at every size, which must never lose;
-//! against another engine on as many threads; and long inputs by the number of threads.
+//! Compares treewide's choice of threads with one thread at every size (it must never lose), with another engine on as
+//! many threads, and for long inputs numbers of threads.
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ pub(super) fn never_lose(bytes: u64, threads: usize, caches: &Caches) -> Plan {
     Plan { id, varies: Varies::Threads, ..plan }
 }
 
-/// Powers of two and three times those, from 1 B to 1 GiB.
+/// Powers of two, and three times powers of two, from 1 B to 1 GiB.
 pub(super) fn sizes() -> Vec<u64> {
     let mut sizes: Vec<u64> = (0..=30).map(|n| 1 << n).chain((0..=28).map(|n| 3 << n)).collect();
     sizes.sort_unstable();

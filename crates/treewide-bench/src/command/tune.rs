@@ -1,10 +1,9 @@
 //! Finds where another choice becomes faster on this machine, and writes a profile of it.
 //!
-//! Most choices are crossovers: below a size one thread wins, from it on all of them do, or a device.
-//! It is found by bisection over sizes: the crossover is the smallest size from which on the other side
-//! is faster by a few hundredths, beyond its interval, as a choice that may lose is worse than none. The
-//! library must not choose meanwhile, so the measuring is done by a second process, whose profile splits
-//! every input.
+//! Most choices are crossovers: below a size one thread is faster, and from that size on all threads are, or a device. A
+//! bisection finds the smallest size from which the other side is faster by a few percent, beyond its interval, because a
+//! choice that may lose is worse than none. The library must not choose during the measurement, so a second process
+//! measures, with a profile that splits every input.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,16 +26,15 @@ use limit::Limit;
 mod gpu;
 mod limit;
 
-/// Of a size that cannot be told apart, how many times longer it is measured once more, and with how
-/// many times as many samples.
+/// An inconclusive size is measured once more, this many times as long, with as many times as many samples.
 const LONGER: u32 = 8;
 const MORE: usize = 3;
 
-/// Samples of a row of files, each a process: their start and their rest are no part of its budget.
+/// The samples of a row of files, each a process. The budget does not include their start and rest.
 const PROCESSES: usize = 41;
 
-/// What gains less than this is not worth another choice: narrow intervals tell of differences that the
-/// next run of the same program does not have.
+/// The least gain for another choice: narrow intervals show differences that the next run of the same program does not
+/// have.
 const GAIN: f64 = 1.03;
 
 /// Whether the first side of a ratio wins, beyond its interval.
@@ -102,7 +100,7 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// This command again, with a profile by which the library splits every input.
+/// Runs this command again, with a profile with which the library splits every input.
 fn in_second_process() -> Result<ExitCode> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
     interrupt::remove(dir.path());
@@ -126,8 +124,8 @@ fn in_second_process() -> Result<ExitCode> {
     }
 }
 
-/// The kernel: that of the library, unless another one is faster at most sizes, one chunk or less
-/// included, where the way of hashing one lane decides.
+/// The kernel: the library's choice, unless another kernel is faster at some sizes and slower at none, including sizes of
+/// one chunk or less.
 fn best_kernel(session: &mut Session, profile: &mut String) -> Result<()> {
     let default = kernel::detected().name();
     let mut sides: Vec<Spec> = vec![format!("treewide:{default}").parse()?];
@@ -204,9 +202,8 @@ fn file_from(session: &mut Session, profile: &mut String, cpus: usize) -> Result
     Ok(())
 }
 
-/// The tile of a file, if another one is faster than that of the library for short files or for long
-/// ones, which are read in different ways, and slower for neither. The fastest of several looks faster
-/// than it is, so it is measured again.
+/// The tile of a file, if another tile is faster than the library's for short or long files (which are read in different
+/// ways), and slower for neither. The fastest of several looks faster than it is, so it is measured again.
 fn file_tile(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
     const DEFAULT: u64 = 512 << 10;
     const FILES: [u64; 2] = [8 << 20, 64 << 20];
@@ -267,7 +264,7 @@ fn threads_against_one(work: Work, engine: &str, cpus: usize) -> Plan {
     Plan { id, varies: Varies::Threads, ..Plan::new(work, &[on(cpus), on(1)]) }
 }
 
-/// Measures rows of which each sample is a process.
+/// Measures rows in which each sample is a process.
 fn of_processes<T>(session: &mut Session, run: impl FnOnce(&mut Session) -> T) -> T {
     let most = std::mem::replace(&mut session.max_samples, PROCESSES);
     let result = run(session);
@@ -275,8 +272,7 @@ fn of_processes<T>(session: &mut Session, run: impl FnOnce(&mut Session) -> T) -
     result
 }
 
-/// The first ratio of a row, measured for longer if that cannot tell which side wins; `None` if it
-/// cannot be measured.
+/// The first ratio of a row, measured longer if it is inconclusive; `None` if it cannot be measured.
 fn told(session: &mut Session, plan: Plan) -> Result<Option<Ratio>> {
     session.run(std::slice::from_ref(&plan))?;
     let ratio = |session: &Session| {
@@ -297,9 +293,9 @@ fn told(session: &mut Session, plan: Plan) -> Result<Option<Ratio>> {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq)]
 struct Found {
-    /// The smallest size from which on the first side wins.
+    /// The smallest size from which the first side wins.
     from: Option<u64>,
-    /// The largest size at which it does not, 0 if there is none.
+    /// The largest size at which it does not win, or 0.
     before: u64,
     /// The ratio at the smallest size, or else at the largest one; `None` if nothing was measured.
     last: Option<Ratio>,
@@ -320,7 +316,7 @@ fn search(
     if !last.as_ref().is_some_and(wins) {
         return Ok(Found { from: None, before: size(least), last });
     }
-    // The number of steps at the beginning of which it is known that they do not win.
+    // The number of first steps that are known not to win.
     let mut lost = 0;
     while lost < least {
         let middle = (lost + least) / 2;
@@ -334,7 +330,7 @@ fn search(
 }
 
 impl Found {
-    /// Writes it to the profile: who wins, of what, against whom.
+    /// Writes the result to the profile.
     fn line(&self, profile: &mut String, name: &str, who: &str, what: &str, other: &str) {
         let _ = match (self.from, &self.last) {
             (_, None) => writeln!(profile, "# {name}: cannot be measured here"),
@@ -362,7 +358,7 @@ mod tests {
         Ratio { of: "other".into(), median, low: median - 0.02, high: median + 0.02 }
     }
 
-    /// The search with a side that wins from that size on, and the sizes that it asked for.
+    /// Searches with a side that wins from `size` on, and returns the sizes that it measured.
     fn searched(crossover: u64) -> (Found, Vec<u64>) {
         let mut sizes = vec![];
         let found = search(13, 26, |bytes| {

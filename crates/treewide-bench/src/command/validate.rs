@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::cli;
 use crate::validate::{self, Asked};
 
-/// Exit code 1 if a report is not what it says, 2 if one could not be read.
+/// Exit code 1 if a report is not valid, 2 if one could not be read.
 pub(super) fn run(args: &cli::Validate) -> Result<ExitCode> {
     let asked = if args.record { Asked::Record } else { Asked::Whole };
     let mut code = 0;

@@ -1,4 +1,4 @@
-//! Extended output.
+//! Measures extended output.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `blake3` crate, which is the oracle too. Batches are a loop, on threads a parallel one.
+//! The `blake3` crate, which is also the oracle. Batches are a loop, and with threads a parallel loop.
 
 use anyhow::{Result, bail};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ fn variant() -> String {
     format!("{:?}", blake3::platform::Platform::detect()).to_lowercase()
 }
 
-/// It has no choice at run time; to ask for what it uses anyway makes sure of it.
+/// It cannot choose at run time. Naming the instruction set that it uses anyway makes sure of it.
 fn force(name: &str) -> Result<()> {
     let variant = variant();
     if name != variant {

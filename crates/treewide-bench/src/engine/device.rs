@@ -17,7 +17,7 @@ struct OnDevice {
     host: &'static [u8],
     /// The file with the same bytes, if it is that which is hashed.
     path: Option<PathBuf>,
-    /// What is in the device's memory before the clock starts.
+    /// The buffer in the device's memory before the clock starts.
     memory: Option<Slice>,
     /// That memory, if it is the host's too.
     _shared: Option<SharedBuffer>,
@@ -54,7 +54,7 @@ pub(crate) fn task(
     let mut task = OnDevice { device, place, host, path, memory, _shared: shared };
     // What it cannot do, it says here.
     if task.once()?.0.is_zero() {
-        bail!("{} has no clock that tells how long this took", task.device.name());
+        bail!("{} has no clock to measure this", task.device.name());
     }
     Ok(Box::new(task))
 }
@@ -92,7 +92,7 @@ impl OnDevice {
     }
 }
 
-/// A file in a ring with no more memory than it needs, as the command line does it.
+/// A file through a ring with no more memory than it needs, as the command line does.
 fn by_ring(device: &Device, path: &Path, len: u64) -> Result<treewide::Hash> {
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
     let ring = Ring { part, ..Ring::default() };
@@ -111,8 +111,8 @@ impl Task for OnDevice {
     }
 }
 
-/// Whether digests are right, before anything is timed: in every mode, of lengths where trees differ,
-/// from first bytes that are no multiple of a word.
+/// Checks digests before anything is timed: in every mode, for lengths where trees differ, and from first bytes that are
+/// not multiples of a word.
 pub(crate) fn check(device: &Device, stream: &[u8]) -> Result<()> {
     const KEY: &[u8; 32] = crate::work::KEY;
     const CONTEXT: &str = crate::work::CONTEXT;

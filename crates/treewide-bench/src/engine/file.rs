@@ -1,9 +1,8 @@
-//! Files: every sample is a process of its own, so that no sample finds buffers, mappings or threads
-//! that another has left.
+//! Files. Every sample is its own process, so that no sample finds buffers, mappings or threads of another.
 //!
-//! A strategy of the library runs in this program, which prints how long the hashing took: the
-//! process's start and end are not timed. A program such as `b3sum` is timed from its start to its
-//! end. The two are never sides of one row.
+//! A strategy of the library runs in this program, which prints how long the hashing took: the start and the end of the
+//! process are not timed. A program such as `b3sum` is timed from its start to its end. The two are never sides of one
+//! row.
 
 use std::ffi::OsStr;
 use std::hint::black_box;
@@ -25,7 +24,7 @@ use crate::work::Cache;
 /// The hidden command that hashes one file.
 pub(crate) const CHILD: &str = "hash-file";
 
-/// Between processes, so that what the last one left to do is done: pages unmapped, threads gone.
+/// The rest between processes, so that the system finishes the last one: unmaps its pages, ends its threads.
 const COOL_DOWN: Duration = Duration::from_millis(20);
 
 /// A file with the beginning of the stream; it is removed when this is dropped.
@@ -59,7 +58,7 @@ impl FileOnDisk {
 /// Programs that can be sides.
 pub(crate) const PROGRAMS: [&str; 2] = ["treewide-cli", "b3sum"];
 
-/// The task of a side and what it runs, or why there is none.
+/// The task of a side and the version of its program, or why there is none.
 pub(crate) fn task(
     spec: &Spec,
     program: bool,
@@ -92,7 +91,10 @@ pub(crate) fn task(
             }
         }
         (true, name) => {
-            return Err(format!("{name} is no program; use {}", PROGRAMS.join(" or ")));
+            return Err(format!(
+                "{name} is not a program to compare; use {}",
+                PROGRAMS.join(" or ")
+            ));
         }
         (false, name) => return Err(format!("{name} has no strategies for files")),
     }
@@ -106,7 +108,7 @@ pub(crate) fn task(
     Ok((Box::new(task), variant))
 }
 
-/// What a program says of itself, as a report that does not tell which one it timed is worth nothing.
+/// The version that a program prints, so that a report says what it timed.
 fn version(program: &OsStr) -> Result<String, String> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output =
@@ -115,7 +117,7 @@ fn version(program: &OsStr) -> Result<String, String> {
     Ok(said.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// The program that a variable names, or that PATH has.
+/// The program that an environment variable names, or the one in PATH.
 fn found(variable: &str, name: &str) -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os(variable) {
         return Ok(path.into());
@@ -155,7 +157,7 @@ impl Process {
         let digest = *digest.with_context(|| format!("{program} prints no digest"))?.as_bytes();
         let ns =
             if self.program { Some(whole) } else { words.next().and_then(|it| it.parse().ok()) };
-        Ok((ns.with_context(|| format!("{program} tells no time"))?, digest))
+        Ok((ns.with_context(|| format!("{program} prints no time"))?, digest))
     }
 }
 
@@ -194,7 +196,7 @@ fn drop_from_cache(_path: &Path) -> Result<()> {
     bail!("cold files are known on Linux only: no way to drop one from the cache")
 }
 
-/// A file that this process hashes as the library does by itself: the CPU beside a device.
+/// A file that this process hashes with the library's choices: the CPU side next to a device.
 pub(crate) fn in_this_process(path: PathBuf, threads: usize) -> Box<dyn Task> {
     Box::new(InThisProcess { path, threads })
 }

@@ -19,8 +19,7 @@ pub(super) static ENGINE: Engine = Engine {
     force: |name| -> Result<()> { Ok(kernel::force(name).map(|_| ())?) },
 };
 
-/// A batch with a huge blob as two jobs, the tiny ones and the huge one: what a batch of both is
-/// compared with.
+/// A batch with a huge blob as two jobs, the tiny blobs and the huge one, to compare with one batch of both.
 pub(super) static APART: Engine = Engine {
     name: "treewide-apart",
     version: env!("CARGO_PKG_VERSION"),
@@ -30,7 +29,7 @@ pub(super) static APART: Engine = Engine {
     force: no_choice,
 };
 
-/// A batch whose digests go to memory that is there: what new memory takes is not in its time.
+/// A batch whose digests go to existing memory, so that its time does not include new memory.
 pub(super) static INTO: Engine = Engine {
     name: "treewide-into",
     version: env!("CARGO_PKG_VERSION"),
@@ -40,7 +39,7 @@ pub(super) static INTO: Engine = Engine {
     force: no_choice,
 };
 
-/// A batch as two, on one thread or on two: the split that a profile decides about.
+/// A batch as two parts, on one thread or two: the split that a profile decides.
 pub(super) static HALVES: Engine = Engine {
     name: "treewide-halves",
     version: env!("CARGO_PKG_VERSION"),
@@ -78,7 +77,7 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
                 })
             }
         }
-        // The CPU beside a device, of bytes that are the host's.
+        // The CPU side next to a device, for bytes of the host.
         Work::Device { bytes, place } if place.is_of_host() => {
             let hash = if threads { treewide::hash_parallel } else { treewide::hash };
             Inputs::new(stream, *bytes, 1).task(hash)

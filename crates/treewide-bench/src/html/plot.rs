@@ -1,7 +1,7 @@
 //! Plots as SVG.
 //!
-//! The plotting library writes colours as numbers. Those that are used here stand for variables of
-//! the style sheet, and are replaced by them.
+//! The plotting library writes colours as numbers. The colours used here stand for variables of the style sheet, which
+//! replace them.
 
 use std::ops::Range;
 
@@ -38,12 +38,12 @@ pub(super) struct Bar {
     pub(super) high: f64,
 }
 
-/// How sizes lie on their axis.
+/// The scale of the axis of sizes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scale {
-    /// Each doubling as far as the others.
+    /// Logarithmic: equal distances for doublings.
     Doublings,
-    /// Each chunk as far as the others.
+    /// Linear: equal distances for chunks.
     Chunks,
 }
 

@@ -66,7 +66,7 @@ fn serialization(log: &mut Log) {
     for text in [&json, &short, &long, "[]", "[256]", "\"fe\"", "{}", "1", "null"] {
         log.see("impl serde::Deserialize for Hash", read(text));
     }
-    // A string of bytes, which version 1.5.2 wrote, is still read where the format tells them apart.
+    // A string of bytes, which version 1.5.2 wrote, is still read where the format distinguishes them.
     let bytes = [&[0x58, 0x20][..], &[0xfe; 32]].concat();
     for cbor in [&cbor[..], &bytes, &bytes[..20]] {
         let read = ciborium::from_reader::<Hash, _>(cbor).ok();

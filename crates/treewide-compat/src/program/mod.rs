@@ -13,7 +13,7 @@ mod one_shot;
 mod output_reader;
 mod traits;
 
-/// Uses everything, and tells what it did.
+/// Uses everything, and returns what it saw.
 pub fn run(name: &str) -> Vec<Seen> {
     let hasher = std::any::type_name::<blake3::Hasher>();
     assert!(hasher.starts_with(name), "the program uses {hasher}");

@@ -1,5 +1,5 @@
-//! New memory for digests. Clearing megabytes before they are written would take a second way through
-//! memory, and touch all their pages on one thread; so each place is cleared when it is its turn.
+//! New memory for digests. Zeroing the vector first would touch every page twice, and on one thread; so each
+//! place is zeroed just before it is written.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +9,14 @@ use crate::hash::Hash;
 use crate::hash::as_chaining_values;
 use crate::spec::{ChainingValue, OUT_LEN};
 
-/// Places for digests, and how many of the whole vector are written. Places are only ever given away:
-/// none is counted twice.
+/// Places for digests, and how many of the whole vector are written. Each place is handed out once, so none is
+/// counted twice.
 pub(super) struct Fresh<'a> {
     places: &'a mut [MaybeUninit<Hash>],
     written: &'a AtomicUsize,
 }
 
-/// `count` digests, to each of whose places `write` must have a digest written.
+/// Makes a vector of `count` digests. `write` must write a digest to every place.
 pub(super) fn hashes(count: usize, write: impl FnOnce(Fresh<'_>)) -> Vec<Hash> {
     let mut hashes = Vec::with_capacity(count);
     let places = &mut hashes.spare_capacity_mut()[..count];
@@ -30,13 +30,14 @@ pub(super) fn hashes(count: usize, write: impl FnOnce(Fresh<'_>)) -> Vec<Hash> {
     hashes
 }
 
-/// Bytes from which on large pages are asked for: below, most allocators have memory that is there.
+/// From this many bytes on, large pages are requested. Below, most allocators reuse memory
+/// (`results/zen5-2vcpu/limits.md#new-memory-for-digests`).
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 const LARGE: usize = 4 << 20;
 
-/// Asks the system for pages of 2 MiB for `places`, all of which will be written: one fault for each page
-/// of 4 KiB takes longer than to hash the blobs of a block whose digests it holds
-/// (`results/zen5-2vcpu/threads.txt`).
+/// Asks the system for pages of 2 MiB for `places`, which will all be written. With pages of 4 KiB, the page
+/// faults take longer than hashing the blobs of 64 bytes themselves
+/// (`results/zen5-2vcpu/limits.md#new-memory-for-digests`).
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 fn ask_for_large_pages(places: &mut [MaybeUninit<Hash>]) {
     use core::ffi::{c_int, c_void};
@@ -53,12 +54,12 @@ fn ask_for_large_pages(places: &mut [MaybeUninit<Hash>]) {
     if len < LARGE {
         return;
     }
-    // Pages that lie within as a whole: what else is in the others is not ours.
+    // Only pages that are completely inside: the others also hold data that is not ours.
     let start = places.as_mut_ptr().cast::<u8>();
     let before = start.align_offset(PAGE);
     let pages = len.saturating_sub(before) / PAGE;
-    // SAFETY: within `places`, and advice changes nothing that is there. An error says that the system has
-    // no such pages, and is no loss.
+    // SAFETY: the range is inside `places`, and advice does not change the contents. An error means that the
+    // system has no such pages, which does no harm.
     unsafe { madvise(start.wrapping_add(before).cast(), pages * PAGE, MADV_HUGEPAGE) };
 }
 
@@ -70,7 +71,7 @@ impl Places for Fresh<'_> {
 
     fn write(self, write: impl FnOnce(&mut [ChainingValue])) {
         self.places.fill(MaybeUninit::new(Hash::from_bytes([0; OUT_LEN])));
-        // SAFETY: all of them have just been written.
+        // SAFETY: all places have just been written.
         let places = unsafe { &mut *(core::ptr::from_mut(self.places) as *mut [Hash]) };
         self.written.fetch_add(places.len(), Ordering::Relaxed);
         write(as_chaining_values(places));

@@ -1,4 +1,4 @@
-//! Blobs that come one after the other from an iterator.
+//! Blobs from an iterator.
 
 use core::fmt;
 use std::vec;
@@ -6,17 +6,17 @@ use std::vec;
 use super::Batch;
 use crate::hash::Hash;
 
-/// Blobs that are taken from an iterator before the first of their digests is given back.
+/// The number of blobs that are taken before the first of their digests is returned. A guess: 16 of the widest passes.
 const COUNT: usize = 512;
 
-/// Bytes of blobs after which no more are taken.
+/// The number of bytes after which no more blobs are taken. A guess: they stay in the second-level cache.
 const BYTES: usize = 512 * 1024;
 
-/// How many times as much with threads.
+/// With threads, both numbers are multiplied by this. A guess: enough parts for 16 threads.
 #[cfg(feature = "rayon")]
 const THREADS: usize = 16;
 
-/// The digests of an iterator's blobs, in order; see [`Batch::iter`].
+/// An iterator over the digests of another iterator's blobs; see [`Batch::iter`].
 pub struct Hashes<I: Iterator> {
     batch: Batch,
     source: Option<I>,
@@ -24,10 +24,10 @@ pub struct Hashes<I: Iterator> {
 }
 
 impl Batch {
-    /// The digests of the blobs that `blobs` gives, in order, as an iterator.
+    /// Returns an iterator over the digests of `blobs`, in order.
     ///
-    /// Nothing is taken from `blobs` before the first digest is asked for. Then blobs are taken, and
-    /// held, until there are 512 of them or 512 KiB; on threads 16 times as much.
+    /// It takes nothing from `blobs` before the first digest is requested. Then it takes and holds blobs until
+    /// there are 512 of them, or 512 KiB; with threads 16 times as many.
     ///
     /// ```
     /// use treewide::Batch;
@@ -45,14 +45,13 @@ impl Batch {
         Hashes { batch: self.clone(), source, ready }
     }
 
-    /// Calls `f` with each blob that `blobs` gives and its output, in order. An output has
-    /// [`output_len`](Self::output_len) bytes.
+    /// Calls `f` with each blob of `blobs` and its output of [`output_len`](Self::output_len) bytes, in order.
     ///
-    /// As many blobs are taken and held at a time as [`iter`](Self::iter) does, and fewer where outputs are
-    /// longer than blobs: those count, too.
+    /// It takes and holds as many blobs at a time as [`iter`](Self::iter); the bytes of outputs count too, if
+    /// they are longer than the blobs.
     ///
     /// # Panics
-    /// If one output is more than an allocation may have.
+    /// If one output has more bytes than an allocation may have.
     ///
     /// ```
     /// use treewide::Batch;
@@ -81,7 +80,7 @@ impl Batch {
         }
     }
 
-    /// The next blobs of `source`, which becomes `None` at its end. Each counts as `least` bytes at least.
+    /// Takes the next blobs of `source`, which becomes `None` at its end. Each blob counts as at least `least` bytes.
     fn take<I>(&self, source: &mut Option<I>, least: usize) -> Vec<I::Item>
     where
         I: Iterator<Item: AsRef<[u8]>>,

@@ -1,4 +1,4 @@
-//! Blobs that lie in one buffer, given by offsets.
+//! Blobs in one buffer, with offsets.
 
 use core::fmt;
 
@@ -7,8 +7,8 @@ use super::Blobs;
 /// Blobs in one buffer: blob `i` is the bytes from `offsets[i]` up to `offsets[i + 1]`, as in the
 /// binary and string arrays of Apache Arrow.
 ///
-/// `n` blobs have `n + 1` offsets; no offsets at all are no blobs. The first need not be 0 nor the
-/// last the end of the buffer. Checking the offsets takes one pass over them and none over the data.
+/// `n` blobs have `n + 1` offsets; no offsets mean no blobs. The first offset need not be 0, and the last need
+/// not be the end of the buffer. Checking the offsets reads them once, and does not read the data.
 ///
 /// ```
 /// use treewide::{Batch, batch::Packed};
@@ -28,11 +28,11 @@ pub struct Packed<'a, O> {
 }
 
 impl<'a, O: Offset> Packed<'a, O> {
-    /// The blobs of `data` that `offsets` bound.
+    /// Makes a list of the blobs of `data` between `offsets`.
     ///
     /// # Errors
-    /// If an offset is negative, less than the one before it or beyond the end of `data`; the error
-    /// names the first of them.
+    /// If an offset is negative, less than the one before it, or beyond the end of `data`. The error names the
+    /// first such offset.
     pub fn new(data: &'a [u8], offsets: &'a [O]) -> Result<Self, OffsetError> {
         let in_order = offsets.windows(2).fold(true, |all, pair| all & (pair[0] <= pair[1]));
         let ends = offsets.first().zip(offsets.last());
@@ -75,9 +75,9 @@ impl<O> fmt::Debug for Packed<'_, O> {
     }
 }
 
-/// What an offset of [`Packed`] may be: `u32`, `u64`, `usize`, `i32` or `i64`.
+/// The types of offsets in [`Packed`]: `u32`, `u64`, `usize`, `i32` and `i64`.
 pub trait Offset: Copy + Ord + fmt::Debug + Send + Sync + super::sealed::Sealed {
-    /// As an index.
+    /// Returns the offset as an index.
     #[doc(hidden)]
     fn place(self) -> Result<usize, OffsetProblem>;
 }
@@ -113,7 +113,7 @@ pub enum OffsetProblem {
     Negative,
     /// It is less than the one before it.
     Decreasing,
-    /// It lies beyond the end of the buffer.
+    /// It is beyond the end of the buffer.
     OutOfRange,
 }
 
@@ -136,12 +136,12 @@ impl OffsetError {
         unreachable!("only offsets with a problem are searched for it")
     }
 
-    /// The number of the first offset that is wrong.
+    /// Returns the index of the first wrong offset.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     pub fn problem(&self) -> OffsetProblem {
         self.problem
     }

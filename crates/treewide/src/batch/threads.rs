@@ -1,9 +1,9 @@
 //! A batch on the threads of the current rayon pool.
 //!
-//! Threads take part after part of the batch, in its order: neighbouring blobs, or a leaf of the tree
-//! of a long one. Parts are a share of what is left, so that tiny blobs and huge ones both are many
-//! enough parts for all threads, few at first and short ones at the end, when threads would wait for
-//! each other. Whoever is done with the last leaf of a tree finishes it.
+//! Threads take part after part of the batch, in order. A part is a run of neighbouring blobs, or a leaf of the
+//! tree of a long blob. Its size is a fraction of what is left, so parts are large at first and short at the
+//! end, when threads would wait for each other. The thread that finishes the last leaf of a tree finishes the
+//! tree.
 //!
 //! ```text
 //! blobs    a b c d | eeeeeeeeeeeeeeeeeeeeeee | f g h | i j
@@ -35,17 +35,16 @@ const COUNTED: usize = 16 << 20;
 /// turn.
 const MOST: usize = 4 << 20;
 
-/// Parts of what is left that each thread should find. More of them leave more lanes idle, as each ends
-/// with a group that is not full; fewer leave a thread waiting for one that began late.
+/// The number of parts for each thread in what is left. With more parts more lanes are idle, because each part ends
+/// with a pass that is not full; with fewer a thread waits longer for one that began late. A guess between the two.
 const PARTS: usize = 4;
 
-/// What a blob costs, in bytes of a long one: the empty one costs a block, and each some bookkeeping.
+/// The cost of a blob in bytes of a long blob: an empty blob costs a block, and each blob has some overhead.
 fn cost(blob: &[u8]) -> usize {
     blob.len().saturating_add(BLOCK_LEN)
 }
 
-/// Runs `task` on parts of all blobs and their places, and `finish` on hashers that have absorbed a whole
-/// blob.
+/// Runs `task` on parts of the batch and their places, and `finish` on hashers that have absorbed a whole blob.
 pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     mode: &Mode,
     blobs: &B,
@@ -73,22 +72,22 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     each_of(threads, || parts.next(), |part| part.hash(mode, &task, &finish));
 }
 
-/// A batch that is shared out.
+/// A batch whose parts are handed out.
 struct Parts<'a, B: ?Sized, P> {
     blobs: &'a B,
-    /// What a part costs at least, if there is so much.
+    /// The least cost of a part, if that much is left.
     least: usize,
     threads: usize,
     rest: Mutex<Rest<'a, P>>,
 }
 
-/// What is left of it.
+/// What is left of the batch.
 struct Rest<'a, P> {
     next: usize,
     places: P,
-    /// What a blob costs, as far as the last ones tell.
+    /// The cost of a blob, estimated from the last blobs.
     mean: usize,
-    /// The tree whose leaves come next, and the first of them.
+    /// The tree whose leaves are next, and the number of the next leaf.
     tree: Option<(Arc<Tree<'a, P>>, usize)>,
 }
 
@@ -119,7 +118,7 @@ impl<'a, P: Places> Rest<'a, P> {
         Some(Part::Leaf { tree, index })
     }
 
-    /// The places of the next blobs, which are taken.
+    /// Takes the places of the next blobs.
     fn take(&mut self, count: usize) -> P {
         self.next += count;
         self.places.split_off(count)
@@ -131,8 +130,8 @@ impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next part that nobody has taken. Blobs are asked for their bytes while others may do the same,
-    /// as an `AsRef` can do what it likes, such as wait for a thread that wants a part.
+    /// Takes the next part. `as_ref` is called without a lock, because it may do anything, such as wait for a
+    /// thread that takes a part.
     fn next(&self) -> Option<Part<'a, P>> {
         loop {
             let (first, mean) = {
@@ -160,7 +159,7 @@ impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
             }
             let mut rest = self.rest();
             if rest.next != first {
-                // Somebody else was faster.
+                // Another thread was faster.
                 continue;
             }
             if let Some(blob) = long {
@@ -182,17 +181,17 @@ impl<'a, B: Blobs + ?Sized, P: Places> Parts<'a, B, P> {
 /// A long blob.
 struct Tree<'a, P> {
     blob: &'a [u8],
-    /// Bytes of a leaf: a power of two of at least [`WIDE`] chunks.
+    /// Bytes of a leaf: a power of two, at least [`WIDE`] chunks.
     size: usize,
     nodes: Mutex<Nodes<P>>,
 }
 
 struct Nodes<P> {
-    /// Room for the left sibling, then the nodes of all leaves.
+    /// A place for the left sibling, then the nodes of all leaves.
     nodes: Vec<ChainingValue>,
     /// Leaves that are not done.
     left: usize,
-    /// For the digest, until then.
+    /// The place for the digest, until it is written.
     place: Option<P>,
 }
 
@@ -208,7 +207,7 @@ impl<'a, P> Tree<'a, P> {
         self.blob.len() / self.size
     }
 
-    /// Hashes a leaf. If it is the last one to be done, a hasher that has absorbed the blob, and the
+    /// Hashes a leaf. If it is the last leaf to finish, returns a hasher that has absorbed the whole blob, and the
     /// place for its output.
     fn hash(&self, index: usize, mode: &Mode) -> Option<(Hasher, P)> {
         let (leaf, chunks) = (&self.blob[index * self.size..][..self.size], self.size / CHUNK_LEN);
@@ -238,7 +237,7 @@ mod tests {
     use crate::batch::window;
     use crate::oneshot::hash;
 
-    /// Every part is there once, whoever does it and when, and none is too large.
+    /// Every part exists once, whichever thread takes it, and none is too large.
     #[test]
     fn parts_make_the_whole() {
         let data: Vec<u8> =

@@ -1,11 +1,9 @@
-//! How unequal blobs fill lanes: a window of them at a time, sorted by length, the chunks first
-//! and the parents after them.
+//! Ragged blobs: sorts a window of them by length, so that the nodes of a pass are of similar length.
 //!
-//! A kernel hashes its lanes in as many steps as the longest node of a group has blocks, so lanes
-//! are idle where the nodes of a group differ in length. A window plans ahead instead of refilling
-//! lanes on the way: it takes the next few hundred chunks, of however many blobs, sorts them by
-//! blocks (a counting sort, as a chunk has 1 to 16) and hands them to the kernel longest first.
-//! What follows in a lane is then a chunk as long as its neighbours, whichever blob it belongs to.
+//! A pass takes as many steps as its longest node has blocks, so lanes are idle where the nodes of a pass differ in
+//! length. A window plans ahead instead of refilling lanes during a pass. It takes the next few hundred chunks, of
+//! any number of blobs, sorts them by their number of blocks (a counting sort, because a chunk has 1 to 16), and
+//! gives them to the kernel, the longest first. Chunks first, then the parents level by level.
 //!
 //! ```text
 //! blobs    A: 2.3 KiB    B: 100 B    C: 1.2 KiB    D: 90 B
@@ -15,9 +13,9 @@
 //! roots    [A01 A2] [C0 C1]                                 all roots at once: one set of flags
 //! ```
 //!
-//! Blobs of one length in a row need no sorting and no bookkeeping, and those of exactly a block are
-//! copied side by side, which takes less time than to gather them lane by lane. Blobs of more than
-//! [`LONG`] chunks are wide by themselves and go to the tree.
+//! Consecutive blobs of one length need no sorting. Blobs of exactly one block are copied next to each other, which
+//! takes less time than gathering them lane by lane. Blobs of more than [`LONG`] chunks fill passes on their own and go
+//! to the tree.
 
 use core::ops::{Range, RangeInclusive};
 
@@ -28,64 +26,65 @@ use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, words};
 use crate::tree::{self, Node};
 
-/// Chunks in a window, and blobs at most; those of small batches, where clearing the arrays would
-/// count.
+/// The number of places in a window, for chunks and for blobs: small windows for small batches, where clearing the
+/// arrays would take long (`results/zen5-2vcpu/limits.md#stack-of-a-batch`).
 const WINDOWS: [usize; 3] = [32, 128 + AHEAD, 480 + AHEAD];
 
-/// Inputs that are named to the kernel beyond those of a call, so that it fetches them early.
+/// How many upcoming inputs to pass to the kernel for prefetching: one pass of the widest kernel
+/// (`results/spr-2vcpu/limits.md#prefetching`).
 const AHEAD: usize = 32;
 
-/// Chunks above which a blob is hashed by itself.
+/// Blobs of more chunks than this are hashed alone: they fill the widest pass.
 const LONG: usize = 31;
 
-/// Lanes of the widest kernels: other blobs of a row may find neighbours of their length elsewhere.
+/// Lanes of the widest kernels. The rest of a sequence that does not fill them may find neighbours of its length elsewhere.
 const GROUP: usize = 32;
 
-/// Blobs of a block each that are copied for one call.
+/// The number of blobs of one block that are copied for one call. A guess: two of the widest passes.
 const COPIED: usize = 64;
 
-/// Blobs, at most, of which it is asked whether one by one is faster.
+/// Largest batch for which hashing one by one is considered. A guess: the costs of passes decide (`contract::Width`).
 const FEW: usize = 4;
 
-/// Blobs of equal length in a row that are worth leaving the sorting for.
+/// Least number of consecutive blobs of one length that are hashed without sorting. A guess: two of the widest passes.
 const RUN: usize = 64;
 
-/// Such blobs that are hashed in one call: their slices and digests fit the first-level cache. Also the
-/// digests that are handed on at a time.
+/// Most such blobs in one call, because their slices and digests fit the first-level cache. Also the number of digests
+/// that are handed on at a time. A guess.
 pub(super) const CALL: usize = 128;
 
-/// Pairs of chaining values that are gathered for one call.
+/// The number of pairs of chaining values that are gathered for one call.
 const PAIRS: usize = GROUP;
 
-/// Pairs in a row that are worth a call of their own.
+/// Least number of consecutive pairs that get their own call. A guess: they fill half of the widest pass.
 const ROW: usize = 16;
 
-/// Blocks of the longest chunk.
+/// The number of blocks of a full chunk.
 const BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
 
-/// Blocks of `len` bytes; the empty input has one.
+/// The number of blocks of `len` bytes; the empty input has one.
 #[inline(always)]
 fn blocks(len: usize) -> usize {
     len.div_ceil(BLOCK_LEN).max(1)
 }
 
-/// A blob in a window: where its nodes stand on the level that is reached.
+/// A blob in a window: the places of its nodes on the current level.
 #[derive(Clone, Copy)]
 struct Blob {
-    /// The first of them. Those that follow it stand behind it, but for the last.
+    /// The place of the first node. The others follow it, except for the last one.
     first: u16,
     last: u16,
-    /// How many there are; none if it is hashed by itself.
+    /// The number of nodes; 0 if the blob is hashed alone.
     nodes: u16,
 }
 
 impl Blob {
-    /// Whether its nodes are pairs and nothing stands between them.
+    /// Whether its nodes are pairs without gaps.
     fn is_row(&self) -> bool {
         self.nodes.is_multiple_of(2) && self.last == self.first + self.nodes - 1
     }
 
-    /// One level up, where its parents stand from `first` on. An odd last node stays where it is.
+    /// The same one level up, with its parents from `first` on. An odd last node stays in its place.
     fn rise(&mut self, first: u16) {
         if self.nodes.is_multiple_of(2) {
             self.last = first + self.nodes / 2 - 1;
@@ -95,29 +94,29 @@ impl Blob {
     }
 }
 
-/// What a window holds.
+/// The contents of a window.
 struct Plan {
     blobs: usize,
     chunks: usize,
-    /// Inputs, with those that come next.
+    /// The number of inputs, including the upcoming ones.
     named: usize,
 }
 
 /// Where digests go, in the order of the blobs.
 pub(super) trait Places: Sized {
-    /// Gives the first `count` of them away.
+    /// Splits off the first `count` places.
     fn split_off(&mut self, count: usize) -> Self;
 
-    /// Has the digests of all of them written, [`CALL`] at most.
+    /// Has the digests of all places written, at most [`CALL`].
     fn write(self, write: impl FnOnce(&mut [ChainingValue]));
 
-    /// Has the next `count` digests written, [`CALL`] at most.
+    /// Has the next `count` digests written, at most [`CALL`].
     fn next(&mut self, count: usize, write: impl FnOnce(&mut [ChainingValue])) {
         self.split_off(count).write(write);
     }
 }
 
-/// The lengths that have as many blocks as `len`, if it is of one chunk.
+/// The lengths with as many blocks as `len`, if that is at most one chunk.
 #[inline(always)]
 fn equal_to(len: usize) -> Option<RangeInclusive<usize>> {
     let most = blocks(len) * BLOCK_LEN;
@@ -125,18 +124,18 @@ fn equal_to(len: usize) -> Option<RangeInclusive<usize>> {
     (len <= CHUNK_LEN).then_some(least..=most)
 }
 
-/// Whether the first blobs of `range` are a [`Run`].
+/// Whether the first blobs of `range` are a [`Run`] of equal lengths.
 fn is_run<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> bool {
     equal_to(blobs.get(range.start).len())
         .is_some_and(|lens| range.clone().take(RUN).all(|i| lens.contains(&blobs.get(i).len())))
 }
 
-/// Blobs of one length in a row that a call hashes, and those that come next.
+/// Consecutive blobs of one length that a call hashes, and the upcoming ones.
 struct Run<'r, 'a, const N: usize>(&'r mut [&'a [u8]; N]);
 
 impl<'a, const N: usize> Run<'_, 'a, N> {
-    /// The blobs in a row from the start of `range` that have equally many blocks and one chunk: how
-    /// many to hash, none if they are few, and how many with those that come next.
+    /// Finds the blobs at the start of `range` that have one chunk and the same number of blocks. Returns how many to
+    /// hash (none if they are too few), and how many with the upcoming ones.
     #[inline(always)]
     fn find<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>) -> (usize, usize) {
         let Some(lens) = equal_to(blobs.get(range.start).len()) else { return (0, 0) };
@@ -144,7 +143,7 @@ impl<'a, const N: usize> Run<'_, 'a, N> {
         blobs.slices(range.start, &mut self.0[..named]);
         let inputs = &self.0[..named];
         let count = named.min(CALL);
-        // All at once first, as a search for the first that differs is no vector operation.
+        // Compare all of them first, because a search for the first that differs is not a vector operation.
         let differs = |bits, input: &&[u8]| bits | input.len() ^ inputs[0].len();
         if inputs[..count].iter().fold(0, differs) == 0 && lens.contains(&inputs[0].len()) {
             return (count, named);
@@ -155,8 +154,8 @@ impl<'a, const N: usize> Run<'_, 'a, N> {
 }
 
 struct Window<'w, 'a, const N: usize> {
-    /// The chunks in the order in which they are hashed, and their chaining values. (The slices stand
-    /// elsewhere, as the compiler would make them in one place and move them to another.)
+    /// The chaining values of the chunks, in the order in which they are hashed. (The slices are elsewhere: the compiler
+    /// would make them in one place and move them to another.)
     inputs: &'w mut [&'a [u8]; N],
     counters: [u64; N],
     last: [u8; N],
@@ -166,7 +165,7 @@ struct Window<'w, 'a, const N: usize> {
 }
 
 impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
-    /// Chunks that are hashed; the other places are for what comes next.
+    /// The number of chunks that are hashed; the other places are for upcoming inputs.
     const CHUNKS: usize = if N > AHEAD { N - AHEAD } else { N };
 
     fn new(inputs: &'w mut [&'a [u8]; N]) -> Self {
@@ -180,10 +179,10 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
         }
     }
 
-    /// Plans as many blobs from the start of `range` as fit. `open` leaves the last compression of
-    /// a blob of one chunk undone.
+    /// Plans as many blobs from the start of `range` as fit. With `open`, the last compression of a blob of one chunk is
+    /// not done.
     fn plan<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>, open: bool) -> Plan {
-        // What of a blob of one chunk is hashed as a lane.
+        // The part of a blob of one chunk that is hashed as a lane.
         let lane_len = |len: usize| if open { (blocks(len) - 1) * BLOCK_LEN } else { len };
         let mut counts = [0_usize; BLOCKS + 1];
         let mut plan = Plan { blobs: 0, chunks: 0, named: 0 };
@@ -201,7 +200,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
             }
             plan.blobs += 1;
         }
-        // Counts become the places of the first of each, the longest before all.
+        // Counts become the places of the first chunk of each length, the longest first.
         let mut at = 0;
         for count in counts.iter_mut().rev() {
             at += *count;
@@ -234,7 +233,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
                 blob.nodes = 0;
             }
         }
-        // What comes next will be sorted too, but it is these bytes.
+        // Upcoming inputs will be sorted later, but their bytes are the same.
         plan.named = plan.chunks;
         let rest = range.start + plan.blobs..range.end;
         let next = rest.flat_map(|index| blobs.get(index).chunks(CHUNK_LEN));
@@ -256,7 +255,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
         }
     }
 
-    /// The next level of the blobs with so many nodes as `picks` says.
+    /// Computes the next level of the blobs whose number of nodes `picks` accepts.
     fn level(
         &mut self,
         kernel: Runnable,
@@ -268,7 +267,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
         let flags = mode.flags | flags;
         let mut blobs = &mut self.blobs[..plan.blobs];
         while let Some(blob) = blobs.first() {
-            // Nodes of blobs in a row that stand in pairs are read and replaced where they are.
+            // Nodes of consecutive blobs that are pairs without gaps are read and replaced in place.
             let (from, mut end, mut row) = (blob.first, blob.first, 0);
             for blob in &*blobs {
                 if !(picks(blob.nodes) && blob.is_row() && blob.first == end) {
@@ -293,7 +292,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
                 for pair in 0..blob.nodes / 2 {
                     let left = blob.first + 2 * pair;
                     let right = if 2 * pair + 2 == blob.nodes { blob.last } else { left + 1 };
-                    // The parent goes where a node was that is gathered already.
+                    // The parent replaces a node that is gathered already.
                     let (left, right) = (usize::from(left), usize::from(right));
                     self.pairs.push(&self.cvs[left], &self.cvs[right], blob.first + pair);
                     if self.pairs.count == PAIRS {
@@ -307,7 +306,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
     }
 }
 
-/// Pairs of siblings, and where their parents go.
+/// Pairs of siblings, and the places of their parents.
 struct Pairs {
     cvs: [ChainingValue; 2 * PAIRS],
     to: [u16; PAIRS],
@@ -332,7 +331,7 @@ impl Pairs {
     }
 }
 
-/// Root nodes of the blobs in `range`, handed to `emit` in their order.
+/// Computes the root nodes of the blobs in `range`, and passes them to `emit` in order.
 pub(super) fn roots<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
@@ -350,8 +349,8 @@ pub(super) fn roots<B: Blobs + ?Sized>(
     }
 }
 
-/// Whether the blobs of `range` are so few and so short that one by one is faster. `copies` says that those
-/// of a block each would be copied.
+/// Whether the blobs of `range` are so few and so short that hashing them one by one is faster. With `copies`, blobs of
+/// one block would be copied.
 #[inline(always)]
 fn are_alone<B: Blobs + ?Sized>(
     kernel: Runnable,
@@ -373,12 +372,12 @@ fn are_alone<B: Blobs + ?Sized>(
         longest = longest.max(blocks(len));
         differ |= len ^ first;
     }
-    // To gather lanes takes as long as two blocks, and to copy them next to nothing.
+    // Gathering lanes takes as long as two blocks; copying takes next to nothing. A guess.
     let gathered = if copies && differ == 0 && first == BLOCK_LEN { 0 } else { 2 };
     kernel.is_faster_one_by_one(range.len(), all, longest, gathered)
 }
 
-/// The number of the window that is large enough.
+/// The index of the smallest window that is large enough.
 fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
     let mut chunks = 0;
     for index in range.clone() {
@@ -390,7 +389,7 @@ fn window_of<B: Blobs + ?Sized>(blobs: &B, range: &Range<usize>) -> usize {
     usize::from(chunks > WINDOWS[0])
 }
 
-/// Digests of the blobs in `range`, to their places.
+/// Writes the digests of the blobs in `range` to their places.
 pub(super) fn digests<B: Blobs + ?Sized>(
     mode: &Mode,
     blobs: &B,
@@ -404,7 +403,7 @@ pub(super) fn digests<B: Blobs + ?Sized>(
         }
         return;
     }
-    // Arrays that are cleared at the start would count where blobs are few.
+    // Clearing large arrays would take long where blobs are few.
     if range.len() <= GROUP {
         by_runs::<B, _, GROUP, GROUP>(kernel, mode, blobs, range, places);
     } else {
@@ -412,7 +411,7 @@ pub(super) fn digests<B: Blobs + ?Sized>(
     }
 }
 
-/// [`digests`] of several blobs, `N` of which are looked at together and `C` copied.
+/// [`digests`] for several blobs, with a window of `N` and copies of `C` blobs.
 #[inline(never)]
 fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
     kernel: Runnable,
@@ -448,8 +447,8 @@ fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
     }
 }
 
-/// Hashes the blobs of exactly one block from the start of `range` on, as far as they fill groups or are
-/// the last; returns where it stopped.
+/// Hashes the blobs of exactly one block at the start of `range`, as far as they fill passes or are the last ones.
+/// Returns where it stopped.
 #[inline(never)]
 fn copied<B: Blobs + ?Sized, P: Places, const N: usize>(
     kernel: Runnable,
@@ -479,7 +478,7 @@ fn copied<B: Blobs + ?Sized, P: Places, const N: usize>(
     }
 }
 
-/// Windows until blobs of one length follow in a row; returns where.
+/// Hashes windows until consecutive blobs of one length follow; returns where they begin.
 #[inline(never)]
 fn unequal<B: Blobs + ?Sized, P: Places, const N: usize>(
     kernel: Runnable,
@@ -547,8 +546,8 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
     }
 }
 
-/// Blocks of input and parents in `range`, and the blocks that the lanes which are in use for them
-/// could take.
+/// Returns the number of blocks of input and parents in `range`, and the number that the lanes of the passes could
+/// hold.
 pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
     let degree = running().degree();
     let mut inputs = [&[][..]; WINDOWS[2]];
@@ -561,7 +560,7 @@ pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -
             held += degree * blocks(group[0].len());
         }
         let blobs = &mut window.blobs[..plan.blobs];
-        // Levels as `Window::hash` has them, and then the roots.
+        // The levels of `Window::hash`, and then the roots.
         for least in [3, 2] {
             while blobs.iter().any(|blob| blob.nodes >= least) {
                 let mut pairs = 0;

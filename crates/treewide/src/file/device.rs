@@ -1,6 +1,6 @@
-//! What the system knows of a file: where it lies, whether it is in the page cache; and hints to it.
+//! What the system knows about a file (its storage, and whether it is in the page cache), and hints to the system.
 //!
-//! On systems that do not tell, a file counts as being in the page cache, and hints do nothing.
+//! On systems that do not report this, a file counts as cached, and hints do nothing.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
@@ -21,15 +21,14 @@ pub(super) use other::{
 
 use super::Watch;
 
-/// A file without a length. While it has nothing to read, the watcher is asked from time to time
-/// whether to go on waiting.
+/// A file without a length. While it has nothing to read, the watcher is asked every 20 ms whether to continue.
 ///
-/// A file that was empty may be a log: it ends where it ends when its first bytes are there, or it
-/// might never. One of /proc has no length even then.
+/// A file that was empty may be a log that is being written. Its end is the end at the time when its first bytes are
+/// read; otherwise it might never end. A file of /proc has no length even then.
 pub(super) struct Stream<'a> {
     file: &'a File,
     watch: Option<&'a Watch<'a>>,
-    /// Bytes up to the end, once that is known.
+    /// The number of bytes up to the end, once it is known.
     left: Option<u64>,
 }
 
@@ -75,23 +74,23 @@ impl Stream<'_> {
     }
 }
 
-/// Waits until there is something to read or to be told, or the watcher wants no more.
+/// Waits until there is something to read, or an error, or the watcher stops.
 #[cfg(unix)]
 fn wait(file: &File, watch: &Watch<'_>) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    /// Between two questions: 20 ms.
+    /// The time between two questions: 20 ms. A guess: short enough for Ctrl-C.
     const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
     loop {
         match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&PAUSE)) {
-            // Nothing yet.
+            // Nothing to read yet.
             Ok(0) | Err(rustix::io::Errno::INTR) => {
                 if watch(0).is_break() {
                     return Err(io::Error::other(super::ErrorKind::Stopped));
                 }
             }
             Ok(_) => return Ok(()),
-            // Then reading has to do.
+            // The system cannot wait for this file: read it.
             Err(_) => return Ok(()),
         }
     }

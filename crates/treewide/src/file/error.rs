@@ -11,7 +11,7 @@ pub struct Error {
     kind: ErrorKind,
 }
 
-/// Why a file could not be hashed. Its text does not name the file; that of [`Error`] does.
+/// Why a file could not be hashed. Its text does not name the file; the text of [`Error`] does.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -19,14 +19,14 @@ pub enum ErrorKind {
     Open(io::Error),
     /// It could not be read.
     Read(io::Error),
-    /// It has become shorter than it was at the beginning: there is no such content to hash.
+    /// The file became shorter than it was at the beginning.
     Shrank {
-        /// Bytes that were there to be read.
+        /// Bytes that could be read.
         read: u64,
-        /// Bytes that there were at the beginning.
+        /// Bytes at the beginning.
         len: u64,
     },
-    /// The watcher, or whoever waited for it, wanted no more.
+    /// The watcher stopped it, or the future was dropped.
     Stopped,
 }
 
@@ -35,17 +35,17 @@ impl Error {
         Self { path: path.to_owned(), kind }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The cause.
+    /// Returns the cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// The cause, for those who name the file themselves.
+    /// Returns the cause, for callers who name the file themselves.
     pub fn into_kind(self) -> ErrorKind {
         self.kind
     }

@@ -1,4 +1,4 @@
-//! Hashing that is awaited, in any runtime.
+//! Hashing as a future, for any runtime.
 
 use std::future::Future;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Error, ErrorKind, Hashed, Options, device};
 use crate::hasher::Hasher;
 
-/// Tells the threads that nobody waits for the result any more.
+/// Stops the threads when the future is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -19,11 +19,11 @@ impl Drop for StopOnDrop {
 }
 
 impl Options<'static> {
-    /// As [`hash`](Options::hash), to be awaited in any runtime: files are read on a thread of the
-    /// `blocking` crate, which keeps some for such work, with the help of the global rayon pool.
+    /// Like [`hash`](Options::hash), as a future for any runtime. Files are read on a thread of the `blocking` crate,
+    /// with the help of the global rayon pool.
     ///
-    /// Nothing happens before the future is polled. Dropping it stops the hashing: within one tile
-    /// of each thread, or 20 ms if a pipe has nothing to read.
+    /// Nothing happens before the future is polled. Dropping it stops the hashing after at most one tile of each
+    /// thread, or 20 ms if a pipe has nothing to read.
     ///
     /// ```
     /// # use treewide::file::Options;

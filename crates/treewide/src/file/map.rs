@@ -1,14 +1,12 @@
 //! The strategies that map, and what makes a mapping safe.
 //!
-//! Touching a page of a mapping that lies beyond the end of the file is SIGBUS, and a file may be
-//! cut at any moment. While a thread hashes a mapping, it is noted (for this thread) which addresses
-//! these are. The handler of SIGBUS looks there: if the fault lies within, it puts pages of zeros in
-//! place of the rest of the mapping, notes that it did, and hashing goes on over zeros until the
-//! tile is done; then the note is found, and the file has shrunk. All other faults are handed to the
-//! handler that was there before, or kill the process as they would have done.
+//! Reading a page of a mapping beyond the end of the file raises SIGBUS, and a file may become shorter at any time.
+//! While a thread hashes a mapping, a variable of this thread holds the addresses. The handler of SIGBUS reads it. If
+//! the fault is inside, the handler puts pages of zeros in place of the rest of the mapping and sets a flag; the
+//! thread hashes zeros until the end of the tile, finds the flag, and reports that the file became shorter. All other
+//! faults go to the handler that was installed before, or end the process as without us.
 //!
-//! A file is mapped window by window, and the pages of each tile are mapped by one call rather than
-//! by a fault for each page.
+//! A file is mapped window by window. One call maps the pages of a tile, instead of one page fault for each page.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -24,16 +22,17 @@ use super::{ErrorKind, Hooks, read};
 use crate::hasher::Hasher;
 use crate::parallel::leaves::{self, Source};
 
-/// Bytes of a mapping.
+/// The bytes of a mapping. A guess: large enough that mapping costs nothing, small enough for 32-bit address spaces.
 const WINDOW: u64 = 256 << 20;
 
-/// Tiles of a window that are hashed in both ways, in turn, to learn which one is faster.
+/// The number of tiles of a window that are hashed both ways, alternately, to find the faster one. A guess: four each, and
+/// the fastest of four ignores most disturbances.
 const TRIAL: usize = 8;
 
-/// Appends a file from `at` to `len` through mappings, and returns how many bytes they were. What
-/// cannot be mapped is read. If `may_copy`, tiles are copied instead where that is faster: where the
-/// page cache holds them in small pieces, each of which would take an entry of the page table and a
-/// miss of the translation buffer.
+/// Appends a file from `at` to `len` through mappings, and returns the number of bytes. If it cannot be mapped, it is
+/// read. If `may_copy`, tiles are copied where that is faster: where the page cache holds them in small pieces, because
+/// each piece needs an entry of the page table and misses the translation buffer
+/// (`results/zen5-2vcpu/files.md#strategies`).
 pub(super) fn mapped(
     hasher: &mut Hasher,
     file: &File,
@@ -63,7 +62,7 @@ pub(super) fn mapped(
         if map.is_hit.load(Ordering::Relaxed) {
             return Err(match file.metadata().map_err(ErrorKind::Read)?.len() {
                 now if now < len => ErrorKind::Shrank { read: now, len },
-                // The device failed, or the file is back at its length by now.
+                // The device failed, or the file has its old length again.
                 _ => ErrorKind::Read(io::Error::other("a page of the file could not be read")),
             });
         }
@@ -83,16 +82,16 @@ pub(super) fn is_possible() -> bool {
 struct Tiles<'a> {
     map: &'a Guarded,
     next: AtomicUsize,
-    /// For copying them instead.
+    /// The buffer for copying tiles instead.
     both: Option<BothWays<'a>>,
     hooks: &'a Hooks<'a>,
 }
 
 struct BothWays<'a> {
     file: &'a File,
-    /// Where the mapping begins.
+    /// The position of the mapping in the file.
     at: u64,
-    /// The least nanoseconds that a tile has taken so far: mapped, copied.
+    /// The least time of a tile so far, in nanoseconds: mapped, copied.
     best: [AtomicU64; 2],
 }
 
@@ -102,12 +101,12 @@ const COPIED: usize = 1;
 struct Scratch<'a> {
     _guard: Guard<'a>,
     buffer: Vec<u8>,
-    /// When the tile at hand was begun, and how, if that is of interest.
+    /// When and how the current tile was begun, if it is measured.
     begun: Option<(Instant, usize)>,
 }
 
 impl BothWays<'_> {
-    /// The way for a tile.
+    /// Chooses how to read a tile.
     fn choose(&self, index: usize) -> usize {
         let best = |way: usize| self.best[way].load(Ordering::Relaxed);
         if index < TRIAL { index % 2 } else { usize::from(best(COPIED) < best(MAPPED)) }
@@ -142,7 +141,7 @@ impl<'m> Source for Tiles<'m> {
         self.hooks.read(len)?;
         let way = self.both.as_ref().map_or(MAPPED, |both| both.choose(index));
         if self.both.is_some() && index < TRIAL {
-            // Its pages are to be there before the clock runs.
+            // Map its pages before the clock starts.
             scratch.buffer.resize(len, 0);
             scratch.begun = Some((Instant::now(), way));
         }
@@ -166,7 +165,7 @@ impl<'m> Source for Tiles<'m> {
 /// A mapping of a part of a file.
 struct Guarded {
     map: Mmap,
-    /// Whether some of it turned out to be beyond the end of the file.
+    /// Whether a part of it was beyond the end of the file.
     is_hit: AtomicBool,
 }
 
@@ -175,8 +174,8 @@ impl Guarded {
         if !handler::is_ours() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // SAFETY: bytes that change meanwhile are only ever hashed, and pages that go are replaced
-        // by the handler wherever there is a `Guard`.
+        // SAFETY: bytes that change are only hashed, and the handler replaces pages that disappear wherever there is
+        // a `Guard`.
         let map = unsafe { MmapOptions::new().offset(at).len(len).map(file)? };
         Ok(Self { map, is_hit: AtomicBool::new(false) })
     }
@@ -198,14 +197,14 @@ impl Guarded {
     }
 
     fn populated(&self, at: usize, len: usize) -> &[u8] {
-        // Where that is unknown (before Linux 5.14) or fails, faults do it.
+        // If this is not supported (before Linux 5.14) or fails, page faults map the pages.
         let _ = self.populate(at, len);
         &self.map[at..at + len]
     }
 }
 
 thread_local! {
-    /// The addresses that this thread may find without pages, and where to note that it did.
+    /// The addresses where this thread may miss pages, and the flag to set then.
     static GUARDED: Cell<(usize, usize, *const AtomicBool)> =
         const { Cell::new((0, 0, ptr::null())) };
 }
@@ -224,15 +223,15 @@ impl Drop for Guard<'_> {
 mod handler {
     use super::*;
 
-    /// What SIGBUS did before.
+    /// The action of SIGBUS before ours.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
     static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-    /// Whether SIGBUS comes to us; the first time, sees to it that it does.
+    /// Returns whether SIGBUS comes to us. The first call installs the handler.
     pub(super) fn is_ours() -> bool {
         static INSTALLED: OnceLock<()> = OnceLock::new();
         INSTALLED.get_or_init(|| {
-            let _ = install(); // that it failed shows below
+            let _ = install(); // a failure shows below
         });
         current().is_some_and(|action| action.sa_sigaction == entry())
     }
@@ -244,21 +243,21 @@ mod handler {
     fn current() -> Option<libc::sigaction> {
         // SAFETY: all zeros are a value of this plain struct.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: it only writes what is there now to `action`.
+        // SAFETY: it only writes the current action to `action`.
         let result = unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &mut action) };
         (result == 0).then_some(action)
     }
 
     fn install() -> Option<()> {
         PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
-        // Before the handler can run.
+        // This is set before the handler can run.
         BEFORE.set(current()?).ok()?;
         // SAFETY: all zeros are a value of this plain struct: no flags, an empty mask.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = entry();
         // Like the handler of Rust's runtime, on the alternate stack if the thread has one.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // SAFETY: the handler does only what a handler may do.
+        // SAFETY: the handler calls only functions that are safe in a signal handler.
         let result = unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) };
         (result == 0).then_some(())
     }
@@ -270,23 +269,23 @@ mod handler {
         if !(start..end).contains(&address) || !replace(address, end) {
             return chain(signal, info, context);
         }
-        // SAFETY: whoever wrote it to `GUARDED` of this thread keeps it until it is replaced there.
+        // SAFETY: the `Guard` that wrote it to `GUARDED` of this thread lives until it is replaced there.
         unsafe { (*is_hit).store(true, Ordering::Relaxed) };
     }
 
-    /// Puts zeros in place of the pages from that of `address` to `end`.
+    /// Puts zeros in place of the pages from the one of `address` to `end`.
     fn replace(address: usize, end: usize) -> bool {
         let page = PAGE.load(Ordering::Relaxed);
         let from = address & !(page - 1);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
-        // SAFETY: these addresses belong to a mapping that the interrupted thread is reading; nobody
-        // else writes there, and unmapping it unmaps these pages too. `mmap` is a plain system call.
+        // SAFETY: these addresses belong to a mapping that the interrupted thread is reading. Nothing else writes
+        // there, and unmapping the mapping unmaps these pages too. `mmap` is a plain system call.
         let pages =
             unsafe { libc::mmap(from as *mut _, end - from, libc::PROT_READ, flags, -1, 0) };
         pages != libc::MAP_FAILED
     }
 
-    /// What would have happened without us.
+    /// Does what would have happened without us.
     fn chain(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let before = BEFORE.get();
         match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
@@ -320,7 +319,7 @@ mod tests {
         let both = BothWays { file: &file, at: 0, best };
         let ways: Vec<_> = (0..TRIAL).map(|tile| both.choose(tile)).collect();
         assert_eq!(ways, [MAPPED, COPIED].repeat(TRIAL / 2), "each in turn");
-        // The least counts, as what else runs only makes a tile slower.
+        // The least time counts, because other programs only make a tile slower.
         for (way, nanoseconds, faster) in
             [(MAPPED, 9, MAPPED), (COPIED, 8, COPIED), (MAPPED, 7, MAPPED), (COPIED, 9, MAPPED)]
         {

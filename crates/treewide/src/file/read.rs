@@ -1,4 +1,4 @@
-//! The strategies that read: into one buffer, in order by turns, or everywhere at once.
+//! The strategies that read: into one buffer, in order with threads in turn, or at several places at once.
 
 use std::fs::File;
 use std::io::{self, ErrorKind::Interrupted, Read};
@@ -9,21 +9,22 @@ use super::{ErrorKind, Hooks};
 use crate::hasher::Hasher;
 use crate::parallel::leaves::{self, Source};
 
-/// Tiles whose nodes are kept before they go into the tree: 1 MiB of nodes.
+/// The number of tiles whose nodes are kept before they go into the tree: 1 MiB of nodes. A guess.
 const WINDOW: usize = 1024;
 
-/// Bytes after which pages are dropped from the cache, if they are to be.
+/// The number of bytes after which pages are dropped from the cache, with `drop_cache`. A guess: few system calls.
 const DROP_WINDOW: u64 = 64 << 20;
 
-/// The most places at which a file that is not in the page cache is read at the same time. The system
-/// reads ahead at each of them, so the device finds work while what it brought is hashed; at a single
-/// one it is idle for up to a quarter of the time. Chosen by `results/zen5-2vcpu/files.txt`.
+/// The most places at which a file that is not in the page cache is read alternately. The system reads ahead at each of
+/// them, so the device works while earlier bytes are hashed; with one place it is idle for up to a quarter of the time
+/// (`results/zen5-2vcpu/files.md#cold-files`).
 const PLACES: u64 = 4;
 
-/// Bytes that are read in order at each of these places at least.
+/// The least number of bytes that are read in order at each of these places (`results/zen5-2vcpu/files.md#cold-files`: with 33 MiB,
+/// files of 100 MiB lose).
 const STRETCH: u64 = 64 << 20;
 
-/// A file from a place of its own, so that threads do not share a position.
+/// A file with its own position, so that threads do not share one.
 pub(super) struct At<'a> {
     pub(super) file: &'a File,
     pub(super) at: u64,
@@ -40,7 +41,7 @@ impl Read for At<'_> {
     }
 }
 
-/// Fills `buffer` as far as there are bytes, and returns how far.
+/// Fills `buffer` as far as possible, and returns the number of bytes.
 pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -48,14 +49,14 @@ pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, E
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == Interrupted => {}
-            // Ours if the reader was one of `device`.
+            // An error of ours, if the reader is a stream of `device`.
             Err(error) => return Err(error.downcast().unwrap_or_else(ErrorKind::Read)),
         }
     }
     Ok(filled)
 }
 
-/// Appends `len` bytes, or all there are, through one buffer; returns how many they were.
+/// Appends `len` bytes, or all bytes, through one buffer; returns their number.
 pub(super) fn simply(
     hasher: &mut Hasher,
     mut reader: impl Read,
@@ -63,8 +64,7 @@ pub(super) fn simply(
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
     let most = len.unwrap_or(u64::MAX);
-    // A quarter stays in the cache beside everything else, and short files need no more than they
-    // have.
+    // Half a tile stays in the cache, and short files need no more than their length.
     let mut buffer = vec![0; most.min(hooks.tile as u64 / 2) as usize];
     let (mut done, mut dropped) = (0, 0);
     loop {
@@ -84,13 +84,13 @@ pub(super) fn simply(
     }
 }
 
-/// The most tiles whose nodes go into the tree at a time.
+/// The most tiles whose nodes go into the tree at once.
 fn window(hooks: &Hooks<'_>) -> usize {
     let drop = (DROP_WINDOW / hooks.tile as u64) as usize;
     if hooks.drop_cache.is_some() { drop.min(WINDOW) } else { WINDOW }
 }
 
-/// Tiles of a stream: who comes first reads the next one, and hashes it while another one reads.
+/// Tiles of a stream: the first free thread reads the next tile, and hashes it while another thread reads.
 struct InOrder<'a, R> {
     stream: Mutex<Stream<R>>,
     most: usize,
@@ -99,7 +99,7 @@ struct InOrder<'a, R> {
 
 struct Stream<R> {
     reader: R,
-    /// Bytes that are still to be read, if the stream has as many.
+    /// The most bytes that are still to be read.
     left: u64,
     tiles: usize,
     /// The bytes of the last, short tile, once the stream has ended.
@@ -129,7 +129,7 @@ impl<R: Read + Send> Source for InOrder<'_, R> {
         let read = match read {
             Ok(read) => read,
             Err(error) => {
-                // Nobody is to read on after an error.
+                // No thread may continue to read after an error.
                 stream.rest = Some(Vec::new());
                 return Err(error);
             }
@@ -147,8 +147,7 @@ impl<R: Read + Send> Source for InOrder<'_, R> {
     }
 }
 
-/// Appends `len` bytes, or all there are, reading in order and hashing at the same time; returns
-/// how many they were.
+/// Appends `len` bytes, or all bytes, reading in order and hashing at the same time; returns their number.
 pub(super) fn overlapped(
     hasher: &mut Hasher,
     mut reader: impl Read + Send,
@@ -158,7 +157,7 @@ pub(super) fn overlapped(
 ) -> Result<u64, ErrorKind> {
     let mut left = len.unwrap_or(u64::MAX);
     let start = hasher.count();
-    // Up to where a tile may begin; and a short input wakes nobody.
+    // Read up to a place where a tile may begin; a short input wakes no thread.
     let tile = hooks.tile;
     let before = tile as u64 - start % tile as u64;
     let read = simply(hasher, &mut reader, Some(before.min(left)), hooks)?;
@@ -186,15 +185,15 @@ pub(super) fn overlapped(
     }
 }
 
-/// Tiles of a file, read by those who hash them.
+/// Tiles of a file; the thread that hashes a tile reads it.
 struct Anywhere<'a> {
     file: &'a File,
     start: u64,
     next: AtomicU64,
     tiles: u64,
-    /// The file is read at so many places by turns, from each in order; they divide the tiles.
+    /// The number of places at which the file is read alternately, each in order; it divides the number of tiles.
     places: u64,
-    /// Where the file was found to end before the length that it had.
+    /// The end of the file, if it was found before the length that the file had.
     shrank_to: AtomicU64,
     hooks: &'a Hooks<'a>,
 }
@@ -228,14 +227,13 @@ impl Source for Anywhere<'_> {
     }
 }
 
-/// The tile whose turn it is.
+/// Returns the tile whose turn it is.
 fn by_turns(turn: u64, tiles: u64, places: u64) -> u64 {
     turn % places * (tiles / places) + turn / places
 }
 
-/// Appends the bytes of a file from `at` to `len`, each tile read by the thread that hashes it;
-/// returns how many they were. If `may_seek`, for files that are not in the page cache, it is read at
-/// several places if it is long enough.
+/// Appends the bytes of a file from `at` to `len`; the thread that hashes a tile reads it. Returns the number of bytes. If
+/// `may_seek` (for files that are not in the page cache), a file that is long enough is read at several places.
 pub(super) fn positional(
     hasher: &mut Hasher,
     file: &File,
@@ -257,7 +255,7 @@ pub(super) fn positional(
         leaves::append(hasher, &source, hooks.tile, tiles as usize, threads)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
-            // A place behind the end was perhaps the first to find that out, and all stopped.
+            // A place behind the end may have found the end first, and all threads stopped.
             let now = file.metadata().map_err(ErrorKind::Read)?.len();
             return Err(ErrorKind::Shrank { read: now.min(shrank_to), len });
         }
@@ -294,7 +292,7 @@ mod tests {
         let options = File::options().read(true).write(true).create_new(true).clone();
         let mut file = options.open(&path).expect("a file can be made");
         file.set_len(len).expect("its length can be set");
-        // Each tile is another one, and holes take no room.
+        // The tiles differ, and holes need no storage.
         let mut expected = Hasher::new();
         let mut bytes = vec![0; tile];
         for at in (0..len).step_by(tile) {
@@ -310,7 +308,7 @@ mod tests {
             let read = positional(&mut hasher, &file, 0, len, threads, true, &hooks);
             assert_eq!(read.expect("it is read"), len);
             assert_eq!(hasher.finalize(), expected.finalize());
-            // As if it had been longer: it ends at the second place, and the third begins behind that.
+            // As if the file had been longer: it ends at the second place, and the third place is behind the end.
             let read = positional(&mut Hasher::new(), &file, 0, 8 * len, threads, true, &hooks);
             assert!(matches!(read, Err(ErrorKind::Shrank { read, .. }) if read == len));
         }

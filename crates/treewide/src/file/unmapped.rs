@@ -1,4 +1,4 @@
-//! Where a mapping cannot be guarded, files are read.
+//! Reads files instead of mapping them, on systems where a mapping cannot be guarded.
 
 use std::fs::File;
 

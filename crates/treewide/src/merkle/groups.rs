@@ -1,9 +1,9 @@
-//! The nodes of BLAKE3's own tree over an input, at one level: a chaining value for each *chunk
-//! group*, a power of two of chunks.
+//! One level of BLAKE3's own tree over an input: a chaining value for each *chunk group*, a power of two of
+//! chunks.
 //!
-//! This is what an outboard is made of, the file of nodes by which a part of an input is checked
-//! without the rest: one chaining value for every 16 KiB of input, say. Like all of
-//! [`hazmat`](crate::hazmat), it is for programs that know the tree.
+//! An outboard consists of such nodes, for example one for every 16 KiB of input. It is a file with which a part
+//! of an input can be checked without the rest. Like [`hazmat`](crate::hazmat), this is for programs that know
+//! the tree.
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
@@ -24,10 +24,10 @@ use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{self, LEAF, Node};
 
-/// The groups of an input of `len` bytes; none if it is empty.
+/// Returns the number of groups of an input of `len` bytes; 0 if it is empty.
 ///
 /// # Panics
-/// If `chunks` is no power of two, or so large that its bytes are no `usize`.
+/// If `chunks` is not a power of two, or if the bytes of a group do not fit into a `usize`.
 pub const fn count(len: usize, chunks: usize) -> usize {
     len.div_ceil(group_len(chunks))
 }
@@ -37,10 +37,10 @@ const fn group_len(chunks: usize) -> usize {
     chunks.checked_mul(CHUNK_LEN).expect("a group fits the memory")
 }
 
-/// The chaining values of the groups of `input`, `chunks` chunks each; the last group may be shorter.
+/// Returns the chaining values of the groups of `input`, `chunks` chunks each; the last group may be shorter.
 ///
-/// They are those of nodes below the root. An input of one group has no such node: its chaining value
-/// is given, but cannot be merged to its digest, which is [`hash`](crate::hash()).
+/// They are the chaining values of nodes below the root. An input of one group has no such node: its chaining value
+/// is returned, but the digest does not follow from it; use [`hash`](crate::hash()).
 ///
 /// # Panics
 /// As [`count`] does.
@@ -51,12 +51,11 @@ pub fn chaining_values(input: &[u8], chunks: usize, mode: Mode) -> Vec<ChainingV
     cvs
 }
 
-/// Writes the chaining values of the groups of `input`, `chunks` chunks each, to `out`. `input` is
-/// the part of the whole that starts at byte `offset`; unless it reaches the end of the whole, its
-/// last group must be full.
+/// Writes the chaining values of the groups of `input`, `chunks` chunks each, to `out`. `input` is the part of the
+/// whole input that starts at byte `offset`. Unless it ends where the whole input ends, its last group must be full.
 ///
 /// # Panics
-/// As [`count`] does; if `offset` is no multiple of a group, or `out` has not [`count`] places.
+/// As [`count`]; and if `offset` is not a multiple of the bytes of a group, or the length of `out` is not [`count`].
 pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [ChainingValue]) {
     let len = group_len(chunks);
     assert_eq!(offset % len as u64, 0, "a part starts with a group");
@@ -70,14 +69,14 @@ pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [Cha
         }
         return;
     }
-    // As many groups at a time as the tree takes chunks, so that also single ones fill all lanes.
+    // As many groups at a time as the tree takes chunks, so that groups of one chunk fill all lanes too.
     for (part, cvs) in input.chunks(LEAF * CHUNK_LEN).zip(out.chunks_mut(LEAF / chunks)) {
         leaf(kernel, part, counter, chunks, &mode, cvs);
         counter += LEAF as u64;
     }
 }
 
-/// Up to [`LEAF`] chunks. Only the last group may be short, so pairs never cross groups.
+/// The same for at most [`LEAF`] chunks. Only the last group may be short, so pairs never cross groups.
 fn leaf(
     kernel: Runnable,
     input: &[u8],
@@ -94,7 +93,7 @@ fn leaf(
     out.copy_from_slice(&cvs[..count]);
 }
 
-/// The digest of the whole input from the chaining values of all its groups.
+/// Returns the digest of the whole input from the chaining values of all its groups.
 ///
 /// # Panics
 /// If there are fewer than two: a single group is the root itself.
@@ -104,7 +103,7 @@ pub fn merge(cvs: &[ChainingValue], mode: Mode) -> Hash {
     Hash::from_bytes(root(kernel, cvs, &mode).root_hash(kernel))
 }
 
-/// The node on top of at least two nodes.
+/// The top node of two or more nodes.
 fn root(kernel: Runnable, cvs: &[ChainingValue], mode: &Mode) -> Node {
     if cvs.len() <= LEAF {
         let mut nodes = [[0; 32]; LEAF];

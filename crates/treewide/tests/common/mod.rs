@@ -123,7 +123,7 @@ pub(crate) fn blake3_output(hasher: &blake3::Hasher, seek: u64, len: usize) -> V
 }
 
 /// Runs `f` with each kernel forced, and goes back to the one before. The kernel is one for the whole
-/// process: those who force one take turns. The other tests of a file run with whatever is forced meanwhile,
+/// process: tests that force one take turns. The other tests of a file run with whatever kernel is forced at that time,
 /// and must pass with all of them.
 pub(crate) fn with_every_kernel(mut f: impl FnMut(&str)) {
     static TURN: Mutex<()> = Mutex::new(());

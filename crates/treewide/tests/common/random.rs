@@ -29,7 +29,7 @@ impl Random {
         bytes
     }
 
-    /// A length of at most `most`: of any magnitude, and often exactly on or beside a multiple of
+    /// A length of at most `most`: of any magnitude, and often exactly at or next to a multiple of
     /// a block or a chunk, where the mistakes are.
     pub(crate) fn length(&mut self, most: usize) -> usize {
         let magnitude = self.below(most.ilog2() as usize + 2) as u32;

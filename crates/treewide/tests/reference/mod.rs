@@ -1,7 +1,7 @@
 //! BLAKE3 straight from the paper, as the oracle of record.
 //!
 //! Written from "BLAKE3: one function, fast everywhere" alone; section numbers (§) are the paper's,
-//! and so are the names `h`, `m`, `t`, `b`, `d`, `v`, `k`. It is meant to be read beside the paper:
+//! and so are the names `h`, `m`, `t`, `b`, `d`, `v`, `k`. It is meant to be read next to the paper:
 //! the tree is the paper's recursive definition, every node is compressed by itself, and nothing
 //! is done for speed. Whatever the library does in another way must come out the same as this.
 //!

@@ -1,4 +1,4 @@
-//! An end of `tune` that does not depend on how long a measurement takes, nor on whether it ends at all.
+//! Ends `tune` after a fixed time, even if a measurement never ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Limit {
             let (known, output) = (known.clone(), args.output.clone());
             let over = move || {
                 std::thread::sleep(Duration::from_secs(seconds));
-                // Not given back: whoever measures would go on with a profile that is written.
+                // The lock is kept: otherwise the measuring thread would change a profile that is written.
                 let mut profile = lock(&known);
                 profile
                     .push_str(&format!("# After {seconds} seconds there was no time for more.\n"));

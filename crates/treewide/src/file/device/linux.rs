@@ -7,10 +7,10 @@ use std::path::Path;
 use rustix::fs::{Advice, OFlags, fadvise, fstatfs, major, minor};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// Places of a file at which the page cache is asked for.
+/// Places of a file at which the page cache is tested. A guess: few enough to cost less than reading 1 MiB.
 const PROBES: u64 = 16;
 
-/// File systems whose files come over a network, by their numbers in `linux/magic.h` and the like.
+/// File systems whose files come over a network, by their numbers in `linux/magic.h` and similar headers.
 const NETWORK: &[u32] = &[
     0x0000_6969, // NFS
     0xff53_4d42, // CIFS
@@ -22,7 +22,7 @@ const NETWORK: &[u32] = &[
     0x6b41_4653, // kAFS
     0x7375_7245, // Coda
     0x0bd0_0bd0, // Lustre
-    0x6573_5546, // FUSE: sshfs, s3fs and the like
+    0x6573_5546, // FUSE: sshfs, s3fs and others
     0x4750_4653, // GPFS
     0x1983_0326, // BeeGFS
     0x0116_1970, // GFS2, shared by several machines
@@ -44,12 +44,12 @@ pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
         match open(flags)
             .map_err(|error| (error.raw_os_error().map(Errno::from_raw_os_error), error))
         {
-            // Only the owner of a file may ask for it.
+            // Only the owner of a file may request it.
             Err((Some(Errno::PERM), _)) if flags.contains(OFlags::NOATIME) => {
                 flags -= OFlags::NOATIME;
             }
-            // A server (of SMB, of NFS) has a lease of a regular file, and was told to give it back. Pipes
-            // do not answer so.
+            // A server (SMB, NFS) holds a lease on a regular file, and was asked to release it. Pipes do not
+            // return this error.
             Err((Some(Errno::AGAIN), _)) if flags.contains(OFlags::NONBLOCK) => {
                 flags -= OFlags::NONBLOCK;
             }
@@ -60,13 +60,13 @@ pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
 
 /// The number of the file system that the file is on.
 fn file_system(file: &File) -> u32 {
-    // The type is wider on some architectures, the numbers are not.
+    // The type is wider on some architectures; the numbers are not.
     fstatfs(file).map_or(0, |it| it.f_type as u32)
 }
 
-/// Whether the page cache has all of the places that are looked at. Nobody waits for it; but where it has
-/// one not, the system may begin to read there. So the last one comes first: a file that is read from its
-/// beginning is to be read ahead from there, with more than such a small read would begin with.
+/// Whether the page cache has all tested places. The reads do not wait, but where a page is missing the system may
+/// begin to read ahead. So the last place is tested first: read-ahead at the beginning shall start with the first
+/// large read, not with this small one.
 pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
     let is_there = |at| {
         let mut byte = [0];
@@ -81,27 +81,27 @@ pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
     is_there(last) && (0..PROBES).rev().all(|probe| is_there(last / (PROBES - 1) * probe))
 }
 
-/// Whether the device is much slower out of order: a rotating disk, or one behind a network.
+/// Whether reading out of order is much slower: a rotating disk, or a network.
 pub(in crate::file) fn prefers_order(file: &File) -> bool {
     NETWORK.contains(&file_system(file)) || is_rotating(file).unwrap_or(false)
 }
 
-/// `None` if the file is on no block device that the system tells of.
+/// `None` if the system names no block device for the file.
 fn is_rotating(file: &File) -> Option<bool> {
     let device = file.metadata().ok()?.dev();
     let link = format!("/sys/dev/block/{}:{}", major(device), minor(device));
     let folder = std::fs::canonicalize(link).ok()?;
-    // The disks of virtual machines call themselves rotating whatever they are.
+    // The disks of virtual machines always call themselves rotating.
     if folder.components().any(|it| it.as_os_str().as_encoded_bytes().starts_with(b"virtio")) {
         return None;
     }
-    // A partition has no queue of its own; its disk is the folder above.
+    // A partition has no queue; the folder above is its disk.
     let read = |queue: &str| std::fs::read(folder.join(queue).join("rotational")).ok();
     let answer = read("queue").or_else(|| read("../queue"))?;
     Some(answer.starts_with(b"1"))
 }
 
-/// Has the system read ahead more than it would.
+/// Makes the system read further ahead.
 pub(in crate::file) fn will_read_in_order(file: &File) {
     let _ = fadvise(file, 0, None, Advice::Sequential); // only a hint
 }
@@ -112,10 +112,10 @@ pub(in crate::file) fn drop_from_cache(file: &File, at: u64, len: u64) {
     }
 }
 
-/// Lets a pipe hold more, so that its two ends wake each other less often.
+/// Enlarges the buffer of a pipe, so that its two ends wake each other less often.
 pub(in crate::file) fn widen(file: &File, opened: &Metadata) {
     if opened.file_type().is_fifo() {
-        // What a user without privileges may ask for; if it is refused, the pipe stays as it is.
+        // The most that a user without privileges may request. If it is refused, the pipe stays as it is.
         let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
     }
 }
