@@ -78,6 +78,7 @@ packages() {
         gcc libc6-dev ca-certificates curl # to build at all
         g++ python3-venv # the CUDA kernels, for the CPU and for GPUs
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
+        strace # a test of the library: what hashing asks of the system
         shellcheck
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
     )

@@ -204,12 +204,15 @@ pub(crate) struct Threads {
     /// Keep every CPU busy with other processes during the measurement.
     #[arg(long)]
     pub(crate) busy: bool,
-    /// Rest for a millisecond before each call, so that all other threads are asleep.
+    /// Rest for three milliseconds before each call, so that all other threads are asleep.
     #[arg(long)]
     pub(crate) rest: bool,
     /// Before each sample, make the same calls for a millisecond that is not timed, so that pools are awake.
     #[arg(long, conflicts_with = "rest")]
     pub(crate) awake: bool,
+    /// Right before each call, keep two threads of the pool busy with other work.
+    #[arg(long, conflicts_with_all = ["rest", "awake"])]
+    pub(crate) after_work: bool,
     /// The engine to compare treewide's threads with.
     #[arg(long, default_value = "blake3")]
     pub(crate) against: String,

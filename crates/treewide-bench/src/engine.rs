@@ -48,6 +48,8 @@ static ALL: &[&Engine] = &[
     &treewide::APART,
     &treewide::INTO,
     &treewide::HALVES,
+    &treewide::TASKS,
+    &treewide::MAP,
     &blake3::ENGINE,
     #[cfg(feature = "rscrypto")]
     &rscrypto::ENGINE,

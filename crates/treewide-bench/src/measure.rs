@@ -214,6 +214,8 @@ impl Session {
                 side.task = Box::new(Rested(side.task));
             } else if plan.awake {
                 side.task = Box::new(Awake(side.task));
+            } else if plan.after_work {
+                side.task = Box::new(AfterWork(side.task));
             }
             sides.push(side);
         }
@@ -221,7 +223,8 @@ impl Session {
         for side in &mut sides {
             side.before = side.outcome()?.to_string();
             check(plan, side, &side.before, &expected)?;
-            side.calibrate(if plan.rest { Duration::ZERO } else { self.sample })?;
+            let is_single = plan.rest || plan.after_work;
+            side.calibrate(if is_single { Duration::ZERO } else { self.sample })?;
         }
         // As many for all, as the first call of a sample finds caches that another side has left.
         let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
@@ -252,6 +255,7 @@ impl Session {
             busy: plan.busy,
             rest: plan.rest,
             awake: plan.awake,
+            after_work: plan.after_work,
             digests: expected.iter().cloned().collect(),
             sides: vec![],
             ratios: vec![],
@@ -512,13 +516,13 @@ impl Task for InPool {
     }
 }
 
-/// Makes each call after a millisecond of rest, when all other threads are asleep.
+/// Makes each call after three milliseconds of rest, when all other threads are asleep.
 struct Rested(Box<dyn Task>);
 
 impl Task for Rested {
     fn time(&mut self, calls: u64) -> Result<Duration> {
         let once = |_| {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(3));
             self.0.time(1)
         };
         (0..calls).map(once).sum()
@@ -545,6 +549,34 @@ impl Task for Awake {
             begun.elapsed() < Duration::from_millis(1)
         } {}
         self.0.time(calls)
+    }
+
+    fn outcome(&mut self) -> Result<blake3::Hash> {
+        self.0.outcome()
+    }
+
+    fn begin(&mut self, at: u64) {
+        self.0.begin(at);
+    }
+}
+
+/// Each call right after other work of the program on the same pool, a `rayon::join` that keeps two threads
+/// busy for 100 µs and is not timed.
+struct AfterWork(Box<dyn Task>);
+
+impl Task for AfterWork {
+    fn time(&mut self, calls: u64) -> Result<Duration> {
+        let work = || {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < Duration::from_micros(100) {
+                std::hint::spin_loop();
+            }
+        };
+        let once = |_| {
+            rayon::join(work, work);
+            self.0.time(1)
+        };
+        (0..calls).map(once).sum()
     }
 
     fn outcome(&mut self) -> Result<blake3::Hash> {

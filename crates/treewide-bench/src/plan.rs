@@ -79,10 +79,12 @@ pub(crate) struct Plan {
     pub(crate) sides: Vec<Spec>,
     pub(crate) varies: Varies,
     pub(crate) busy: bool,
-    /// A millisecond of rest before each call.
+    /// Three milliseconds of rest before each call.
     pub(crate) rest: bool,
     /// Untimed calls before each sample, which wake the pool.
     pub(crate) awake: bool,
+    /// Other work of the pool right before each call, which is not timed.
+    pub(crate) after_work: bool,
 }
 
 impl Plan {
@@ -95,6 +97,7 @@ impl Plan {
             busy: false,
             rest: false,
             awake: false,
+            after_work: false,
         }
     }
 

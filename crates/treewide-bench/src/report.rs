@@ -142,12 +142,15 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// Whether other processes kept every CPU busy.
     pub(crate) busy: bool,
-    /// A millisecond of rest before each call.
+    /// Three milliseconds of rest before each call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) rest: bool,
     /// Untimed calls of the same side before each sample, which wake its pool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) awake: bool,
+    /// Other work of the pool right before each call, which keeps two of its threads busy until then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) after_work: bool,
     /// For each algorithm, the digest of the results of all calls, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,

@@ -54,8 +54,8 @@ pub(crate) fn source(report: &Report) -> String {
 pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| {
         let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
-        let how =
-            |row: &Row| (row.class.clone(), row.varies, row.busy, row.rest, row.awake, names(row));
+        let pool = |row: &Row| (row.busy, row.rest, row.awake, row.after_work);
+        let how = |row: &Row| (row.class.clone(), row.varies, pool(row), names(row));
         how(a) == how(b)
     })
     .collect()
@@ -94,9 +94,10 @@ pub(crate) fn caption(rows: &[Row]) -> String {
         _ => format!(", {} threads each", threads[0]),
     };
     let busy = if first.busy { ", every CPU kept busy by other processes" } else { "" };
-    let rest = if first.rest { ", a millisecond of rest before each call" } else { "" };
+    let rest = if first.rest { ", three milliseconds of rest before each call" } else { "" };
     let awake = if first.awake { ", calls in a row, pools awake" } else { "" };
-    format!("{what}{threads}{busy}{rest}{awake}")
+    let after = if first.after_work { ", right after other work of the pool" } else { "" };
+    format!("{what}{threads}{busy}{rest}{awake}{after}")
 }
 
 /// A side's name, with the algorithm if it is another one.

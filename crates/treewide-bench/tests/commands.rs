@@ -361,7 +361,7 @@ fn gates_tell_met_short_and_wrong() {
     assert!(said(&short).contains("SHORT"));
     for (at_least, rest, expected) in [
         ("1.0", "atleast = 2", "unknown field"),
-        ("1.0", "rest = true\nawake = true", "one that does not"),
+        ("1.0", "rest = true\nawake = true", "choose one of them"),
         ("-1.0", "", "not a ratio"),
         (
             "1.0",

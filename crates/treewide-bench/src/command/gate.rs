@@ -69,12 +69,15 @@ struct Ask {
     /// Other processes keep every CPU busy.
     #[serde(default)]
     busy: bool,
-    /// A millisecond of rest before each call: pools sleep.
+    /// Three milliseconds of rest before each call: pools sleep.
     #[serde(default)]
     rest: bool,
     /// Calls before each sample that are not timed: pools are awake.
     #[serde(default)]
     awake: bool,
+    /// Other work of the same pool right before each call.
+    #[serde(default)]
+    after_work: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Deserialize)]
@@ -160,8 +163,8 @@ impl Ask {
                 side.engine()?;
             }
         }
-        if self.rest && self.awake {
-            bail!("rest is for a pool that sleeps, and awake for one that does not");
+        if u8::from(self.rest) + u8::from(self.awake) + u8::from(self.after_work) > 1 {
+            bail!("rest, awake and after_work are three states of a pool: choose one of them");
         }
         let [ours, theirs] = &sides;
         let varies = match self.what {
@@ -187,6 +190,9 @@ impl Ask {
             if self.awake {
                 id += ", pool awake";
             }
+            if self.after_work {
+                id += ", after other work";
+            }
             Plan {
                 id,
                 work,
@@ -195,6 +201,7 @@ impl Ask {
                 busy: self.busy,
                 rest: self.rest,
                 awake: self.awake,
+                after_work: self.after_work,
             }
         });
         Ok(plans.collect())

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::cli;
 use crate::plan::{Plan, Spec, inputs};
 use crate::report::{Caches, Varies};
-use crate::work::{Feed, Mode, Work};
+use crate::work::{Feed, Mode, Shape, Work};
 
 pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
     let mut session = super::session(&args.common)?;
@@ -39,6 +39,12 @@ pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
     }
     for plan in &mut plans {
         (plan.busy, plan.rest, plan.awake) = (args.busy, args.rest, args.awake);
+        plan.after_work = args.after_work;
+    }
+    let is_plain = !(args.busy || args.rest || args.awake || args.after_work);
+    if is_plain {
+        let long = sizes.iter().filter(|&&bytes| (256 << 10..=64 << 20).contains(&bytes));
+        plans.extend(long.map(|&bytes| tasks(bytes, threads)));
     }
     session.run(&plans)?;
     super::finish(session, &args.common)
@@ -57,6 +63,14 @@ pub(super) fn never_lose(bytes: u64, threads: usize, caches: &Caches) -> Plan {
     let plan = Plan::new(work(bytes, caches), &[treewide(threads), treewide(1)]);
     let id = format!("{}, {threads} threads against 1", plan.id);
     Plan { id, varies: Varies::Threads, ..plan }
+}
+
+/// Twice as many tasks of a pool as it has threads. In each task, as many threads as treewide chooses hash one
+/// input, against one thread for each task.
+fn tasks(bytes: u64, threads: usize) -> Plan {
+    let work = Work::Batch { shape: Shape::Equal { count: 2 * threads as u64, bytes } };
+    let spec = |engine: &str| Spec { engine: engine.into(), kernel: None, threads: Some(threads) };
+    Plan::new(work, &[spec("treewide-tasks"), spec("treewide-map")])
 }
 
 /// Powers of two, and three times powers of two, from 1 B to 1 GiB.

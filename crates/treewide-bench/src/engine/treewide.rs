@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rayon::prelude::*;
 use treewide::{Batch, Hash, kernel, merkle};
 
 use super::{Engine, Inputs, Outcome, Task, blobs, leaves, no_choice, repeated, shared_tasks};
@@ -45,6 +46,27 @@ pub(super) static HALVES: Engine = Engine {
     version: env!("CARGO_PKG_VERSION"),
     family: Family::Blake3,
     task: halves,
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
+/// A batch as a task of the pool for each blob, each of which asks for more threads: what a server does that
+/// hashes several large objects at once.
+pub(super) static TASKS: Engine = Engine {
+    name: "treewide-tasks",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: |work, stream, threads| map(work, stream, threads, treewide::hash_parallel),
+    variant: || kernel::detected().name().to_owned(),
+    force: no_choice,
+};
+
+/// The same with one thread for each blob: what [`TASKS`] is compared with.
+pub(super) static MAP: Engine = Engine {
+    name: "treewide-map",
+    version: env!("CARGO_PKG_VERSION"),
+    family: Family::Blake3,
+    task: |work, stream, threads| map(work, stream, threads, treewide::hash),
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
 };
@@ -128,6 +150,20 @@ impl Task for Into {
         self.hashes.put(&mut all);
         Ok(::blake3::hash(&all))
     }
+}
+
+fn map(
+    work: &Work,
+    stream: &'static [u8],
+    threads: bool,
+    hash: fn(&[u8]) -> Hash,
+) -> Option<Box<dyn Task>> {
+    let Work::Batch { shape } = work else { return None };
+    let blobs = blobs(stream, &shape.lengths());
+    if !threads {
+        return None;
+    }
+    repeated(move || -> Vec<_> { blobs.par_iter().map(|blob| hash(blob)).collect() })
 }
 
 fn halves(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {

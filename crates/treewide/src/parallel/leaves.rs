@@ -25,8 +25,8 @@ use crate::xof::OutputReader;
 pub(crate) const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
 
 /// Leaves that each thread should find at least, and less than twice as many: few enough that the
-/// calling thread has few nodes to put together, and so many that no thread waits long for another.
-/// Chosen by `results/zen3-2vcpu/threads.txt`.
+/// calling thread has few nodes to put together, and enough that no thread waits long for another.
+/// Chosen by `results/zen5-2vcpu/threads.txt`, as are [`LEAVES`].
 const LEAVES_PER_THREAD: usize = 3;
 
 /// The length of the leaves into which `bytes` bytes are cut for `threads` threads: a power of two.

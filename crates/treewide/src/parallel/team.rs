@@ -36,7 +36,7 @@ struct Team {
     /// Valid for a helper from entering to leaving.
     work: *const Work<'static>,
     state: AtomicUsize,
-    /// The helpers that there is room for, and those that are asked to come.
+    /// The number of helpers that there is room for, and of helpers that are asked to come.
     room: usize,
     asked: usize,
     caller: Thread,
