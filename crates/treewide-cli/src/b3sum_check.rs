@@ -2,36 +2,57 @@
 //!
 //! Strict where [`crate::check`] is forgiving: a list is UTF-8, a digest is 32 bytes in lower case,
 //! every line that is not a checksum line counts as a failed check, and a list that cannot be read
-//! to its end stops the run. (So does a line that would fill the memory, as b3sum lets it.)
+//! to its end stops the run. (So does a line of 16 MiB, where b3sum would fill the memory.)
 
-use crate::console::{Console, count};
-use crate::input::{Input, is_stdin};
+use crate::console::Console;
+use crate::input::{Input, growth, task};
 use crate::output::Output;
-use crate::pipeline::{Hashed, Item, Job, Task};
-use anyhow::Context;
+use crate::stdin::{Stdin, is_stdin};
+use crate::wording::count;
+use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::{self, BufReader, Read, stdin};
 use std::path::PathBuf;
 use treewide::OUT_LEN;
-use treewide_files::ErrorKind;
 use treewide_files::digest::{self, Extent};
 use treewide_files::list;
 use treewide_files::name::{self, shown};
+use treewide_files::{Event, Item, Source};
 
-/// As much of a list as a pipe holds.
+/// A pipe holds this many bytes.
 const BUFFER: usize = 64 << 10;
 
-/// What a run needs at hand.
-pub(crate) struct B3sumCheck<'a> {
-    console: &'a Console<'a>,
-    output: Output<'a>,
-    lists: std::vec::IntoIter<PathBuf>,
-    /// The list that is being read.
-    list: Option<List>,
-    /// Of usual length, as --check takes no other. An offset is of no use, but b3sum takes it.
+/// Check all lists, and return the number of lines that failed.
+///
+/// A digest has the usual length, as --check takes no other. An offset is of no use, but b3sum takes it.
+pub(crate) fn run(
+    input: &Input,
+    console: &Console<'_>,
+    output: Output<'_>,
+    lists: Vec<PathBuf>,
     extent: Extent,
     quiet: bool,
-    failures: u64,
+) -> anyhow::Result<u64> {
+    let lists = Lists { stdin: &input.stdin, paths: lists.into_iter(), list: None, extent };
+    let mut report = Report { console, output, quiet, failures: 0 };
+    for event in input.run(lists) {
+        report.event(event)?;
+    }
+    if report.failures > 0 {
+        let failed = count(report.failures, "computed checksum");
+        console.say(&format!("WARNING: {failed} did NOT match"));
+    }
+    report.output.finish()?;
+    Ok(report.failures)
+}
+
+/// The files of one list after the other.
+struct Lists<'a> {
+    stdin: &'a Stdin,
+    paths: std::vec::IntoIter<PathBuf>,
+    /// The list that is being read.
+    list: Option<List>,
+    extent: Extent,
 }
 
 /// A list, open for reading line by line.
@@ -42,46 +63,18 @@ struct List {
     number: u64,
 }
 
-/// What a list tells besides files to check.
-pub(crate) enum Note {
+/// What a list holds in addition to files to check.
+enum Note {
     Malformed(PathBuf, u64, Fault),
     /// The list cannot be read, which ends the run.
     Unreadable(anyhow::Error),
 }
 
-impl<'a> B3sumCheck<'a> {
-    pub(crate) fn new(
-        console: &'a Console<'a>,
-        output: Output<'a>,
-        lists: Vec<PathBuf>,
-        extent: Extent,
-        quiet: bool,
-    ) -> Self {
-        let lists = lists.into_iter();
-        Self { console, output, lists, list: None, extent, quiet, failures: 0 }
-    }
-
-    /// All lists were checked; return how many lines failed.
-    pub(crate) fn finish(self) -> anyhow::Result<u64> {
-        if self.failures > 0 {
-            let failed = count(self.failures, "computed checksum");
-            self.console.say(&format!("WARNING: {failed} did NOT match"));
-        }
-        self.output.finish()?;
-        Ok(self.failures)
-    }
-
-    fn task(&self, entry: Entry) -> Task<Expected> {
-        let about = Expected { listed: entry.listed, digest: entry.digest };
-        Task { path: entry.path, is_regular: false, extent: self.extent, about }
-    }
-}
-
 impl List {
-    fn open(path: PathBuf, input: &mut Input) -> io::Result<Self> {
+    fn open(path: PathBuf, standard_input: &Stdin) -> io::Result<Self> {
         let (reader, is_stream): (Box<dyn Read>, bool) = if is_stdin(&path) {
-            // A second list from there is empty, and no error.
-            let _ = input.claim_stdin("the list");
+            // A second list from there is empty, and not an error.
+            let _ = standard_input.claim("the list");
             (Box::new(stdin()), true)
         } else {
             let file = File::open(&path)?;
@@ -92,7 +85,7 @@ impl List {
         Ok(Self { path, reader, is_stream, number: 0 })
     }
 
-    /// The next line, counted from 1, or why it is none; `None` at the end.
+    /// The next line, or why it is not a checksum line. `None` at the end.
     fn next(&mut self) -> io::Result<Option<Result<Entry, Fault>>> {
         let mut line = Vec::new();
         list::read_line(&mut self.reader, &mut line)?;
@@ -104,16 +97,16 @@ impl List {
     }
 }
 
-impl Job for B3sumCheck<'_> {
+impl Source for Lists<'_> {
     type About = Expected;
     type Note = Note;
 
-    fn next(&mut self, input: &mut Input) -> Option<Item<Expected, Note>> {
+    fn next(&mut self) -> Option<Item<Expected, Note>> {
         loop {
             let Some(mut list) = self.list.take() else {
-                let path = self.lists.next()?;
+                let path = self.paths.next()?;
                 let name = shown(&path);
-                match List::open(path, input).context(name) {
+                match List::open(path, self.stdin).context(name) {
                     Ok(list) => self.list = Some(list),
                     Err(error) => return Some(Item::Note(Note::Unreadable(error))),
                 }
@@ -126,7 +119,9 @@ impl Job for B3sumCheck<'_> {
                     let error = anyhow::Error::new(error).context(shown(&list.path));
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
-                Ok(Some(Ok(entry))) => Item::File(self.task(entry)),
+                Ok(Some(Ok(Entry { listed, path, digest }))) => {
+                    Item::File(task(path, self.extent, Expected { listed, digest }))
+                }
                 Ok(Some(Err(fault))) => {
                     Item::Note(Note::Malformed(list.path.clone(), list.number, fault))
                 }
@@ -139,58 +134,62 @@ impl Job for B3sumCheck<'_> {
     fn may_wait(&self) -> bool {
         match &self.list {
             Some(list) => list.is_stream && !list.reader.buffer().contains(&b'\n'),
-            // What is not a regular file, standard input above all, is open to anything.
-            None => self.lists.as_slice().first().is_some_and(|list| !list.is_file()),
+            // What is not a regular file, standard input above all, may wait to be opened.
+            None => self.paths.as_slice().first().is_some_and(|list| !list.is_file()),
         }
     }
+}
 
-    /// Check what one line says.
-    fn file(
-        &mut self,
-        file: Task<Expected>,
-        result: Result<Hashed, ErrorKind>,
-        _: &mut Input,
-    ) -> anyhow::Result<()> {
-        self.output.spare(&file.path)?;
-        if let Some(growth) = result.as_ref().ok().and_then(Hashed::growth) {
-            self.output.flush()?;
-            self.console.about(&file.path, growth);
-        }
-        let Expected { listed, digest } = file.about;
-        let (holds, verdict) = match result {
-            Err(error) => (false, format!("FAILED ({error})")),
-            Ok(hashed) => {
-                let holds = digest::equal(&hashed.digest.into_bytes(), &digest);
-                (holds, String::from(if holds { "OK" } else { "FAILED" }))
+/// Writes the results.
+struct Report<'a> {
+    console: &'a Console<'a>,
+    output: Output<'a>,
+    quiet: bool,
+    failures: u64,
+}
+
+impl Report<'_> {
+    fn event(&mut self, event: Event<Expected, Note>) -> anyhow::Result<()> {
+        match event {
+            Event::File(file, result) => {
+                self.output.spare(&file.path)?;
+                if let Some(growth) = result.as_ref().ok().and_then(growth) {
+                    self.output.flush()?;
+                    self.console.about(&file.path, growth);
+                }
+                let Expected { listed, digest } = file.about;
+                let (holds, verdict) = match result {
+                    Err(error) => (false, format!("FAILED ({error})")),
+                    Ok(hashed) => {
+                        let holds = digest::equal(&hashed.digest.into_bytes(), &digest);
+                        (holds, String::from(if holds { "OK" } else { "FAILED" }))
+                    }
+                };
+                self.failures += u64::from(!holds);
+                if holds && self.quiet {
+                    return Ok(());
+                }
+                self.output.record(|to| writeln!(to, "{listed}: {verdict}"))
             }
-        };
-        self.failures += u64::from(!holds);
-        if holds && self.quiet {
-            return Ok(());
-        }
-        self.output.record(|to| writeln!(to, "{listed}: {verdict}"))
-    }
-
-    fn note(&mut self, note: Note) -> anyhow::Result<()> {
-        self.output.flush()?;
-        match note {
-            Note::Malformed(list, number, Fault { cause, named }) => {
+            Event::Note(Note::Malformed(list, number, Fault { cause, named })) => {
+                self.output.flush()?;
                 named.iter().try_for_each(|path| self.output.spare(path))?;
                 self.console.say(&format!("{}:{number}: {cause}", shown(&list)));
                 self.failures += 1;
                 Ok(())
             }
-            Note::Unreadable(error) => Err(error),
+            Event::Note(Note::Unreadable(error)) => {
+                self.output.flush()?;
+                Err(error)
+            }
+            Event::Pause => self.output.flush(),
+            Event::Cancelled => bail!("cancelled before the end"),
         }
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.output.flush()
     }
 }
 
 /// What a list says of a file.
-pub(crate) struct Expected {
+struct Expected {
     /// The name as the list has it, announcing backslash and all.
     listed: String,
     digest: Vec<u8>,
@@ -205,9 +204,9 @@ struct Entry {
     digest: Vec<u8>,
 }
 
-/// Why a line is none, and the file that it names all the same.
+/// Why a line is not a checksum line, and the file that it names all the same.
 #[derive(Debug)]
-pub(crate) struct Fault {
+struct Fault {
     cause: &'static str,
     named: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
 //! Messages for the user, on standard error: `program: file: cause`.
 
+use crate::program::Program;
 use crate::progress::Progress;
 use std::fmt::Display;
 use std::io::{Write, stderr};
@@ -8,17 +9,17 @@ use treewide_files::name::shown;
 
 /// Where messages go while a run is under way, past its progress display.
 pub(crate) struct Console<'a> {
-    program: &'static str,
+    program: Program,
     progress: &'a Progress,
 }
 
 impl<'a> Console<'a> {
-    pub(crate) fn new(program: &'static str, progress: &'a Progress) -> Self {
+    pub(crate) fn new(program: Program, progress: &'a Progress) -> Self {
         Self { program, progress }
     }
 
     /// The name the program was called by.
-    pub(crate) fn program(&self) -> &'static str {
+    pub(crate) fn program(&self) -> Program {
         self.program
     }
 
@@ -34,13 +35,7 @@ impl<'a> Console<'a> {
 }
 
 /// Write one message, with or without a run under way.
-pub(crate) fn complain(program: &str, message: &str) {
-    // Nobody is left to tell that standard error cannot be written to; the exit code still tells.
+pub(crate) fn complain(program: Program, message: &str) {
+    // If standard error cannot be written to, the exit code is all that is left.
     let _ = writeln!(stderr().lock(), "{program}: {message}");
-}
-
-/// `1 line`, `2 lines`.
-pub(crate) fn count(number: u64, singular: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {singular}{plural}")
 }

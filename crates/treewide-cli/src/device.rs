@@ -1,16 +1,17 @@
 //! Hashing on GPUs: which one is to be used, and which ones there are.
 
-use crate::input::{Absorbed, Input, is_stdin};
-use crate::progress::Progress;
-use crate::{Outcome, output};
+use crate::outcome::Outcome;
+use crate::output;
+use crate::stdin::{Stdin, is_stdin};
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
-use treewide_files::ErrorKind;
-pub(crate) use treewide_gpu::Mode;
+use treewide::Mode;
+use treewide_files::digest::{Digest, Extent};
+use treewide_files::{ErrorKind, Hashed, Progress};
 use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, TAIL, Threshold, devices};
 
 /// Bytes between two steps of the progress.
@@ -37,7 +38,7 @@ impl DeviceArgs {
             None => Choice::from_env()?.unwrap_or_default(),
         };
         let forced = choice.open(Class::File, None)?;
-        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: *mode })
+        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: (*mode).into() })
     }
 }
 
@@ -46,42 +47,44 @@ pub(crate) struct ByDevice {
     forced: Option<Device>,
     /// The device that `auto` takes, opened for the first file that is long enough.
     automatic: OnceLock<Option<Device>>,
-    mode: Mode,
+    mode: treewide_gpu::Mode,
 }
 
 /// The CPU.
 impl Default for ByDevice {
     fn default() -> Self {
         let automatic = OnceLock::new();
-        Self { choice: Choice::Cpu, forced: None, automatic, mode: Mode::PLAIN }
+        Self { choice: Choice::Cpu, forced: None, automatic, mode: treewide_gpu::Mode::PLAIN }
     }
 }
 
 impl ByDevice {
-    /// Hash the file at `path`, or standard input for `-`: its length in bytes and its extended
-    /// output. `None` if the CPU is to, as it is for everything that cannot be read.
+    /// Hash the file at `path`, or standard input for `-`. `None` if the CPU is to, as it is for everything
+    /// that cannot be read.
     pub(crate) fn hash(
         &self,
         path: &Path,
-        input: &Input<'_>,
-        progress: &Progress,
-    ) -> Option<Result<Absorbed, ErrorKind>> {
-        let Some(device) = &self.forced else { return self.hash_automatically(path, progress) };
+        extent: Extent,
+        stdin: &Stdin,
+        progress: &dyn Progress,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let Some(device) = &self.forced else {
+            return self.hash_automatically(path, extent, progress);
+        };
         let staged = Staged::new(device, &self.mode);
         if is_stdin(path) {
-            return Some(
-                input.stdin().and_then(|stdin| absorb(stdin.lock(), staged, progress, path)),
-            );
+            let stdin = stdin.open();
+            return Some(stdin.and_then(|it| absorb(it.lock(), staged, progress, path, extent)));
         }
-        // The CPU says what is wrong with it in the same words as ever.
+        // If it cannot be opened, the CPU says so in the usual words.
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(|metadata| !metadata.is_dir())?;
         // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
         match if metadata.is_file() { metadata.len() } else { 0 } {
-            0 => Some(absorb(file, staged, progress, path)),
+            0 => Some(absorb(file, staged, progress, path, extent)),
             // All of it would be the tail, which is the CPU's.
             1..TAIL => None,
-            len => Some(whole(&file, len, staged, progress, path)),
+            len => Some(whole(&file, len, staged, progress, path, extent)),
         }
     }
 
@@ -90,8 +93,9 @@ impl ByDevice {
     fn hash_automatically(
         &self,
         path: &Path,
-        progress: &Progress,
-    ) -> Option<Result<Absorbed, ErrorKind>> {
+        extent: Extent,
+        progress: &dyn Progress,
+    ) -> Option<Result<Hashed, ErrorKind>> {
         let threshold = Threshold::here(Class::File);
         if self.choice != Choice::Auto || threshold.from.is_none() || is_stdin(path) {
             return None;
@@ -102,7 +106,7 @@ impl ByDevice {
         let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
         let device = self.automatic.get_or_init(open).as_ref()?;
         let file = File::open(path).ok()?;
-        match whole(&file, len, Staged::new(device, &self.mode), progress, path) {
+        match whole(&file, len, Staged::new(device, &self.mode), progress, path, extent) {
             Err(ErrorKind::Other(_)) => None,
             hashed => Some(hashed),
         }
@@ -114,10 +118,11 @@ fn whole(
     file: &File,
     len: u64,
     staged: Staged,
-    progress: &Progress,
+    progress: &dyn Progress,
     path: &Path,
-) -> Result<Absorbed, ErrorKind> {
-    progress.begin(path);
+    extent: Extent,
+) -> Result<Hashed, ErrorKind> {
+    progress.reached(path);
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
     let mut staged = staged.ring(Ring { part, ..Ring::default() }).map_err(failed)?;
@@ -125,41 +130,42 @@ fn whole(
     while at < len {
         let step = STEP.min(len - at);
         if let Err(error) = staged.update_file(file, at, step) {
-            // In the same words as the CPU.
+            // In the words that the CPU has for it.
             return Err(match file.metadata() {
                 Ok(now) if now.len() < len => ErrorKind::Shrank { read: now.len(), len },
                 _ => failed(error),
             });
         }
-        progress.advance(step);
+        progress.hashed(0, step);
         at += step;
     }
-    let output = staged.finalize_xof().map_err(failed)?;
-    progress.end();
+    let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
+    progress.hashed(1, 0);
     let grown_to = file.metadata().map(|now| now.len()).ok().filter(|now| *now > len);
-    Ok(Absorbed { bytes: len, grown_to, output })
+    Ok(Hashed { digest, bytes: len, grown_to })
 }
 
 /// A stream.
 fn absorb(
     mut from: impl Read,
     mut staged: Staged,
-    progress: &Progress,
+    progress: &dyn Progress,
     path: &Path,
-) -> Result<Absorbed, ErrorKind> {
-    progress.begin(path);
+    extent: Extent,
+) -> Result<Hashed, ErrorKind> {
+    progress.reached(path);
     let mut bytes = 0;
     loop {
         let read = staged.update_reader((&mut from).take(STEP)).map_err(failed)?;
         bytes += read;
-        progress.advance(read);
+        progress.hashed(0, read);
         if read < STEP {
             break;
         }
     }
-    let output = staged.finalize_xof().map_err(failed)?;
-    progress.end();
-    Ok(Absorbed { bytes, grown_to: None, output })
+    let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
+    progress.hashed(1, 0);
+    Ok(Hashed { digest, bytes, grown_to: None })
 }
 
 fn failed(error: Error) -> ErrorKind {

@@ -1,9 +1,9 @@
-//! What the definition of the command line can tell about itself: completions, man pages.
+//! What follows from the definition of the command line: completions and man pages.
 
-use crate::cli::Treewide;
-use crate::{Outcome, output};
+use crate::outcome::Outcome;
+use crate::output;
 use anyhow::Context;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 /// Print completions for a shell
@@ -17,9 +17,10 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Treewide::command(), "treewide", &mut text);
+    /// Print completions for the command line that `root` defines.
+    pub(crate) fn run(&self, mut root: Command) -> anyhow::Result<Outcome> {
+        let (name, mut text) = (root.get_name().to_owned(), Vec::new());
+        clap_complete::generate(self.shell, &mut root, name, &mut text);
         output::print(&text)?;
         Ok(Outcome::Success)
     }
@@ -45,9 +46,9 @@ enum Page {
 }
 
 impl ManArgs {
-    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let mut root = Treewide::command();
-        // So that each command knows to be `treewide sum`, and its page `treewide-sum`.
+    /// Print a page of the command line that `root` defines.
+    pub(crate) fn run(&self, mut root: Command) -> anyhow::Result<Outcome> {
+        // Each command then knows that it is `treewide sum`, and its page that it is `treewide-sum`.
         root.build();
         let page = match self.command.and_then(|page| page.to_possible_value()) {
             None => root,

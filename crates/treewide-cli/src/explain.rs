@@ -1,11 +1,12 @@
-//! What this machine makes of an input of some length.
+//! How this machine hashes an input of some length.
 
-use crate::{Outcome, device, output};
+use crate::outcome::Outcome;
+use crate::{device, output};
 use clap::Args;
 use std::fmt::Write;
 use treewide::kernel::{self, Kernel};
 
-/// Tell how an input would be hashed on this machine
+/// Explain how an input would be hashed on this machine
 ///
 /// Prints the CPU, the kernels of this build with their lanes, which of them is in use
 /// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
@@ -46,7 +47,7 @@ fn about(kernel: &Kernel, used: &Kernel) -> String {
     format!("{}: {} {lanes}{note}{record}", kernel.name(), kernel.degree())
 }
 
-/// The name of the CPU where the system tells it, and its architecture.
+/// The name of the CPU, if the system reports it, and its architecture.
 fn cpu() -> String {
     let arch = std::env::consts::ARCH;
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

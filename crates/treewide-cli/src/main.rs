@@ -1,7 +1,8 @@
 //! `treewide`: hash and check files with BLAKE3.
 //!
 //! Parse, run, exit code. Each command stands in its own module; a flag's name, its help text and
-//! its effect stand together in the module that carries it out.
+//! its effect stand together in the module that carries it out. The work is done by the library
+//! `treewide-files`.
 
 #![forbid(unsafe_code)]
 
@@ -17,36 +18,24 @@ mod device;
 mod docs;
 mod explain;
 mod input;
-mod lanes;
 mod mode;
+mod outcome;
 mod output;
-mod pipeline;
+mod program;
 mod progress;
 mod signals;
+mod stdin;
 mod sum;
+mod threads;
 mod walk;
+mod wording;
 
 use cli::Invocation;
+use outcome::Outcome;
 use std::process::ExitCode;
 
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
-
-/// How a run ended that was not cut short: the exit code says it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Everything asked for was done (exit code 0).
-    Success,
-    /// At least one file or check failed; the others were done (exit code 1).
-    SomeFailed,
-}
-
-impl Outcome {
-    /// `Success` if nothing failed.
-    pub(crate) fn of(failures: u64) -> Self {
-        if failures == 0 { Self::Success } else { Self::SomeFailed }
-    }
-}
 
 fn main() -> ExitCode {
     let Invocation { program, command } = cli::parse();
@@ -54,7 +43,7 @@ fn main() -> ExitCode {
         Err(text) => output::printed(text.print()).map(|()| Outcome::Success),
         Ok(command) => {
             let checked = treewide::check_environment().map_err(|error| error.to_string());
-            if let Err(error) = checked.and_then(|()| input::limit_pool()) {
+            if let Err(error) = checked.and_then(|()| threads::limit_pool()) {
                 console::complain(program, &error);
                 return ExitCode::from(BAD_USAGE);
             }

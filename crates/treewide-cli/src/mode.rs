@@ -1,11 +1,10 @@
-//! Which of BLAKE3's three modes to hash in: plain, keyed, or derive-key.
+//! The flags that choose one of BLAKE3's three modes: plain, keyed, or derive-key.
 
-use crate::device;
-use crate::input::Input;
+use crate::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{Read, stdin};
-use treewide::{Batch, Hasher, KEY_LEN};
+use treewide::{KEY_LEN, Mode};
 
 #[derive(Args)]
 #[command(next_help_heading = "Digest")]
@@ -13,7 +12,7 @@ pub(crate) struct ModeArgs {
     /// Use the keyed mode, reading the 32-byte key from standard input
     ///
     /// The key is 32 raw bytes, neither hex nor followed by a newline. Since it takes standard
-    /// input, FILE has to be given and cannot be `-`.
+    /// input, FILE must be given and cannot be `-`.
     #[arg(long, requires = "file")]
     keyed: bool,
 
@@ -26,37 +25,15 @@ pub(crate) struct ModeArgs {
 
 impl ModeArgs {
     /// In keyed mode, this reads the key.
-    pub(crate) fn mode(&self, input: &mut Input<'_>) -> anyhow::Result<Mode> {
+    pub(crate) fn mode(&self, stdin: &Stdin) -> anyhow::Result<Mode> {
         if self.keyed {
-            input.claim_stdin("the key")?;
-            let key = read_key()?;
-            let (hasher, batch) =
-                (Hasher::new_keyed(&key), Batch::with_mode(treewide::Mode::keyed(&key)));
-            Ok(Mode { hasher, batch, device: device::Mode::keyed(&key) })
+            stdin.claim("the key")?;
+            Ok(Mode::keyed(&read_key()?))
         } else if let Some(context) = &self.derive_key {
-            let (hasher, batch) = (
-                Hasher::new_derive_key(context),
-                Batch::with_mode(treewide::Mode::derive_key(context)),
-            );
-            Ok(Mode { hasher, batch, device: device::Mode::derive_key(context) })
+            Ok(Mode::derive_key(context))
         } else {
-            Ok(Mode::plain())
+            Ok(Mode::PLAIN)
         }
-    }
-}
-
-/// One of the modes, for one input and for many.
-#[derive(Clone)]
-pub(crate) struct Mode {
-    /// It has absorbed nothing.
-    pub(crate) hasher: Hasher,
-    pub(crate) batch: Batch,
-    pub(crate) device: device::Mode,
-}
-
-impl Mode {
-    pub(crate) fn plain() -> Self {
-        Self { hasher: Hasher::new(), batch: Batch::new(), device: device::Mode::PLAIN }
     }
 }
 

@@ -1,12 +1,12 @@
-//! What is left of `device.rs` in a program that was built without the feature `gpu`: nothing.
+//! Stands in for `device.rs` in a program that was built without the feature `gpu`: nothing is hashed by a device.
 
-use crate::Outcome;
-use crate::input::{Absorbed, Input};
-use crate::progress::Progress;
+use crate::outcome::Outcome;
+use crate::stdin::Stdin;
 use clap::{Args, Subcommand};
 use std::path::Path;
-use treewide::KEY_LEN;
-use treewide_files::ErrorKind;
+use treewide::Mode;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, Hashed, Progress};
 
 #[derive(Args)]
 pub(crate) struct DeviceArgs {}
@@ -14,22 +14,6 @@ pub(crate) struct DeviceArgs {}
 impl DeviceArgs {
     pub(crate) fn open(&self, _: &Mode) -> anyhow::Result<ByDevice> {
         Ok(ByDevice {})
-    }
-}
-
-/// No device takes a mode.
-#[derive(Clone)]
-pub(crate) struct Mode;
-
-impl Mode {
-    pub(crate) const PLAIN: Self = Self;
-
-    pub(crate) fn keyed(_: &[u8; KEY_LEN]) -> Self {
-        Self
-    }
-
-    pub(crate) fn derive_key(_: &str) -> Self {
-        Self
     }
 }
 
@@ -41,9 +25,10 @@ impl ByDevice {
     pub(crate) fn hash(
         &self,
         _: &Path,
-        _: &Input<'_>,
-        _: &Progress,
-    ) -> Option<Result<Absorbed, ErrorKind>> {
+        _: Extent,
+        _: &Stdin,
+        _: &dyn Progress,
+    ) -> Option<Result<Hashed, ErrorKind>> {
         None
     }
 }

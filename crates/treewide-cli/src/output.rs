@@ -1,12 +1,12 @@
 //! Where results go: standard output, line by line, or a file that appears all at once.
 //!
-//! A file named with `-o` is written beside its final place, under a temporary name, and renamed
-//! when it is complete. Until then whatever stood there before still stands there, and if we fail
-//! or are ended by a signal (but SIGKILL, which asks nobody), nothing of ours is left.
+//! A file named with `-o` is written next to its final place, under a temporary name, and renamed
+//! when it is complete. Until then the file that stood there before still stands there. If we fail
+//! or are ended by a signal (except SIGKILL, which cannot be caught), nothing of ours is left.
 
-use crate::input::is_stdin;
 use crate::progress::Progress;
 use crate::signals;
+use crate::stdin::is_stdin;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::ffi::OsStr;
@@ -18,7 +18,7 @@ use tempfile::TempPath;
 use treewide_files::long_path;
 use treewide_files::name::shown;
 
-/// Lines that are gathered before they are written, unless they are flushed sooner.
+/// Bytes of lines that are gathered before they are written, unless they are flushed sooner.
 const BUFFER: usize = 64 << 10;
 
 const REPLACED: &str = "is an input, and the output would replace it";
@@ -28,14 +28,14 @@ const REPLACED: &str = "is an input, and the output would replace it";
 pub(crate) struct OutputArgs {
     /// Write to FILE instead of standard output, all at once when everything is done
     ///
-    /// Until then FILE stays as it is (or absent), and so it does if writing fails or the program
-    /// is interrupted. Inputs that cannot be read do not prevent FILE: it then lists the others,
-    /// and the exit status is 1. An input, a file that a checked list names, the file that standard
-    /// input comes from, or one that appears meanwhile is never replaced: that ends the run, for a
-    /// listed file when its turn comes. FILE itself is left out of a recursive walk; what another run
-    /// has not finished, .treewide-??????.tmp beside its FILE, is a file like others there. A pipe or
-    /// a device is written to as it is (but not a disk that is an input), and so are /dev/stdout and
-    /// /dev/stderr, whatever they are directed to; `-` is standard output.
+    /// Until then FILE stays as it is (or absent), and it also does if writing fails or the program
+    /// is interrupted. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
+    /// Some files are never replaced: an input, a file that a checked list names, the file that standard
+    /// input comes from, and a file that appears during the run. Replacing one ends the run, for a listed
+    /// file when its turn comes. FILE itself is left out of a recursive walk; the unfinished file of
+    /// another run, .treewide-??????.tmp next to its FILE, is not. A pipe or a device is written to
+    /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
+    /// are directed to; `-` is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ impl Output<'_> {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        // A writer that is full writes by itself, into the progress line; so it never is.
+        // A writer that is full writes by itself, into the progress line; so it is never full.
         if matches!(&self.sink, Sink::Stdout(writer) if writer.buffer().len() > BUFFER / 2) {
             self.flush()?;
         }
@@ -111,7 +111,7 @@ impl Output<'_> {
         result.map_err(|error| sink.failure(error))
     }
 
-    /// Let whoever reads the other end see the records so far, as they are true by now.
+    /// Let the reader of the other end see the records so far.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         let result = match &mut self.sink {
             Sink::Stdout(writer) if self.progress.shares_terminal_with_stdout() => {
@@ -323,10 +323,10 @@ impl Replacement {
     }
 
     fn appear(self) -> anyhow::Result<()> {
-        // Some systems rename no file that is open.
+        // Some systems do not rename a file that is open.
         drop(self.writer);
         let mut unfinished = signals::unfinished();
-        // What has come since is no less worth than what was there.
+        // A file that has appeared since is worth as much as one that was there.
         let appeared = match self.previous {
             Some(_) => self.temporary.persist(&self.target),
             None => self.temporary.persist_noclobber(&self.target),
@@ -335,7 +335,7 @@ impl Replacement {
             place: shown(&self.name),
             error: match persist.error.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    io::Error::other("has come while we ran, and stays")
+                    io::Error::other("appeared during the run, and stays as it is")
                 }
                 _ => persist.error,
             },
@@ -399,7 +399,7 @@ pub(crate) enum WrittenAs {
     StandardOutput,
 }
 
-/// What tells one file from another, whatever it is called.
+/// The numbers by which a file is recognised, whatever it is called.
 #[derive(Clone, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -446,7 +446,7 @@ fn found(path: &Path) -> Option<Metadata> {
     }
 }
 
-/// What a stream is directed to, but for terminals.
+/// What a stream is directed to, unless it is a terminal.
 #[cfg(unix)]
 fn metadata(stream: &(impl std::os::fd::AsFd + io::IsTerminal)) -> Option<Metadata> {
     if stream.is_terminal() {
@@ -486,7 +486,7 @@ pub(crate) fn printed(result: io::Result<()>) -> anyhow::Result<()> {
     result.map_err(|error| WriteError { place: "standard output".into(), error }.into())
 }
 
-/// Whether the run ended because whoever read its output went away, which is no news to anyone.
+/// Whether the run ended because the reader of its output went away. Nobody needs a message about that.
 pub(crate) fn reader_is_gone(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<WriteError>()

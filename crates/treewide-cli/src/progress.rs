@@ -2,9 +2,10 @@
 //!
 //! On a terminal this is one line that is redrawn, appears only after half a second, and is wiped
 //! away at the end. Asked for elsewhere (a log file), it is a line every few seconds and one at
-//! the end. The total is counted by a thread of its own while hashing goes on already, so it costs
-//! no waiting; the time left appears when the total is known.
+//! the end. A thread of its own counts the total while hashing goes on already, so nobody waits for it; the time
+//! left appears when the total is known.
 
+use crate::wording::count;
 use clap::Args;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -44,7 +45,6 @@ pub(crate) struct ProgressArgs {
 impl ProgressArgs {
     /// Start it; `by_itself` says whether on a terminal nobody needs to ask for it.
     pub(crate) fn start(&self, by_itself: bool) -> Progress {
-        let counters = Arc::new(Counters::default());
         let is_terminal = stderr().is_terminal();
         let is_wanted = self.progress || by_itself && is_terminal && !self.no_progress;
         let view = match (is_wanted, is_terminal) {
@@ -56,14 +56,18 @@ impl ProgressArgs {
             },
             (true, false) => View::Lines { last: Mutex::new(Instant::now()) },
         };
-        Progress { view, counters, started: Instant::now() }
+        let counters = Counters::default();
+        Progress(Arc::new(Display { view, counters, started: Instant::now() }))
     }
 }
 
-/// The progress of one run.
-pub(crate) struct Progress {
+/// The progress of one run. When it is dropped, nothing of it is left on a terminal.
+pub(crate) struct Progress(Arc<Display>);
+
+/// What is shown, and what was counted for it.
+struct Display {
     view: View,
-    counters: Arc<Counters>,
+    counters: Counters,
     started: Instant,
 }
 
@@ -73,75 +77,23 @@ enum View {
     Lines { last: Mutex<Instant> },
 }
 
-/// How much was done and is to be done; any thread may count.
+/// What was done and is to be done; any thread may count.
 #[derive(Default)]
-pub(crate) struct Counters {
+struct Counters {
     files: AtomicU64,
     bytes: AtomicU64,
     total: AtomicU64,
     total_is_known: AtomicBool,
 }
 
-impl Counters {
-    /// So many more files, of so many bytes in all, were hashed.
-    pub(crate) fn add(&self, files: u64, bytes: u64) {
-        self.files.fetch_add(files, Relaxed);
-        self.bytes.fetch_add(bytes, Relaxed);
-    }
-}
-
-impl Progress {
-    /// For threads that count what they do; [`Self::refresh`] shows it.
-    pub(crate) fn counters(&self) -> Arc<Counters> {
-        Arc::clone(&self.counters)
-    }
-
-    /// Whether there is any use in counting the total.
-    pub(crate) fn is_wanted(&self) -> bool {
-        !matches!(self.view, View::None)
-    }
-
-    /// Have `count` find out, in another thread, how many bytes there will be, if that is known.
-    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> Option<u64> + Send + 'static) {
-        let counters = Arc::clone(&self.counters);
-        let bar = match &self.view {
-            View::Bar { bar, .. } => Some(bar.clone()),
-            _ => None,
-        };
-        // Progress without a total is still progress, so a thread that does not start is no error.
-        let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
-            if bar.is_some() {
-                // Most runs are over by then, and counting would have slowed them down.
-                std::thread::sleep(APPEARS_AFTER);
-            }
-            let Some(total) = count() else { return };
-            counters.total.store(total, Relaxed);
-            counters.total_is_known.store(true, Release);
-            if let Some(bar) = bar {
-                bar.set_length(total);
-                bar.set_style(style(WITH_TOTAL));
-            }
-        });
-    }
-
-    /// An input is about to be read.
-    pub(crate) fn begin(&self, path: &Path) {
-        self.refresh(path);
-    }
-
-    /// An input was read.
-    pub(crate) fn end(&self) {
-        self.counters.add(1, 0);
-    }
-
-    /// So many more bytes were read.
-    pub(crate) fn advance(&self, bytes: u64) {
-        self.counters.add(0, bytes);
+impl treewide_files::Progress for Display {
+    fn hashed(&self, files: u64, bytes: u64) {
+        self.counters.files.fetch_add(files, Relaxed);
+        self.counters.bytes.fetch_add(bytes, Relaxed);
         self.show();
     }
 
-    /// Show how far the run has come, which is at this file.
-    pub(crate) fn refresh(&self, path: &Path) {
+    fn reached(&self, path: &Path) {
         if let View::Bar { bar, .. } = &self.view
             && !bar.is_hidden()
         {
@@ -149,14 +101,70 @@ impl Progress {
         }
         self.show();
     }
+}
 
+impl Progress {
+    /// What hears how far the run has come.
+    pub(crate) fn hears(&self) -> Arc<dyn treewide_files::Progress> {
+        self.0.clone()
+    }
+
+    /// Whether anybody would see the total.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !matches!(self.0.view, View::None)
+    }
+
+    /// Have `count` find out, in another thread, how many bytes there will be, if that can be known.
+    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> Option<u64> + Send + 'static) {
+        let display = Arc::clone(&self.0);
+        // Progress without a total is still progress, so it is not an error if the thread does not start.
+        let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
+            let bar = if let View::Bar { bar, .. } = &display.view { Some(bar) } else { None };
+            if bar.is_some() {
+                // Most runs are over by then, and counting would have slowed them down.
+                std::thread::sleep(APPEARS_AFTER);
+            }
+            let Some(total) = count() else { return };
+            display.counters.total.store(total, Relaxed);
+            display.counters.total_is_known.store(true, Release);
+            if let Some(bar) = bar {
+                bar.set_length(total);
+                bar.set_style(style(WITH_TOTAL));
+            }
+        });
+    }
+
+    /// Do something that writes to the terminal, with the progress line out of the way.
+    pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.0.view {
+            View::Bar { bar, .. } => bar.suspend(work),
+            _ => work(),
+        }
+    }
+
+    /// Whether lines on standard output would run into the progress line.
+    pub(crate) fn shares_terminal_with_stdout(&self) -> bool {
+        matches!(self.0.view, View::Bar { shares_terminal: true, .. })
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&self) {
+        match &self.0.view {
+            View::None => {}
+            View::Bar { bar, .. } => bar.finish_and_clear(),
+            View::Lines { .. } => self.0.write_line(),
+        }
+    }
+}
+
+impl Display {
     fn show(&self) {
         match &self.view {
             View::None => {}
             View::Bar { bar, .. } => {
                 if !bar.is_hidden() {
                     let files = self.counters.files.load(Relaxed);
-                    bar.set_prefix(format!("{}  ", crate::console::count(files, "file")));
+                    bar.set_prefix(format!("{}  ", count(files, "file")));
                     bar.set_position(self.counters.bytes.load(Relaxed));
                 } else if self.started.elapsed() > APPEARS_AFTER {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -173,31 +181,9 @@ impl Progress {
         }
     }
 
-    /// Do something that writes to the terminal, with the progress line out of the way.
-    pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.view {
-            View::Bar { bar, .. } => bar.suspend(work),
-            _ => work(),
-        }
-    }
-
-    /// Whether lines on standard output would run into the progress line.
-    pub(crate) fn shares_terminal_with_stdout(&self) -> bool {
-        matches!(self.view, View::Bar { shares_terminal: true, .. })
-    }
-
-    /// The run is over.
-    pub(crate) fn finish(&self) {
-        match &self.view {
-            View::None => {}
-            View::Bar { bar, .. } => bar.finish_and_clear(),
-            View::Lines { .. } => self.write_line(),
-        }
-    }
-
     fn write_line(&self) {
         let bytes = self.counters.bytes.load(Relaxed);
-        let files = crate::console::count(self.counters.files.load(Relaxed), "file");
+        let files = count(self.counters.files.load(Relaxed), "file");
         let rate = bytes as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
         let mut line = format!("{files}, {}", HumanBytes(bytes));
         if self.counters.total_is_known.load(Acquire) {
@@ -213,7 +199,7 @@ impl Progress {
 impl Drop for Progress {
     /// Also when a run is cut short, its last message should not share a line with the bar.
     fn drop(&mut self) {
-        if let View::Bar { bar, .. } = &self.view {
+        if let View::Bar { bar, .. } = &self.0.view {
             bar.finish_and_clear();
         }
     }

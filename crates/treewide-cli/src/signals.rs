@@ -45,7 +45,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether this process ignores the signal, as far as the system tells.
+/// Whether this process ignores the signal, as far as the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     // The safe way to ask on Linux; elsewhere assume that nothing is ignored.

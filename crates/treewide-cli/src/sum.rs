@@ -1,15 +1,17 @@
 //! `treewide sum`: print digests, as b3sum does.
 
-use crate::b3sum_check::B3sumCheck;
-use crate::console::{Console, count};
+use crate::b3sum_check;
+use crate::console::Console;
 use crate::device::DeviceArgs;
-use crate::input::{Input, ReadArgs, is_stdin};
+use crate::input::{Input, ReadArgs, growth, task};
 use crate::mode::ModeArgs;
+use crate::outcome::Outcome;
 use crate::output::{Output, OutputArgs, Written, WrittenAs};
-use crate::pipeline::{Hashed, Item, Job, Task};
+use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::is_stdin;
 use crate::walk::WalkArgs;
-use crate::{Outcome, cli, pipeline};
+use crate::wording::count;
 use anyhow::bail;
 use clap::Args;
 use std::io;
@@ -18,12 +20,12 @@ use treewide_files::digest::Extent;
 use treewide_files::list::{self, json};
 use treewide_files::name::{Listed, shown};
 use treewide_files::walk::{self, Found};
-use treewide_files::{Error, ErrorKind};
+use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Source, Task};
 
 /// Messages that are further up than this are repeated at the end.
 const SCREENFUL: u64 = 24;
 
-/// So many failures are repeated: enough to see what they have in common.
+/// The number of failures that are repeated: enough to see what they have in common.
 const FAILURES_LISTED: usize = 20;
 
 const EXAMPLES: &str = "\
@@ -41,8 +43,8 @@ Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.
 ///
 /// Takes the options of b3sum 1.8 and prints the same lines. A line is `DIGEST  FILE`. If FILE
 /// holds a newline, a carriage return or a backslash, these are written `\n`, `\r` and `\\`, and
-/// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD; such a line
-/// cannot be checked, one written with --json can.
+/// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. Such a line
+/// cannot be checked; a line written with --json can.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SumArgs {
@@ -61,7 +63,7 @@ pub(crate) struct SumArgs {
 
     /// The starting output byte offset, before hex encoding
     ///
-    /// The output ends after 2^64 - 1 bytes; to ask for more is bad usage.
+    /// The output ends after 2^64 - 1 bytes; asking for more is bad usage.
     #[arg(long, default_value_t = 0, value_name = "SEEK", help_heading = "Digest")]
     seek: u64,
 
@@ -90,9 +92,9 @@ pub(crate) struct SumArgs {
 
     /// Write one JSON object a line: path, digest, bytes, error
     ///
-    /// `error` is null, or else `digest` and `bytes` are, and `error` says why. If the path is not
-    /// valid UTF-8, `path` has U+FFFD in place of what is not, and `path_hex` is added: all its
-    /// bytes, in hex. `treewide check` reads these lines, too.
+    /// Either `error` is null, or `digest` and `bytes` are null and `error` says why. If the path is not
+    /// valid UTF-8, `path` has U+FFFD in place of the bytes that are not, and `path_hex` has all its bytes
+    /// in hex. `treewide check` reads these lines, too.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["tag", "raw", "no_names"])]
     json: bool,
 
@@ -104,7 +106,7 @@ pub(crate) struct SumArgs {
 
     /// Say only what went wrong
     ///
-    /// No progress, nothing about links and special files that were passed over, and no list of
+    /// Shows no progress, nothing about links and special files that were passed over, and no list of
     /// failures at the end of a long run. With --check it is --quiet.
     #[arg(short = 'q', long, help_heading = "Output")]
     no_notes: bool,
@@ -124,7 +126,7 @@ pub(crate) struct SumArgs {
 }
 
 impl SumArgs {
-    pub(crate) fn run(&self, program: &'static str) -> anyhow::Result<Outcome> {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         // Bad usage, but b3sum's exit code for it is 1, and scripts may know.
         if self.raw && self.file.len() > 1 {
             bail!("only one file can be given with --raw, which writes no names to tell them by");
@@ -135,29 +137,26 @@ impl SumArgs {
         });
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
-        let mut input = Input::new(&self.read, &progress);
-        let mode = self.mode.mode(&mut input)?;
-        input.set_device(self.device.open(&mode.device)?);
+        let mut input = Input::new(&self.read, &self.mode, &progress)?;
+        input.set_device(self.device.open(input.mode())?);
         let operands = self.operands();
         let output = self.output.open(&operands, &progress)?;
         let failures = if self.check {
             let quiet = self.quiet || self.no_notes;
-            let mut run = B3sumCheck::new(&console, output, operands, extent, quiet);
-            pipeline::run(&mut run, &mut input, &mode, &progress)?;
-            run.finish()?
+            b3sum_check::run(&input, &console, output, operands, extent, quiet)?
         } else {
             if progress.is_wanted() {
                 let (operands, walk) = (operands.clone(), self.walk.clone());
                 progress.count_ahead(move || total_len(&operands, &walk));
             }
-            let written = output.written();
-            let (console, operands, tally) = (&console, operands.into_iter(), Tally::default());
-            let mut run =
-                Run { args: self, extent, console, output, written, operands, walk: None, tally };
-            pipeline::run(&mut run, &mut input, &mode, &progress)?;
-            run.close();
-            run.output.finish()?;
-            run.tally.failures
+            let (written, operands) = (output.written(), operands.into_iter());
+            let found = Operands { walk_args: &self.walk, extent, written, operands, walk: None };
+            let tally = Tally::default();
+            let mut report = Report { args: self, console: &console, output, tally };
+            for event in input.run(found) {
+                report.event(event)?;
+            }
+            report.finish()?
         };
         progress.finish();
         Ok(Outcome::of(failures))
@@ -172,20 +171,7 @@ impl SumArgs {
     }
 }
 
-/// What a run needs at hand.
-struct Run<'a> {
-    args: &'a SumArgs,
-    extent: Extent,
-    console: &'a Console<'a>,
-    output: Output<'a>,
-    written: Written,
-    operands: std::vec::IntoIter<PathBuf>,
-    /// The walk that is under way.
-    walk: Option<walk::IntoIter>,
-    tally: Tally,
-}
-
-/// What the run has to own up to at its end.
+/// What there is to say at the end of a run.
 #[derive(Default)]
 struct Tally {
     files: u64,
@@ -216,19 +202,32 @@ impl Tally {
     }
 }
 
-/// What there is to tell about a place that is not hashed.
+/// A place that is not hashed, and what there is to say about it.
 enum Note {
     Link,
     Skipped(PathBuf, &'static str),
     Failed(Error),
 }
 
-impl Run<'_> {
-    /// What to do about something met on a walk; `None` if nothing.
-    fn met(&self, found: Found) -> Option<Item<(), Note>> {
+/// The files that the operands stand for.
+struct Operands<'a> {
+    walk_args: &'a WalkArgs,
+    extent: Extent,
+    written: Written,
+    operands: std::vec::IntoIter<PathBuf>,
+    /// The walk that is under way.
+    walk: Option<walk::IntoIter>,
+}
+
+impl Operands<'_> {
+    /// What to do about something that a walk found; `None` if nothing.
+    fn found(&self, found: Found) -> Option<Item<(), Note>> {
         Some(Item::Note(match found {
             Found::File { path, inode } => match self.written.is_at(&path, inode) {
-                None => return Some(self.task(path, true)),
+                None => {
+                    let (kind, extent) = (Kind::Regular, self.extent);
+                    return Some(Item::File(Task { path, kind, extent, about: () }));
+                }
                 Some(WrittenAs::NamedFile) => return None,
                 Some(WrittenAs::StandardOutput) => {
                     Note::Skipped(path, "this is where the output goes")
@@ -240,14 +239,72 @@ impl Run<'_> {
             _ => return None,
         }))
     }
+}
 
-    fn task(&self, path: PathBuf, is_regular: bool) -> Item<(), Note> {
-        Item::File(Task { path, is_regular, extent: self.extent, about: () })
+impl Source for Operands<'_> {
+    type About = ();
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<(), Note>> {
+        loop {
+            if let Some(walk) = &mut self.walk {
+                match walk.next() {
+                    Some(found) => match self.found(found) {
+                        Some(item) => return Some(item),
+                        None => continue,
+                    },
+                    None => self.walk = None,
+                }
+            }
+            let operand = self.operands.next()?;
+            if !self.walk_args.covers(&operand) {
+                return Some(Item::File(task(operand, self.extent, ())));
+            }
+            self.walk = Some(self.walk_args.walk(&operand).into_iter());
+        }
+    }
+}
+
+/// Writes the results.
+struct Report<'a> {
+    args: &'a SumArgs,
+    console: &'a Console<'a>,
+    output: Output<'a>,
+    tally: Tally,
+}
+
+impl Report<'_> {
+    fn event(&mut self, event: Event<(), Note>) -> anyhow::Result<()> {
+        match event {
+            Event::File(file, Ok(hashed)) => {
+                self.tally.files += 1;
+                self.line(&file.path, hashed)
+            }
+            Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
+                self.failed(&file.path, &error.to_string())
+            }
+            Event::File(file, Err(error)) => {
+                self.failed(&file.path, &with_advice(&file.path, &error))
+            }
+            Event::Note(Note::Link) => {
+                self.tally.links += 1;
+                Ok(())
+            }
+            Event::Note(Note::Skipped(..)) if self.args.no_notes => Ok(()),
+            Event::Note(Note::Skipped(path, why)) => {
+                self.say(&path, format_args!("skipped: {why}"))
+            }
+            Event::Note(Note::Failed(error)) => {
+                self.failed(error.path(), &error.kind().to_string())
+            }
+            Event::Pause => self.output.flush(),
+            Event::Cancelled => bail!("cancelled before the end"),
+        }
     }
 
     /// Write the line of a file that was hashed.
     fn line(&mut self, path: &Path, hashed: Hashed) -> anyhow::Result<()> {
-        if let Some(growth) = hashed.growth() {
+        if let Some(growth) = growth(&hashed) {
             self.say(path, growth)?;
         }
         let Hashed { digest, bytes, grown_to } = hashed;
@@ -287,20 +344,25 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Say something about a file, behind the lines of those before it.
+    /// Say something about a file, after the lines of the files before it.
     fn say(&mut self, path: &Path, what: impl std::fmt::Display) -> anyhow::Result<()> {
         self.output.flush()?;
         self.console.about(path, what);
         Ok(())
     }
 
-    /// What there is to say in the end.
-    fn close(&self) {
-        if self.args.no_notes {
-            return;
+    /// Say what there is to say at the end, and let the output appear; return the number of failures.
+    fn finish(self) -> anyhow::Result<u64> {
+        if !self.args.no_notes {
+            self.sum_up();
         }
+        self.output.finish()?;
+        Ok(self.tally.failures)
+    }
+
+    fn sum_up(&self) {
         let tally = &self.tally;
-        if tally.has_forgotten_failures() && !cli::speaks_as_b3sum(self.console.program()) {
+        if tally.has_forgotten_failures() && !self.console.program().speaks_as_b3sum() {
             let files = count(tally.files, "file");
             self.console.say(&format!("{} of {files} could not be hashed:", tally.failures));
             for (path, cause) in &tally.failed {
@@ -315,73 +377,13 @@ impl Run<'_> {
             let links = count(tally.links, "symbolic link");
             self.console.say(&format!("{links} not followed; --follow does"));
         }
-        if tally.ambiguous_names > 0 && !cli::speaks_as_b3sum(self.console.program()) {
+        if tally.ambiguous_names > 0 && !self.console.program().speaks_as_b3sum() {
             let names = count(tally.ambiguous_names, "name");
             self.console.say(&format!(
                 "warning: {names} not valid UTF-8 and written with U+FFFD, so the list cannot be \
                  checked there; --json keeps every name"
             ));
         }
-    }
-}
-
-impl Job for Run<'_> {
-    type About = ();
-    type Note = Note;
-
-    fn next(&mut self, _: &mut Input) -> Option<Item<(), Note>> {
-        loop {
-            if let Some(walk) = &mut self.walk {
-                match walk.next() {
-                    Some(found) => match self.met(found) {
-                        Some(item) => return Some(item),
-                        None => continue,
-                    },
-                    None => self.walk = None,
-                }
-            }
-            let operand = self.operands.next()?;
-            if !self.args.walk.covers(&operand) {
-                return Some(self.task(operand, false));
-            }
-            self.walk = Some(self.args.walk.walk(&operand).into_iter());
-        }
-    }
-
-    fn may_wait(&self) -> bool {
-        false
-    }
-
-    fn file(
-        &mut self,
-        file: Task<()>,
-        result: Result<Hashed, ErrorKind>,
-        _: &mut Input,
-    ) -> anyhow::Result<()> {
-        match result {
-            Ok(hashed) => {
-                self.tally.files += 1;
-                self.line(&file.path, hashed)
-            }
-            Err(error) if cli::speaks_as_b3sum(self.console.program()) => {
-                self.failed(&file.path, &error.to_string())
-            }
-            Err(error) => self.failed(&file.path, &with_advice(&file.path, &error)),
-        }
-    }
-
-    fn note(&mut self, note: Note) -> anyhow::Result<()> {
-        match note {
-            Note::Link => self.tally.links += 1,
-            Note::Skipped(..) if self.args.no_notes => {}
-            Note::Skipped(path, why) => self.say(&path, format_args!("skipped: {why}"))?,
-            Note::Failed(error) => self.failed(error.path(), &error.kind().to_string())?,
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.output.flush()
     }
 }
 

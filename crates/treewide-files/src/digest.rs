@@ -34,7 +34,7 @@ impl Extent {
     }
 
     /// The bytes in the range.
-    #[expect(clippy::len_without_is_empty, reason = "an empty digest is no special case")]
+    #[expect(clippy::len_without_is_empty, reason = "an empty digest is not special")]
     pub fn len(self) -> u64 {
         self.len
     }
@@ -101,7 +101,7 @@ impl Digest {
     }
 
     /// The bytes in the digest.
-    #[expect(clippy::len_without_is_empty, reason = "an empty digest is no special case")]
+    #[expect(clippy::len_without_is_empty, reason = "an empty digest is not special")]
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -109,7 +109,7 @@ impl Digest {
     /// Writes the digest in lower-case hex.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// The errors of `to`.
     pub fn write_hex(self, to: &mut dyn Write) -> io::Result<()> {
         let mut hex = Vec::with_capacity(2 * STEP.min(self.len as usize));
         self.each_step(|bytes| {
@@ -122,7 +122,7 @@ impl Digest {
     /// Writes the bytes of the digest.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// The errors of `to`.
     pub fn write_raw(self, to: &mut dyn Write) -> io::Result<()> {
         self.each_step(|bytes| to.write_all(bytes))
     }

@@ -37,7 +37,7 @@ pub enum ErrorKind {
     },
     /// The directory is so deep that the system takes no name for what is in it.
     TooDeep(io::Error),
-    /// The run was cancelled.
+    /// The run was [cancelled](crate::Cancel).
     Cancelled,
     /// Whatever the caller's own way of hashing reports, such as the failure of a device.
     Other(Box<dyn StdError + Send + Sync>),
@@ -48,7 +48,7 @@ impl Error {
         Self { path: path.into(), kind }
     }
 
-    /// The file or directory.
+    /// The file or directory. Empty if a whole run was cancelled.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -66,7 +66,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", crate::name::shown(&self.path), self.kind)
+        if self.path != Path::new("") {
+            write!(f, "{}: ", crate::name::shown(&self.path))?;
+        }
+        self.kind.fmt(f)
     }
 }
 

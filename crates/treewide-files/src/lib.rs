@@ -1,12 +1,107 @@
-//! Trees of files: names, digests, and lists of them.
+//! Hash trees of files with BLAKE3, and write, read and check lists of their digests.
+//!
+//! This is the engine of the command line `treewide`, as a library. It walks directories, hashes small files
+//! next to each other in the lanes of the kernel and large ones with every thread, and returns results in a
+//! fixed order within bounded memory. It prints nothing and never ends the process, and
+//! its errors name the file and the cause. The only signal handler is the one by which [`treewide::file`]
+//! guards mapped files; [`Options::mapping`] turns it off.
+//!
+//! # Hash a tree
+//!
+//! ```
+//! # let dir = std::env::temp_dir().join("treewide-files-doc-tree");
+//! # std::fs::create_dir_all(dir.join("photos")).unwrap();
+//! # std::fs::write(dir.join("photos/a"), "a").unwrap();
+//! # std::fs::write(dir.join("photos/b"), "b").unwrap();
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//! use treewide_files::{Options, list, name::Listed, walk::Walk};
+//!
+//! let bytes = Arc::new(AtomicU64::new(0));
+//! let counter = Arc::clone(&bytes);
+//! let progress = move |_files, bytes| {
+//!     counter.fetch_add(bytes, Relaxed);
+//! };
+//!
+//! let mut sums = Vec::new();
+//! let options = Options::new().progress(Arc::new(progress));
+//! for result in options.hash_tree(Walk::new(dir.join("photos"))) {
+//!     match result {
+//!         Ok((path, hashed)) => list::write_plain(&mut sums, &Listed::new(&path), hashed.digest)?,
+//!         Err(error) => eprintln!("{error}"), // the file and the cause; the others go on
+//!     }
+//! }
+//! std::fs::write(dir.join("SUMS"), sums)?;
+//! assert_eq!(bytes.load(Relaxed), 2);
+//! # std::fs::remove_dir_all(&dir).unwrap();
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Check a list
+//!
+//! ```
+//! # let dir = std::env::temp_dir().join("treewide-files-doc-list");
+//! # std::fs::create_dir_all(&dir).unwrap();
+//! # std::fs::write(dir.join("a"), "a").unwrap();
+//! # let line = format!("{}  {}\n", treewide::hash(b"a"), dir.join("a").display());
+//! # std::fs::write(dir.join("SUMS"), line).unwrap();
+//! use treewide_files::check::{Check, Tally};
+//! use treewide_files::{Options, list::Lines};
+//!
+//! let list = Lines::open(&dir.join("SUMS"))?;
+//! let mut tally = Tally::default();
+//! for checked in Check::new().run(list, &Options::new()) {
+//!     tally.add(&checked?);
+//! }
+//! assert!(tally.is_success());
+//! # std::fs::remove_dir_all(&dir).unwrap();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to look
+//!
+//! | to | use |
+//! |---|---|
+//! | choose mode, digest length, threads, strategy | [`Options`] |
+//! | hash files, a tree, one file | [`Options::hash_files`], [`Options::hash_tree`], [`Options::hash`] |
+//! | find files yourself, keep something with each, or add notes between them | [`Source`], [`Options::run`] |
+//! | hash large files in another way, such as on a GPU | [`HashAlone`], [`Options::run_with`] |
+//! | hear how far a run has come, stop it | [`Progress`], [`Cancel`] |
+//! | find the files below a directory | [`walk`] |
+//! | write and read lists, check them | [`list`], [`check`] |
+//! | turn names into text and back | [`name`] |
+//!
+//! # What a run promises
+//!
+//! - Results come in the order in which files were named or found, one for each, and an error of one leaves the others as they
+//!   are.
+//! - At most 8192 files are under way and at most one file for each thread is open, so memory is bounded (about
+//!   10 MiB, and 130 bytes for each file of the largest directory).
+//! - A file that becomes shorter while it is being hashed is an error; see [`treewide::file`] for what else is
+//!   promised about files that change.
 
 #![forbid(unsafe_code)]
 
+mod cancel;
+pub mod check;
 pub mod digest;
-pub mod error;
+mod error;
+mod files;
+mod group;
 pub mod list;
 pub mod long_path;
 pub mod name;
+mod options;
+mod progress;
+mod queue;
+mod run;
+mod small_files;
+mod task;
 pub mod walk;
 
+pub use cancel::Cancel;
 pub use error::{Error, ErrorKind};
+pub use options::{Hashed, Options};
+pub use progress::Progress;
+pub use run::{Event, HashAlone, Run};
+pub use task::{Item, Kind, Source, Task};

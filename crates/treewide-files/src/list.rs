@@ -19,13 +19,14 @@ use crate::digest::Digest;
 use crate::name::Listed;
 use std::io::{self, Write};
 
+pub(crate) use entry::is_missing;
 pub use entry::{Entry, Fault, NameIs, parse};
 pub use lines::{Lines, MAX_LINE, read_line};
 
 /// Writes a line `DIGEST  NAME`.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_plain(to: &mut dyn Write, name: &Listed, digest: Digest) -> io::Result<()> {
     to.write_all(name.mark().as_bytes())?;
     digest.write_hex(to)?;
@@ -35,7 +36,7 @@ pub fn write_plain(to: &mut dyn Write, name: &Listed, digest: Digest) -> io::Res
 /// Writes a line `BLAKE3 (NAME) = DIGEST`.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_tagged(to: &mut dyn Write, name: &Listed, digest: Digest) -> io::Result<()> {
     write!(to, "{}BLAKE3 ({}) = ", name.mark(), name.text())?;
     digest.write_hex(to)?;

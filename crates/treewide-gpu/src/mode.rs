@@ -49,6 +49,17 @@ impl Mode {
     }
 }
 
+impl From<treewide::Mode> for Mode {
+    fn from(mode: treewide::Mode) -> Self {
+        let (words, flags) = (mode.key_words(), mode.flags());
+        let mut key = [0; KEY_LEN];
+        for (bytes, word) in key.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        Self { key, words, flags }
+    }
+}
+
 /// The plain mode.
 impl Default for Mode {
     fn default() -> Self {

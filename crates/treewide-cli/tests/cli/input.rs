@@ -45,11 +45,11 @@ fn lengths_around_every_edge() {
         .collect();
     for threads in ["--threads=0", "--threads=1", "--num-threads=3"] {
         let ended = folder.treewide("sum").arg(threads).args(&names).run();
-        ended.succeeds_silently_but_for(&expected);
+        ended.succeeds_with(&expected);
     }
     for len in lens {
         let ended = folder.treewide("sum --no-names").stdin(&content[..len]).run();
-        ended.succeeds_silently_but_for(hex(&content[..len]) + "\n");
+        ended.succeeds_with(hex(&content[..len]) + "\n");
     }
 }
 
@@ -72,7 +72,7 @@ fn a_file_without_permission() {
     program.args(["sum", "open", "closed", "last"]).run().is(1, expected, message);
 }
 
-/// It used to be there when the directory was listed; and one that shrinks is no signal.
+/// It was there when the directory was listed. A file that shrinks does not raise a signal.
 #[test]
 #[cfg(target_os = "linux")]
 fn files_that_go_while_others_are_hashed() {
@@ -173,8 +173,8 @@ fn a_file_that_grows_is_told_of() {
     let line =
         format!(r#"{{"path":"a","digest":"{}","bytes":1,"error":null,"grown_to":null}}"#, hex("a"));
     let ended = folder.treewide("sum --tell-growth --json a").run();
-    ended.succeeds_silently_but_for(line.clone() + "\n");
-    folder.treewide("check --quiet").stdin(line).run().succeeds_silently_but_for("");
+    ended.succeeds_with(line.clone() + "\n");
+    folder.treewide("check --quiet").stdin(line).run().succeeds_with("");
     let ended = folder.treewide("sum --tell-growth --json gone").run();
     assert!(ended.text().ends_with(
         r#"(os error 2)","grown_to":null}
@@ -254,18 +254,18 @@ fn strategies_by_name() {
         .collect();
     for strategy in ["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] {
         let sum = folder.treewide("sum long short empty --strategy").arg(strategy);
-        sum.run().succeeds_silently_but_for(&expected);
+        sum.run().succeeds_with(&expected);
         let sum = folder.treewide("sum --no-names --strategy").arg(strategy).stdin(&content);
-        sum.run().succeeds_silently_but_for(hex(&content) + "\n");
+        sum.run().succeeds_with(hex(&content) + "\n");
     }
-    folder.treewide("sum --drop-cache long short empty").run().succeeds_silently_but_for(&expected);
-    folder.treewide("sum --no-mmap long short empty").run().succeeds_silently_but_for(&expected);
+    folder.treewide("sum --drop-cache long short empty").run().succeeds_with(&expected);
+    folder.treewide("sum --no-mmap long short empty").run().succeeds_with(&expected);
     folder.treewide("sum long --strategy fast").run().fails(2, &["invalid value 'fast'"]);
     folder.treewide("sum long --strategy mmap --no-mmap").run().fails(2, &["cannot be used with"]);
     // From where standard input is, and to its end.
     let script = "(head -c 1048576 >head; \"$0\" sum --no-names; cat) <long";
     let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
-    ended.succeeds_silently_but_for(hex(&content[1 << 20..]) + "\n");
+    ended.succeeds_with(hex(&content[1 << 20..]) + "\n");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn keys_from_standard_input() {
     let folder = Folder::with(&["a"]);
     let keyed = blake3::keyed_hash(&[9; 32], b"a").to_hex();
     let sum = |key: &[u8]| folder.treewide("sum --keyed a").stdin(key).run();
-    sum(&[9; 32]).succeeds_silently_but_for(format!("{keyed}  a\n"));
+    sum(&[9; 32]).succeeds_with(format!("{keyed}  a\n"));
     sum(&[9; 31]).fails(1, &["treewide: expected 32 key bytes from standard input, found 31\n"]);
     sum(&[9; 33]).fails(1, &["treewide: more than 32 key bytes on standard input"]);
     let both = folder.treewide("sum --keyed a - a").stdin([9; 32]).run();
@@ -289,9 +289,9 @@ fn threads_are_a_maximum() {
     let expected = format!("{}  a\n", hex(&content));
     for threads in ["0", "1", "2", "1000000", "18446744073709551615"] {
         let sum = folder.treewide("sum a --threads").arg(threads).run();
-        sum.succeeds_silently_but_for(&expected);
+        sum.succeeds_with(&expected);
         let sum = folder.treewide("sum a").env("RAYON_NUM_THREADS", threads).run();
-        sum.succeeds_silently_but_for(&expected);
+        sum.succeeds_with(&expected);
     }
     folder.treewide("sum a").env("RAYON_NUM_THREADS", "many").run().fails(0, &[]);
 }
@@ -316,5 +316,5 @@ fn no_threads_to_be_had() {
         setpriv.display(),
     );
     let ended = folder.program("bash").arg("-c").arg(limited).run();
-    ended.succeeds_silently_but_for(format!("{}  a\n", hex(&content)));
+    ended.succeeds_with(format!("{}  a\n", hex(&content)));
 }

@@ -1,4 +1,4 @@
-//! `--json`: a line for each file, of which nothing is lost.
+//! `--json`: a line for each file, in which nothing is lost.
 
 use crate::support::{Folder, hex};
 use serde_json::{Value, json};

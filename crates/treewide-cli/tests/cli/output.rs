@@ -158,9 +158,9 @@ fn an_output_replaces_only_what_it_found() {
     // Standard input ends only after the file has come.
     let script = "(sleep 0.2; echo late >new; echo) | \"$0\" sum a - -o new";
     let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
-    ended.fails(1, &["treewide: new: has come while we ran, and stays\n"]);
+    ended.fails(1, &["treewide: new: appeared during the run, and stays as it is\n"]);
     assert_eq!(folder.read("new"), "late\n");
-    // `-` is no file of that name.
+    // `-` does not name a file.
     folder.write("-", "x");
     folder.treewide("sum - -o ./-").stdin("hi").run().fails(0, &[]);
     assert!(folder.read("-").ends_with("  -\n"));

@@ -74,7 +74,7 @@ fn the_total_is_that_of_the_files() {
         ("sum --progress c -", None),
         ("sum --progress c missing", Some("1 B of 1 B")),
     ] {
-        // The total is counted beside the hashing, which may be faster with so little to do.
+        // The total is counted while files are being hashed, which may be over first with so little to do.
         let ended = wait_for(|| {
             let ended = folder.treewide(args).run();
             (total.is_none() || ended.stderr.contains(" of ")).then_some(ended)

@@ -230,7 +230,7 @@ impl Ended {
     }
 
     #[track_caller]
-    pub(crate) fn succeeds_silently_but_for(&self, stdout: impl AsRef<str>) {
+    pub(crate) fn succeeds_with(&self, stdout: impl AsRef<str>) {
         self.is(0, stdout, "");
     }
 

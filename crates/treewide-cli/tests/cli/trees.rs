@@ -64,18 +64,18 @@ fn any_number_of_threads_gives_the_same_lines() {
             let command = format!("sum --threads {threads} -r d {args}");
             folder.treewide(&command).stdin(stdin).run()
         };
-        run("", b"").succeeds_silently_but_for(&plain);
-        run("--length 5", b"").succeeds_silently_but_for(&short);
-        run("--length 100 --seek 3", b"").succeeds_silently_but_for(&long);
-        run("--keyed", &[7; 32]).succeeds_silently_but_for(&keyed);
-        run("--derive-key context", b"").succeeds_silently_but_for(&derived);
-        run("--strategy read", b"").succeeds_silently_but_for(&plain);
+        run("", b"").succeeds_with(&plain);
+        run("--length 5", b"").succeeds_with(&short);
+        run("--length 100 --seek 3", b"").succeeds_with(&long);
+        run("--keyed", &[7; 32]).succeeds_with(&keyed);
+        run("--derive-key context", b"").succeeds_with(&derived);
+        run("--strategy read", b"").succeeds_with(&plain);
         let names = files.iter().map(|(name, _)| name);
         let sum = folder.treewide("sum --threads").arg(threads.to_string()).args(names).run();
-        sum.succeeds_silently_but_for(&plain);
+        sum.succeeds_with(&plain);
         for check in ["check --quiet --threads", "sum --check --quiet --threads"] {
             let check = folder.treewide(check).arg(threads.to_string()).stdin(&plain).run();
-            check.succeeds_silently_but_for("");
+            check.succeeds_with("");
         }
     }
     println!("threads, modes and lengths: {} cases", 4 * 9 * files.len());
@@ -85,7 +85,7 @@ fn hex_of(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a pipe waits for may be whoever reads the lines before it.
+/// A pipe may wait for the program that reads the lines before it.
 #[test]
 fn a_pipe_keeps_no_line_waiting_that_comes_before_it() {
     let folder = Folder::with(&["a", "b", "c"]);
@@ -141,7 +141,7 @@ fn files_that_say_they_are_empty_among_others() {
     let ended = folder.treewide("sum a empty /proc/version empty-not").run();
     let mut expected = format!("{}  a\n{}  empty\n", hex("a"), hex(""));
     expected += &format!("{}  {proc}\n{}  empty-not\n", hex(content), hex("empty-not"));
-    ended.succeeds_silently_but_for(expected);
+    ended.succeeds_with(expected);
 }
 
 /// Deeper than any name may be long.
@@ -206,7 +206,7 @@ fn files_that_disappear_during_the_walk() {
     for name in names.iter().step_by(2) {
         assert!(listed.binary_search(&&name[..]).is_ok(), "{name}");
     }
-    // Those that were seen and gone when they were to be opened, once or at the end again.
+    // Files that were found, and gone when they were to be opened. They may be listed at the end again.
     for line in ended.stderr.lines() {
         let is_known = line.ends_with(": No such file or directory (os error 2)")
             || line.ends_with("could not be hashed:")
@@ -214,7 +214,7 @@ fn files_that_disappear_during_the_walk() {
         assert!(is_known, "{line}");
     }
     assert_eq!(ended.code, Some(i32::from(!ended.stderr.is_empty())), "{}", ended.stderr);
-    println!("files removed meanwhile: {} cases", removed.len());
+    println!("files removed during the walk: {} cases", removed.len());
 }
 
 #[test]

@@ -74,12 +74,12 @@ fn a_profile_is_loaded_or_refused() {
         folder.write("profile", text.as_bytes());
         folder.treewide("sum a").env("TREEWIDE_PROFILE", "profile").run()
     };
-    sum("# nothing\n").succeeds_silently_but_for(sums(&["a"]));
-    sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_silently_but_for(sums(&["a"]));
+    sum("# nothing\n").succeeds_with(sums(&["a"]));
+    sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_with(sums(&["a"]));
     // Also what only builds for GPUs have a use for.
     let all = "file-tile = 65536\ngpu-file-from = \"never\"\ngpu-staged-from = 1\n\
                gpu-wrapped-from = 1\n";
-    sum(all).succeeds_silently_but_for(sums(&["a"]));
+    sum(all).succeeds_with(sums(&["a"]));
     for wrong in [
         "kernel = \"fastest\"",
         "\nturbo = 1",
@@ -104,7 +104,7 @@ fn a_kernel_is_forced_by_name_or_refused() {
     let folder = Folder::with(&["a"]);
     let sum = |name: &OsStr| folder.treewide("sum a").env("TREEWIDE_KERNEL", name).run();
     for name in ["", "auto", "portable"] {
-        sum(name.as_ref()).succeeds_silently_but_for(sums(&["a"]));
+        sum(name.as_ref()).succeeds_with(sums(&["a"]));
     }
     for (name, shown) in [
         (&b"fastest"[..], "fastest"),
@@ -122,14 +122,14 @@ fn a_kernel_is_forced_by_name_or_refused() {
 }
 
 #[test]
-fn explain_tells_kernel_lanes_and_passes() {
+fn explain_shows_kernel_lanes_and_passes() {
     let folder = Folder::new();
     let ended = folder.treewide("explain 3K").env("TREEWIDE_KERNEL", "portable").run();
     let text = ended.text();
     assert!(text.starts_with("CPU: "), "{text}");
     assert!(text.contains("\nkernel portable: 1 lane, in use\n"), "{text}");
     assert!(text.contains("\n3072 bytes in 3 chunks, kernel portable, 1 thread\n"), "{text}");
-    assert!(text.ends_with("\n5 passes of 1 lane: 3 chunks, 2 parents\n"), "{text}");
+    assert!(text.contains("\n5 passes of 1 lane: 3 chunks, 2 parents\n"), "{text}");
     let ended = folder.treewide("explain").run();
     let text = ended.text();
     assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");

@@ -97,7 +97,7 @@ impl<T: Into<String>> From<T> for Fault {
 }
 
 /// Whether there is nothing at this path.
-fn is_missing(path: &Path) -> bool {
+pub(crate) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 /// With `grown_to` there is one key more: the length that the file has grown to, or `null`.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_digest(
     to: &mut dyn Write,
     path: &Path,
@@ -38,7 +38,7 @@ pub fn write_digest(
 /// With `tells_growth` there is the key `grown_to` as well, as in other lines.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_error(
     to: &mut dyn Write,
     path: &Path,

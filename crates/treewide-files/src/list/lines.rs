@@ -39,7 +39,7 @@ impl fmt::Debug for Lines {
 /// Reads a line with its end into `line`, or nothing at the end of the list.
 ///
 /// # Errors
-/// Those of `from`, and [`ErrorKind::InvalidData`] if the line has [`MAX_LINE`] bytes or more.
+/// The errors of `from`, and [`ErrorKind::InvalidData`] if the line has [`MAX_LINE`] bytes or more.
 pub fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
     line.clear();
     from.take(MAX_LINE).read_until(b'\n', line)?;

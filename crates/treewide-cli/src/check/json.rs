@@ -1,27 +1,11 @@
-//! What `treewide check` says of one listed file.
+//! What `treewide check --json` writes about one listed file.
 
 use std::path::Path;
+use treewide_files::check::Verdict;
 use treewide_files::digest;
 use treewide_files::list::json::Object;
 
-/// What was found out about one listed file.
-pub(super) enum Verdict {
-    Ok {
-        bytes: u64,
-        grown_to: Option<u64>,
-    },
-    Failed {
-        bytes: u64,
-        grown_to: Option<u64>,
-        found: Vec<u8>,
-    },
-    Unreadable(String),
-    /// It is listed, and this is why there is no digest to verify it by, or no name to look for.
-    Unverified(String),
-    Missing,
-}
-
-/// What `--json` prints of a file.
+/// The line about a file.
 pub(super) fn json(
     path: &Path,
     verdict: &Verdict,
@@ -49,7 +33,7 @@ pub(super) fn json(
             .null("digest")
             .string("expected", &expected)
             .null("bytes")
-            .string("error", cause),
+            .string("error", &cause.to_string()),
         Verdict::Unverified(cause) => {
             object.string("status", "unverified").null("digest");
             match is_listed {

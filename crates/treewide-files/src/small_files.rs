@@ -1,42 +1,40 @@
-//! Small files, side by side in the lanes of the kernel.
+//! Small files, next to each other in the lanes of the kernel.
 //!
-//! Files are read one behind the other into a buffer, as many as it holds, and hashed as one batch.
-//! For a file of a few KiB the system calls are most of the work, so there are four of them: open,
-//! read, read (which finds the end; asking for the length costs more), close. Operands are looked at
-//! before, as opening a pipe would wait for its writer. A file that does not fit is left for
-//! [`crate::input::Input::hash`].
+//! A thread reads files one after the other into its buffer, as many as fit, and hashes them as one batch. For a
+//! file of a few KiB the system calls are most of the work, so there are four of them: open, read, read
+//! (which finds the end; asking for the length costs more), close. A path that may be a named pipe is looked
+//! at before it is opened, because opening a pipe waits for its writer. A file that does not fit into the
+//! buffer is left to be hashed alone.
 //!
 //! io_uring saves a twentieth of such a run (`results/zen5-2vcpu/trees.txt`), and would take `unsafe`
 //! and a buffer for each file under way; it is not used.
 
-use crate::input::{check_regular, is_stdin};
-use crate::mode::Mode;
-use crate::pipeline::{Entry, Hashed, Progressed};
-use crate::progress::Counters;
+use crate::digest::Digest;
+use crate::error::ErrorKind;
+use crate::group::{Place, Progressed};
+use crate::long_path;
+use crate::options::{Hashed, Options, check_regular};
+use crate::task::Kind;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 use treewide::batch::Packed;
-use treewide::{Hash, OUT_LEN};
-use treewide_files::digest::Digest;
-use treewide_files::{ErrorKind, long_path};
+use treewide::{Batch, Hash, Hasher, OUT_LEN};
 
-/// Where files are read to. One that fills it is not small.
+/// Bytes that files are read into. A file that fills it is not small.
 const BUFFER: usize = 1 << 20;
-/// Room for the next file, or what is there is hashed first. It is all that is read of a file before
-/// asking whether it is small.
+/// Bytes that must be free for the next file; otherwise what is in the buffer is hashed first. No more
+/// is read of a file before asking whether it is small.
 const ROOM: usize = 128 << 10;
 
-/// A thread's place to read small files to.
-pub(crate) struct Lanes {
-    mode: Mode,
-    counters: Arc<Counters>,
-    tells_growth: bool,
+/// A thread's buffer for small files.
+pub(crate) struct SmallFiles {
+    options: Options,
+    batch: Batch,
     buffer: Vec<u8>,
-    /// Which entries of the group are in the buffer, and what they have grown to.
+    /// Which files of the group are in the buffer, by their places, and what they have grown to.
     waiting: Vec<(usize, Option<u64>)>,
-    /// Where they end, after a 0.
+    /// Where these files end, after a 0.
     ends: Vec<usize>,
     hashes: Vec<Hash>,
 }
@@ -56,12 +54,11 @@ struct Small {
     grown_to: Option<u64>,
 }
 
-impl Lanes {
-    pub(crate) fn new(mode: &Mode, counters: Arc<Counters>, tells_growth: bool) -> Self {
+impl SmallFiles {
+    pub(crate) fn new(options: &Options) -> Self {
         Self {
-            mode: mode.clone(),
-            counters,
-            tells_growth,
+            options: options.clone(),
+            batch: Batch::with_mode(options.chosen_mode()),
             buffer: Vec::new(),
             waiting: Vec::new(),
             ends: vec![0],
@@ -69,16 +66,19 @@ impl Lanes {
         }
     }
 
-    /// Hash the small files of a group.
-    pub(crate) fn hash<A, N>(&mut self, group: &mut [Entry<A, N>]) {
+    /// Hashes the small files of a group, unless the run is cancelled first.
+    pub(crate) fn hash<A, N>(&mut self, group: &mut [Place<A, N>]) {
         // Not before the first group: many runs have none.
         self.buffer.resize(BUFFER, 0);
         for index in 0..group.len() {
+            if self.options.is_cancelled() {
+                break;
+            }
             if BUFFER - self.filled() < ROOM {
                 self.finish(group);
             }
-            let Entry::File(task, Progressed::ToDo) = &group[index] else { continue };
-            let found = if is_stdin(&task.path) || !task.is_regular && may_wait(&task.path) {
+            let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
+            let found = if task.kind != Kind::Regular && may_wait(&task.path) {
                 Ok(None)
             } else {
                 self.begin(&task.path).and_then(|begun| match begun {
@@ -86,7 +86,7 @@ impl Lanes {
                     Begun::Long(file) => self.go_on(file, group),
                 })
             };
-            let Entry::File(_, progressed) = &mut group[index] else { continue };
+            let Place::File(_, progressed) = &mut group[index] else { continue };
             match found {
                 Ok(Some(Small { end, grown_to })) => {
                     self.waiting.push((index, grown_to));
@@ -105,11 +105,11 @@ impl Lanes {
 
     fn begin(&mut self, path: &Path) -> Result<Begun, ErrorKind> {
         let mut file = long_path::open(path, true)?;
-        // It costs more than it is worth to those who do not ask.
-        let opened = if self.tells_growth { Some(file.metadata()?) } else { None };
+        // Asking costs time, so only if somebody wants to know.
+        let opened = if self.options.reports_growth() { Some(file.metadata()?) } else { None };
         let start = self.filled();
         let read = fill(&mut self.buffer[start..start + ROOM], &mut file);
-        // A pipe has nothing to read, with or without a writer; others are not asked.
+        // A pipe has nothing to read, with or without a writer. Nothing else is asked what it is.
         let may_be_pipe = match &read {
             Ok(read) => *read == 0,
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -128,12 +128,11 @@ impl Lanes {
         Ok(Begun::Whole(Small { end: start + read, grown_to }))
     }
 
-    /// Read the rest of a file behind what [`Self::begin`] has read, and return where it ends;
-    /// `None` if it is not small.
+    /// Reads the rest of a file behind what [`Self::begin`] has read. `None` if it is not small.
     fn go_on<A, N>(
         &mut self,
         mut file: File,
-        group: &mut [Entry<A, N>],
+        group: &mut [Place<A, N>],
     ) -> Result<Option<Small>, ErrorKind> {
         let opened = file.metadata()?;
         let len = usize::try_from(opened.len()).unwrap_or(usize::MAX);
@@ -148,7 +147,7 @@ impl Lanes {
         }
         let read = ROOM + fill(&mut self.buffer[start + ROOM..start + len], &mut file)?;
         let mut grown = None;
-        if read < len || self.tells_growth {
+        if read < len || self.options.reports_growth() {
             let now = file.metadata()?;
             if read < len && was_changed(&opened, &now) {
                 let (read, len) = (read as u64, len as u64);
@@ -159,29 +158,32 @@ impl Lanes {
         Ok(Some(Small { end: start + read, grown_to: grown }))
     }
 
-    /// Hash what is in the buffer.
-    fn finish<A, N>(&mut self, group: &mut [Entry<A, N>]) {
+    /// Hashes what is in the buffer.
+    fn finish<A, N>(&mut self, group: &mut [Place<A, N>]) {
         let blobs = Packed::new(&self.buffer[..self.filled()], &self.ends[..])
-            .expect("ends of files that were read one behind the other");
+            .expect("ends of files that were read one after the other");
         self.hashes.resize(self.waiting.len(), Hash::from_bytes([0; OUT_LEN]));
-        self.mode.batch.hash_into(&blobs, &mut self.hashes);
+        self.batch.hash_into(&blobs, &mut self.hashes);
         for (place, (&(index, grown_to), hash)) in self.waiting.iter().zip(&self.hashes).enumerate()
         {
-            let Entry::File(task, progressed) = &mut group[index] else { continue };
+            let Place::File(task, progressed) = &mut group[index] else { continue };
             let bytes = &self.buffer[self.ends[place]..self.ends[place + 1]];
             let digest = Digest::of_hash(hash, task.extent).unwrap_or_else(|| {
-                Digest::new(self.mode.hasher.clone().update(bytes), task.extent)
+                let mut hasher = Hasher::with_mode(self.options.chosen_mode());
+                Digest::new(hasher.update(bytes), task.extent)
             });
             let bytes = bytes.len() as u64;
             *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to }));
         }
-        self.counters.add(self.waiting.len() as u64, self.filled() as u64);
+        if !self.waiting.is_empty() {
+            self.options.has_hashed(self.waiting.len() as u64, self.filled() as u64);
+        }
         self.waiting.clear();
         self.ends.truncate(1);
     }
 }
 
-/// Read until the buffer is full or the file ends, and return how many bytes that were.
+/// Reads until the buffer is full or the file ends, and returns the number of bytes.
 fn fill(buffer: &mut [u8], file: &mut File) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -195,19 +197,19 @@ fn fill(buffer: &mut [u8], file: &mut File) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Whether opening the file may mean to wait for someone, as with a pipe.
+/// Whether opening the file may wait for another program, as with a pipe.
 fn may_wait(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
-/// The length of a file that was longer after reading than before, if that is more than was read.
+/// The length of a file after it was read, if it is more than before and more than was read.
 fn grown_to(before: &Metadata, after: &Metadata, read: usize) -> Option<u64> {
     Some(after.len()).filter(|now| *now > before.len().max(read as u64))
 }
 
-/// Whether a file that ended early did so because someone cut it.
+/// Whether a file that ended early was changed.
 ///
-/// There are files (/sys) whose length is only ever a guess: they end early and stay as they were.
+/// The length of files in `/sys` is only a guess: they end early and stay as they were.
 fn was_changed(before: &Metadata, after: &Metadata) -> bool {
     before.len() != after.len() || before.modified().ok() != after.modified().ok()
 }
@@ -217,30 +219,28 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A pipe in the place of what was found as a file is an error, with a writer and without, and
-    /// nobody waits for it.
+    /// With a writer and without.
     #[cfg(unix)]
     #[test]
-    fn a_pipe_that_took_the_place_of_a_file() {
+    fn begin_does_not_wait_for_a_pipe_in_the_place_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let mode = Mode::plain();
-        let mut lanes = Lanes::new(&mode, Arc::default(), false);
-        lanes.buffer.resize(BUFFER, 0);
-        let begin = |lanes: &mut Lanes| match lanes.begin(&path) {
+        let mut small_files = SmallFiles::new(&Options::new());
+        small_files.buffer.resize(BUFFER, 0);
+        let begin = |small_files: &mut SmallFiles| match small_files.begin(&path) {
             Err(ErrorKind::Replaced) => (),
             Err(error) => panic!("{error}"),
             Ok(_) => panic!("it was read"),
         };
-        begin(&mut lanes);
+        begin(&mut small_files);
         let _reader = long_path::open(&path, true).unwrap();
         let _writer = File::options().write(true).open(&path).unwrap();
-        begin(&mut lanes);
+        begin(&mut small_files);
     }
 
     #[test]
-    fn what_counts_as_growing() {
+    fn grown_to_is_more_than_was_read() {
         let mut file = tempfile::tempfile().unwrap();
         let mut grow = |by: usize| {
             file.write_all(&vec![0; by]).unwrap();

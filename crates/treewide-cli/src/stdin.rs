@@ -1,0 +1,57 @@
+//! Standard input, which can be read only once.
+
+use std::cell::Cell;
+use std::io;
+use std::path::Path;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, Hashed, Options};
+
+/// The operand that stands for standard input.
+const STDIN: &str = "-";
+
+/// Whether the operand stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// Who reads standard input.
+#[derive(Default)]
+pub(crate) struct Stdin {
+    claim: Cell<Option<&'static str>>,
+}
+
+impl Stdin {
+    /// Note that standard input is used for `what`, and cannot be used for anything else any more.
+    pub(crate) fn claim(&self, what: &'static str) -> Result<(), ErrorKind> {
+        self.open()?;
+        self.claim.set(Some(what));
+        Ok(())
+    }
+
+    /// Standard input, if it was not used for something else already.
+    pub(crate) fn open(&self) -> Result<io::Stdin, ErrorKind> {
+        match self.claim.get() {
+            None => Ok(io::stdin()),
+            Some(claim) => {
+                let cause = format!("standard input is already in use for {claim}");
+                Err(ErrorKind::Other(cause.into()))
+            }
+        }
+    }
+
+    /// Hash standard input from where it is. If it is a file, it is hashed as fast as one.
+    #[cfg(unix)]
+    pub(crate) fn hash(&self, options: &Options, extent: Extent) -> Result<Hashed, ErrorKind> {
+        use std::fs::File;
+        use std::os::fd::AsFd;
+
+        let stdin = File::from(self.open()?.as_fd().try_clone_to_owned()?);
+        options.hash_file(&stdin, Path::new(STDIN), extent)
+    }
+
+    /// Hash standard input.
+    #[cfg(not(unix))]
+    pub(crate) fn hash(&self, options: &Options, extent: Extent) -> Result<Hashed, ErrorKind> {
+        options.hash_reader(self.open()?, Path::new(STDIN), extent)
+    }
+}

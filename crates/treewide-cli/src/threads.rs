@@ -1,0 +1,21 @@
+//! How many threads the user asks for by `RAYON_NUM_THREADS`.
+
+use treewide_files::Options;
+
+/// The threads that the variable asks for; `None` also for 0, which means the same as nothing.
+pub(crate) fn asked_of_rayon() -> Option<usize> {
+    std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|&threads| threads > 0)
+}
+
+/// Starts rayon's pool with a limit if `RAYON_NUM_THREADS` asks for so many threads (up to 65,535) that
+/// starting them would keep the machine busy for minutes. Other pools start when they are needed.
+pub(crate) fn limit_pool() -> Result<(), String> {
+    let most = Options::most_useful_threads();
+    if asked_of_rayon().is_none_or(|asked| asked <= most) {
+        return Ok(());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).build_global();
+    pool.map_err(|error| {
+        format!("cannot start {most} threads, as RAYON_NUM_THREADS is high: {error}")
+    })
+}

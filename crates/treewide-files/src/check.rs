@@ -1,0 +1,384 @@
+//! Checking files against a list of their digests.
+//!
+//! A verdict errs on the side of failure. A name that could mean another file is not looked for; a digest
+//! too short to be trusted must be asked for; a file that is listed without a digest fails; a list that seems to
+//! have lost its end fails; and so does a list by which nothing was verified.
+
+use crate::digest::{self, Extent};
+use crate::error::{Error, ErrorKind};
+use crate::list::{self, Entry, Fault, Lines};
+use crate::name;
+use crate::options::{Hashed, Options};
+use crate::run::Event;
+use crate::task::{Item, Kind, Source, Task};
+use std::io;
+use std::path::PathBuf;
+
+/// What is said where a list stops within a line.
+const CUT_OFF: &str = "the list may be cut off here: no line end";
+
+/// How a list is checked.
+///
+/// ```
+/// # let dir = std::env::temp_dir().join("treewide-files-doc-check");
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// # std::fs::write(dir.join("a"), "content").unwrap();
+/// # let line = format!("{}  {}\n", treewide::hash(b"content"), dir.join("a").display());
+/// # std::fs::write(dir.join("SUMS"), line).unwrap();
+/// use treewide_files::check::{Check, Checked, Tally};
+/// use treewide_files::{Options, list::Lines};
+///
+/// let mut tally = Tally::default();
+/// for checked in Check::new().run(Lines::open(&dir.join("SUMS"))?, &Options::new()) {
+///     let checked = checked?;
+///     if let Checked::File { path, verdict, .. } = &checked {
+///         println!("{}: {verdict:?}", path.display());
+///     }
+///     tally.add(&checked);
+/// }
+/// assert!(tally.is_success());
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Check {
+    digest_len: Option<u64>,
+    seek: u64,
+    ignore_missing: bool,
+}
+
+/// What was found out about one listed file.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It has the listed digest.
+    Ok {
+        /// Its length.
+        bytes: u64,
+        /// As [`Hashed::grown_to`].
+        grown_to: Option<u64>,
+    },
+    /// It has another digest.
+    Failed {
+        /// Its length.
+        bytes: u64,
+        /// As [`Hashed::grown_to`].
+        grown_to: Option<u64>,
+        /// Its digest.
+        found: Vec<u8>,
+    },
+    /// It could not be hashed.
+    Unreadable(ErrorKind),
+    /// It is listed, but without a digest to verify it by or a name to look for. The text says why.
+    Unverified(String),
+    /// It does not exist, and [`Check::ignore_missing`] allows that.
+    Missing,
+}
+
+/// What a check returns for a line of the list, other than comments.
+#[derive(Debug)]
+pub enum Checked {
+    /// A line that names a file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The listed digest, if there is one.
+        expected: Option<Vec<u8>>,
+        /// Whether the file has it.
+        verdict: Verdict,
+    },
+    /// A line that is not a checksum line, or whose digest is cut off.
+    Malformed(Malformed),
+}
+
+/// A line of a list that cannot be used.
+#[derive(Debug)]
+pub struct Malformed {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// The file that it names all the same.
+    pub named: Option<PathBuf>,
+    /// What is wrong with it.
+    pub cause: String,
+    /// Whether the list may have been cut off there.
+    pub is_cut: bool,
+}
+
+/// Something in a list that is not a file to hash.
+#[derive(Debug)]
+pub enum Note {
+    /// A listed file that is not looked for, and why.
+    Settled {
+        /// The file.
+        path: PathBuf,
+        /// The listed digest, if there is one.
+        expected: Option<Vec<u8>>,
+        /// [`Verdict::Unverified`] or [`Verdict::Unreadable`].
+        verdict: Verdict,
+    },
+    /// A line that cannot be used.
+    Malformed(Malformed),
+    /// The list cannot be read any further.
+    Unreadable(io::Error),
+}
+
+impl Check {
+    /// A check of digests of 32 bytes or more, from the start of the extended output.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The bytes that every digest in the list must have. Without this every digest of 32 bytes or more will do.
+    pub fn digest_len(self, len: u64) -> Self {
+        Self { digest_len: Some(len), ..self }
+    }
+
+    /// Where in the extended output the digests begin.
+    pub fn seek(self, seek: u64) -> Self {
+        Self { seek, ..self }
+    }
+
+    /// Whether listed files that do not exist are [passed over](Verdict::Missing).
+    pub fn ignore_missing(self, ignore: bool) -> Self {
+        Self { ignore_missing: ignore, ..self }
+    }
+
+    /// Hashes the files of a list and compares them, in the order of the list.
+    ///
+    /// Names are relative to the current directory. An error ends the check: the list could not be read
+    /// any further, or the run was cancelled.
+    pub fn run(
+        self,
+        list: Lines,
+        options: &Options,
+    ) -> impl Iterator<Item = Result<Checked, Error>> + use<> {
+        options.run(self.source(list)).filter_map(move |event| match event {
+            Event::File(Task { path, about: expected, .. }, result) => {
+                let verdict = self.verdict(result, &expected);
+                Some(Ok(Checked::File { path, expected: Some(expected), verdict }))
+            }
+            Event::Note(Note::Settled { path, expected, verdict }) => {
+                Some(Ok(Checked::File { path, expected, verdict }))
+            }
+            Event::Note(Note::Malformed(line)) => Some(Ok(Checked::Malformed(line))),
+            Event::Note(Note::Unreadable(error)) => Some(Err(Error::new("", error.into()))),
+            Event::Pause => None,
+            Event::Cancelled => Some(Err(Error::new("", ErrorKind::Cancelled))),
+        })
+    }
+
+    /// The files of a list, for [`Options::run`]. The digest that is listed comes back with each.
+    pub fn source(self, list: Lines) -> ListedFiles {
+        ListedFiles { check: self, lines: list, previous_len: 0, is_over: false }
+    }
+
+    /// The verdict on a file with this listed digest, from what came of hashing it.
+    pub fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
+        match result {
+            Ok(Hashed { digest, bytes, grown_to }) => {
+                let found = digest.into_bytes();
+                if digest::equal(&found, expected) {
+                    Verdict::Ok { bytes, grown_to }
+                } else {
+                    Verdict::Failed { bytes, grown_to, found }
+                }
+            }
+            Err(error) => {
+                let is_missing = error.io_kind() == Some(io::ErrorKind::NotFound);
+                if is_missing && self.ignore_missing {
+                    Verdict::Missing
+                } else {
+                    Verdict::Unreadable(error)
+                }
+            }
+        }
+    }
+}
+
+/// The files of a list, found line by line.
+#[derive(Debug)]
+pub struct ListedFiles {
+    check: Check,
+    lines: Lines,
+    /// Bytes of the digest in the line before.
+    previous_len: usize,
+    is_over: bool,
+}
+
+impl ListedFiles {
+    fn item(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
+        let extent = Extent::new(self.check.seek, entry.digest.len() as u64);
+        let extent = extent.map_err(|error| error.to_string());
+        let found = entry.find().map_err(String::from).and_then(|path| Ok((path, extent?)));
+        let Entry { name, digest: expected, .. } = entry;
+        match found {
+            // A name that is cut off is another name, as a rule that of a file that does not exist.
+            Ok((path, _)) if is_endless && self.check.ignore_missing && list::is_missing(&path) => {
+                let cause = format!("no such file; {CUT_OFF}");
+                let verdict = Verdict::Unreadable(ErrorKind::Other(cause.into()));
+                Item::Note(Note::Settled { path, expected: Some(expected), verdict })
+            }
+            Ok((path, extent)) => {
+                Item::File(Task { path, kind: Kind::Unknown, extent, about: expected })
+            }
+            Err(cause) => {
+                let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
+                Item::Note(Note::Settled { path, expected: Some(expected), verdict })
+            }
+        }
+    }
+}
+
+impl Source for ListedFiles {
+    /// The digest that is listed.
+    type About = Vec<u8>;
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<Vec<u8>, Note>> {
+        while !self.is_over {
+            let (number, line) = match self.lines.next() {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(error) => {
+                    self.is_over = true;
+                    return Some(Item::Note(Note::Unreadable(error)));
+                }
+            };
+            let parsed = list::parse(line, self.check.digest_len);
+            let is_cut = self.lines.is_endless();
+            return Some(match parsed {
+                Ok(None) => continue,
+                // Half of a digest is a digest where it ends the line.
+                Ok(Some(entry)) if is_cut && entry.digest.len() < self.previous_len => {
+                    let (len, before) = (entry.digest.len(), self.previous_len);
+                    let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
+                    let named = Some(shown_path(&entry.name));
+                    Item::Note(Note::Malformed(Malformed { number, named, cause, is_cut }))
+                }
+                Ok(Some(entry)) => {
+                    self.previous_len = entry.digest.len();
+                    self.item(entry, is_cut)
+                }
+                Err(Fault::Digest { name, digest, cause }) => {
+                    let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
+                    Item::Note(Note::Settled { path, expected: digest, verdict })
+                }
+                Err(Fault::Line(cause)) => {
+                    // What is lost may have been the name of a file, and the names of more.
+                    let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
+                    Item::Note(Note::Malformed(Malformed { number, named: None, cause, is_cut }))
+                }
+            });
+        }
+        self.is_over = true;
+        None
+    }
+
+    fn may_wait(&self) -> bool {
+        self.lines.may_wait()
+    }
+
+    fn bytes(item: &Item<Vec<u8>, Note>) -> usize {
+        match item {
+            Item::File(task) => task.about.len(),
+            Item::Note(note) => note.bytes(),
+        }
+    }
+}
+
+impl Note {
+    /// The bytes of memory that it holds, for [`Source::bytes`].
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Settled { path, verdict, expected } => {
+                let cause = if let Verdict::Unverified(cause) = verdict { cause.len() } else { 0 };
+                path.as_os_str().len() + cause + expected.as_ref().map_or(0, Vec::len)
+            }
+            Self::Malformed(line) => line.cause.len(),
+            Self::Unreadable(_) => 0,
+        }
+    }
+}
+
+/// A name as a path, only to be shown: it need not be the right one.
+fn shown_path(name: &[u8]) -> PathBuf {
+    name::os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
+}
+
+/// What became of the lines of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Files that have the listed digest.
+    pub ok: u64,
+    /// Files that have another.
+    pub failed: u64,
+    /// Files that could not be hashed.
+    pub unreadable: u64,
+    /// Files listed without a digest to verify them by, or a name to look for.
+    pub unverified: u64,
+    /// Files that do not exist, where that is allowed.
+    pub missing: u64,
+    /// Lines that cannot be used.
+    pub malformed: u64,
+    /// Whether the list seems to be cut off.
+    pub is_cut: bool,
+}
+
+impl Tally {
+    /// Counts what a check returned.
+    pub fn add(&mut self, checked: &Checked) {
+        match checked {
+            Checked::File { verdict, .. } => self.add_verdict(verdict),
+            Checked::Malformed(line) => self.add_malformed(line),
+        }
+    }
+
+    /// Counts the verdict on a file.
+    pub fn add_verdict(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Ok { .. } => &mut self.ok,
+            Verdict::Failed { .. } => &mut self.failed,
+            Verdict::Unreadable(_) => &mut self.unreadable,
+            Verdict::Unverified(_) => &mut self.unverified,
+            Verdict::Missing => &mut self.missing,
+        } += 1;
+    }
+
+    /// Counts a line that cannot be used.
+    pub fn add_malformed(&mut self, line: &Malformed) {
+        self.malformed += 1;
+        self.is_cut |= line.is_cut;
+    }
+
+    /// Listed files, except missing ones.
+    pub fn checked(&self) -> u64 {
+        self.ok + self.failed + self.unreadable + self.unverified
+    }
+
+    /// Whether something was verified, nothing failed, and the list is complete. Malformed lines do not count
+    /// here.
+    pub fn is_success(&self) -> bool {
+        self.ok > 0 && self.ok == self.checked() && !self.is_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_counts_what_a_note_or_a_task_holds() {
+        let settled =
+            |verdict| Note::Settled { path: "1234".into(), expected: Some(vec![0; 32]), verdict };
+        let malformed = |cause| Malformed { named: None, number: 1, cause, is_cut: false };
+        for (note, bytes) in [
+            (settled(Verdict::Unverified("12345678".into())), 44),
+            (settled(Verdict::Missing), 36),
+            (Note::Malformed(malformed("12345678".into())), 8),
+        ] {
+            assert_eq!(ListedFiles::bytes(&Item::Note(note)), bytes);
+        }
+        let (extent, about) = (Extent::HASH, vec![0; 32]);
+        let task = Task { path: "1234".into(), kind: Kind::Unknown, extent, about };
+        assert_eq!(ListedFiles::bytes(&Item::File(task)), 32, "a run counts the names itself");
+    }
+}

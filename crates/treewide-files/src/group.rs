@@ -1,0 +1,22 @@
+//! Groups of files: what one thread hashes at a time.
+
+use crate::error::ErrorKind;
+use crate::options::Hashed;
+use crate::task::Task;
+
+/// Files and notes in the order in which their results are returned.
+pub(crate) type Group<A, N> = Vec<Place<A, N>>;
+
+/// A place in a group.
+pub(crate) enum Place<A, N> {
+    Note(N),
+    File(Task<A>, Progressed),
+}
+
+/// How far a file in a group has come.
+pub(crate) enum Progressed {
+    ToDo,
+    Done(Result<Hashed, ErrorKind>),
+    /// It is to be hashed alone, when its turn comes.
+    Alone,
+}

@@ -1,0 +1,257 @@
+//! How files are hashed, and hashing one file with every thread.
+//!
+//! How the bytes of one file are read is the business of [`treewide::file`].
+
+use crate::cancel::Cancel;
+use crate::digest::{Digest, Extent};
+use crate::error::{Error, ErrorKind};
+use crate::long_path;
+use crate::progress::Progress;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use treewide::file::{self, Report, Strategy};
+use treewide::{Hasher, Mode};
+
+/// No more threads than this for each core: more find nothing to do, and a million would keep the machine
+/// busy for minutes before the first byte is hashed.
+const MOST_PER_CORE: usize = 8;
+
+/// How files are hashed: mode, digest, threads, strategy, and who hears about it.
+#[derive(Clone)]
+pub struct Options {
+    mode: Mode,
+    extent: Extent,
+    threads: Option<usize>,
+    strategy: Strategy,
+    mapping: bool,
+    drop_cache: bool,
+    report_growth: bool,
+    progress: Option<Arc<dyn Progress>>,
+    cancel: Cancel,
+}
+
+/// What became of a file that was hashed.
+#[derive(Clone, Debug)]
+pub struct Hashed {
+    /// Its digest.
+    pub digest: Digest,
+    /// The bytes that were hashed.
+    pub bytes: u64,
+    /// With [`Options::report_growth`], the length that the file has grown to while it was being hashed.
+    pub grown_to: Option<u64>,
+}
+
+/// Shows no key.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("mode", &self.mode)
+            .field("extent", &self.extent)
+            .field("threads", &self.threads)
+            .field("strategy", &self.strategy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// As [`Options::new`].
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Options {
+    /// The plain mode, digests of 32 bytes, [`Strategy::Auto`], a thread for each core.
+    pub fn new() -> Self {
+        Self {
+            mode: Mode::PLAIN,
+            extent: Extent::HASH,
+            threads: None,
+            strategy: Strategy::Auto,
+            mapping: true,
+            drop_cache: false,
+            report_growth: false,
+            progress: None,
+            cancel: Cancel::new(),
+        }
+    }
+
+    /// The mode to hash in.
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Which bytes of the extended output make up a digest.
+    pub fn extent(self, extent: Extent) -> Self {
+        Self { extent, ..self }
+    }
+
+    /// The most threads to use, including the one that asks for results; at least 1 and at most 8 for each
+    /// core. Small files are shared by threads of the run; a large one is hashed by the current rayon pool.
+    pub fn threads(self, most: usize) -> Self {
+        Self { threads: Some(most), ..self }
+    }
+
+    /// How files are read. With anything but [`Strategy::Auto`] they are read one at a time.
+    pub fn strategy(self, strategy: Strategy) -> Self {
+        Self { strategy, ..self }
+    }
+
+    /// Whether [`Strategy::Auto`] may map files; without this it may.
+    pub fn mapping(self, mapping: bool) -> Self {
+        Self { mapping, ..self }
+    }
+
+    /// Whether what a file brought into the page cache is dropped again (Linux). Files are then read one at a
+    /// time.
+    pub fn drop_cache(self, drop_cache: bool) -> Self {
+        Self { drop_cache, ..self }
+    }
+
+    /// Whether [`Hashed::grown_to`] is found out. That takes two more system calls for each small file.
+    pub fn report_growth(self, report_growth: bool) -> Self {
+        Self { report_growth, ..self }
+    }
+
+    /// What hears how far a run has come.
+    pub fn progress(self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// What stops a run before its end.
+    pub fn cancel(self, cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), ..self }
+    }
+
+    /// The number of threads above which [`threads`](Self::threads) asks for no more: 8 for each core.
+    pub fn most_useful_threads() -> usize {
+        MOST_PER_CORE * cores()
+    }
+
+    /// Hashes the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be opened or read, becomes shorter, or the hashing is cancelled.
+    pub fn hash(&self, path: impl AsRef<Path>) -> Result<Hashed, Error> {
+        let path = path.as_ref();
+        self.hash_path(path, false, self.extent).map_err(|kind| Error::new(path, kind))
+    }
+
+    /// Hashes a file that is open, from its position on, to a digest that is `extent`. `path` is for
+    /// [`Progress`].
+    ///
+    /// # Errors
+    /// If it cannot be read, becomes shorter, or the hashing is cancelled.
+    pub fn hash_file(&self, file: &File, path: &Path, extent: Extent) -> Result<Hashed, ErrorKind> {
+        self.hash_by(path, extent, |options, hasher| Ok(options.update_file(hasher, file, path)?))
+    }
+
+    /// Hashes all that `reader` has, to a digest that is `extent`. `path` is for [`Progress`].
+    ///
+    /// # Errors
+    /// If it cannot be read, or the hashing is cancelled.
+    pub fn hash_reader(
+        &self,
+        reader: impl Read + Send,
+        path: &Path,
+        extent: Extent,
+    ) -> Result<Hashed, ErrorKind> {
+        self.hash_by(path, extent, |options, hasher| Ok(options.update_reader(hasher, reader)?))
+    }
+
+    /// Hashes the file at `path` with every thread. If it was `regular` when it was found, it must be so still.
+    pub(crate) fn hash_path(
+        &self,
+        path: &Path,
+        regular: bool,
+        extent: Extent,
+    ) -> Result<Hashed, ErrorKind> {
+        self.hash_by(path, extent, |options, hasher| {
+            let file = long_path::open(path, regular)?;
+            if regular {
+                check_regular(&file)?;
+            }
+            Ok(options.update_file(hasher, &file, path)?)
+        })
+    }
+
+    fn hash_by(
+        &self,
+        path: &Path,
+        extent: Extent,
+        update: impl FnOnce(&file::Options<'_>, &mut Hasher) -> Result<Report, ErrorKind>,
+    ) -> Result<Hashed, ErrorKind> {
+        self.has_reached(path);
+        let watch = |bytes| {
+            self.has_hashed(0, bytes);
+            if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut options = file::Options::new()
+            .strategy(self.strategy)
+            .mapping(self.mapping)
+            .drop_cache(self.drop_cache)
+            .watch(&watch);
+        if let Some(most) = self.threads {
+            options = options.threads(most);
+        }
+        let mut hasher = Hasher::with_mode(self.mode);
+        let report = update(&options, &mut hasher)?;
+        self.has_hashed(1, 0);
+        Ok(Hashed {
+            digest: Digest::new(&hasher, extent),
+            bytes: report.bytes(),
+            grown_to: report.grown_to().filter(|_| self.report_growth),
+        })
+    }
+
+    /// The most threads to use, this one counted.
+    pub(crate) fn most_threads(&self) -> usize {
+        self.threads.map_or_else(cores, |most| most.clamp(1, Self::most_useful_threads()))
+    }
+
+    /// Whether the caller leaves it open how small files are read, so that many may be read at a time.
+    pub(crate) fn may_batch(&self) -> bool {
+        self.strategy == Strategy::Auto && !self.drop_cache
+    }
+
+    pub(crate) fn reports_growth(&self) -> bool {
+        self.report_growth
+    }
+
+    pub(crate) fn chosen_mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn chosen_extent(&self) -> Extent {
+        self.extent
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    pub(crate) fn has_hashed(&self, files: u64, bytes: u64) {
+        if let Some(progress) = &self.progress {
+            progress.hashed(files, bytes);
+        }
+    }
+
+    pub(crate) fn has_reached(&self, path: &Path) {
+        if let Some(progress) = &self.progress {
+            progress.reached(path);
+        }
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// An error if a file that was regular when it was found is not regular any more.
+pub(crate) fn check_regular(file: &File) -> Result<(), ErrorKind> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(ErrorKind::Replaced) }
+}

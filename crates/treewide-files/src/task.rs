@@ -1,0 +1,65 @@
+//! What a run is asked to do: files, and notes between them.
+
+use crate::digest::Extent;
+use std::path::PathBuf;
+
+/// What there is to hash, found while the first files are already being hashed.
+///
+/// The thread that asks the [run](crate::Run) for results also asks the source for files, a few thousand files
+/// ahead.
+pub trait Source {
+    /// What the source knows about a file in addition to its path, and wants back with the result.
+    type About: Send + 'static;
+    /// Something else that is to be returned in its place between the files.
+    type Note: Send + 'static;
+
+    /// The next file or note. `None` at the end; it is not asked again then.
+    fn next(&mut self) -> Option<Item<Self::About, Self::Note>>;
+
+    /// Whether `next` may have to wait, as a list that comes through a pipe does. The run then
+    /// returns the results of everything found so far first.
+    fn may_wait(&self) -> bool {
+        false
+    }
+
+    /// The bytes of memory that `about` or the note holds, which the run keeps within a bound.
+    fn bytes(item: &Item<Self::About, Self::Note>) -> usize {
+        let _ = item;
+        0
+    }
+}
+
+/// What a [`Source`] finds.
+#[derive(Clone, Debug)]
+pub enum Item<A, N> {
+    /// A file to hash.
+    File(Task<A>),
+    /// Something to return in its place.
+    Note(N),
+}
+
+/// A file to hash.
+#[derive(Clone, Debug)]
+pub struct Task<A = ()> {
+    /// Its path.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub kind: Kind,
+    /// Which bytes of the extended output make up its digest.
+    pub extent: Extent,
+    /// Whatever the source wants back with the result.
+    pub about: A,
+}
+
+/// What is known of a file before it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It was a regular file when it was found. If it is something else when it is opened, that is the error
+    /// [`Replaced`](crate::ErrorKind::Replaced), and nobody waits for it.
+    Regular,
+    /// It may be anything. A named pipe is read to its end when its turn comes.
+    Unknown,
+    /// It may be anything, and is not to be opened before its turn comes. It need not even be a path, if a
+    /// [`HashAlone`](crate::HashAlone) knows how to read it, such as standard input.
+    Alone,
+}
