@@ -7,8 +7,8 @@ pub(crate) fn asked_of_rayon() -> Option<usize> {
     std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|&threads| threads > 0)
 }
 
-/// Starts rayon's pool with a limit if `RAYON_NUM_THREADS` asks for so many threads (up to 65,535) that
-/// starting them would keep the machine busy for minutes. Other pools start when they are needed.
+/// Starts rayon's pool with a limit if `RAYON_NUM_THREADS` asks for more: starting the 65,535 threads that it
+/// may ask for would keep the machine busy for minutes. Without that, the pool starts when it is needed.
 pub(crate) fn limit_pool() -> Result<(), String> {
     let most = Options::most_useful_threads();
     if asked_of_rayon().is_none_or(|asked| asked <= most) {

@@ -13,7 +13,7 @@ fn treewide(folder: &Folder, args: &[&str], backend: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// The backends of which a device can be used.
+/// The backends that have a usable device.
 fn usable(folder: &Folder) -> Vec<&'static str> {
     let list = treewide(folder, &["devices"], None);
     assert!(list.status.success());
@@ -81,7 +81,7 @@ fn devices_and_explain_say_what_auto_does_and_why() {
     let explained = |bytes| run(&["explain", bytes], "from.profile");
     assert!(explained("2").contains("auto: the CPU hashes a file of this length; files: a GPU"));
     assert!(explained("3").contains("auto: a GPU, if one works, hashes a file of this length"));
-    // Whoever hashes, the digest is the same.
+    // The digest is the same on the CPU and on a GPU.
     let expected = run(&["sum", "a"], "");
     assert_eq!(run(&["sum", "--device", "auto", "a"], "from.profile"), expected);
 }
