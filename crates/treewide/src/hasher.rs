@@ -53,7 +53,7 @@ impl PartialChunk {
         if self.blocks == 0 { CHUNK_START } else { 0 }
     }
 
-    /// Takes in as much of `input` as the chunk has room for; returns the rest.
+    /// Appends as much of `input` as the chunk has room for; returns the rest.
     pub(crate) fn fill<'a>(
         &mut self,
         kernel: Runnable,

@@ -31,8 +31,7 @@ const BYTES: usize = 128 * 1024;
 /// are taken to be like these, as it takes time to ask each of a million.
 const COUNTED: usize = 16 << 20;
 
-/// Bytes of a part at most: the slices of short blobs are still in the second-level cache when it is their
-/// turn.
+/// The most bytes of a part. A guess: the slices of its short blobs stay in the second-level cache.
 const MOST: usize = 4 << 20;
 
 /// The number of parts for each thread in what is left. With more parts more lanes are idle, because each part ends
