@@ -76,7 +76,8 @@ fn cited_records_exist() {
                 None => (cited.trim_end_matches('.'), None),
             };
             // Not `results/<machine>/...` or a folder.
-            if file.split('/').count() != 3 || !file.ends_with(".md") {
+            let is_record = [".json", ".md", ".txt"].iter().any(|ending| file.ends_with(ending));
+            if file.split('/').count() != 3 || !is_record {
                 continue;
             }
             cases += 1;

@@ -50,8 +50,8 @@ pub(super) static HALVES: Engine = Engine {
     force: no_choice,
 };
 
-/// A batch as a task of the pool for each blob, each of which asks for more threads: what a server does that
-/// hashes several large objects at once.
+/// A batch as one task of the pool for each blob, and each task asks for more threads, as a server does that hashes
+/// several large objects at once.
 pub(super) static TASKS: Engine = Engine {
     name: "treewide-tasks",
     version: env!("CARGO_PKG_VERSION"),
