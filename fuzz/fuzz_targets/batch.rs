@@ -40,12 +40,7 @@ fuzz_target!(|case: Case| {
             break;
         }
     }
-    let batch = match &case.mode {
-        Mode::Hash => Batch::new(),
-        Mode::Keyed(key) => Batch::with_mode(treewide::Mode::keyed(key)),
-        Mode::DeriveKey(context) => Batch::with_mode(treewide::Mode::derive_key(context)),
-    };
-    let batch = batch.threads(case.threads);
+    let batch = Batch::with_mode(case.mode.mode()).threads(case.threads);
     let expected: Vec<[u8; 32]> = blobs.iter().map(|blob| case.mode.expected(blob)).collect();
     assert!(batch.hash(&blobs).iter().eq(&expected));
     let mut places = vec![treewide::Hash::from_bytes([0; 32]); blobs.len()];

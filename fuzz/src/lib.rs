@@ -41,12 +41,16 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub fn hasher(&self) -> treewide::Hasher {
+    pub fn mode(&self) -> treewide::Mode {
         match self {
-            Self::Hash => treewide::Hasher::new(),
-            Self::Keyed(key) => treewide::Hasher::new_keyed(key),
-            Self::DeriveKey(context) => treewide::Hasher::new_derive_key(context),
+            Self::Hash => treewide::Mode::PLAIN,
+            Self::Keyed(key) => treewide::Mode::keyed(key),
+            Self::DeriveKey(context) => treewide::Mode::derive_key(context),
         }
+    }
+
+    pub fn hasher(&self) -> treewide::Hasher {
+        treewide::Hasher::with_mode(self.mode())
     }
 
     pub fn oracle(&self) -> blake3::Hasher {

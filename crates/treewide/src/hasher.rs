@@ -2,29 +2,22 @@
 //!
 //! All whole chunks of a piece are hashed together, wherever the piece begins, and in the same pass the chunk
 //! that the piece begins but does not fill, except for that chunk's last block. Between pieces the hasher
-//! keeps a binary counter: one chaining value for each bit that is set in the number of whole chunks so
-//! far, the highest level first.
+//! keeps the tree of the whole chunks ([`Subtrees`]) and the chunk that is not full.
 //!
-//! ```text
-//! 13 chunks = 0b1101:   [0..8] [8..12] [12]   and the bytes of the chunk that is not full yet
-//! ```
-//!
-//! Subtrees are merged as soon as both halves are complete, except for the merge that may be the root: when
-//! the number of chunks is a power of two, its two halves stay separate until more input arrives. A lone
-//! first chunk stays in its buffered form for the same reason.
-
-mod stack;
+//! A lone first chunk stays in its buffered form, as it may be the root.
 
 use core::fmt;
 
 use crate::hash::Hash;
 use crate::kernel::{Flags, Runnable, running};
 use crate::mode::Mode;
+#[cfg(feature = "rayon")]
+use crate::spec::ChainingValue;
 use crate::spec::flags::{CHUNK_END, CHUNK_START};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, KEY_LEN, words};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, words};
+use crate::subtrees::Subtrees;
 use crate::tree::{self, LEAF, Node, WIDE};
 use crate::xof::OutputReader;
-use stack::Stack;
 
 /// Fewer chunks than this use the small stack buffer (`results/zen5-2vcpu/limits.md#hasher`).
 const FEW: usize = 16;
@@ -115,32 +108,15 @@ impl PartialChunk {
 /// same point. For input that is complete, [`hash`](crate::hash()) is a little faster.
 #[derive(Clone)]
 pub struct Hasher {
-    pub(crate) mode: Mode,
+    /// The whole chunks.
+    pub(crate) subtrees: Subtrees,
     pub(crate) chunk: PartialChunk,
-    /// The number of the first chunk, if this is a subtree (`hazmat`).
-    pub(crate) first_chunk: u64,
-    /// The number of whole chunks in the stack.
-    pub(crate) chunks: u64,
-    /// One chaining value for each set bit of `chunks`, the highest first; two, the halves, if `chunks` is a
-    /// power of two.
-    pub(crate) stack: Stack,
-}
-
-/// Whether the halves of a tree of that many whole chunks wait for their merge.
-pub(crate) fn halves_apart(chunks: u64) -> bool {
-    chunks > 1 && chunks.is_power_of_two()
 }
 
 impl Hasher {
     /// Makes a hasher for the given mode.
     pub fn with_mode(mode: Mode) -> Self {
-        Self {
-            mode,
-            chunk: PartialChunk::new(&mode),
-            first_chunk: 0,
-            chunks: 0,
-            stack: Stack::new(),
-        }
+        Self { subtrees: Subtrees::new(mode), chunk: PartialChunk::new(&mode) }
     }
 
     /// Makes a hasher for the plain mode, [`hash`](crate::hash()).
@@ -162,10 +138,8 @@ impl Hasher {
     /// Returns to the state after construction: the mode and its key stay; the input and an input offset are
     /// forgotten.
     pub fn reset(&mut self) -> &mut Self {
-        self.chunk = PartialChunk::new(&self.mode);
-        self.first_chunk = 0;
-        self.chunks = 0;
-        self.stack.clear();
+        self.chunk = PartialChunk::new(&self.subtrees.mode);
+        self.subtrees.clear();
         self
     }
 
@@ -184,7 +158,7 @@ impl Hasher {
     /// the subtree there.
     pub(crate) fn check_room(&self, more: u64) {
         assert!(self.count().checked_add(more).is_some(), "an input has fewer than 2^64 bytes");
-        let offset = self.first_chunk * CHUNK_LEN as u64;
+        let offset = self.subtrees.first_chunk * CHUNK_LEN as u64;
         if let Some(max) = tree::max_subtree_len(offset) {
             assert!(
                 more <= max - self.count(),
@@ -195,7 +169,7 @@ impl Hasher {
 
     fn append(&mut self, input: &[u8]) -> &mut Self {
         if input.len() < CHUNK_LEN - self.chunk.len() {
-            self.chunk.fill(running(), input, self.counter(), &self.mode);
+            self.chunk.fill(running(), input, self.counter(), &self.subtrees.mode);
             return self;
         }
         self.append_chunks(input)
@@ -208,7 +182,7 @@ impl Hasher {
         let kernel = running();
         // Fill the chunk that is begun first.
         if self.chunk.len() > 0 {
-            input = self.chunk.fill(kernel, input, self.counter(), &self.mode);
+            input = self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
             if input.is_empty() {
                 return self;
             }
@@ -216,13 +190,13 @@ impl Hasher {
         }
         while input.len() >= CHUNK_LEN {
             let whole = input.len() / CHUNK_LEN;
-            if self.chunks == 0 && input.len() == CHUNK_LEN {
+            if self.subtrees.chunks == 0 && input.len() == CHUNK_LEN {
                 // It may be the root.
                 break;
             }
             // A subtree must begin at a multiple of its size.
             let most = 1_usize << whole.ilog2();
-            let size = match self.chunks.trailing_zeros() {
+            let size = match self.subtrees.chunks.trailing_zeros() {
                 zeros if zeros < most.ilog2() => 1_usize << zeros,
                 _ => most,
             };
@@ -230,20 +204,20 @@ impl Hasher {
                 let (head, rest) = input.split_at(size * CHUNK_LEN);
                 let mut nodes = [[0; 32]; 1 + WIDE];
                 let out = &mut nodes[1..];
-                let count = tree::subtree(kernel, head, self.counter(), &self.mode, out);
-                self.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
+                let count = tree::subtree(kernel, head, self.counter(), &self.subtrees.mode, out);
+                self.subtrees.insert(kernel, &mut nodes, count, size.ilog2() - WIDE.ilog2());
                 input = rest;
             } else {
                 // Up to the next place where a larger subtree may begin. The room is cleared, which takes time
                 // worth saving where chunks are few.
-                let room = LEAF - (self.chunks % LEAF as u64) as usize;
+                let room = LEAF - (self.subtrees.chunks % LEAF as u64) as usize;
                 input = match whole {
                     0..FEW => self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room),
                     _ => self.append_side_by_side::<{ 1 + LEAF }>(kernel, input, room),
                 };
             }
         }
-        self.chunk.fill(kernel, input, self.counter(), &self.mode);
+        self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
         self
     }
 
@@ -262,14 +236,15 @@ impl Hasher {
         let begun = begun.saturating_sub(1) / BLOCK_LEN;
         let (head, rest) = input.split_at(whole.min(most) * CHUNK_LEN + begun * BLOCK_LEN);
         let mut nodes = [[0; 32]; N];
-        let (out, key, flags) = (&mut nodes[1..], &self.mode.key, self.mode.flags);
+        let (out, key, flags) =
+            (&mut nodes[1..], &self.subtrees.mode.key, self.subtrees.mode.flags);
         let end = if begun > 0 { 0 } else { CHUNK_END };
         let mut count = kernel.chunks(head, key, self.counter(), flags, end, out);
         if begun > 0 {
             count -= 1;
             (self.chunk.cv, self.chunk.blocks) = (words(&out[count]), begun as u8);
         }
-        self.insert(kernel, &mut nodes, count, 0);
+        self.subtrees.insert(kernel, &mut nodes, count, 0);
         rest
     }
 
@@ -277,106 +252,45 @@ impl Hasher {
     fn close_chunk(&mut self) {
         if self.chunk.len() == CHUNK_LEN {
             let kernel = running();
-            let cv = self.chunk.node(self.counter(), &self.mode).chaining_value(kernel);
-            self.chunk = PartialChunk::new(&self.mode);
-            self.insert(kernel, &mut [[0; 32], cv], 1, 0);
+            let cv = self.chunk.node(self.counter(), &self.subtrees.mode).chaining_value(kernel);
+            self.chunk = PartialChunk::new(&self.subtrees.mode);
+            self.subtrees.insert(kernel, &mut [[0; 32], cv], 1, 0);
         }
     }
 
-    /// Appends `count` subtrees of `2^level` chunks each, whose nodes are in `nodes[1..]`, at a place where such a
-    /// subtree may begin.
+    /// Appends subtrees of `2^level` chunks each, where such a one may begin.
     #[cfg(feature = "rayon")]
-    pub(crate) fn append_nodes(&mut self, nodes: &mut [ChainingValue], count: usize, level: u32) {
-        if count > 0 {
+    pub(crate) fn append_subtrees(&mut self, cvs: &[ChainingValue], level: u32) {
+        if !cvs.is_empty() {
             self.close_chunk();
-            debug_assert!(self.chunk.len() == 0 && self.chunks.trailing_zeros() >= level);
-            self.insert(running(), nodes, count, level);
+            debug_assert_eq!(self.chunk.len(), 0);
+            self.subtrees.push(cvs, level);
         }
     }
 
     /// The number, in the whole tree, of the chunk that is being filled.
     fn counter(&self) -> u64 {
-        self.first_chunk + self.chunks
-    }
-
-    /// Adds `count` neighbouring nodes of `level` (each `2^level` chunks) to the tree. They are in
-    /// `nodes[1..]`; `nodes[0]` is room for the left sibling of the first one.
-    fn insert(&mut self, kernel: Runnable, nodes: &mut [ChainingValue], count: usize, level: u32) {
-        if halves_apart(self.chunks) {
-            // More follows, so this is not the root.
-            debug_assert_eq!(self.stack.len(), 2);
-            kernel.parents(&mut self.stack, 0, 1, 0, &self.mode.key, self.mode.flags);
-            self.stack.pop();
-        }
-        let total = self.chunks + ((count as u64) << level);
-        self.carry(kernel, nodes, count, level, total);
-        self.chunks = total;
-    }
-
-    /// One level of the binary addition in `insert`; the level above goes onto the stack first.
-    fn carry(
-        &mut self,
-        kernel: Runnable,
-        nodes: &mut [ChainingValue],
-        mut count: usize,
-        level: u32,
-        total: u64,
-    ) {
-        if count == 0 {
-            return;
-        }
-        let mut from = 1;
-        if self.chunks >> level & 1 == 1 {
-            nodes[0] = self.stack.pop().expect("a node for each bit");
-            from = 0;
-            count += 1;
-        }
-        if total == 2 << level {
-            // These two halves may be the whole input.
-            debug_assert_eq!((count, self.stack.len()), (2, 0));
-            self.stack.push(nodes[from]);
-            self.stack.push(nodes[from + 1]);
-            return;
-        }
-        let odd = (count % 2 == 1).then(|| nodes[from + count - 1]);
-        let pairs = count / 2;
-        let (key, flags) = (self.mode.key, self.mode.flags);
-        kernel.parents(nodes, from, pairs, 1, &key, flags);
-        self.carry(kernel, nodes, pairs, level + 1, total);
-        if let Some(node) = odd {
-            self.stack.push(node);
-        }
+        self.subtrees.first_chunk + self.subtrees.chunks
     }
 
     /// The top node of everything so far.
     pub(crate) fn node(&self) -> Node {
-        let mut stack = &self.stack[..];
-        if stack.is_empty() {
+        if self.subtrees.stack.is_empty() {
             // Made in place: extended output would wait for a copy.
-            return self.chunk.node(self.counter(), &self.mode);
+            return self.chunk.node(self.counter(), &self.subtrees.mode);
         }
-        let kernel = running();
-        let whole;
-        let mut node = if self.chunk.len() > 0 {
-            if halves_apart(self.chunks) {
-                whole = [Node::parent(&stack[0], &stack[1], &self.mode).chaining_value(kernel)];
-                stack = &whole;
-            }
-            self.chunk.node(self.counter(), &self.mode)
-        } else {
-            let [below @ .., left, right] = stack else { unreachable!("two chunks or more") };
-            stack = below;
-            Node::parent(left, right, &self.mode)
-        };
-        for left in stack.iter().rev() {
-            node = Node::parent(left, &node.chaining_value(kernel), &self.mode);
+        if self.chunk.len() > 0 {
+            return self.subtrees.top_with(self.chunk.node(self.counter(), &self.subtrees.mode));
         }
-        node
+        self.subtrees.top().expect("two chunks or more")
     }
 
     /// The top node of everything so far, if that is the whole input.
     fn root(&self) -> Node {
-        assert_eq!(self.first_chunk, 0, "set_input_offset must be used with finalize_non_root");
+        assert_eq!(
+            self.subtrees.first_chunk, 0,
+            "set_input_offset must be used with finalize_non_root"
+        );
         self.node()
     }
 
@@ -398,7 +312,7 @@ impl Hasher {
 
     /// Returns the number of bytes appended so far.
     pub fn count(&self) -> u64 {
-        self.chunks * CHUNK_LEN as u64 + self.chunk.len() as u64
+        self.subtrees.bytes() + self.chunk.len() as u64
     }
 }
 
@@ -411,7 +325,7 @@ impl Default for Hasher {
 /// Shows the flags of the mode, but no key, input or state.
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hasher").field("flags", &self.mode.flags).finish_non_exhaustive()
+        f.debug_struct("Hasher").field("flags", &self.subtrees.mode.flags).finish_non_exhaustive()
     }
 }
 
@@ -457,13 +371,10 @@ mod io {
 #[cfg(feature = "zeroize")]
 impl zeroize::Zeroize for Hasher {
     fn zeroize(&mut self) {
-        self.mode.zeroize();
+        self.subtrees.zeroize();
         self.chunk.cv.zeroize();
         self.chunk.block.zeroize();
         self.chunk.block_len.zeroize();
         self.chunk.blocks.zeroize();
-        self.first_chunk.zeroize();
-        self.chunks.zeroize();
-        self.stack.zeroize();
     }
 }

@@ -38,6 +38,8 @@ use crate::xof::OutputReader;
 #[doc(hidden)]
 pub use crate::spec::{IV, flags};
 
+pub use crate::subtrees::Subtrees;
+
 /// The hash of a subtree that is not the root.
 pub use crate::spec::ChainingValue;
 
@@ -76,7 +78,7 @@ impl HasherExt for Hasher {
             0,
             "offset ({offset}) must be a chunk boundary (divisible by {CHUNK_LEN})",
         );
-        self.first_chunk = offset / CHUNK_LEN as u64;
+        self.subtrees.first_chunk = offset / CHUNK_LEN as u64;
         self
     }
 

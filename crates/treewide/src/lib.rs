@@ -96,6 +96,7 @@ mod parallel;
 pub mod profile;
 mod spec;
 mod state;
+mod subtrees;
 #[cfg(feature = "traits-preview")]
 pub mod traits;
 mod tree;

@@ -19,9 +19,9 @@ pub type ContextKey = [u8; KEY_LEN];
 /// use treewide::{Batch, Mode, keyed_hash};
 ///
 /// let mode = Mode::keyed(&[42; 32]);
-/// let mut code = [treewide::Hash::from_bytes([0; 32])];
-/// Batch::with_mode(mode).hash_into(&["message"], &mut code);
-/// assert_eq!(code, [keyed_hash(&[42; 32], b"message")]);
+/// let mut codes = [0; 64];
+/// Batch::with_mode(mode).fill(&["one", "two"], &mut codes);
+/// assert_eq!(keyed_hash(&[42; 32], b"two"), codes[32..]);
 /// ```
 ///
 /// A mode holds the key. `Debug` names the mode and shows no key. With the feature `zeroize` a mode can

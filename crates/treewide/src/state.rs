@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use crate::hasher::{Hasher, halves_apart};
+use crate::hasher::Hasher;
 use crate::mode::Mode;
 use crate::oneshot::hash;
 use crate::spec::flags::{DERIVE_KEY_MATERIAL, KEYED_HASH};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, IV, MAX_HEIGHT, OUT_LEN, bytes, words};
+use crate::subtrees::halves_apart;
 
 const MAGIC: &[u8; 8] = b"treewide";
 const VERSION: u8 = 1;
@@ -119,15 +120,15 @@ impl Hasher {
     pub fn to_state(&self) -> State {
         let mut state = State { bytes: [0; MAX], len: 0 };
         state.push(MAGIC);
-        state.push(&[VERSION, self.mode.flags]);
-        state.push(&bytes(&self.mode.key));
-        state.push(&self.first_chunk.to_le_bytes());
-        state.push(&self.chunks.to_le_bytes());
+        state.push(&[VERSION, self.subtrees.mode.flags]);
+        state.push(&bytes(&self.subtrees.mode.key));
+        state.push(&self.subtrees.first_chunk.to_le_bytes());
+        state.push(&self.subtrees.chunks.to_le_bytes());
         state.push(&(self.chunk.len() as u16).to_le_bytes());
         state.push(&bytes(&self.chunk.cv));
         state.push(&self.chunk.block);
         debug_assert_eq!(state.len, HEAD);
-        state.push(self.stack.as_flattened());
+        state.push(self.subtrees.stack.as_flattened());
         let check = hash(state.as_bytes());
         state.push(check.as_bytes());
         state
@@ -190,13 +191,13 @@ impl Hasher {
             return Err(StateError::Damaged);
         }
         let mut hasher = Self::with_mode(mode);
-        hasher.first_chunk = first_chunk;
-        hasher.chunks = chunks;
+        hasher.subtrees.first_chunk = first_chunk;
+        hasher.subtrees.chunks = chunks;
         hasher.chunk.cv = words(&take(state, 60));
         hasher.chunk.block = block;
         hasher.chunk.block_len = block_len as u8;
         hasher.chunk.blocks = blocks as u8;
-        body[HEAD..].as_chunks().0.iter().for_each(|node| hasher.stack.push(*node));
+        body[HEAD..].as_chunks().0.iter().for_each(|node| hasher.subtrees.stack.push(*node));
         Ok(hasher)
     }
 }

@@ -177,15 +177,6 @@ fn default_and_reset_are_new() {
     }
 }
 
-/// `treewide::Mode` for everything that takes one.
-fn public(mode: &Mode) -> treewide::Mode {
-    match mode {
-        Mode::Hash => treewide::Mode::PLAIN,
-        Mode::KeyedHash(key) => treewide::Mode::keyed(key),
-        Mode::DeriveKey(context) => treewide::Mode::derive_key(context),
-    }
-}
-
 #[test]
 fn mode_chooses_the_digest() {
     let mut tally = Tally::new("api/mode chooses the digest");
@@ -201,7 +192,7 @@ fn mode_chooses_the_digest() {
         };
         for len in [0, 64, 1024, 1025, 5000] {
             let (input, expected) = (pattern(len), mode.one_shot(&pattern(len)));
-            for mode in [public(&mode), merging.into()] {
+            for mode in [mode.mode(), merging.into()] {
                 assert_eq!(Hasher::with_mode(mode).update(&input).finalize(), expected);
                 let mut digests = [HASH];
                 treewide::Batch::with_mode(mode).hash_into(&[&input], &mut digests);
@@ -215,7 +206,7 @@ fn mode_chooses_the_digest() {
 
 #[test]
 fn mode_debug_hides_the_key() {
-    let texts = Mode::all().map(|mode| format!("{:?}", public(&mode)));
+    let texts = Mode::all().map(|mode| format!("{:?}", mode.mode()));
     assert_eq!(texts, ["Mode::PLAIN", "Mode::keyed(..)", "Mode::derive_key(..)"]);
 }
 

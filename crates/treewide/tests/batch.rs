@@ -10,11 +10,7 @@ use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
 
 /// The batch of a mode.
 fn batch(mode: &Mode) -> Batch {
-    match mode {
-        Mode::Hash => Batch::new(),
-        Mode::KeyedHash(key) => Batch::with_mode(treewide::Mode::keyed(key)),
-        Mode::DeriveKey(context) => Batch::with_mode(treewide::Mode::derive_key(context)),
-    }
+    Batch::with_mode(mode.mode())
 }
 
 /// Lengths of a batch, of one of the shapes that are hashed in different ways.

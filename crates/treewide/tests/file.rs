@@ -46,11 +46,7 @@ impl Drop for TempFile {
 }
 
 fn options(mode: &Mode) -> Options<'static> {
-    match mode {
-        Mode::Hash => Options::new(),
-        Mode::KeyedHash(key) => Options::new().mode(treewide::Mode::keyed(key)),
-        Mode::DeriveKey(context) => Options::new().mode(treewide::Mode::derive_key(context)),
-    }
+    Options::new().mode(mode.mode())
 }
 
 fn lengths() -> Vec<usize> {

@@ -186,7 +186,7 @@ struct Tree<'a, P> {
 }
 
 struct Nodes<P> {
-    /// A place for the left sibling, then the nodes of all leaves.
+    /// Those of all leaves.
     nodes: Vec<ChainingValue>,
     /// Leaves that are not done.
     left: usize,
@@ -198,7 +198,7 @@ impl<'a, P> Tree<'a, P> {
     fn new(blob: &'a [u8], place: P, size: usize) -> Self {
         let size = 1 << size.clamp(LEAVES[0], LEAVES[1]).ilog2();
         let left = blob.len() / size;
-        let nodes = vec![[0; 32]; 1 + left * WIDE];
+        let nodes = vec![[0; 32]; left * WIDE];
         Self { blob, size, nodes: Mutex::new(Nodes { nodes, left, place: Some(place) }) }
     }
 
@@ -212,9 +212,9 @@ impl<'a, P> Tree<'a, P> {
         let (leaf, chunks) = (&self.blob[index * self.size..][..self.size], self.size / CHUNK_LEN);
         let mut cvs = [[0; 32]; WIDE];
         tree::subtree(running(), leaf, (index * chunks) as u64, mode, &mut cvs);
-        let (mut nodes, place) = {
+        let (nodes, place) = {
             let mut all = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-            all.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&cvs);
+            all.nodes[index * WIDE..][..WIDE].copy_from_slice(&cvs);
             all.left -= 1;
             if all.left > 0 {
                 return None;
@@ -222,7 +222,7 @@ impl<'a, P> Tree<'a, P> {
             (std::mem::take(&mut all.nodes), all.place.take()?)
         };
         let mut hasher = Hasher::with_mode(*mode);
-        hasher.append_nodes(&mut nodes, self.leaves() * WIDE, (chunks / WIDE).ilog2());
+        hasher.append_subtrees(&nodes, (chunks / WIDE).ilog2());
         hasher.update(&self.blob[self.leaves() * self.size..]);
         Some((hasher, place))
     }

@@ -22,7 +22,8 @@ use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
-use crate::tree::{self, LEAF, Node};
+use crate::subtrees::Subtrees;
+use crate::tree::{self, LEAF};
 
 /// Returns the number of groups of an input of `len` bytes; 0 if it is empty.
 ///
@@ -98,23 +99,8 @@ fn leaf(
 /// # Panics
 /// If there are fewer than two: a single group is the root itself.
 pub fn merge(cvs: &[ChainingValue], mode: Mode) -> Hash {
-    assert!(cvs.len() > 1, "two groups or more have a parent");
-    let kernel = running();
-    Hash::from_bytes(root(kernel, cvs, &mode).root_hash(kernel))
-}
-
-/// The top node of two or more nodes.
-fn root(kernel: Runnable, cvs: &[ChainingValue], mode: &Mode) -> Node {
-    if cvs.len() <= LEAF {
-        let mut nodes = [[0; 32]; LEAF];
-        nodes[..cvs.len()].copy_from_slice(cvs);
-        let [left, right] = tree::top(kernel, &mut nodes, cvs.len(), mode);
-        return Node::parent(left, right, mode);
-    }
-    let (left, right) = cvs.split_at(cvs.len().div_ceil(2).next_power_of_two());
-    let right = match right {
-        [one] => *one,
-        more => root(kernel, more, mode).chaining_value(kernel),
-    };
-    Node::parent(&root(kernel, left, mode).chaining_value(kernel), &right, mode)
+    let mut subtrees = Subtrees::new(mode);
+    // Above the groups the tree has the shape that it has above chunks.
+    subtrees.push(cvs, 0);
+    subtrees.finalize()
 }

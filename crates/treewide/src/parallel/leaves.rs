@@ -89,17 +89,17 @@ pub(crate) fn append<S: Source>(
     threads: usize,
 ) -> Result<(), S::Error> {
     let kernel = running();
-    let first = hasher.first_chunk + hasher.count() / CHUNK_LEN as u64;
+    let first = hasher.subtrees.first_chunk + hasher.count() / CHUNK_LEN as u64;
     let chunks = size / CHUNK_LEN;
     debug_assert!(size.is_power_of_two() && chunks >= WIDE);
     debug_assert_eq!(hasher.count() % size as u64, 0);
     struct Done<E> {
-        /// Room for the left sibling, then the nodes of all leaves.
+        /// Those of all leaves.
         nodes: Vec<ChainingValue>,
         leaves: usize,
         error: Option<E>,
     }
-    let nodes = vec![[0; 32]; 1 + most * WIDE];
+    let nodes = vec![[0; 32]; most * WIDE];
     let done = Mutex::new(Done { nodes, leaves: 0, error: None });
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
     together(threads.min(most), &|| {
@@ -110,12 +110,12 @@ pub(crate) fn append<S: Source>(
                 Ok(Some((index, leaf))) => {
                     let mut nodes = [[0; 32]; WIDE];
                     let counter = first + (index * chunks) as u64;
-                    tree::subtree(kernel, leaf, counter, &hasher.mode, &mut nodes);
+                    tree::subtree(kernel, leaf, counter, &hasher.subtrees.mode, &mut nodes);
                     let mut done = lock();
                     if done.error.is_some() {
                         return;
                     }
-                    done.nodes[1 + index * WIDE..][..WIDE].copy_from_slice(&nodes);
+                    done.nodes[index * WIDE..][..WIDE].copy_from_slice(&nodes);
                     done.leaves += 1;
                 }
                 Err(error) => {
@@ -129,8 +129,7 @@ pub(crate) fn append<S: Source>(
     if let Some(error) = done.error {
         return Err(error);
     }
-    let mut nodes = done.nodes;
-    hasher.append_nodes(&mut nodes, done.leaves * WIDE, (chunks / WIDE).ilog2());
+    hasher.append_subtrees(&done.nodes[..done.leaves * WIDE], (chunks / WIDE).ilog2());
     Ok(())
 }
 

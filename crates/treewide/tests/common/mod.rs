@@ -69,6 +69,15 @@ impl Mode {
         }
     }
 
+    /// As everything takes it that hashes.
+    pub(crate) fn mode(&self) -> treewide::Mode {
+        match self {
+            Mode::Hash => treewide::Mode::PLAIN,
+            Mode::KeyedHash(key) => treewide::Mode::keyed(key),
+            Mode::DeriveKey(context) => treewide::Mode::derive_key(context),
+        }
+    }
+
     pub(crate) fn hasher(&self) -> treewide::Hasher {
         match self {
             Mode::Hash => treewide::Hasher::new(),
