@@ -62,7 +62,7 @@ pub(crate) struct Marks<'a> {
     /// Flags of every block.
     pub(crate) each: u8,
     pub(crate) own: Own<'a>,
-    /// Those added to the first; not beside `each`, as both would be loaded at once, and wait in the cache for
+    /// Those added to the first; not next to `each`, as both would be loaded at once, and wait in the cache for
     /// what was stored one by one.
     pub(crate) first: u8,
 }
@@ -101,7 +101,7 @@ pub(super) struct Unequal<'a> {
     pub(super) marks: Marks<'a>,
 }
 
-/// What extended output is made of: the root compression, but for its counter.
+/// What extended output is made of: the root compression, without its counter.
 #[derive(Clone, Copy)]
 pub(super) struct Root<'a> {
     pub(super) cv: &'a Words,
@@ -142,7 +142,7 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// What nodes of so many blocks in `all`, and so many in the `longest`, cost side by side.
+    /// What nodes cost side by side that have `all` blocks together, and `longest` in the longest node.
     #[inline(always)]
     pub(super) fn cost(&self, all: usize, longest: usize) -> usize {
         let together = (all - longest).min(longest);
@@ -156,7 +156,7 @@ pub(crate) const MOST_WIDTHS: usize = 6;
 /// The widest pass there is.
 pub(super) const MOST_LANES: usize = 32;
 
-/// The first pass over so many nodes of one length, so that all passes together cost least.
+/// The first pass over a number of nodes of one length, so that all passes together cost least.
 #[derive(Clone, Copy)]
 pub(crate) struct First {
     pub(super) take: usize,

@@ -20,7 +20,7 @@ pub(super) struct Cpu {
 
 #[cfg(target_arch = "aarch64")]
 impl Cpu {
-    /// Nobody tells a program who made the CPU; without an operating system to ask, the build says what it has.
+    /// A program cannot ask who made the CPU. Without an operating system to ask, the build says what the CPU has.
     pub(super) fn detect() -> Self {
         #[cfg(feature = "std")]
         use std::arch::is_aarch64_feature_detected as has;

@@ -51,7 +51,7 @@ pub(super) trait Source {
 pub(super) struct Contiguous {
     first: *const u8,
     pub(super) flags: u32,
-    /// Whether there are so many that later ones, and the places of what is made of them, are worth
+    /// Whether there are enough that later ones, and the places of what is made of them, are worth
     /// fetching.
     pub(super) long: bool,
 }

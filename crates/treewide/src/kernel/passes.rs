@@ -34,8 +34,8 @@ pub(super) const fn plan(widths: &[Width]) -> Plan {
     plan
 }
 
-/// Nodes that the next pass takes of the `rest` that are left, one at least: what the plan says for so many, or for all
-/// but the last where it costs less to hash that alone. `blocks` tells how many blocks the last node but one has, and
+/// Nodes that the next pass takes of the `rest` that are left, one at least: what the plan says for that many, or for all
+/// except the last where it costs less to hash that alone. `blocks` gives how many blocks the last node but one has, and
 /// the last.
 #[inline(always)]
 pub(crate) fn next_pass(

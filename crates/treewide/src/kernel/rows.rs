@@ -39,7 +39,7 @@ pub(super) unsafe trait Row: Copy {
     }
     /// Words 0 and 1 of every part picked from `self`, 2 and 3 from `other`.
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self;
-    /// Words 2 and 3 of every part, by turns from `self` and from `other`.
+    /// Words 2 and 3 of every part, alternately from `self` and from `other`.
     unsafe fn last_two(self, other: Self) -> Self;
     /// Word 3 of every part from `other`.
     unsafe fn with_last(self, other: Self) -> Self;

@@ -170,8 +170,8 @@ impl Runnable {
         unsafe { (self.0.lanes)(Unequal { inputs, count, marks }, key, out.as_mut_ptr()) }
     }
 
-    /// Whether `count` nodes of so many blocks in `all`, and so many in the `longest`, take less time one
-    /// after the other than side by side, where they are `gathered` in the time of so many blocks.
+    /// Whether `count` nodes take less time one after the other than side by side. They have `all` blocks together, and
+    /// `longest` in the longest node; gathering them takes the time of `gathered` blocks.
     #[inline(always)]
     pub(crate) fn is_faster_one_by_one(
         self,

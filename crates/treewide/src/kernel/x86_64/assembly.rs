@@ -174,7 +174,7 @@ macro_rules! high_words {
 }
 pub(super) use high_words;
 
-/// The words of registers `a` and `b`, by turns, in two others: by ones, by twos, or by fours.
+/// The words of registers `a` and `b`, alternately, in two others: by ones, by twos, or by fours.
 macro_rules! interleave {
     ($isa:tt 1: $($registers:tt)*) => {
         interleave!($isa "punpckldq" "punpckhdq" "" "": $($registers)*)

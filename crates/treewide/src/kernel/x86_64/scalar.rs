@@ -27,7 +27,7 @@ use crate::spec::{BLOCK_LEN, Words};
 /// waits; the message words.
 ///
 /// Two to four operations of one, then as many of the next: three in the order in which their `b` comes out of the half
-/// round before, and last the one with the shared register. One operation of each by turns, which asks for four
+/// round before, and last the one with the shared register. One operation of each alternately, which asks for four
 /// rotations at once, takes 3.5 % longer, and most other orders 1 to 2 % (`results/zen5-2vcpu/limits.md#one-lane`).
 macro_rules! half_round {
     ($a0:literal $b0:literal $c0:literal $d0:literal, $a1:literal $b1:literal $c1:literal $d1:literal,
@@ -144,7 +144,7 @@ pub(super) unsafe fn blocks(
 #[repr(align(64))]
 pub(super) struct Padded([u8; BLOCK_LEN]);
 
-/// A block of so many bytes, and zeros.
+/// A block of `len` bytes, and zeros.
 ///
 /// # Safety
 /// `input` points to `len` readable bytes, 64 at most; with `masks` AVX-512BW and VL, and BMI2.

@@ -1,8 +1,8 @@
 //! The seven rounds on two 16-lane states, interleaved instruction by instruction.
 //!
-//! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so there is no register left: messages are
+//! State 0 lives in zmm0 to zmm15 and state 1 in zmm16 to zmm31, so no register is left: messages are
 //! memory operands. Runs (see `blocks.rs`) need one to move the next block with, so here word 11 of state 0 lives in
-//! memory but for its additions. It waits in the place of word 0 of the output, which is written last; after the
+//! memory except for its additions. It waits in the place of word 0 of the output, which is written last; after the
 //! rounds it is in its register. Vector `w` of state `s` is at byte `128 * w + 64 * s` of every array, all aligned
 //! to 64 bytes.
 //!
@@ -84,7 +84,7 @@ macro_rules! diagonals {
 }
 
 /// A round, with what stands in it, and the places of the next one. The place in `rdx`, which began one further on, is
-/// the first again after seven rounds: counted last, it tells by the flag for zero whether there is another round.
+/// the first again after seven rounds: counted last, it sets the flag for zero if there is no other round.
 macro_rules! round {
     ($b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr, $b5:expr, $b6:expr, $b7:expr) => {
         concat!(
@@ -111,7 +111,7 @@ macro_rules! places {
     };
 }
 
-/// The state before the rounds, but for the chaining values.
+/// The state before the rounds, except the chaining values.
 macro_rules! begin {
     ($tail:literal) => {
         concat!(
@@ -294,7 +294,7 @@ blocks_routine!(
     ///
     /// The first message is transposed by [`load()`]. Of the others, half of the transposition is moving, which takes none
     /// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
-    /// rounds of the block before. Later rounds would do as well, but for the stores: rows are read at once after the last.
+    /// rounds of the block before. Later rounds would do as well, except for the stores: rows are read right after the last.
     blocks_32 ahead:
     // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
     // block is, r9 where the rows get what this round moves, r15 a lane's input; steps that are left on the stack. What

@@ -29,7 +29,7 @@ struct Operands<V> {
     last: V,
 }
 
-/// Compresses so many blocks of every lane, two at least, one behind the other from an offset on, into a chaining
+/// Compresses `blocks` blocks of every lane, two at least, one behind the other from an offset on, into a chaining
 /// value: `(cv, operands, inputs, ahead, blocks, offset)`. It may fetch as many cache lines of `ahead[lane]`; those
 /// addresses need not exist. Word `w` of every array is one vector, aligned to its size. Backtraces from inside of
 /// those that push registers end there.

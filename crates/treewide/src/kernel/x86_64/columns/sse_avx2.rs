@@ -1,7 +1,7 @@
 //! The seven rounds in sixteen vector registers: eight lanes with AVX2, four with SSE4.1 or SSE2.
 //!
 //! The state fills the registers, messages and the tables of byte rotations are memory operands,
-//! and rotations by 12 and 7 (with SSE2 all) need a register to put a part in. So word 11 lives in memory but for
+//! and rotations by 12 and 7 (with SSE2 all) need a register to put a part in. So word 11 lives in memory except for
 //! its additions, which are far enough apart not to wait for that. It waits in the place of word 0
 //! of the output, which is written last. Compilers spill several words, at the wrong places.
 //!

@@ -220,7 +220,7 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         let (low, high) = counters(counter);
         let (len, flags) = ([root.block_len; N], [u32::from(root.flags); N]);
         let tail = R::row_3(&low, &high, &len, &flags);
-        // Hidden, lest the compiler should load two at once, which would wait for two that were just stored.
+        // Hidden, so that the compiler does not load two at once, which would wait for two that were just stored.
         let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
         let mut v = begin(cv, tail);
         rounds(&mut v, [load(0), load(1), load(2), load(3)]);

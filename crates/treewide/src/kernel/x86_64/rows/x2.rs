@@ -120,7 +120,7 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
         _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
         if count > 1 {
-            // Hidden, lest the compiler should make vectors of 512 bits of halves that are stored side by side.
+            // Hidden, so that the compiler does not make vectors of 512 bits of halves that are stored side by side.
             let row = self.hidden().0;
             _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
         }
