@@ -134,3 +134,35 @@ fn readme_shows_examples_that_are_tested() {
         assert!(tested.contains(example), "crates/treewide/README.md lacks:\n{example}");
     }
 }
+
+#[test]
+fn architecture_names_files_that_exist() {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    // A file is named by its path in the repository, in a crate, or in the folder that a section is about.
+    let library = "crates/treewide/src";
+    let folders = [
+        "",
+        "crates",
+        library,
+        &format!("{library}/kernel"),
+        &format!("{library}/kernel/x86_64"),
+        "crates/treewide",
+        "crates/treewide-bench/src",
+        "crates/treewide-cli/src",
+        "crates/treewide-files/src",
+        "crates/treewide-gpu",
+        "crates/treewide-gpu/src",
+    ];
+    let mut cases = 0;
+    for code in text.split('`').skip(1).step_by(2) {
+        let is_path = code.contains('/') || code.ends_with(".rs") || code.ends_with(".md");
+        if !is_path || code.contains(['<', '\n', ' ']) || code.contains("NAME") {
+            continue;
+        }
+        let exists = folders.iter().any(|folder| root().join(folder).join(code).exists());
+        assert!(exists, "docs/architecture.md names {code}, which does not exist");
+        cases += 1;
+    }
+    assert!(cases > 50, "{cases} cases");
+    println!("{cases} cases");
+}
