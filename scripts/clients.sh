@@ -39,7 +39,7 @@ source_of() {
 }
 
 run() {
-    local client=$1 options source copy=$place/$1
+    local client=$1 options source tree copy=$place/$1
     options=$(client "$client") || { echo "there is no client '$client': use one of ${ALL[*]}" >&2; exit 2; }
     source=$(source_of "$client" | head -n 1)
     rm -rf "$copy"
@@ -57,7 +57,9 @@ END
     cd "$copy"
     [[ ! -e Cargo.lock ]] || cargo update -q -p blake3
     # Where the patch does not fit, Cargo takes the real crate.
-    cargo tree -q -i blake3 | tee /dev/stderr | head -n 1 | grep -qF "($shim)"
+    tree=$(cargo tree -q -i blake3)
+    echo "$tree"
+    [[ ${tree%%$'\n'*} == *"($shim)" ]] || { echo "$client: the patch is not in use" >&2; exit 1; }
     # shellcheck disable=SC2086 # options are words
     CARGO_TARGET_DIR=$place/target cargo test --no-fail-fast $options
 }

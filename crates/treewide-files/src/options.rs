@@ -194,7 +194,7 @@ impl Options {
             .strategy(self.strategy)
             .mapping(self.mapping)
             .drop_cache(self.drop_cache)
-            .watch(&watch);
+            .watch(watch);
         if let Some(most) = self.threads {
             options = options.threads(most);
         }

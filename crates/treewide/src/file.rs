@@ -65,6 +65,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;
@@ -163,10 +164,10 @@ impl FromStr for Strategy {
 }
 
 /// Called with the bytes of each tile that was read, from any of the threads.
-type Watch<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+type Watch<'a> = dyn Fn(u64) -> ControlFlow<()> + Send + Sync + 'a;
 
 /// How to hash files: mode, strategy, threads.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Options<'a> {
     mode: Mode,
     strategy: Strategy,
@@ -174,7 +175,7 @@ pub struct Options<'a> {
     mapping: bool,
     tile: Option<usize>,
     drop_cache: bool,
-    watch: Option<&'a Watch<'a>>,
+    watch: Option<Arc<Watch<'a>>>,
 }
 
 impl Default for Options<'_> {
@@ -323,11 +324,34 @@ impl<'a> Options<'a> {
     /// Calls `watch` with the number of bytes of each tile that was read, from any of the threads: for progress, and to
     /// stop. After [`ControlFlow::Break`] nothing more is read, and the error is [`ErrorKind::Stopped`]. While a pipe
     /// has nothing to read, `watch` is called with 0.
-    pub fn watch<'b>(self, watch: &'b Watch<'b>) -> Options<'b>
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use treewide::file::Options;
+    ///
+    /// # let path = std::env::temp_dir().join("treewide-doc-watch");
+    /// # std::fs::write(&path, b"abc").unwrap();
+    /// let done = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&done);
+    /// let options = Options::new().watch(move |bytes| {
+    ///     counter.fetch_add(bytes, Ordering::Relaxed);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// options.hash(&path)?;
+    /// assert_eq!(done.load(Ordering::Relaxed), 3);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), treewide::file::Error>(())
+    /// ```
+    ///
+    /// A watcher that borrows works with every method except `hash_async`, which needs one that owns
+    /// its data, as above.
+    pub fn watch<'b>(self, watch: impl Fn(u64) -> ControlFlow<()> + Send + Sync + 'b) -> Options<'b>
     where
         'a: 'b,
     {
-        Options { watch: Some(watch), ..self }
+        Options { watch: Some(Arc::new(watch)), ..self }
     }
 
     /// Hashes the file at `path`.
@@ -394,12 +418,12 @@ impl<'a> Options<'a> {
         let opened = file.metadata().map_err(ErrorKind::Read)?;
         // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
         if !opened.is_file() || opened.len() == 0 {
-            let stream = device::Stream::new(file, &opened, self.watch);
+            let stream = device::Stream::new(file, &opened, self.watch.as_deref());
             let strategy = match self.strategy {
                 Strategy::Auto if opened.is_file() => Strategy::Read,
                 strategy => strategy,
             };
-            let report = Self { strategy, ..*self }.update_reader(hasher, stream)?;
+            let report = Self { strategy, ..self.clone() }.update_reader(hasher, stream)?;
             let now =
                 if opened.is_file() { file.metadata().map_err(ErrorKind::Read)?.len() } else { 0 };
             return Ok(Report { grown_to: (now > report.bytes).then_some(now), ..report });
@@ -498,8 +522,8 @@ impl<'a> Options<'a> {
         tile.min(TILES_TOGETHER / threads.next_power_of_two()).max(*profile::TILES.start())
     }
 
-    fn hooks(&self, threads: usize, drop_cache: Option<&'a File>) -> Hooks<'_> {
-        Hooks { tile: self.tile_of(threads), watch: self.watch, drop_cache }
+    fn hooks<'s>(&'s self, threads: usize, drop_cache: Option<&'s File>) -> Hooks<'s> {
+        Hooks { tile: self.tile_of(threads), watch: self.watch.as_deref(), drop_cache }
     }
 }
 

@@ -34,6 +34,12 @@ pub(crate) fn as_chaining_values(hashes: &mut [Hash]) -> &mut [ChainingValue] {
     unsafe { core::slice::from_raw_parts_mut(hashes.as_mut_ptr().cast(), hashes.len()) }
 }
 
+/// Digests as arrays.
+pub(crate) fn as_arrays(hashes: &[Hash]) -> &[[u8; OUT_LEN]] {
+    // SAFETY: a `Hash` is `repr(transparent)` over such an array.
+    unsafe { core::slice::from_raw_parts(hashes.as_ptr().cast(), hashes.len()) }
+}
+
 impl Hash {
     /// The bytes of the digest. Comparing them takes variable time.
     #[inline]

@@ -21,6 +21,23 @@
 //! assert_eq!(merge_subtrees_root(&left_cv, &right_cv, Mode::Hash), treewide::hash(&input));
 //! ```
 //!
+//! To share a long input out among threads or processes, cut it into parts of a fixed power of two of chunks, the last one
+//! as short as it comes. [`merkle::groups`](crate::merkle::groups) hashes the parts and merges them:
+//!
+//! ```
+//! use treewide::{CHUNK_LEN, Mode, merkle::groups};
+//!
+//! const CHUNKS: usize = 64;
+//! const PART: usize = CHUNKS * CHUNK_LEN;
+//! let input = [7; 3 * PART + 1000];
+//! let mut cvs = [[0; 32]; 4];
+//! for (number, (part, cv)) in input.chunks(PART).zip(&mut cvs).enumerate() {
+//!     // In any order, in any place.
+//!     groups::fill(part, (number * PART) as u64, CHUNKS, Mode::PLAIN, std::slice::from_mut(cv));
+//! }
+//! assert_eq!(groups::merge(&cvs, Mode::PLAIN), treewide::hash(&input));
+//! ```
+//!
 //! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and their
 //! digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper describes the
 //! shape of the tree, section 2.5 the reason for the root flag.
@@ -103,9 +120,15 @@ pub fn max_subtree_len(input_offset: u64) -> Option<u64> {
 
 /// Returns the number of bytes in the left subtree of an input or subtree of `input_len` bytes, which must be
 /// more than one chunk: the largest power of two of chunks that leaves at least one byte for the right subtree.
+///
+/// One chunk has no subtrees. For it, and for shorter inputs, builds with debug assertions panic; others return a power
+/// of two below 1024 without a meaning, as `blake3` does.
 #[inline(always)]
 pub fn left_subtree_len(input_len: u64) -> u64 {
-    debug_assert!(input_len > CHUNK_LEN as u64);
+    debug_assert!(
+        input_len > CHUNK_LEN as u64,
+        "an input of {input_len} bytes is one chunk, which has no subtrees"
+    );
     tree::left_len(input_len)
 }
 

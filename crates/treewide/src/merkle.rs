@@ -30,16 +30,18 @@
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
-//! use treewide::{hash, merkle};
+//! use treewide::{hash_many, merkle};
 //!
-//! let leaves: Vec<[u8; 32]> = (0..1000_u32).map(|i| hash(&i.to_le_bytes()).into()).collect();
+//! let records: Vec<String> = (0..1000).map(|number| format!("record {number}")).collect();
+//! let leaves = hash_many(&records);
 //! let tree = merkle::Tree::new(&leaves);
 //! let root = tree.root();
 //!
 //! let proof = tree.proof(700).expect("there is such a leaf");
 //! assert!(proof.siblings.len() <= 10);
-//! assert!(proof.verify(&leaves[700], &root, 1000));
-//! assert!(!proof.verify(&leaves[701], &root, 1000));
+//! assert!(proof.verify(&leaves[700], 700, &root, 1000));
+//! assert!(!proof.verify(&leaves[700], 701, &root, 1000));
+//! assert!(!proof.verify(&leaves[701], 701, &root, 1000));
 //! # }
 //! ```
 //!
@@ -48,7 +50,7 @@
 
 pub mod groups;
 
-use crate::hash::Hash;
+use crate::hash::{Hash, as_arrays};
 use crate::kernel::{Runnable, running};
 use crate::oneshot::hash;
 #[cfg(feature = "rayon")]
@@ -57,6 +59,24 @@ use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
 use crate::tree::WIDE;
 
+/// What a leaf may be: 32 bytes, as an array or as a [`Hash`], of which `hash_many` returns a list.
+pub trait Leaf: Sized {
+    /// Returns the bytes of each leaf.
+    fn arrays(leaves: &[Self]) -> &[[u8; OUT_LEN]];
+}
+
+impl Leaf for [u8; OUT_LEN] {
+    fn arrays(leaves: &[Self]) -> &[[u8; OUT_LEN]] {
+        leaves
+    }
+}
+
+impl Leaf for Hash {
+    fn arrays(leaves: &[Self]) -> &[[u8; OUT_LEN]] {
+        as_arrays(leaves)
+    }
+}
+
 /// The flags of a pair of nodes that is hashed as an input of 64 bytes: a chunk of one block that is the root.
 const FLAGS: u8 = CHUNK_START | CHUNK_END | ROOT;
 
@@ -64,7 +84,19 @@ const FLAGS: u8 = CHUNK_START | CHUNK_END | ROOT;
 const BUFFER: usize = 512;
 
 /// Returns the root over `leaves`, in constant memory.
-pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
+///
+/// ```
+/// # #[cfg(feature = "std")] {
+/// let leaves = treewide::hash_many(&["apple", "pear", "plum"]);
+/// let root = treewide::merkle::root(&leaves);
+/// # assert_eq!(treewide::merkle::Tree::new(&leaves).root(), root);
+/// # }
+/// ```
+pub fn root<L: Leaf>(leaves: &[L]) -> Hash {
+    root_of(L::arrays(leaves))
+}
+
+fn root_of(leaves: &[[u8; OUT_LEN]]) -> Hash {
     if leaves.is_empty() {
         return hash(&[]);
     }
@@ -77,15 +109,16 @@ pub fn root(leaves: &[[u8; OUT_LEN]]) -> Hash {
 
 /// [`root`] with the threads of the current rayon pool, where that is faster.
 #[cfg(feature = "rayon")]
-pub fn root_parallel(leaves: &[[u8; OUT_LEN]]) -> Hash {
+pub fn root_parallel<L: Leaf>(leaves: &[L]) -> Hash {
+    let leaves = L::arrays(leaves);
     if leaves.len() <= PART {
-        return root(leaves);
+        return root_of(leaves);
     }
     // Each is a whole subtree, and the last one rises to where it is paired.
     let mut roots = vec![[0; OUT_LEN]; leaves.len().div_ceil(PART)];
     let parts = leaves.chunks(PART).zip(&mut roots);
-    each(threads(cost(leaves)), parts, |(part, out)| *out = *root(part).as_bytes());
-    root(&roots)
+    each(threads(cost(leaves)), parts, |(part, out)| *out = *root_of(part).as_bytes());
+    root_of(&roots)
 }
 
 /// The number of leaves in a part, a subtree that is hashed separately: a power of two. A guess: its 128 KiB of leaves fit
@@ -169,8 +202,8 @@ pub const fn node_count(leaves: usize) -> usize {
 ///
 /// # Panics
 /// If the length of `nodes` is not [`node_count`].
-pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
-    fill_by(leaves, nodes, |parts| parts.for_each(|part| part.fill(running())));
+pub fn fill_nodes<L: Leaf>(leaves: &[L], nodes: &mut [[u8; OUT_LEN]]) {
+    fill_by(L::arrays(leaves), nodes, |parts| parts.for_each(|part| part.fill(running())));
 }
 
 /// [`fill_nodes`] with the threads of the current rayon pool, where that is faster.
@@ -178,7 +211,8 @@ pub fn fill_nodes(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
 /// # Panics
 /// If the length of `nodes` is not [`node_count`].
 #[cfg(feature = "rayon")]
-pub fn fill_nodes_parallel(leaves: &[[u8; OUT_LEN]], nodes: &mut [[u8; OUT_LEN]]) {
+pub fn fill_nodes_parallel<L: Leaf>(leaves: &[L], nodes: &mut [[u8; OUT_LEN]]) {
+    let leaves = L::arrays(leaves);
     if leaves.len() <= PART {
         return fill_nodes(leaves, nodes);
     }
@@ -253,8 +287,8 @@ impl Parts<'_, '_> {
 /// Returns whether `leaf` is leaf number `index` of `leaves` leaves under `root`. `siblings` are the nodes that it is
 /// paired with, from the leaves up. `root` and `leaves` must come from a trusted source; the rest may come from
 /// anyone.
-pub fn verify(
-    leaf: &[u8; OUT_LEN],
+pub fn verify<L: Leaf>(
+    leaf: &L,
     index: u64,
     siblings: &[[u8; OUT_LEN]],
     root: &Hash,
@@ -264,7 +298,7 @@ pub fn verify(
         return false;
     }
     let kernel = running();
-    let mut node = *leaf;
+    let mut node = L::arrays(core::slice::from_ref(leaf))[0];
     let mut siblings = siblings.iter();
     let (mut index, mut width) = (index, leaves);
     while width > 1 {
@@ -285,7 +319,7 @@ pub use with_std::{Proof, Tree};
 
 #[cfg(feature = "std")]
 mod with_std {
-    use super::{OUT_LEN, fill_nodes, node_count, verify};
+    use super::{Leaf, OUT_LEN, fill_nodes, node_count, verify};
     use crate::hash::Hash;
     use crate::oneshot::hash;
 
@@ -298,7 +332,8 @@ mod with_std {
 
     impl<'a> Tree<'a> {
         /// Makes the tree over `leaves`, on the calling thread.
-        pub fn new(leaves: &'a [[u8; OUT_LEN]]) -> Self {
+        pub fn new<L: Leaf>(leaves: &'a [L]) -> Self {
+            let leaves = L::arrays(leaves);
             let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
             fill_nodes(leaves, &mut nodes);
             Self { leaves, nodes }
@@ -306,7 +341,8 @@ mod with_std {
 
         /// Makes the tree over `leaves`, with the threads of the current rayon pool.
         #[cfg(feature = "rayon")]
-        pub fn new_parallel(leaves: &'a [[u8; OUT_LEN]]) -> Self {
+        pub fn new_parallel<L: Leaf>(leaves: &'a [L]) -> Self {
+            let leaves = L::arrays(leaves);
             let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
             super::fill_nodes_parallel(leaves, &mut nodes);
             Self { leaves, nodes }
@@ -364,12 +400,15 @@ mod with_std {
     }
 
     impl Proof {
-        /// Returns whether `leaf` is leaf number [`index`](Self::index) of `leaves` leaves under `root`.
+        /// Returns whether `leaf` is leaf number `index` of `leaves` leaves under `root`, and the proof is for that
+        /// place.
         ///
-        /// `root` and `leaves` must come from a trusted source, not from the sender of the proof. A proof for
-        /// another number of leaves is refused.
-        pub fn verify(&self, leaf: &[u8; OUT_LEN], root: &Hash, leaves: u64) -> bool {
-            self.leaves == leaves && verify(leaf, self.index, &self.siblings, root, leaves)
+        /// `root` and `leaves` must come from a trusted source, and `index` is the place that you ask about. None of
+        /// them may come from the sender of the proof: a sender who names the index can answer with another leaf of
+        /// the same tree.
+        pub fn verify<L: Leaf>(&self, leaf: &L, index: u64, root: &Hash, leaves: u64) -> bool {
+            (self.index, self.leaves) == (index, leaves)
+                && verify(leaf, index, &self.siblings, root, leaves)
         }
     }
 }

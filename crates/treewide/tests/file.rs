@@ -113,7 +113,7 @@ fn other_tiles() {
                 file.set_len(2 * tile as u64 - 5);
                 ControlFlow::Continue(())
             };
-            let options = Options::new().tile(tile).strategy(strategy).watch(&watch);
+            let options = Options::new().tile(tile).strategy(strategy).watch(watch);
             let error = options.hash(&file).expect_err("there is no such content");
             assert!(
                 matches!(error.kind(), ErrorKind::Shrank { .. }),
@@ -204,7 +204,7 @@ fn a_file_that_shrinks() {
                     }
                     ControlFlow::Continue(())
                 };
-                let result = Options::new().strategy(strategy).watch(&watch).hash(&file);
+                let result = Options::new().strategy(strategy).watch(watch).hash(&file);
                 let error = result.expect_err("there is no such content");
                 let what = format!("{strategy}, cut to {cut} after {after}");
                 let ErrorKind::Shrank { len, .. } = error.kind() else { panic!("{what}: {error}") };
@@ -267,7 +267,7 @@ fn a_file_that_grows() {
                 writer.write_all(b"more").expect("it can be written");
                 ControlFlow::Continue(())
             };
-            let options = Options::new().strategy(strategy).watch(&watch);
+            let options = Options::new().strategy(strategy).watch(watch);
             let hashed = options.hash(&file).expect("growing is not an error");
             assert_eq!(hashed.hash(), treewide::hash(&input), "{strategy}, {len} bytes");
             assert_eq!(hashed.report().bytes(), len as u64);
@@ -296,7 +296,7 @@ fn files_that_are_not_there_or_go() {
             let _ = fs::remove_file(&file);
             ControlFlow::Continue(())
         };
-        let hashed = Options::new().strategy(strategy).watch(&watch).hash(&file);
+        let hashed = Options::new().strategy(strategy).watch(watch).hash(&file);
         assert_eq!(hashed.expect("it is open").hash(), treewide::hash(&input));
         tally.case();
     }
@@ -313,14 +313,14 @@ fn the_watcher_counts_and_stops() {
             seen.fetch_add(bytes, Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        Options::new().strategy(strategy).watch(&count).hash(&file).expect("it can be read");
+        Options::new().strategy(strategy).watch(count).hash(&file).expect("it can be read");
         assert_eq!(seen.load(Ordering::Relaxed), input.len() as u64, "{strategy}");
         let calls = AtomicU64::new(0);
         let stop = |_| {
             calls.fetch_add(1, Ordering::Relaxed);
             ControlFlow::Break(())
         };
-        let options = Options::new().strategy(strategy).threads(2).watch(&stop);
+        let options = Options::new().strategy(strategy).threads(2).watch(stop);
         let error = options.hash(&file).expect_err("it was stopped");
         assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
         assert!(calls.load(Ordering::Relaxed) <= 2, "{strategy}: once for each thread");
@@ -340,7 +340,7 @@ fn the_watcher_counts_and_stops() {
                     _ => ControlFlow::Continue(()),
                 }
             };
-            if Options::new().strategy(strategy).threads(2).watch(&stop).hash(&file).is_err() {
+            if Options::new().strategy(strategy).threads(2).watch(stop).hash(&file).is_err() {
                 stopped += 1;
                 more += calls.load(Ordering::Relaxed) - 1;
             }
@@ -425,7 +425,7 @@ mod pipes {
                 for is_watched in [false, true] {
                     let mut options = Options::new().strategy(strategy);
                     if is_watched {
-                        options = options.watch(&watch);
+                        options = options.watch(watch);
                     }
                     std::thread::scope(|scope| {
                         scope.spawn(|| fs::write(&fifo, &input).expect("it is read"));
@@ -455,7 +455,7 @@ mod pipes {
             }
         };
         let _writer = OpenOptions::new().read(true).write(true).open(&fifo).expect("it is there");
-        let error = Options::new().watch(&watch).hash(&fifo).expect_err("it was stopped");
+        let error = Options::new().watch(watch).hash(&fifo).expect_err("it was stopped");
         assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
     }
 }
@@ -475,7 +475,7 @@ fn a_file_longer_than_our_patience() {
             0..200 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         };
-        let options = Options::new().strategy(strategy).drop_cache(true).watch(&watch);
+        let options = Options::new().strategy(strategy).drop_cache(true).watch(watch);
         let error = options.hash(&file).expect_err("it was stopped");
         assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
         tally.case();
@@ -531,31 +531,30 @@ mod awaited {
 
     /// Starts a future, drops it, and sees that reading ends within one tile of each thread.
     fn stops(strategy: Strategy, path: &Path) {
-        static READ: AtomicU64 = AtomicU64::new(0);
-        fn watch(bytes: u64) -> ControlFlow<()> {
-            READ.fetch_add(bytes + 1, Ordering::Relaxed);
+        let read = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&read);
+        let options = Options::new().strategy(strategy).watch(move |bytes| {
+            count.fetch_add(bytes + 1, Ordering::Relaxed);
             ControlFlow::Continue(())
-        }
-        let options = Options::new().strategy(strategy).watch(&watch);
-        let before = READ.load(Ordering::Relaxed);
+        });
         {
             let mut future = pin!(options.hash_async(path));
             let mut context = Context::from_waker(Waker::noop());
             assert!(future.as_mut().poll(&mut context).is_pending());
             let deadline = Instant::now() + Duration::from_secs(60);
-            while READ.load(Ordering::Relaxed) == before {
+            while read.load(Ordering::Relaxed) == 0 {
                 assert!(Instant::now() < deadline, "{strategy}: it does not begin");
                 thread::sleep(Duration::from_millis(1));
             }
         }
-        let dropped = READ.load(Ordering::Relaxed);
+        let dropped = read.load(Ordering::Relaxed);
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let most = threads as u64 * (TILE as u64 + 1);
         // The tiles at hand are done with after this; on a busy machine, later.
         let mut last = dropped;
         for _ in 0..100 {
             thread::sleep(Duration::from_millis(100));
-            let now = READ.load(Ordering::Relaxed);
+            let now = read.load(Ordering::Relaxed);
             assert!(now - dropped <= most, "{strategy}: {} bytes more", now - dropped);
             if now == last {
                 return;

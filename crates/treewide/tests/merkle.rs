@@ -64,8 +64,8 @@ fn every_kernel_builds_trees_of_any_number_of_leaves() {
 
 #[test]
 fn no_leaf_and_one_leaf() {
-    assert_eq!(merkle::root(&[]), treewide::hash(b""));
-    let none = Tree::new(&[]);
+    assert_eq!(merkle::root::<Hash>(&[]), treewide::hash(b""));
+    let none = Tree::new::<Hash>(&[]);
     assert_eq!(none.root(), treewide::hash(b""));
     assert_eq!((none.levels().count(), none.nodes().len()), (0, 0));
     assert_eq!(none.proof(0), None);
@@ -77,8 +77,8 @@ fn no_leaf_and_one_leaf() {
     assert_eq!(one.root(), Hash::from_bytes([7; 32]));
     assert_eq!((one.levels().count(), one.nodes().len()), (1, 0));
     let proof = one.proof(0).unwrap();
-    assert!(proof.siblings.is_empty() && proof.verify(&[7; 32], &one.root(), 1));
-    assert!(!proof.verify(&[8; 32], &one.root(), 1));
+    assert!(proof.siblings.is_empty() && proof.verify(&[7; 32], 0, &one.root(), 1));
+    assert!(!proof.verify(&[8; 32], 0, &one.root(), 1));
 }
 
 #[test]
@@ -94,11 +94,12 @@ fn proofs_hold_for_their_leaf_and_nothing_else() {
             let proof = tree.proof(index).expect("there is such a leaf");
             let leaf = &leaves[index];
             assert_eq!((proof.index, proof.leaves), (index as u64, total));
-            assert!(proof.verify(leaf, &root, total), "leaf {index} of {count}");
+            assert!(proof.verify(leaf, proof.index, &root, total), "leaf {index} of {count}");
             tally.case();
 
             let refused = |proof: &Proof, leaf: &Digest, root: &Hash, leaves: u64| {
-                assert!(!proof.verify(leaf, root, leaves), "{proof:?} for leaf {index} of {count}");
+                let index = index as u64;
+                assert!(!proof.verify(leaf, index, root, leaves), "{proof:?} for leaf {index}");
             };
             let mut other = *leaf;
             other[random.below(32)] ^= 1 << random.below(8);
@@ -107,7 +108,11 @@ fn proofs_hold_for_their_leaf_and_nothing_else() {
             refused(&proof, leaf, &root, total + 1);
             refused(&proof, leaf, &root, total - 1);
             for index in [index as u64 ^ 1, index as u64 + 1, total, u64::MAX] {
-                refused(&Proof { index, ..proof.clone() }, leaf, &root, total);
+                let moved = Proof { index, ..proof.clone() };
+                refused(&moved, leaf, &root, total);
+                // Neither at the place that the sender claims, nor as the answer to another question.
+                assert!(!moved.verify(leaf, index, &root, total));
+                assert!(!proof.verify(leaf, index, &root, total));
             }
             let mut longer = proof.clone();
             longer.siblings.push(other);
@@ -133,8 +138,8 @@ fn the_number_of_leaves_is_part_of_what_is_proved() {
     let middle = tree.levels().nth(1).unwrap().to_vec();
     assert_eq!(merkle::root(&middle), tree.root());
     let proof = Tree::new(&middle).proof(0).unwrap();
-    assert!(proof.verify(&middle[0], &tree.root(), 2));
-    assert!(!proof.verify(&middle[0], &tree.root(), 4));
+    assert!(proof.verify(&middle[0], 0, &tree.root(), 2));
+    assert!(!proof.verify(&middle[0], 0, &tree.root(), 4));
     assert!(!merkle::verify(&middle[0], 0, &proof.siblings, &tree.root(), 4));
 
     // A last leaf given twice is another tree.
@@ -228,4 +233,18 @@ fn groups_in_parts() {
         }
         assert_eq!(cvs, whole);
     }
+}
+
+/// What `hash_many` returns are leaves as they are.
+#[test]
+fn digests_are_leaves() {
+    let digests = treewide::hash_many(&["a", "b", "c", "d", "e"]);
+    let arrays: Vec<Digest> = digests.iter().map(|digest| (*digest).into()).collect();
+    let (tree, same) = (Tree::new(&digests), Tree::new(&arrays));
+    assert_eq!((tree.root(), tree.nodes()), (same.root(), same.nodes()));
+    assert_eq!(merkle::root(&digests), tree.root());
+    let mut nodes = vec![[0; 32]; merkle::node_count(digests.len())];
+    merkle::fill_nodes(&digests, &mut nodes);
+    assert_eq!(nodes, tree.nodes());
+    assert!(tree.proof(3).unwrap().verify(&digests[3], 3, &tree.root(), 5));
 }

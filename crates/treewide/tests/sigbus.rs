@@ -36,7 +36,7 @@ fn other_handlers_of_sigbus() {
             file.set_len(10_000).expect("it can be cut");
             ControlFlow::Continue(())
         };
-        let error = options.watch(&cut).hash(&path).expect_err("there is no such content");
+        let error = options.clone().watch(cut).hash(&path).expect_err("there is no such content");
         assert!(matches!(error.kind(), ErrorKind::Shrank { read: 10_000, .. }), "{error}");
         // That was our business; what follows is the program's.
         assert_eq!(CALLS.swap(0, Ordering::Relaxed), 0);

@@ -30,6 +30,11 @@ fn lengths(log: &mut Log) {
         log.see("fn hazmat::left_subtree_len", (left(len - 1), left(len), left(len + 1)));
     }
     log.see("fn hazmat::left_subtree_len", left(u64::MAX - 1));
+    // One chunk has no subtrees; only builds with assertions notice.
+    for len in [0, 1, CHUNK / 2, CHUNK / 2 + 1, CHUNK] {
+        let answer = if cfg!(debug_assertions) { None } else { Some(left(len)) };
+        log.see("fn hazmat::left_subtree_len", (panics(|| left(len)), answer));
+    }
     log.see("fn hazmat::max_subtree_len", panics(|| hazmat::max_subtree_len(1)));
 }
 

@@ -40,17 +40,18 @@ impl Options<'static> {
         &self,
         path: impl Into<PathBuf>,
     ) -> impl Future<Output = Result<Hashed, Error>> + Send + 'static {
-        let (options, path) = (*self, path.into());
+        let (options, path) = (self.clone(), path.into());
         async move {
             let stop = StopOnDrop(Arc::default());
             let stopped = Arc::clone(&stop.0);
             let hashed = blocking::unblock(move || {
-                let watch = |bytes| match options.watch {
+                let asked = options.watch.clone();
+                let watch = |bytes| match &asked {
                     _ if stopped.load(Ordering::Relaxed) => ControlFlow::Break(()),
                     Some(watch) => watch(bytes),
                     None => ControlFlow::Continue(()),
                 };
-                let options = options.watch(&watch);
+                let options = options.watch(watch);
                 let file = device::open(&path, false)
                     .map_err(|error| Error::new(&path, ErrorKind::Open(error)))?;
                 let mut hasher = Hasher::with_mode(options.mode);
