@@ -6,7 +6,7 @@
     scripts/cuda.py census           writes what is counted to kernels/built/census.txt
     scripts/cuda.py census --check   compares, and with the limits in LIMITS below
     scripts/cuda.py variants FOLDER  builds the kernels for sm_90 with other parameters, and the
-                                     single instructions of kernels/bench/, to be timed on a device
+                                     single instructions of kernels/cuda/bench/, to be timed on a device
     scripts/cuda.py where            prints the folder of NVRTC, for programs that load it
 
 NVRTC and the disassembler are Python packages, of exactly these versions, as others give other code:
@@ -34,9 +34,11 @@ BUILT = os.path.join(KERNELS, "built")
 MACHINE_CODE = ["sm_80", "sm_90", "sm_100", "sm_120"]
 PTX = "compute_75"
 # Each includes only what is before it; `module.rs` has the same order.
-SOURCES = ["blake3.cuh", "tile.cuh", "blobs.cu", "pairs.cu", "parents.cu", "tiles.cu", "whole.cu", "xof.cu"]
+SHARED = ["params", "compress", "memory", "chunk", "reduce"]
+STAGES = ["blobs", "pairs", "parents", "tiles", "whole", "xof"]
+SOURCES = [f"shared/{it}.cuh" for it in SHARED] + [f"cuda/{it}.cu" for it in STAGES]
 
-# What is tried on a device, besides the defaults in blake3.cuh.
+# What is tried on a device, besides the defaults in shared/params.cuh.
 VARIANTS = {
     "imads-0": ["TREEWIDE_IMADS=0"],
     "imads-16": ["TREEWIDE_IMADS=16"],
@@ -150,7 +152,7 @@ def variants(folder):
     text = source()
     for name, defines in VARIANTS.items():
         settle(os.path.join(folder, name + ".cubin"), compile(text, "sm_90", defines), False)
-    with open(os.path.join(KERNELS, "bench", "instructions.cu")) as file:
+    with open(os.path.join(KERNELS, "cuda", "bench", "instructions.cu")) as file:
         settle(os.path.join(folder, "instructions.cubin"), compile(file.read(), "sm_90"), False)
     return True
 

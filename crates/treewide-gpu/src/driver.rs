@@ -246,7 +246,8 @@ pub(crate) struct Launch {
     pub(crate) mode: Mode,
 }
 
-/// The stages: one kernel each, with a file of that name in `kernels/` and a twin in `twin/`.
+/// The stages: one kernel each, with a file of that name in `kernels/cuda/` and in `kernels/wgsl/`, and a twin
+/// in `backend/twin/`.
 #[derive(Clone, Debug)]
 pub(crate) enum Stage {
     /// Hashes chunks and reduces each tile. A span is bytes of an input, from any byte on.

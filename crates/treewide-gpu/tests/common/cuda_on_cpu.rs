@@ -22,14 +22,15 @@ fn find() -> Result<Library, String> {
     unsafe { Library::new(library) }.map_err(|error| error.to_string())
 }
 
-/// Compiles files of `kernels/host/` to a library, with parameters for the kernels; returns its path.
+/// Compiles files of `kernels/cuda/host/` to a library, with parameters for the kernels; returns its path.
 pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, String> {
     if !cfg!(target_os = "linux") {
         return Err("it is made for Linux".to_owned());
     }
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     let mut hasher = treewide::Hasher::new();
-    let files = [&kernels, &kernels.join("host")].map(|it| std::fs::read_dir(it).unwrap());
+    let folders = ["shared", "cuda", "cuda/host"].map(|it| kernels.join(it));
+    let files = folders.each_ref().map(|it| std::fs::read_dir(it).unwrap());
     let mut files: Vec<PathBuf> =
         files.into_iter().flatten().map(|it| it.unwrap().path()).collect();
     files.sort();
@@ -55,7 +56,7 @@ pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, Str
     ]);
     command.args(["-shared", "-fPIC", "-o"]).arg(&unfinished);
     command.args(defines.iter().map(|it| format!("-D{it}")));
-    command.args(sources.iter().map(|it| kernels.join("host").join(it))).arg("-ldl");
+    command.args(sources.iter().map(|it| kernels.join("cuda/host").join(it))).arg("-ldl");
     if sources.contains(&"driver.cpp") {
         // By this name it is found in place of the driver.
         command.arg("-Wl,-soname,libcuda.so");

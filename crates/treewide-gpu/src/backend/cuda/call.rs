@@ -1,6 +1,6 @@
 //! From a launch to a call of a kernel: which one, on how many threads, with what arguments.
 //!
-//! The arguments are laid out as the structures of the same names in `kernels/` are.
+//! The arguments are laid out as the structures of the same names in `kernels/shared/` are.
 
 use crate::driver::{Launch, Region, Span, Stage, TILE};
 use crate::error::Error;

@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 use std::ffi::{CStr, c_void};
 use std::time::Duration;
 
-/// The measurements in `kernels/bench/instructions.cu`, and how many instructions a step is.
+/// The measurements in `kernels/cuda/bench/instructions.cu`, and how many instructions a step is.
 const STEPS: [(&CStr, u32); 13] = [
     (c"iadd3", 1),
     (c"lop3", 1),

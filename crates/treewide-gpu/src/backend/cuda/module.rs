@@ -21,15 +21,18 @@ const BUILT: [((u32, u32), &[u8]); 4] = [
 const PTX: &str = include_str!("../../../kernels/built/compute_75.ptx");
 
 /// The kernels as NVRTC takes them: one text, in an order in which each includes what is before it.
-const SOURCES: [&str; 8] = [
-    include_str!("../../../kernels/blake3.cuh"),
-    include_str!("../../../kernels/tile.cuh"),
-    include_str!("../../../kernels/blobs.cu"),
-    include_str!("../../../kernels/pairs.cu"),
-    include_str!("../../../kernels/parents.cu"),
-    include_str!("../../../kernels/tiles.cu"),
-    include_str!("../../../kernels/whole.cu"),
-    include_str!("../../../kernels/xof.cu"),
+const SOURCES: [&str; 11] = [
+    include_str!("../../../kernels/shared/params.cuh"),
+    include_str!("../../../kernels/shared/compress.cuh"),
+    include_str!("../../../kernels/shared/memory.cuh"),
+    include_str!("../../../kernels/shared/chunk.cuh"),
+    include_str!("../../../kernels/shared/reduce.cuh"),
+    include_str!("../../../kernels/cuda/blobs.cu"),
+    include_str!("../../../kernels/cuda/pairs.cu"),
+    include_str!("../../../kernels/cuda/parents.cu"),
+    include_str!("../../../kernels/cuda/tiles.cu"),
+    include_str!("../../../kernels/cuda/whole.cu"),
+    include_str!("../../../kernels/cuda/xof.cu"),
 ];
 
 /// Loaded kernels.

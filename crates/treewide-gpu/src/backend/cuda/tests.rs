@@ -6,7 +6,7 @@ use crate::error::ErrorKind;
 /// The stand-in for the driver has what is used of one, and nothing else.
 #[test]
 fn what_is_used_of_the_driver_is_looked_for_first() {
-    let stand_in = include_str!("../../../kernels/host/driver.cpp");
+    let stand_in = include_str!("../../../kernels/cuda/host/driver.cpp");
     let functions = stand_in.lines().filter_map(|line| line.strip_prefix("extern \"C\" Result "));
     let mut functions: Vec<_> = functions.filter_map(|line| line.split('(').next()).collect();
     functions.sort_unstable();

@@ -1,4 +1,4 @@
-//! The twin of `kernels/blobs.wgsl`: blobs of at most a chunk, one thread each.
+//! The twin of `kernels/wgsl/blobs.wgsl` and `kernels/cuda/blobs.cu`: blobs of at most a chunk, one thread each.
 
 use super::chunk::chunk;
 use super::compress::Node;

@@ -1,4 +1,4 @@
-//! The twin of `kernels/chunk.wgsl`: one chunk, by one thread.
+//! The twin of `kernels/shared/chunk.wgsl` and `chunk.cuh`: one chunk, by one thread.
 
 use super::compress::{Block, Cv, Node};
 use treewide::hazmat::flags::{CHUNK_END, CHUNK_START};

@@ -1,4 +1,4 @@
-//! The twin of `kernels/compress.wgsl` and of its CUDA sibling.
+//! The twin of `kernels/shared/compress.wgsl` and `compress.cuh`.
 
 use treewide::hazmat::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 

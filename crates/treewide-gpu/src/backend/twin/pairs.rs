@@ -1,4 +1,4 @@
-//! The twin of `kernels/pairs.wgsl`: one level of a Merkle tree, one thread for each of its nodes.
+//! The twin of `kernels/wgsl/pairs.wgsl` and `kernels/cuda/pairs.cu`: one level of a Merkle tree, one thread for each of its nodes.
 
 use super::compress::{Cv, Node, WHOLE};
 

@@ -1,4 +1,4 @@
-//! The twin of `kernels/parents.wgsl`: chaining values, two to a slot, and the tree above them
+//! The twin of `kernels/wgsl/parents.wgsl` and `kernels/cuda/parents.cu`: chaining values, two to a slot, and the tree above them
 //! within a tile.
 
 use super::compress::{Cv, Node};

@@ -1,4 +1,4 @@
-//! The twin of `kernels/reduce.wgsl`: what the stages `tiles` and `parents` share. Each computes one
+//! The twin of `kernels/shared/reduce.wgsl` and `reduce.cuh`: what the stages `tiles` and `parents` share. Each computes one
 //! node for each slot of a tile; here are the search for a slot's span, the levels in shared
 //! memory, and the results.
 

@@ -1,4 +1,4 @@
-//! The twin of `kernels/tiles.wgsl`: chunks, and the tree above them within a tile.
+//! The twin of `kernels/wgsl/tiles.wgsl` and `kernels/cuda/tiles.cu`: chunks, and the tree above them within a tile.
 
 use super::chunk::chunk;
 use super::compress::Cv;

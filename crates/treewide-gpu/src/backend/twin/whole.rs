@@ -1,4 +1,4 @@
-//! The twin of `kernels/whole.cu`: chunks, and all of the tree above them. Workgroups come in no order.
+//! The twin of `kernels/cuda/whole.cu`: chunks, and all of the tree above them. Workgroups come in no order.
 
 use super::chunk::chunk;
 use super::compress::{Cv, Node};

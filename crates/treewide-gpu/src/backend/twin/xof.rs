@@ -1,4 +1,4 @@
-//! The twin of `kernels/xof.wgsl`: blocks of extended output, one thread each.
+//! The twin of `kernels/wgsl/xof.wgsl` and `kernels/cuda/xof.cu`: blocks of extended output, one thread each.
 
 use super::compress::Node;
 use treewide::hazmat::flags::ROOT;

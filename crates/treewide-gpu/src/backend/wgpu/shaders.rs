@@ -8,18 +8,19 @@ use ::wgpu::{
     ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource,
 };
 
-const COMPRESS: &str = include_str!("../../../kernels/compress.wgsl");
-const PARAMS: &str = include_str!("../../../kernels/params.wgsl");
-const CHUNK: &str = include_str!("../../../kernels/chunk.wgsl");
-const REDUCE: &str = include_str!("../../../kernels/reduce.wgsl");
+const COMPRESS: &str = include_str!("../../../kernels/shared/compress.wgsl");
+const PARAMS: &str = include_str!("../../../kernels/shared/params.wgsl");
+const CHUNK: &str = include_str!("../../../kernels/shared/chunk.wgsl");
+const NODES: &str = include_str!("../../../kernels/shared/nodes.wgsl");
+const REDUCE: &str = include_str!("../../../kernels/shared/reduce.wgsl");
 
 /// Each stage: its name, and the files that it is put together from.
 const STAGES: [(&str, &[&str]); 5] = [
-    ("tiles", &[COMPRESS, PARAMS, CHUNK, REDUCE, include_str!("../../../kernels/tiles.wgsl")]),
-    ("parents", &[COMPRESS, PARAMS, REDUCE, include_str!("../../../kernels/parents.wgsl")]),
-    ("blobs", &[COMPRESS, PARAMS, CHUNK, include_str!("../../../kernels/blobs.wgsl")]),
-    ("xof", &[COMPRESS, PARAMS, include_str!("../../../kernels/xof.wgsl")]),
-    ("pairs", &[COMPRESS, PARAMS, include_str!("../../../kernels/pairs.wgsl")]),
+    ("tiles", &[COMPRESS, PARAMS, CHUNK, REDUCE, include_str!("../../../kernels/wgsl/tiles.wgsl")]),
+    ("parents", &[COMPRESS, PARAMS, REDUCE, include_str!("../../../kernels/wgsl/parents.wgsl")]),
+    ("blobs", &[COMPRESS, PARAMS, CHUNK, include_str!("../../../kernels/wgsl/blobs.wgsl")]),
+    ("xof", &[COMPRESS, PARAMS, NODES, include_str!("../../../kernels/wgsl/xof.wgsl")]),
+    ("pairs", &[COMPRESS, PARAMS, NODES, include_str!("../../../kernels/wgsl/pairs.wgsl")]),
 ];
 
 /// The name and the whole source of each stage.

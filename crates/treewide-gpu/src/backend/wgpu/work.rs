@@ -230,7 +230,7 @@ fn binding<'a>(number: u32, buffer: &'a Buffer, at: u64, len: u64) -> BindGroupE
     BindGroupEntry { binding: number, resource: ::wgpu::BindingResource::Buffer(binding) }
 }
 
-/// `Params` of `kernels/params.wgsl`.
+/// `Params` of `kernels/shared/params.wgsl`.
 fn params(launch: &Launch, alignment: u64) -> Vec<u8> {
     let Mode { words: key, flags, .. } = launch.mode;
     let delta = |region: &Region| bound(region, alignment).1 as u32;

@@ -1,6 +1,6 @@
 // Hashes chunks and reduces each tile of them. A span is bytes of an input, from any byte on.
 
-#include "tile.cuh"
+#include "../shared/reduce.cuh"
 
 template <u32 THREADS> __device__ __forceinline__ void tiles(const Mode &mode, const Spans &all) {
     __shared__ Nodes<THREADS> nodes;
@@ -10,14 +10,7 @@ template <u32 THREADS> __device__ __forceinline__ void tiles(const Mode &mode, c
     const u32 number = slot - span.slot;
     const bool exists = number < chunks;
 
-    Chunk chunk;
-    const u64 skipped = (u64)number * CHUNK_BYTES;
-    chunk.address = span.start + skipped;
-    chunk.counter = span.counter + number;
-    chunk.length = span.length - skipped < CHUNK_BYTES ? (u32)(span.length - skipped) : CHUNK_BYTES;
-    const bool alone = chunks == 1;
-    chunk.last = alone && is_root(span.kind) ? ROOT : 0;
-    chunk.store = alone && span.kind == KIND_NODE ? all.out + (u64)span.to * NODE_BYTES : 0;
+    const Chunk chunk = chunk_of(span, number, chunks, all.out);
 
     nodes.marks[threadIdx.x] = 0;
     if (exists) nodes.mark(threadIdx.x, span, chunks);

@@ -1,6 +1,6 @@
 // Hashes blobs of at most one chunk, one thread each, and counts the others.
 
-#include "blake3.cuh"
+#include "../shared/chunk.cuh"
 
 struct Blobs {
     u64 input;   // address of the byte with the offset `base`

@@ -1,7 +1,7 @@
 // Reduces chaining values, two to a slot and up to `2 * TILE` of a span to one. A span is a run of
 // them. An odd last one is alone in its slot and rises.
 
-#include "tile.cuh"
+#include "../shared/reduce.cuh"
 
 extern "C" __global__ void __launch_bounds__(TILE)
 parents(const Mode mode, const u64 input, const Spans all) {

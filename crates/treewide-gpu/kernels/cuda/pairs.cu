@@ -1,7 +1,7 @@
 // One level of a Merkle tree: each pair of nodes of 32 bytes is hashed as a whole input of 64 bytes,
 // an odd last one is copied.
 
-#include "blake3.cuh"
+#include "../shared/memory.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
 pairs(const Mode mode, const u64 nodes, const u64 out, const u32 count) {

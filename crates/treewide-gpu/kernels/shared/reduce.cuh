@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "blake3.cuh"
+#include "chunk.cuh"
 
 constexpr u32 TILE = 128;
 
@@ -53,6 +53,19 @@ __device__ __forceinline__ Span span_of(const Spans &all, u32 slot) {
         size -= half;
     }
     return spans[first];
+}
+
+// The chunk with that number of `chunks` in a span, whose results go to `out` where it is all of a tree.
+__device__ __forceinline__ Chunk chunk_of(const Span &span, u64 number, u64 chunks, u64 out) {
+    Chunk chunk;
+    const u64 skipped = number * CHUNK_BYTES;
+    chunk.address = span.start + skipped;
+    chunk.counter = span.counter + number;
+    chunk.length = span.length - skipped < CHUNK_BYTES ? (u32)(span.length - skipped) : CHUNK_BYTES;
+    const bool alone = chunks == 1;
+    chunk.last = alone && is_root(span.kind) ? ROOT : 0;
+    chunk.store = alone && span.kind == KIND_NODE ? out + (u64)span.to * NODE_BYTES : 0;
+    return chunk;
 }
 
 // The nodes of a block's slots, word by word, so that neighbouring threads use neighbouring banks.

@@ -1,11 +1,6 @@
 // One level of a Merkle tree, one thread for each of its nodes.
 
-@group(0) @binding(1) var<storage, read> below: array<u32>;
 @group(0) @binding(5) var<storage, read_write> above: array<u32>;
-
-fn row(at: u32) -> vec4<u32> {
-    return vec4(below[at], below[at + 1u], below[at + 2u], below[at + 3u]);
-}
 
 @compute @workgroup_size(TILE)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

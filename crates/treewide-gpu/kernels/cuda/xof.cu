@@ -1,6 +1,6 @@
 // Extended output: of each of `count` root nodes, `blocks` blocks of 64 bytes from `position` on.
 
-#include "blake3.cuh"
+#include "../shared/memory.cuh"
 
 struct Outputs {
     u64 nodes; // address of what `store_node` stores

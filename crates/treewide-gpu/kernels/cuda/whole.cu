@@ -11,7 +11,7 @@
 // Values of each level follow those of the level below, and so do the counters, one for each tile of
 // values. They are 0 before and after.
 
-#include "tile.cuh"
+#include "../shared/reduce.cuh"
 
 #ifndef TREEWIDE_HOST
 // Adds one, or goes back to 0 after `most`; what was there before. Who sees that sees what this thread
@@ -33,14 +33,7 @@ whole(const Mode mode, const Spans all, u32 *counters) {
     const u64 chunks = span.length == 0 ? 1 : (span.length - 1) / CHUNK_BYTES + 1;
     const u64 number = (u64)blockIdx.x * TILE + threadIdx.x;
 
-    Chunk chunk;
-    const u64 skipped = number * CHUNK_BYTES;
-    chunk.address = span.start + skipped;
-    chunk.counter = span.counter + number;
-    chunk.length = span.length - skipped < CHUNK_BYTES ? (u32)(span.length - skipped) : CHUNK_BYTES;
-    const bool alone = chunks == 1;
-    chunk.last = alone && is_root(span.kind) ? ROOT : 0;
-    chunk.store = alone && span.kind == KIND_NODE ? all.out + (u64)span.to * NODE_BYTES : 0;
+    const Chunk chunk = chunk_of(span, number, chunks, all.out);
     const Node node = hash_chunk(chunk, number < chunks, mode);
     nodes.put(threadIdx.x, node.cv);
 
