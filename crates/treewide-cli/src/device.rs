@@ -38,7 +38,7 @@ impl DeviceArgs {
             None => Choice::from_env()?.unwrap_or_default(),
         };
         let forced = choice.open(Class::File, None)?;
-        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: (*mode).into() })
+        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: *mode })
     }
 }
 
@@ -47,14 +47,14 @@ pub(crate) struct ByDevice {
     forced: Option<Device>,
     /// The device that `auto` takes, opened for the first file that is long enough.
     automatic: OnceLock<Option<Device>>,
-    mode: treewide_gpu::Mode,
+    mode: Mode,
 }
 
 /// The CPU.
 impl Default for ByDevice {
     fn default() -> Self {
         let automatic = OnceLock::new();
-        Self { choice: Choice::Cpu, forced: None, automatic, mode: treewide_gpu::Mode::PLAIN }
+        Self { choice: Choice::Cpu, forced: None, automatic, mode: Mode::PLAIN }
     }
 }
 

@@ -131,8 +131,8 @@ fn a_device_that_is_lost() {
     use crate::host::ring::Ring;
     use crate::host::staged::Staged;
     use crate::memory::Slice;
-    use crate::mode::Mode;
     use crate::resident::batch::Offsets;
+    use treewide::Mode;
 
     let input: Vec<u8> = (0..5 << 20).map(|i: u32| (i % 251) as u8).collect();
     let lost = |error: Error| assert_eq!(error.kind(), ErrorKind::Lost, "{error}");

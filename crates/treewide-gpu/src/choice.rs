@@ -8,10 +8,9 @@ use crate::driver::{Backend, Found};
 use crate::error::{Error, ErrorKind};
 use crate::found::{devices, first_that_works};
 use crate::host::staged::Staged;
-use crate::mode::Mode;
 use std::fmt;
 use std::str::FromStr;
-use treewide::{Hash, profile};
+use treewide::{Hash, Hasher, Mode, profile};
 
 /// The environment variable that says the same as `--device` of the command line.
 pub const VARIABLE: &str = "TREEWIDE_BACKEND";
@@ -235,7 +234,7 @@ impl Device {
         } else if self.threshold(Class::Wrapped).is_reached(len) {
             self.hash_wrapped(mode, bytes)
         } else {
-            Ok(mode.hasher().update_rayon(bytes).finalize())
+            Ok(Hasher::with_mode(*mode).update_rayon(bytes).finalize())
         }
     }
 }

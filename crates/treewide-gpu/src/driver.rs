@@ -30,11 +30,11 @@
 #![cfg_attr(not(any(feature = "cuda", feature = "wgpu")), allow(dead_code))]
 
 use crate::error::{Error, ErrorKind};
-use crate::mode::Mode;
 use std::any::Any;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
+use treewide::Mode;
 
 /// Threads in a workgroup, and slots in a tile.
 pub(crate) const TILE: u32 = 128;

@@ -8,8 +8,8 @@ use crate::backend::wgpu;
 use crate::device::Device;
 use crate::driver::{Backend, Driver, Found};
 use crate::error::{Error, ErrorKind};
-use crate::mode::Mode;
 use std::sync::Arc;
+use treewide::Mode;
 
 /// All devices that the drivers on this machine know of, and for each driver that is missing or broken one
 /// entry that says so. CUDA comes first.

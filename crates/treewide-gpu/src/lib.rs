@@ -43,11 +43,11 @@ mod error;
 mod found;
 mod host;
 mod memory;
-mod mode;
 mod pending;
 mod plan;
 mod pool;
 mod resident;
+mod root;
 
 #[cfg(feature = "cuda")]
 pub use backend::cuda;
@@ -65,6 +65,6 @@ pub use host::ring::{Ring, TAIL};
 pub use host::staged::Staged;
 pub use host::wrapped::Wrapped;
 pub use memory::{Buffer, SharedBuffer, Slice};
-pub use mode::Mode;
 pub use pending::Pending;
 pub use resident::batch::Offsets;
+pub use treewide::Mode;

@@ -7,7 +7,7 @@
 
 use crate::driver::{CV, Handle, Info, Kind, Launch, NODE, Region, Span, Stage, TILE};
 use crate::error::{Error, ErrorKind};
-use crate::mode::Mode;
+use treewide::Mode;
 
 const CHUNK: u64 = treewide::CHUNK_LEN as u64;
 /// Chunks in a tile.

@@ -310,7 +310,7 @@ fn change(region: &Region, kernel: impl FnOnce(&mut [u32])) {
 }
 
 fn run(launch: &Launch) {
-    let (key, flags) = (&launch.mode.words, u32::from(launch.mode.flags));
+    let (key, flags) = (&launch.mode.key_words(), u32::from(launch.mode.flags()));
     let read = |region: &Region| words(&HostMemory::of(&region.memory).lock()[range(region)]);
     match &launch.stage {
         Stage::Tiles { input, others, spans, slots, whole, cvs, out } => {
@@ -341,7 +341,7 @@ fn run(launch: &Launch) {
             let (offsets, handled) = (read(offsets), *base..=*last);
             change(left, |left| {
                 change(out, |out| {
-                    blobs::run(&input, &offsets, *count, handled, &launch.mode, out, &mut left[0]);
+                    blobs::run(&input, &offsets, *count, handled, key, flags, out, &mut left[0]);
                 });
             });
         }

@@ -5,9 +5,8 @@ use crate::device::Device;
 use crate::driver::Kind;
 use crate::error::Error;
 use crate::host::place::{Place, Source, Tree};
-use crate::mode::Mode;
 use std::collections::VecDeque;
-use treewide::Hash;
+use treewide::{Hash, Mode};
 
 /// Hashes inputs of the host as they come, with a fixed number on their way: what a server does with
 /// requests. Digests come in the order of the inputs. Its memory is taken once, and bounded: for each

@@ -3,9 +3,9 @@
 use crate::device::Device;
 use crate::driver::{CV, Kind, Order, Pinned, Region, Running};
 use crate::error::Error;
-use crate::mode::Mode;
 use crate::plan::{self, Input};
 use crate::pool::{Pinnable, Scratch};
+use treewide::Mode;
 
 /// From where a part of the input comes.
 pub(crate) enum Source<'a> {

@@ -6,9 +6,10 @@
 use crate::device::Device;
 use crate::driver::{Kind, Pinned};
 use crate::error::Error;
-use crate::host::parts::{CHUNK, Parts, Root, halves, subtree};
 use crate::host::place::{Place, Source, Tree};
-use crate::mode::Mode;
+use crate::root::{CHUNK, Root, subtree};
+use treewide::hazmat::{self, ChainingValue, Subtrees};
+use treewide::{Hasher, Mode};
 
 /// An input, or its last part, of fewer bytes than this is hashed by the CPU. One thread with AVX-512 hashes
 /// as many in 20 us (results/zen5-2vcpu/lengths.json); a launch with its copies and the wait for it takes
@@ -45,7 +46,7 @@ impl Ring {
     }
 }
 
-/// The places of a ring, of which the next is being filled, and the values of the parts that are done.
+/// The places of a ring, of which the next is being filled.
 #[derive(Debug)]
 pub(crate) struct Places {
     device: Device,
@@ -55,15 +56,17 @@ pub(crate) struct Places {
     /// The place to be filled next, and how many bytes it has.
     next: usize,
     filled: usize,
-    /// Whole parts that were started.
+    /// Bytes of the parts that were started, of which only the last may be shorter than others.
     started: u64,
-    parts: Parts,
+    /// The values of the parts that are done.
+    subtrees: Subtrees,
 }
 
 impl Places {
     pub(crate) fn new(device: &Device, mode: &Mode, ring: Ring) -> Self {
-        let (device, mode, parts) = (device.clone(), *mode, Parts::new(mode));
-        Self { device, mode, ring, places: Vec::new(), next: 0, filled: 0, started: 0, parts }
+        let (device, subtrees) = (device.clone(), Subtrees::new(*mode));
+        let places = Vec::new();
+        Self { device, mode: *mode, ring, places, next: 0, filled: 0, started: 0, subtrees }
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -76,7 +79,7 @@ impl Places {
 
     /// Bytes so far.
     pub(crate) fn count(&self) -> u64 {
-        self.started * self.ring.part as u64 + self.filled as u64
+        self.started + self.filled as u64
     }
 
     /// Whether all of the input so far is one part that is full: it is the root if nothing follows.
@@ -125,33 +128,37 @@ impl Places {
     }
 
     fn start(&mut self, source: Source<'_>, len: u64) -> Result<(), Error> {
-        let tree = Tree { at: 0, len, counter: self.counter() };
+        let tree = Tree { at: 0, len, counter: self.started / CHUNK };
         let (place, mode) = (&mut self.places[self.next], &self.mode);
         place.start(&self.device, mode, Kind::Subtree, source, len, &[tree])?;
         self.next = (self.next + 1) % self.ring.parts;
-        self.started += 1;
+        self.started += len;
         self.filled = 0;
         Ok(())
-    }
-
-    /// The number of the first chunk of the next part.
-    fn counter(&self) -> u64 {
-        self.started * (self.ring.part as u64 / CHUNK)
     }
 
     /// Takes the value of what a place did, if it did anything.
     fn collect(&mut self, place: usize) -> Result<(), Error> {
         for value in self.places[place].wait()? {
-            self.parts.add(value);
+            self.add(value);
         }
         Ok(())
+    }
+
+    /// Takes the value of the oldest part that was started and has no value yet.
+    fn add(&mut self, value: ChainingValue) {
+        let rest = self.started - self.subtrees.chunks() * CHUNK;
+        match self.ring.part as u64 {
+            part if rest >= part => self.subtrees.push(&[value], (part / CHUNK).ilog2()),
+            _ => self.subtrees.push_last(&value, rest.div_ceil(CHUNK)),
+        }
     }
 
     /// The root of the input. The last part is hashed by the CPU if it is short.
     pub(crate) fn finish(mut self) -> Result<Root, Error> {
         let len = self.filled as u64;
         if self.started == 0 && len < TAIL {
-            let mut hasher = self.mode.hasher();
+            let mut hasher = Hasher::with_mode(self.mode);
             if len > 0 {
                 hasher.update_rayon(&self.places[self.next].bytes(&self.device)?[..self.filled]);
             }
@@ -165,13 +172,16 @@ impl Places {
             self.start_filled()?;
         } else if len > 0 {
             let bytes = &self.places[self.next].bytes(&self.device)?[..self.filled];
-            tail = Some(subtree(&self.mode, bytes, self.started * (self.ring.part as u64 / CHUNK)));
+            tail = Some(subtree(&self.mode, bytes, self.started / CHUNK));
         }
         // The oldest is the one to be filled next.
         let places = self.places.len();
         (0..places).try_for_each(|i| self.collect((self.next + i) % places))?;
-        tail.into_iter().for_each(|value| self.parts.add(value));
-        Ok(self.parts.root())
+        if let Some(value) = tail {
+            self.started += len;
+            self.add(value);
+        }
+        Ok(Root::Subtrees(Box::new(self.subtrees.clone())))
     }
 
     /// The root of an input that is one part and pinned where it lies.
@@ -182,9 +192,14 @@ impl Places {
 
     fn only_part(&mut self, source: Source<'_>, len: u64) -> Result<Root, Error> {
         let (place, mode) = (&mut self.places[self.next], self.mode);
-        place.start(&self.device, &mode, Kind::Subtree, source, len, &halves(len))?;
+        let left = hazmat::left_subtree_len(len);
+        let halves = [
+            Tree { at: 0, len: left, counter: 0 },
+            Tree { at: left, len: len - left, counter: left / CHUNK },
+        ];
+        place.start(&self.device, &mode, Kind::Subtree, source, len, &halves)?;
         let values = place.wait()?;
-        Ok(Root::Parent(values[0], values[1], mode))
+        Ok(Root::of_halves(&mode, len, values[0], values[1]))
     }
 }
 

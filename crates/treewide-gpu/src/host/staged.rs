@@ -3,13 +3,12 @@
 use crate::cancel::Cancel;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind};
-use crate::host::parts::{CHUNK, Root};
 use crate::host::ring::{Places, Ring, TAIL};
-use crate::mode::Mode;
+use crate::root::{CHUNK, Root};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
-use treewide::{Hash, Hasher, OutputReader};
+use treewide::{Hash, Hasher, Mode, OutputReader};
 
 /// Bytes that one thread copies, or reads, at a time. The CPU has two buffers of this size: larger ones take
 /// longer to get from the system (results/zen5-2vcpu/auto-gpu.txt).
@@ -55,7 +54,7 @@ impl Staged {
 
     /// The same, on the CPU.
     pub(crate) fn on_cpu(mode: &Mode) -> Self {
-        Self::with(Engine::Cpu(Box::new(mode.hasher())))
+        Self::with(Engine::Cpu(Box::new(Hasher::with_mode(*mode))))
     }
 
     fn with(engine: Engine) -> Self {
@@ -310,7 +309,7 @@ impl Device {
     pub fn hash_bytes(&self, mode: &Mode, bytes: &[u8]) -> Result<Hash, Error> {
         if (bytes.len() as u64) < TAIL {
             // It would be the tail, and needs no ring.
-            return Ok(mode.hasher().update(bytes).finalize());
+            return Ok(Hasher::with_mode(*mode).update(bytes).finalize());
         }
         let mut staged = Staged::new(self, mode);
         staged.update(bytes)?;

@@ -4,8 +4,7 @@ use crate::device::Device;
 use crate::driver::Pinned;
 use crate::error::Error;
 use crate::host::ring::{Places, Ring, TAIL};
-use crate::mode::Mode;
-use treewide::Hash;
+use treewide::{Hash, Hasher, Mode};
 
 /// Bytes of the host that are pinned: see [`Device::wrap`].
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl Device {
     /// As of [`wrap`](Self::wrap), and if the device fails.
     pub fn hash_wrapped(&self, mode: &Mode, bytes: &[u8]) -> Result<Hash, Error> {
         if (bytes.len() as u64) < TAIL {
-            return Ok(mode.hasher().update(bytes).finalize());
+            return Ok(Hasher::with_mode(*mode).update(bytes).finalize());
         }
         self.wrap(bytes, |wrapped| wrapped.hash(mode))?
     }
@@ -66,7 +65,7 @@ impl Wrapped<'_> {
     pub fn hash(&self, mode: &Mode) -> Result<Hash, Error> {
         let len = self.bytes.len() as u64;
         if len < TAIL {
-            return Ok(mode.hasher().update(self.bytes).finalize());
+            return Ok(Hasher::with_mode(*mode).update(self.bytes).finalize());
         }
         let ring = Ring::default();
         let (part, mut places) = (ring.part as u64, Places::new(self.device, mode, ring));

@@ -9,12 +9,11 @@ use crate::device::Device;
 use crate::driver::{CV, Kind, Region, Work};
 use crate::error::{Error, ErrorKind};
 use crate::memory::{Slice, check_words};
-use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::plan::{self, Input};
 use crate::pool::Scratch;
 use crate::resident::hash::{Reduced, check_room, hashes, tree};
-use treewide::{CHUNK_LEN, Hash};
+use treewide::{CHUNK_LEN, Hash, Mode};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
 

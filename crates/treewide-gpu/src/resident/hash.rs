@@ -4,12 +4,12 @@ use crate::device::Device;
 use crate::driver::{CV, Kind, NODE, Region, Work};
 use crate::error::{Error, ErrorKind};
 use crate::memory::{Slice, check_words};
-use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::plan::{self, Input};
 use crate::pool::Scratch;
+use crate::root::Root;
 use treewide::hazmat;
-use treewide::{BLOCK_LEN, CHUNK_LEN, Hash, OUT_LEN, OutputReader};
+use treewide::{BLOCK_LEN, CHUNK_LEN, Hash, Hasher, Mode, OUT_LEN, OutputReader};
 
 /// Work whose results are in a region, and what is to be kept until it is done.
 pub(crate) struct Reduced {
@@ -131,15 +131,16 @@ impl Device {
                 }
                 return self.job(work, Vec::new(), move |read| {
                     let bytes = read.first().map_or(&[][..], |read| read);
-                    Ok(mode.hasher().update(bytes).finalize_xof())
+                    Ok(Hasher::with_mode(mode).update(bytes).finalize_xof())
                 });
             }
+            let len = input.len();
             let Reduced { mut work, scratch, out } =
                 self.reduce(&mode, Kind::Node, &[tree(input, 0, 0)], None)?;
             work.read(&out)?;
             self.job(work, scratch, move |read| {
                 let (left, right) = (digest(&read[0][32..64])?, digest(&read[0][64..96])?);
-                Ok(hazmat::merge_subtrees_root_xof(&left, &right, mode.hazmat()))
+                Ok(Root::of_halves(&mode, len, left, right).output())
             })
         })())
     }

@@ -4,11 +4,10 @@ use crate::device::Device;
 use crate::driver::{CV, Region, Work};
 use crate::error::Error;
 use crate::memory::{Slice, check_words};
-use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::plan;
 use crate::resident::hash::{check_room, digest};
-use treewide::Hash;
+use treewide::{Hash, Mode};
 
 impl Device {
     /// The root over leaves of 32 bytes each: the same as [`treewide::merkle::root`].

@@ -4,9 +4,9 @@
 
 use crate::driver::{Launch, Region, Span, Stage, TILE};
 use crate::error::Error;
-use crate::mode::Mode;
 use crate::plan;
 use std::ffi::CStr;
+use treewide::Mode;
 
 /// Threads in a block of the kernels that have no tiles.
 const THREADS: u32 = 128;
@@ -133,8 +133,8 @@ pub(super) fn address(region: &Region) -> Result<u64, Error> {
 
 fn mode(mode: &Mode) -> [u32; 9] {
     let mut words = [0; 9];
-    words[..8].copy_from_slice(&mode.words);
-    words[8] = mode.flags.into();
+    words[..8].copy_from_slice(&mode.key_words());
+    words[8] = mode.flags().into();
     words
 }
 

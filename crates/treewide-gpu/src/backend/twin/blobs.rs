@@ -1,8 +1,7 @@
 //! The twin of `kernels/wgsl/blobs.wgsl` and `kernels/cuda/blobs.cu`: blobs of at most a chunk, one thread each.
 
 use super::chunk::chunk;
-use super::compress::Node;
-use crate::mode::Mode;
+use super::compress::{Cv, Node};
 use std::ops::RangeInclusive;
 use treewide::hazmat::flags::ROOT;
 
@@ -12,7 +11,8 @@ pub(super) fn run(
     offsets: &[u32],
     count: u32,
     handled: RangeInclusive<u64>,
-    mode: &Mode,
+    key: &Cv,
+    flags: u32,
     out: &mut [u32],
     left: &mut u32,
 ) {
@@ -29,8 +29,7 @@ pub(super) fn run(
             *left += 1;
             continue;
         }
-        let flags = u32::from(mode.flags);
-        let node = chunk(input, at as usize, (end - start) as usize, 0, &mode.words, flags);
+        let node = chunk(input, at as usize, (end - start) as usize, 0, key, flags);
         let root = Node { flags: node.flags | u32::from(ROOT), ..node };
         out[8 * thread..][..8].copy_from_slice(&root.cv());
     }

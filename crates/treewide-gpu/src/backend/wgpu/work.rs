@@ -4,7 +4,6 @@ use super::memory::{self, Copied, Mapped};
 use super::{Common, shaders::Pipelines};
 use crate::driver::{Launch, Order, Region, Running, Span, Stage, Staging, TILE, Work};
 use crate::error::{Error, ErrorKind};
-use crate::mode::Mode;
 use ::wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferAsyncError, BufferBinding,
     BufferUsages, CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor,
@@ -232,7 +231,7 @@ fn binding<'a>(number: u32, buffer: &'a Buffer, at: u64, len: u64) -> BindGroupE
 
 /// `Params` of `kernels/shared/params.wgsl`.
 fn params(launch: &Launch, alignment: u64) -> Vec<u8> {
-    let Mode { words: key, flags, .. } = launch.mode;
+    let (key, flags) = (launch.mode.key_words(), launch.mode.flags());
     let delta = |region: &Region| bound(region, alignment).1 as u32;
     let words = |region: &Region| delta(region) / 4;
     let (mut input_len, mut table, mut cvs, mut blocks, mut first, mut last) = (0, 0, 0, 0, 0, 0);
