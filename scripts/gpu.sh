@@ -4,7 +4,7 @@
 #     scripts/gpu.sh carry [FOLDER]
 #
 # builds what is measured into FOLDER (target/carry if there is none), which takes some minutes. There,
-# with that folder beside the rest of the tree:
+# with that folder next to the rest of the tree:
 #
 #     scripts/gpu.sh measure OUT [FOLDER]
 #
@@ -12,14 +12,14 @@
 # seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     cuda.json, wgpu.json   all timing classes, for results/
-#     kernels.json           single instructions, one launch beside several, kernels with other parameters
+#     kernels.json           single instructions, one launch next to several, kernels with other parameters
 #     torch.txt              the program for PyTorch in docs/gpu.md, and whether its digests are right
 #     treewide.profile       from which lengths on the device is done before the CPU of that machine
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
 #     log.txt                all that was said, and the machine; how each step went at its end
 #
 # Exits with 1 if a step failed or was stopped. What a machine cannot do, such as PyTorch where there is
-# none, is told as NOT RUN, which is no failure.
+# none, is NOT RUN, which is not a failure.
 #
 # TREEWIDE_GPU_QUICK=1 takes small inputs: to try the script where a GPU is a program.
 set -u
@@ -49,7 +49,7 @@ carry() {
     local packages=(libvulkan1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2)
     mkdir -p "$to/debs"
     (cd "$to/debs" && apt-get download "${packages[@]}") || echo "SKIPPED: the Vulkan loader"
-    # What these need of the C library is on the other machine, if it is no older.
+    # What these need of the C library is on the other machine, if that is not older.
     echo "needs at least $(objdump -T "$to"/gpu-bench "$to"/treewide{,-bench} "$to"/*.so |
         grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)" | tee "$to/needs"
     du -sh "$to"

@@ -1,4 +1,4 @@
-//! Devices that break, in place of those that do: the twins, with something wrong.
+//! Devices that break, for tests: the twins, with something wrong.
 
 use crate::backend::twin::Twin;
 use crate::backend::twin::TwinLimits;
@@ -17,7 +17,7 @@ pub(crate) enum Fate {
     Lies,
     /// It has no memory left.
     Full,
-    /// After so many works it is gone.
+    /// It is gone after this number of works.
     LostAfter(u32),
 }
 

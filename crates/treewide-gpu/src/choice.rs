@@ -16,12 +16,12 @@ use treewide::{Hash, Hasher, Mode, profile};
 pub const VARIABLE: &str = "TREEWIDE_BACKEND";
 
 /// From how many bytes on `auto` uses a device that shares its memory with the CPU, until `treewide-bench
-/// tune` has measured it. A guess: opening a device takes as long as a CPU needs for hundreds of megabytes,
-/// so it pays for programs that hash many inputs.
+/// tune` has measured it. A guess: no such device has been measured.
 const UNIFIED_FROM: u64 = 16 << 20;
 
 /// Whether every GPU of this platform shares its memory with the CPU. Elsewhere that shows only once a
-/// driver is loaded, which takes longer than hashing 16 MiB, so without a profile no driver is.
+/// driver is loaded, which takes longer than hashing 16 MiB (results/zen5-2vcpu/auto-gpu.md#opening-a-device),
+/// so without a profile none is.
 const IS_UNIFIED: bool = cfg!(all(target_vendor = "apple", target_arch = "aarch64"));
 
 /// Who is to hash.
@@ -117,7 +117,7 @@ fn threshold(class: Class, profile: profile::Gpu, is_unified: bool) -> Threshold
 }
 
 impl Threshold {
-    /// The threshold for devices that have yet to be found: what [`Choice::Auto`] goes by. Without a
+    /// The threshold for devices that have yet to be found: what [`Choice::Auto`] uses. Without a
     /// profile it is `None`, except on Apple silicon, where every GPU has unified memory.
     pub fn here(class: Class) -> Self {
         threshold(class, profile::gpu(), IS_UNIFIED)
@@ -263,7 +263,7 @@ impl FromStr for Choice {
             "cuda" => Self::Cuda,
             "wgpu" => Self::Wgpu,
             _ => {
-                let cause = format_args!("'{text}' is none of auto, cpu, cuda, wgpu");
+                let cause = format_args!("'{text}' is not one of auto, cpu, cuda, wgpu");
                 return Err(Error::invalid(cause));
             }
         })

@@ -62,7 +62,7 @@ impl Device {
         self.info().backend
     }
 
-    /// Bytes of memory, if the driver tells.
+    /// Bytes of memory, if the driver reports it.
     pub fn memory(&self) -> Option<u64> {
         self.info().memory
     }
@@ -83,15 +83,15 @@ impl Device {
         Self { timed: true, ..self.clone() }
     }
 
-    /// The same device, which hashes inputs of at most so many bytes by one launch each and longer ones
-    /// by several, to find out which is quicker: digests are the same. A backend that has no kernel for
+    /// The same device, which hashes inputs of at most `bytes` bytes by one launch each and longer ones by
+    /// several, to find out which is faster: digests are the same. A backend that has no kernel for
     /// it goes on with several.
     pub fn one_launch_up_to(&self, bytes: u64) -> Self {
         Self { one_launch: bytes, ..self.clone() }
     }
 
-    /// Keeps at most so many bytes of scratch memory for later calls, and of pinned memory of the host
-    /// as many (64 MiB if this is not called), and frees what is more than that.
+    /// Keeps at most `bytes` bytes of scratch memory for later calls, and the same of pinned memory of the
+    /// host, and frees the rest. Without this call it keeps 64 MiB of each.
     pub fn keep_at_most(&self, bytes: u64) {
         self.inner.pool.set_most(bytes);
     }
@@ -259,7 +259,7 @@ impl Device {
     pub fn allocate_shared(&self, len: u64) -> Result<SharedBuffer, Error> {
         let size = len.max(16).checked_next_multiple_of(16).unwrap_or(u64::MAX);
         if size > self.info().most_bytes {
-            let cause = format_args!("no buffer of {len} bytes is to be had");
+            let cause = format_args!("a buffer of {len} bytes is larger than it can have");
             return Err(Error::new(ErrorKind::TooLarge, cause).on(self.name()));
         }
         Ok(SharedBuffer::new(self.driver().shared(size)?, len))

@@ -123,7 +123,7 @@ pub(crate) trait Driver: Any + Send + Sync + Debug {
 pub(crate) struct Info {
     pub(crate) name: String,
     pub(crate) backend: Backend,
-    /// Bytes of memory, if the driver tells.
+    /// Bytes of memory, if the driver reports it.
     pub(crate) memory: Option<u64>,
     /// Whether device and host share one memory.
     pub(crate) unified: bool,
@@ -163,8 +163,8 @@ pub(crate) struct Order {
 
 pub(crate) type Handle = Arc<dyn Memory>;
 
-/// A buffer of the device. Freed when dropped; whoever uses it in a [`Work`] holds a handle until
-/// the work is done.
+/// A buffer of the device. Freed when dropped; a [`Work`] that uses it holds a handle until it is
+/// done.
 pub(crate) trait Memory: Any + Send + Sync + Debug {
     fn len(&self) -> u64;
 
@@ -259,8 +259,8 @@ pub(crate) enum Stage {
         spans: Vec<Span>,
         /// One more than the last slot of the last span.
         slots: u32,
-        /// Whether the only span is a whole tree, of which this launch does all levels, and so may be
-        /// of any kind but [`Kind::Cv`]: the stage `whole`. Not more than [`Info`] says.
+        /// Whether the only span is a whole tree: this launch does all its levels, and its kind is not
+        /// [`Kind::Cv`]. That is the stage `whole`. The span is not longer than [`Info`] allows.
         whole: bool,
         /// Chaining values on the way ([`Kind::Cv`]) go here, 32 bytes each; of a whole tree those of
         /// all levels, one level after the other.
@@ -279,7 +279,7 @@ pub(crate) enum Stage {
         out: Region,
     },
     /// Hashes blobs of at most one chunk, one thread each: blob `i` is `input[offsets[i]..
-    /// offsets[i + 1]]`, its digest goes to `out[32 * i..]`. All others (longer ones, those that end
+    /// offsets[i + 1]]`, its digest goes to `out[32 * i..]`. All others (longer ones, and blobs that end
     /// before they start or after the end of `input`) are left and counted.
     Blobs {
         /// Byte 0 of it is the byte with the offset `base`.
@@ -334,7 +334,7 @@ pub(crate) enum Kind {
     /// What its last compression takes, not yet done, to `out`: 8 words of chaining value, 16 of the
     /// block, the block's length, flags without ROOT, and 6 words of 0.
     Node = 2,
-    /// The chaining value of a whole subtree, which is no root, to `out`: 32 bytes, like a digest.
+    /// The chaining value of a whole subtree, which is not a root, to `out`: 32 bytes, like a digest.
     Subtree = 3,
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn check_words(region: &Region, what: &str) -> Result<(), Error> {
         return Ok(());
     }
     let at = region.at;
-    Err(Error::invalid(format_args!("{what} starts at byte {at}, which is no multiple of 4")))
+    Err(Error::invalid(format_args!("{what} starts at byte {at}, which is not a multiple of 4")))
 }
 
 /// Memory of a device. Cheap to clone: clones are the same memory, which is freed with the last.
@@ -21,7 +21,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Memory that a backend made or borrowed, of which `len` bytes count.
+    /// The first `len` bytes of memory that a backend made or borrowed.
     pub(crate) fn of_memory(memory: Handle, len: u64) -> Self {
         Self { memory, len }
     }

@@ -81,7 +81,7 @@ impl<T> Pending<T> {
         match self.state {
             State::Ready(result) => result.map(|result| (result, None)),
             State::Running(job) => job.wait(),
-            // Only after a poll, and whoever polled goes on polling.
+            // Only after a poll, and a task that polled goes on polling.
             State::Away(_) | State::Taken => {
                 Err(Error::invalid("a result that is awaited cannot be waited for as well"))
             }

@@ -47,7 +47,7 @@ pub(crate) fn scratch(inputs: &[Input]) -> [u64; 2] {
     [CV * first.max(1), CV * second.max(1)]
 }
 
-/// Values of all levels of a tree, from those of so many tiles of chunks on.
+/// Values of all levels of a tree that has that many tiles of chunks.
 pub(crate) fn values(tiles: u64) -> u64 {
     levels(tiles).sum()
 }
@@ -326,7 +326,7 @@ fn same(one: &Handle, other: &Handle) -> bool {
     std::sync::Arc::ptr_eq(one, other)
 }
 
-/// The first slot from `slot` on where a span of so many slots may start.
+/// The first slot from `slot` on where a span of `slots` slots may start.
 fn aligned(slot: u64, slots: u64) -> u64 {
     slot.next_multiple_of(slots.next_power_of_two().min(SLOTS))
 }
@@ -379,7 +379,7 @@ pub(crate) fn blobs(
     left: &Region,
 ) -> Vec<Launch> {
     let window = info.reach();
-    // So many have their digests within a window, and so their offsets too.
+    // The blobs whose digests are within a window; their offsets are as well.
     let most = (window / CV).min(most_slots(info));
     // Blobs that start in one window and end in the next are reached from the first.
     let step = if window >= input.len { u64::MAX } else { window - CHUNK };

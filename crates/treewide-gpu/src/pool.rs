@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The least that is allocated; all sizes are powers of two.
 const LEAST: u64 = 4096;
 
-/// Memory between two uses; of each kind at most so many bytes.
+/// Memory between two uses; its bytes of each kind are limited.
 #[derive(Debug)]
 pub(crate) struct Pool {
     state: Mutex<State>,
@@ -81,7 +81,7 @@ impl Pool {
         !std::mem::take(&mut state.free).is_empty()
     }
 
-    /// Keeps at most so many bytes from now on.
+    /// Keeps at most `most` bytes from now on.
     pub(crate) fn set_most(&self, most: u64) {
         let mut state = self.lock();
         state.most = most;
@@ -163,7 +163,7 @@ mod tests {
         pool.set_most(50_000);
         again.done();
         assert_eq!(pool.lock().pinned, 0);
-        // Too large to be kept, and lost by whoever dropped it.
+        // Too large to be kept, and dropped without being given back.
         pool.take(&twin, 1 << 20).unwrap().done();
         drop(pool.take(&twin, 16).unwrap());
         assert_eq!(pool.lock().bytes, 0);

@@ -69,7 +69,7 @@ fn nothing_is_read_beyond_the_16_bytes_in_which_an_input_ends() {
                 for most in [0, u64::MAX] {
                     check(&device.one_launch_up_to(most), &input[start..start + len], &slice);
                 }
-                // Chunks that are roots to be kept take another way, and so do those beside them.
+                // Chunks that are roots to be kept take another way, and so do the chunks next to them.
                 let mut expected = [0; 32];
                 blake3::Hasher::new()
                     .update(&input[start..start + len])
@@ -217,7 +217,7 @@ fn what_the_driver_refuses_is_an_error_with_its_words() {
     let error = Device::open(Backend::Cuda, 2).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoDevice);
     assert!(error.to_string().contains("knows of 2"), "{error}");
-    // SAFETY: It is no image at all.
+    // SAFETY: It is not an image, so nothing is loaded.
     let error = unsafe { cuda::open_with_kernels(0, b"/no/such/library\0") }.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unusable);
     assert!(error.to_string().contains("CUDA_ERROR_NOT_FOUND"), "{error}");

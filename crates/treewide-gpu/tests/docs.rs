@@ -18,7 +18,7 @@ fn program(language: &str) -> String {
 
 /// The library for other languages, and the driver; or nothing, saying why.
 fn libraries() -> Option<(PathBuf, PathBuf)> {
-    // Loaded by a program of its own below: this only tells whether there is another driver.
+    // Loaded by a program of its own below: this only shows whether there is another driver.
     if let Err(cause) = cuda_on_cpu::load() {
         println!("SKIPPED: programs in docs/gpu.md: {cause}");
         return None;

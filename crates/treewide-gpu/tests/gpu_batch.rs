@@ -5,7 +5,7 @@ mod common;
 use common::{Random, bytes, each, modes, oracle};
 use treewide_gpu::{Device, ErrorKind, Mode, Offsets, Slice};
 
-/// Offsets of so many blobs of random lengths up to `most` bytes.
+/// Offsets of `count` blobs of random lengths up to `most` bytes.
 fn offsets(count: usize, most: u64, seed: u64) -> Vec<u64> {
     let mut random = Random(seed);
     let mut at = random.below(9);

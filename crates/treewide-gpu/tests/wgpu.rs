@@ -40,14 +40,14 @@ const HASHED: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
 #[test]
-fn devices_tell_their_memory() {
+fn devices_report_their_memory() {
     let Some(adapter) = adapter() else { return };
     if adapter.get_info().backend != wgpu::Backend::Vulkan {
-        return println!("SKIPPED: memory of devices: only Vulkan tells it");
+        return println!("SKIPPED: memory of devices: only Vulkan reports it");
     }
     let found = treewide_gpu::devices();
     let found = found.iter().find(|found| found.backend == Backend::Wgpu).expect("one at least");
-    assert!(found.memory.expect("Vulkan tells") >= 16 << 20, "{found:?}");
+    assert!(found.memory.expect("Vulkan reports it") >= 16 << 20, "{found:?}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Re
     crossovers(device, &host, options, report)
 }
 
-/// Those that something is asked of come first, as a run may be stopped.
+/// The sizes that matter most come first, as a run may be stopped.
 const SIZES: [u64; 9] =
     [1 << 30, 8 << 30, 64 << 20, 1 << 20, 1 << 10, 64 << 10, 128 << 10, 256 << 10, 8 << 20];
 
@@ -319,7 +319,7 @@ fn crossovers(device: &Device, host: &[u8], options: &Options, report: &mut Repo
 }
 
 /// What says why the kernels are as fast as they are, and whether others were faster: single
-/// instructions, one launch beside several, and kernels that `scripts/cuda.py variants` built with other
+/// instructions, one launch next to several, and kernels that `scripts/cuda.py variants` built with other
 /// parameters.
 #[cfg(feature = "cuda")]
 fn kernels(
@@ -362,7 +362,7 @@ fn kernels(
             let class = format!("variant {name}: resident");
             of_sizes(&device.timed(), all, &sizes, options, report, &class)
         });
-        // One that does not fit is no reason to stop.
+        // A row that does not fit does not stop the others.
         if let Err(error) = checked {
             report.skipped(&format!("variant {name}"), &error);
         }
@@ -370,7 +370,7 @@ fn kernels(
     Ok(())
 }
 
-/// Single instructions, of which ceilings are made.
+/// The rates of single instructions, from which ceilings are computed.
 #[cfg(feature = "cuda")]
 fn instructions(image: &[u8], options: &Options, report: &mut Report) -> Result<()> {
     use treewide_gpu::cuda::measure;

@@ -14,7 +14,7 @@
 //! | end-to-end | on the host; fresh device memory, a copy, the hash, the digest |
 //! | file | in the page cache |
 //!
-//! With `--kernels FOLDER` none of these: the rates of single instructions, one launch for a tree beside
+//! With `--kernels FOLDER` none of these: the rates of single instructions, one launch for a tree next to
 //! several, and the kernels that `scripts/cuda.py variants FOLDER` built with other parameters.
 //!
 //! A time is the median of several runs. GB/s are 10^9 bytes of input a second. What was measured so far

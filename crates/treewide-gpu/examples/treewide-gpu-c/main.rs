@@ -53,7 +53,7 @@ pub unsafe extern "C" fn treewide_gpu_open(
     answer(open())
 }
 
-/// Closes a device; null is none.
+/// Closes a device; null does nothing.
 ///
 /// # Safety
 /// `device` is of `treewide_gpu_open`, and not used any more.

@@ -88,7 +88,7 @@ pub unsafe fn open_with_kernels(index: usize, image: &[u8]) -> Result<Device, Er
 /// `address` on, which may be any.
 ///
 /// # Errors
-/// If `device` is none of this module.
+/// [`ErrorKind::Invalid`] if `device` is not a CUDA device.
 ///
 /// # Safety
 /// The bytes are there, readable by the device, and stay so and unchanged until the buffer and all
@@ -96,7 +96,7 @@ pub unsafe fn open_with_kernels(index: usize, image: &[u8]) -> Result<Device, Er
 pub unsafe fn borrow(device: &Device, address: u64, len: u64) -> Result<Buffer, Error> {
     let driver: &dyn std::any::Any = device.driver();
     let Some(Opened(cuda)) = driver.downcast_ref::<Opened>() else {
-        return Err(Error::invalid("it is no CUDA device").on(device.name()));
+        return Err(Error::invalid("it is not a CUDA device").on(device.name()));
     };
     let memory = DeviceMemory::of_caller(&cuda.context, address, len);
     Ok(Buffer::of_memory(Arc::new(memory), len))

@@ -104,7 +104,7 @@ impl Driver for Twin {
     }
 }
 
-/// So many bytes, or an error in place of an abort. They are not 0, as those of a GPU may not be.
+/// `len` bytes, or an error in place of an abort. They are not 0, as bytes of a GPU may not be either.
 fn cleared(len: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -156,7 +156,7 @@ struct HostPinned {
     bytes: *const [u8],
 }
 
-// SAFETY: the memory is only read, and whoever pinned it keeps it as it is.
+// SAFETY: the memory is only read, and the caller of `pin` does not change it.
 unsafe impl Send for HostPinned {}
 
 impl Pinned for HostPinned {}
@@ -236,7 +236,7 @@ impl Work for HostWork {
     fn copy_pinned(&mut self, from: &dyn Pinned, at: u64, to: &Region) -> Result<(), Error> {
         let any: &dyn Any = from;
         let pinned: &HostPinned = any.downcast_ref().expect("pinned by this backend");
-        // SAFETY: whoever pinned the memory keeps it as it is while `from` lives.
+        // SAFETY: the caller of `pin` keeps the memory as it is while `from` lives.
         let bytes = unsafe { &*pinned.bytes };
         let bytes = bytes[at as usize..][..to.len as usize].to_vec();
         self.steps.push(Step::Fill(bytes, to.clone()));

@@ -51,7 +51,7 @@ pub(crate) fn find(try_all: bool) -> Vec<Found> {
     }]
 }
 
-/// The bytes that are the device's own, where the driver tells: Vulkan does.
+/// The bytes that are the device's own, where the driver reports them: Vulkan does.
 fn memory_of(adapter: &Adapter) -> Option<u64> {
     #[cfg(any(windows, target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {
@@ -87,7 +87,7 @@ pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>, Error> {
 
 /// Hashes with a device of the caller, in the order of the caller's queue.
 ///
-/// Features and limits are those that it was opened with. An error of the device that nobody else
+/// Features and limits are the ones that it was opened with. An error of the device that nobody else
 /// handles ends the program unless the caller has set
 /// [`on_uncaptured_error`](::wgpu::Device::on_uncaptured_error).
 ///

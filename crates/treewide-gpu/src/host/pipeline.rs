@@ -84,8 +84,8 @@ impl Pipeline {
     /// Starts an input. If all places are taken, the oldest is waited for, and its digest returned.
     ///
     /// # Errors
-    /// If the input is too long, the device failed, or it was cancelled. What is on its way stays
-    /// there, but for the input that failed.
+    /// If the input is too long, the device failed, or it was cancelled. Inputs on their way
+    /// stay there, except the input that failed.
     pub fn push(&mut self, input: &[u8]) -> Result<Option<Hash>, Error> {
         self.push_with(input.len() as u64, |place| {
             place.copy_from_slice(input);

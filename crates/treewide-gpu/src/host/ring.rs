@@ -46,7 +46,7 @@ impl Ring {
     }
 }
 
-/// The places of a ring, of which the next is being filled.
+/// The places of a ring; the next one is being filled.
 #[derive(Debug)]
 pub(crate) struct Places {
     device: Device,
@@ -56,7 +56,7 @@ pub(crate) struct Places {
     /// The place to be filled next, and how many bytes it has.
     next: usize,
     filled: usize,
-    /// Bytes of the parts that were started, of which only the last may be shorter than others.
+    /// Bytes of the parts that were started; only the last part may be shorter than the others.
     started: u64,
     /// The values of the parts that are done.
     subtrees: Subtrees,

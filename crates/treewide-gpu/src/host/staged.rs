@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use treewide::{Hash, Hasher, Mode, OutputReader};
 
 /// Bytes that one thread copies, or reads, at a time. The CPU has two buffers of this size: larger ones take
-/// longer to get from the system (results/zen5-2vcpu/auto-gpu.txt).
+/// longer to get from the system (results/zen5-2vcpu/auto-gpu.md#bytes-of-the-host-on-the-cpu).
 const PIECE: usize = 1 << 20;
 
 /// Bytes that the CPU hashes before it looks whether it was cancelled.

@@ -37,9 +37,8 @@ impl Device {
     /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if the device cannot pin this memory;
     /// with wgpu none can.
     pub fn wrap<T>(&self, bytes: &[u8], work: impl FnOnce(&Wrapped<'_>) -> T) -> Result<T, Error> {
-        // SAFETY: the bytes are borrowed for all of this function, at the end of which, or of a panic
-        // of `work`, they are unpinned: callers get no more than a reference. Drivers wait for copies
-        // before that.
+        // SAFETY: the bytes are borrowed until this function ends. Then, or when `work` panics, they are
+        // unpinned, since callers get only a reference. Drivers wait for copies before that.
         let pinned = unsafe { self.driver().pin(bytes) }?;
         Ok(work(&Wrapped { device: self, bytes, pinned }))
     }

@@ -17,8 +17,8 @@ use treewide::{CHUNK_LEN, Hash, Mode};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
 
-/// Up to so many blobs with offsets on the host are trees, all of them. Above it the small ones are
-/// hashed from the offsets, which need an upload of a sixth of the tables of as many trees.
+/// Up to this number of blobs with offsets on the host, all are trees. Above it the small ones are hashed
+/// from the offsets, whose upload is a sixth of the tables of the same number of trees.
 const FEW: usize = 4096;
 
 /// Where blobs start and end: blob `i` is bytes `offsets[i]` to `offsets[i + 1]` of the input, so

@@ -50,7 +50,7 @@ impl Device {
         self.list_to(mode, &[input.into()], out)
     }
 
-    /// The chaining value of a subtree, for a tree of which other parts are hashed elsewhere: see
+    /// The chaining value of a subtree, for a tree whose other parts are hashed elsewhere: see
     /// [`treewide::hazmat`] for what a subtree is and how two are merged. `input` is the bytes of the
     /// subtree, and `chunk` the number of its first chunk in the whole input.
     ///
@@ -234,7 +234,7 @@ fn trees(inputs: &[Slice]) -> Result<Vec<Input>, Error> {
     Ok(inputs.iter().zip(0..).map(|(input, to)| tree(input.clone(), 0, to)).collect())
 }
 
-/// That there are so many bytes at `out`.
+/// Checks that there are `len` bytes at `out`.
 pub(crate) fn check_room(out: &Slice, len: u64) -> Result<(), Error> {
     if out.len() >= len {
         return Ok(());
@@ -245,14 +245,14 @@ pub(crate) fn check_room(out: &Slice, len: u64) -> Result<(), Error> {
 
 fn check_subtree(len: u64, chunk: u64) -> Result<(), Error> {
     if len == 0 {
-        return Err(Error::invalid("an empty input is no subtree"));
+        return Err(Error::invalid("an empty input is not a subtree"));
     }
     let Some(offset) = chunk.checked_mul(CHUNK_LEN as u64) else {
         return Err(Error::invalid(format_args!("chunk {chunk} is beyond any input")));
     };
     match hazmat::max_subtree_len(offset) {
         Some(most) if len > most => Err(Error::invalid(format_args!(
-            "{len} bytes from chunk {chunk} on are no subtree: at most {most} are"
+            "{len} bytes from chunk {chunk} on are not a subtree: at most {most} are"
         ))),
         _ => Ok(()),
     }

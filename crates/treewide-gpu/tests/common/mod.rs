@@ -70,7 +70,7 @@ fn find() -> Vec<Tested> {
             Err(error) => println!("SKIPPED: {name}: {error}"),
         }
     }
-    // Whoever names a backend wants it tested.
+    // A backend that is named must be tested.
     if let Ok(forced) = std::env::var(WANTED) {
         let has = |tested: &Tested| tested.device.backend().to_string() == forced;
         assert!(devices.iter().any(has), "no {forced} device: {known:?}");
@@ -81,7 +81,7 @@ fn find() -> Vec<Tested> {
     devices
 }
 
-/// Bytes of which no two blocks, chunks or lanes are equal.
+/// Bytes in which no two blocks, chunks or lanes are equal.
 pub(crate) fn bytes(len: usize) -> Vec<u8> {
     let mut random = Random(len as u64 ^ 0x7265_6577_6964_6521);
     let mut bytes = Vec::with_capacity(len + 8);

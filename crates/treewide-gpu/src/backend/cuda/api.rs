@@ -116,7 +116,7 @@ pub(super) fn devices() -> Result<usize, Error> {
     Ok(result::device::get_count().map_err(unusable)?.max(0) as usize)
 }
 
-/// What the driver tells of a device without making a context.
+/// What the driver reports of a device without making a context.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) name: String,
@@ -154,7 +154,7 @@ impl Drop for Current<'_> {
 }
 
 impl Context {
-    /// The facts of a device, of which `devices` has said that there are more.
+    /// The facts of a device whose number is below what `devices` returned.
     pub(super) fn facts(index: usize) -> Result<Facts, Error> {
         let unusable = |error| failed(ErrorKind::Unusable, "it cannot be asked what it is", error);
         let device = result::device::get(index as c_int).map_err(unusable)?;
@@ -283,7 +283,7 @@ impl Event {
         unsafe { result::event::synchronize(self.raw) }.doing("its work failed")
     }
 
-    /// From one to another, both of which were asked to be timed and are done.
+    /// Seconds from one event to another; both were asked to be timed and are done.
     pub(super) fn seconds_since(&self, start: &Self) -> Option<f64> {
         let _current = self.context.enter().ok()?;
         // SAFETY: They live.

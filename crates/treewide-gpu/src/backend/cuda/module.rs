@@ -98,7 +98,7 @@ impl Module {
         Ok(module)
     }
 
-    /// A kernel by its name, which must be one of those that were asked for.
+    /// A kernel by its name, which must be one that was asked for.
     pub(super) fn function(&self, name: &CStr) -> sys::CUfunction {
         self.functions.iter().find(|it| *it.0 == *name).expect("a kernel of that name").1
     }
@@ -134,7 +134,7 @@ fn source() -> String {
     text
 }
 
-/// Whether there is an NVRTC with all that is used of it, of which those before CUDA 11.1 lack the last.
+/// Whether there is an NVRTC with all functions that are used here. Before CUDA 11.1 it lacks the last one.
 fn has_compiler() -> bool {
     const USED: [&str; 5] = [
         "nvrtcCreateProgram",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn assert_has_all_kernels(image: &[u8], what: &str) {
-        assert!(image.starts_with(b"\x7fELF"), "{what} is no machine code");
+        assert!(image.starts_with(b"\x7fELF"), "{what} is not machine code");
         for name in KERNELS.map(|it| it.to_str().unwrap()) {
             let section = format!("\0.text.{name}\0").into_bytes();
             let found = image.windows(section.len()).any(|it| it == section);

@@ -1,5 +1,5 @@
 //! Copies and launches in a stream. Each is given to the driver at once; what they use is kept until
-//! the device has done it, whoever drops what before.
+//! the device has done it, even if the caller drops everything before.
 
 use super::api::{DeviceMemory, Doing, Event, HostMemory, Stream};
 use super::call::{COUNTERS, address, call};

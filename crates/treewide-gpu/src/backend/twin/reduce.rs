@@ -8,8 +8,8 @@ use treewide::hazmat::flags::ROOT;
 
 const THREADS: usize = TILE as usize;
 
-/// In shared memory beside the number of slots left: this is the first slot of a tree of which all
-/// slots are in this tile.
+/// In shared memory, a bit next to the number of slots left: this is the first slot of a tree whose slots
+/// are all in this tile.
 const TOP: u32 = 1 << 31;
 
 /// What a thread knows of its slot.

@@ -109,8 +109,8 @@ impl Mapped {
         let len = view.len();
         let start = view.slice(..).as_raw_ptr().cast::<u8>().as_ptr();
         // SAFETY: these are `len` bytes that are mapped for writing while the view lives, which this
-        // borrows. They have values, as buffers are cleared. The memory may be one of which reads are
-        // slow, or atomics do not work: callers copy to it, by a loop or a system call.
+        // borrows. They have values, as buffers are cleared. Reading this memory may be
+        // slow, and atomics may not work there: callers copy to it, by a loop or a system call.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, len) })
     }
 

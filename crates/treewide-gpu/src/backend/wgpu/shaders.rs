@@ -28,7 +28,7 @@ pub(super) fn sources() -> impl Iterator<Item = (&'static str, String)> {
     STAGES.iter().map(|(name, files)| (*name, files.join("\n")))
 }
 
-/// What the kernels leave open, of which all have the same.
+/// What the kernels leave open; the same for all of them.
 const CONSTANTS: [(&str, f64); 1] = [("TILE", TILE as f64)];
 
 #[derive(Debug)]

@@ -112,7 +112,7 @@ impl Work for Recorded {
     }
 
     fn read(&mut self, from: &Region) -> Result<(), Error> {
-        // Whole words, of which the bytes that were asked for are taken.
+        // Copies whole words, and takes from them the bytes that were asked for.
         let before = from.at % 4;
         let from = Region { at: from.at - before, len: before + from.len, ..from.clone() };
         let at = self.read + before;
@@ -313,7 +313,7 @@ fn record(
     Ok(())
 }
 
-/// The pipeline of a stage, its threads, and its buffers beside the parameters and the results.
+/// The pipeline of a stage, its threads, and its buffers in addition to the parameters and the results.
 fn stage<'a>(
     common: &'a Common,
     launch: &'a Launch,
