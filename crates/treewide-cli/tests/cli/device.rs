@@ -105,7 +105,10 @@ fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
     assert_eq!(output.status.code(), Some(2));
     let output = treewide(&folder, &["sum", "a"], Some("gpu"));
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("TREEWIDE_BACKEND: 'gpu' is not one of auto, cpu, cuda, wgpu"), "{error}");
+    assert!(
+        error.contains("TREEWIDE_BACKEND: 'gpu' is not one of auto, cpu, cuda, wgpu"),
+        "{error}"
+    );
 }
 
 /// A library that has the driver's name and nothing of a driver, and no library at all.

@@ -341,7 +341,7 @@ fn run(launch: &Launch) {
             let (offsets, handled) = (read(offsets), *base..=*last);
             change(left, |left| {
                 change(out, |out| {
-                    blobs::run(&input, &offsets, *count, handled, key, flags, out, &mut left[0]);
+                    blobs::run(&input, &offsets, *count, handled, (key, flags), out, &mut left[0]);
                 });
             });
         }

@@ -11,8 +11,7 @@ pub(super) fn run(
     offsets: &[u32],
     count: u32,
     handled: RangeInclusive<u64>,
-    key: &Cv,
-    flags: u32,
+    (key, flags): (&Cv, u32),
     out: &mut [u32],
     left: &mut u32,
 ) {
