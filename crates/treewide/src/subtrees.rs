@@ -108,7 +108,7 @@ impl Subtrees {
     /// Appends the neighbouring subtrees with these chaining values, `2^level` chunks each.
     ///
     /// # Panics
-    /// - If a subtree of `2^level` chunks may not begin after those that are there: their chunks must
+    /// - If a subtree of `2^level` chunks may not begin after the subtrees so far: their chunks must
     ///   be a multiple of `2^level`.
     /// - If there are more chunks than an input may have (2^54), or than the subtree that starts at `first_chunk`.
     /// - If [`push_last`](Self::push_last) was called.
@@ -132,11 +132,11 @@ impl Subtrees {
         }
     }
 
-    /// Appends the last subtree, on the right edge of the tree, by its chaining value and its number of chunks, of which the
-    /// last may be short.
+    /// Appends the last subtree, on the right edge of the tree, by its chaining value and its number of chunks. The last
+    /// chunk may be short.
     ///
     /// # Panics
-    /// - If `chunks` is 0, or such a subtree may not begin after those that are there: it has at
+    /// - If `chunks` is 0, or such a subtree may not begin after the subtrees so far: it has at
     ///   most as many chunks as the largest power of two that divides the chunks so far.
     /// - If there are more chunks than an input may have, or than the subtree that starts at `first_chunk`.
     /// - If it was called before.
@@ -228,7 +228,7 @@ impl Subtrees {
         self.fold(&self.stack, last)
     }
 
-    /// The node on top of `node` and of its left neighbours, the nearest of which is the last.
+    /// The top node of `node` and its left neighbours. The nearest neighbour is the last one.
     fn fold(&self, left: &[ChainingValue], mut node: Node) -> Node {
         let kernel = running();
         for left in left.iter().rev() {

@@ -96,7 +96,7 @@ fn subtrees_anywhere_give_a_chaining_value() {
 
 #[test]
 fn subtrees_of_2_to_the_54_chunks() {
-    // All chunks are alike but for their numbers, so the values here are made up: the shape is what counts.
+    // All chunks are alike except for their numbers, so the values here are made up: the shape is what counts.
     let mut one = Subtrees::new(treewide::Mode::PLAIN);
     one.push(&[[1; 32]; 8], 51);
     let mut other = Subtrees::new(treewide::Mode::PLAIN);

@@ -13,7 +13,7 @@ use super::columns::Vector;
 use super::portable::compress;
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
-/// Whether the compiler has vectors, as far as it tells. Without nightly features it says nothing of RISC-V V, of NEON in
+/// Whether the compiler reports vectors. Without nightly features it does not report RISC-V V, NEON in
 /// 32 bits, of MIPS's MSA and of VSX under big-endian PowerPC, nor 1.89 of s390x's: there this kernel must be forced.
 pub(super) const HAS_VECTORS: bool = cfg!(any(
     target_feature = "sse2",

@@ -28,8 +28,8 @@ pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: us
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-/// Implements what a [`Vector`](crate::kernel::columns::Vector) of so many lanes, twice another of so many, does
-/// by that one; rounds and loads of blocks are left.
+/// Implements a [`Vector`](crate::kernel::columns::Vector) by two vectors with half of its lanes, except for rounds and loads
+/// of blocks.
 macro_rules! by_halves {
     ($lanes:literal: $half:ty, $of_half:literal) => {
         #[inline(always)]

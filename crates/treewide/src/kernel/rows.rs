@@ -43,7 +43,7 @@ pub(super) unsafe trait Row: Copy {
     unsafe fn last_two(self, other: Self) -> Self;
     /// Word 3 of every part from `other`.
     unsafe fn with_last(self, other: Self) -> Self;
-    /// The same row, of which the compiler knows nothing any more.
+    /// The same row, hidden from the compiler.
     unsafe fn hidden(self) -> Self;
 
     /// Where the message of the next round is made, for single rows and for pairs of them.
@@ -159,7 +159,7 @@ pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) 
     }
 }
 
-/// Two chains of operations, each of which fills the waiting of the other.
+/// Two chains of operations that fill each other's waiting.
 impl<R: Row> Pair<R> {
     /// Both, in step where the pair alternates.
     #[inline(always)]

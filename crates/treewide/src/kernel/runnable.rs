@@ -37,7 +37,7 @@ impl Runnable {
         kernel.is_supported().then_some(Self(kernel))
     }
 
-    /// The same for a kernel of which that is known.
+    /// The same for a kernel that is known to run.
     ///
     /// # Safety
     /// [`Runnable::new`] gave a value for it before.
@@ -84,9 +84,9 @@ impl Runnable {
         unsafe { (self.0.compress)(cv, block.as_ptr(), len, counter, flags) }
     }
 
-    /// Hashes the chunks of `input`, the first of which has number `counter`, to `out`; returns how
-    /// many there are. The empty input has no chunk here. `end` is the flag of the last block of the last
-    /// chunk: `CHUNK_END`, or nothing where more of that chunk is to come, of which all blocks here are whole.
+    /// Hashes the chunks of `input` to `out`, and returns their number. The first chunk has the number
+    /// `counter`. The empty input has no chunk here. `end` is the flag of the last block of the last
+    /// chunk: `CHUNK_END`, or nothing if more of that chunk follows; then all its blocks here are whole.
     ///
     /// # Panics
     /// If `out` has no room for them.

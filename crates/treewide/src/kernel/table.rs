@@ -34,7 +34,7 @@ macro_rules! kernels {
                         $(if count <= $lanes {
                             return $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out);
                         })+
-                        unreachable!("no pass holds so many nodes");
+                        unreachable!("no pass holds that many nodes");
                     };
                     passes::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass)
                 }

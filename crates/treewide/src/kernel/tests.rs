@@ -102,7 +102,7 @@ fn within_bounds<const N: usize>(
 ) -> Vec<[u8; N]> {
     let mut buffer = vec![[POISON; N]; count + 4];
     // The kernel gets one item more than it should fill, so that also the bounds that the safe
-    // methods check are not those that are tested.
+    // methods check are not the ones that are tested.
     f(&mut buffer[2..count + 3], count);
     let (before, rest) = buffer.split_at(2);
     let (items, after) = rest.split_at(count);

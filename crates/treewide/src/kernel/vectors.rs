@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 
 use super::columns::Vector;
 
-/// Vectors of which as many as there are lanes can be transposed.
+/// Vectors that can be transposed: as many of them as they have lanes.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -32,7 +32,7 @@ pub(super) unsafe fn load_blocks<V: Vector<N> + Square<N>, const N: usize>(
     }
 }
 
-/// So many words of the blocks as there are lanes, from an offset on.
+/// As many words of the blocks as there are lanes, from an offset on.
 #[inline(always)]
 pub(super) unsafe fn load_words<V: Vector<N> + Square<N>, const N: usize>(
     inputs: &[*const u8; N],
@@ -112,8 +112,7 @@ macro_rules! by_rows {
 }
 pub(super) use by_rows;
 
-/// Implements operations on two vectors, each by the intrinsic that does it; before that `splat` and `load` of
-/// so many lanes.
+/// Implements `splat` and `load` for this number of lanes, and operations on two vectors, each by its intrinsic.
 macro_rules! operations {
     ($lanes:literal: $splat:ident, $load:ident; $($name:ident: $intrinsic:ident),*) => {
         #[inline(always)]

@@ -111,8 +111,8 @@ fn damage_is_seen() {
     assert_eq!(damage(sp, core::ptr::null_mut()), ["sp"]);
     for (name, entry) in VANDALS {
         assert_eq!(damage(*entry, core::ptr::null_mut()), [*name]);
-        // Also through the closure's layer: it must not put right what a kernel does wrong, but for the frame pointer,
-        // which compiled code saves.
+        // Also through the closure's layer: it must not repair what a kernel does wrong, except for the frame
+        // pointer, which compiled code saves.
         // SAFETY: the argument is not looked at.
         let mut closure = || unsafe { entry(core::ptr::null_mut()) };
         assert!(*name == "x29" || through_a_closure(&mut closure) == [*name], "{name}");

@@ -1,4 +1,4 @@
-//! Four or eight lanes in NEON registers, of which SVE2 rotates what was combined in one instruction (`XAR`).
+//! Four or eight lanes in NEON registers. One instruction of SVE2 (`XAR`) does an exclusive or and a rotation.
 //!
 //! The registers of SVE begin with those of NEON; vectors stay as long as those, whatever SVE has.
 

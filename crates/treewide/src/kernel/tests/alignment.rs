@@ -15,7 +15,7 @@ fn written<const N: usize>(
     let end = start + count * N;
     f(room.0[start..end].as_chunks_mut().0);
     let poison = |bytes: &[u8]| bytes.iter().all(|&byte| byte == POISON);
-    assert!(poison(&room.0[..start]) && poison(&room.0[end..]), "written beside the output");
+    assert!(poison(&room.0[..start]) && poison(&room.0[end..]), "written outside of the output");
     room.0[start..end].as_chunks().0.to_vec()
 }
 

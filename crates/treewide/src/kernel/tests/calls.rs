@@ -17,7 +17,7 @@ pub(in crate::kernel) unsafe extern "C" fn call(closure: *mut c_void) {
 }
 
 /// Gives `check` the name and a call of every entry of every kernel, with enough nodes for every width of
-/// pass, alone and beside others, with long and short last ones.
+/// pass, alone and next to others, with long and short last ones.
 pub(in crate::kernel) fn every_entry(check: impl Fn(&str, Closure<'_>)) {
     let mut random = Random::new(31);
     let bytes = random.bytes(70 * CHUNK_LEN);

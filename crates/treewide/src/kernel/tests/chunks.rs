@@ -1,4 +1,4 @@
-//! `chunks`: the chunks of one input, the last of which may be short.
+//! `chunks`: the chunks of one input, whose last chunk may be short.
 
 use super::*;
 use std::sync::OnceLock;

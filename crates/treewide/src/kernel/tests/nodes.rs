@@ -66,7 +66,7 @@ fn parents_as_in_the_blake3_crate() {
     }
 }
 
-/// Anything beside anything: empty nodes beside whole chunks, each with its counter and flags.
+/// Anything next to anything: empty nodes next to whole chunks, each with its counter and flags.
 #[test]
 fn unequal_nodes() {
     let mut random = Random::new(13);
@@ -200,7 +200,7 @@ fn every_length_of_a_node() {
             let actual = within_bounds(3, |out, count| {
                 kernel.lanes(&lanes.inputs, lanes.marks(), &key, &mut out[..count]);
             });
-            assert_eq!(actual, wanted, "{} length {len} beside {}", kernel.name(), near[other]);
+            assert_eq!(actual, wanted, "{} length {len} next to {}", kernel.name(), near[other]);
             tally.case();
         }
     }

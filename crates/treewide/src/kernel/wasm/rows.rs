@@ -70,7 +70,7 @@ fn halves(Pair([a, b]): Rows) -> Rows {
     Pair([W4(i64x2_shuffle::<0, 2>(a.0, b.0)), W4(i64x2_shuffle::<1, 3>(a.0, b.0))])
 }
 
-/// Compresses a block of each lane into chaining values, of which these are [`halves`].
+/// Compresses a block of each lane into chaining values, given as [`halves`].
 ///
 /// V8 puts what has no effect just before what needs it: it would compute all of one lane, which waits for itself,
 /// and then the other, if what is stored were not of both (92 ns for 75).

@@ -36,7 +36,7 @@ struct Frame {
     flags_after: u64,
     mxcsr: u32,
     mxcsr_after: u32,
-    /// Whether XGETBV tells which state is in use; if so, which was after the call.
+    /// Whether XGETBV reports which state is in use; if so, which was after the call.
     in_use: u64,
     in_use_after: u64,
 }
@@ -158,7 +158,7 @@ fn tells_what_is_in_use() -> bool {
     }
 }
 
-/// What XGETBV tells once the upper halves have been cleared.
+/// What XGETBV reports once the upper halves have been cleared.
 #[unsafe(naked)]
 unsafe extern "C" fn in_use_when_clean() -> u32 {
     naked_asm!("vzeroupper", "mov ecx, 1", "xgetbv", "ret")

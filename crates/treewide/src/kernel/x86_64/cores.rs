@@ -65,7 +65,7 @@ core!(
     Avx2: ALIGN: bool = true
 );
 core!(
-    /// Intel's with AVX-512, and those that nobody knows: vector operations take one cycle, rotations too.
+    /// Intel's cores with AVX-512, and unknown cores: vector operations take one cycle, rotations too.
     Intel: AVX512: bool = true, ALIGN: bool = true, IN_ORDER: bool = true, NEXT_IN_PAIRS: Next = Next::Behind,
     BLOCKS_8: Blocks = avx512::blocks_8, COMPRESS_8: [Routine; 2] = [avx512::compress_8, avx512::compress_xof_8],
     BLOCKS_16: Blocks = avx512::blocks_16_held, HELD: bool = true

@@ -8,7 +8,7 @@ pub(super) const SIDES: [Side; 1] = [Side::Last];
 
 const PAGE: usize = 64 << 10;
 
-/// Room for so many bytes where memory ends, or ended.
+/// Room for bytes where memory ends, or ended.
 pub(super) struct Guarded {
     len: usize,
     end: usize,
@@ -40,7 +40,7 @@ impl Guarded {
     }
 }
 
-/// Adds pages for so many bytes, and returns where they end.
+/// Adds pages for `len` bytes, and returns where they end.
 fn grown(len: usize) -> usize {
     assert_ne!(memory_grow::<0>(len.div_ceil(PAGE)), usize::MAX, "memory is over");
     memory_size::<0>() * PAGE

@@ -7,7 +7,7 @@
 //! to 64 bytes.
 //!
 //! The rounds are a loop, as unrolled they, parents and the root together are more than the first-level
-//! instruction cache holds, of which another hardware thread of the core may take half. What makes it one is that
+//! instruction cache holds, and another hardware thread of the core may take half of that. What makes it one is that
 //! the permutation of message words between rounds (table 2 of the paper) is two cycles of eight: a message is
 //! kept in the order of the [`CYCLES`], so a round finds each word one place further on than the round before, and
 //! after the last place of a cycle comes its first. Eight registers count those places, for both cycles: their

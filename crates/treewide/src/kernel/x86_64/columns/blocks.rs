@@ -32,7 +32,7 @@ struct Operands<V> {
 /// Compresses `blocks` blocks of every lane, two at least, one behind the other from an offset on, into a chaining
 /// value: `(cv, operands, inputs, ahead, blocks, offset)`. It may fetch as many cache lines of `ahead[lane]`; those
 /// addresses need not exist. Word `w` of every array is one vector, aligned to its size. Backtraces from inside of
-/// those that push registers end there.
+/// routines that push registers end there.
 pub(in crate::kernel::x86_64) type Blocks =
     unsafe extern "sysv64" fn(*mut u8, *mut u8, *const *const u8, *const *const u8, usize, usize);
 

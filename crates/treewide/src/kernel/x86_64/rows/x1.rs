@@ -17,8 +17,8 @@ use crate::kernel::x86_64::cores::{Core, vector};
 use crate::kernel::x86_64::scalar::blocks;
 use crate::spec::{BLOCK_LEN, Words};
 
-/// The vectors of some rows as they are, of which the compiler knows nothing any more. Without `pure` it also keeps the
-/// order of those that are made in this way.
+/// The vectors of some rows, hidden from the compiler. Without `pure` the compiler also keeps the order of all vectors
+/// that are hidden in this way.
 macro_rules! opaque {
     ($class:ident $features:literal [$vector:ty; $count:literal] $($row:ident)*, $($pure:ident)?) => {{
         #[inline]
@@ -38,7 +38,7 @@ macro_rules! opaque {
 pub(super) use opaque;
 
 /// [`Row::rotate_words`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
-/// CPUs have one port for it, where they have two for a shuffle, one of which the chain then finds free more often: a
+/// CPUs have one port for it, where they have two for a shuffle; so the chain finds a port for a shuffle free more often: a
 /// block takes one lane 175 cycles for 178, and two 174 (`results/gnr-2vcpu/limits.md#one-lane`). Written as an intrinsic, it
 /// would be a shuffle again.
 macro_rules! turned {
@@ -71,7 +71,7 @@ pub(in crate::kernel::x86_64) static BY_8: Table =
     Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
 
 impl Table {
-    /// Where it lies, of which the compiler knows nothing: of a table that it knows it would make two shuffles, one
+    /// Its address, hidden from the compiler: of a table that it knows it would make two shuffles, one
     /// after the other, and one that it must load first it would keep where it has no register for it.
     #[inline(always)]
     #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is read there")]

@@ -10,7 +10,7 @@
 //! Rotations, shifts and byte shuffles have two pipes of four, and no operation of one cycle can begin there a
 //! cycle after one of two, as both would end at once. So messages are not shuffled from round to round (220
 //! cycles): each is one permutation of the block, to memory, from where additions take it. And the order of
-//! instructions matters; with rotations before the additions compilers make the best of those that were tried
+//! instructions matters; with rotations before the additions compilers make the best of all orders that were tried
 //! (`results/zen4-2vcpu/limits.md#one-lane`).
 
 use core::arch::asm;
@@ -26,7 +26,7 @@ use crate::spec::SCHEDULE;
 /// # Safety
 /// As for [`RowVector`]; it is four words of each lane and nothing else.
 pub(super) unsafe trait Early<const N: usize>: RowVector<N> {
-    /// The same rows, of which the compiler computes all before anything that is made of them.
+    /// The same rows; the compiler computes all of them before anything that uses one.
     unsafe fn early(rows: [Self; 3]) -> [Self; 3];
     /// The exclusive or with the words of another row, those rotated right by `R`; `LEFT` is 32 less that.
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self;

@@ -241,7 +241,7 @@ macro_rules! arrange {
     };
 }
 
-/// The blocks of these sets of so many bytes a row in [`Operands`], each with its lanes.
+/// The blocks of these sets, with their bytes a row in [`Operands`] and their lanes.
 macro_rules! body {
     ($bytes:literal $idle:tt
      $($set:literal: $($lane:literal)*;)* $($register:ident = $n:literal)*) => {
