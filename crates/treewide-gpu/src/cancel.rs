@@ -4,14 +4,15 @@ use crate::error::{Error, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Stops what it was given to, from any thread. Clones stop the same.
+/// Stops a [`Staged`](crate::host::staged::Staged) or a [`Pipeline`](crate::host::pipeline::Pipeline), from any
+/// thread. Clones stop the same ones.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     is_cancelled: Arc<AtomicBool>,
 }
 
 impl Cancel {
-    /// Stops it: with its next part, it fails with [`ErrorKind::Cancelled`].
+    /// Stops it: it fails with [`ErrorKind::Cancelled`] at its next part.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }

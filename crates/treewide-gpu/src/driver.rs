@@ -45,11 +45,11 @@ pub(crate) const CV: u64 = 32;
 /// Bytes of a root node, see [`Kind::Node`].
 pub(crate) const NODE: u64 = 128;
 
-/// Which interface a device is reached by.
+/// The interface through which a device is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The twins of the kernels on the CPU: for tests, slow.
+    /// The twins of the kernels on the CPU, for tests.
     Twin,
     /// NVIDIA's driver.
     Cuda,
@@ -74,11 +74,11 @@ pub struct Found {
     pub backend: Backend,
     /// Its number among the devices of this backend.
     pub index: usize,
-    /// The name that the driver gives it, or the interface where there is no device to name.
+    /// The name that the driver gives it, or that of the interface if there is no device.
     pub name: String,
     /// Bytes of memory, if the driver reports it.
     pub memory: Option<u64>,
-    /// Whether it is a program on the CPU that passes for a GPU.
+    /// Whether it is a program on the CPU that passes for a GPU, such as lavapipe.
     pub is_software: bool,
     /// Why it cannot be used, if it cannot.
     pub problem: Option<Error>,
@@ -132,14 +132,13 @@ pub(crate) struct Info {
     /// The most bytes of a region that a launch can read or write; `u64::MAX` where a launch reaches
     /// all memory by its address.
     pub(crate) window: u64,
-    /// What of a window is lost where a region starts at no multiple of this many bytes; 1 where
-    /// nothing is. Regions may start anywhere ([`Stage::Tiles`] and [`Stage::Blobs`]' inputs) or at
+    /// A region that does not start at a multiple of this many bytes loses a part of its window; 1 if none does. Regions may start anywhere ([`Stage::Tiles`] and [`Stage::Blobs`]' inputs) or at
     /// any multiple of 4 bytes (all others).
     pub(crate) alignment: u64,
     /// The most tiles (workgroups) of one launch.
     pub(crate) most_tiles: u32,
-    /// Up to which length an input that is hashed alone takes one launch for its whole tree, and up to
-    /// which it could; 0 where there is no kernel for it.
+    /// The longest input that takes one launch for its whole tree if it is alone, and the longest that could;
+    /// 0 if there is no kernel for it.
     pub(crate) one_launch: u64,
     pub(crate) most_in_one_launch: u64,
 }

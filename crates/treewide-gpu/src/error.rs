@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A failure of a device, or of what it was asked for. It names the device and the cause.
+/// Why a device could not do what it was asked for. Its text names the device, if there is one, and the cause.
 #[derive(Clone, Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -14,23 +14,23 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such device: no driver, or a driver that knows of none.
+    /// There is no such device: no driver, or a driver that reports none.
     NoDevice,
     /// There is a device, but it or its driver cannot be used; the message says why.
     Unusable,
-    /// The device (or the system, for pinned memory) has not so much memory left.
+    /// The device, or the system for pinned memory, does not have that much memory left.
     OutOfMemory,
-    /// It is more than this device can hold in one buffer, or address in one hash.
+    /// This device cannot hold that much in one buffer, or hash that much in one call.
     TooLarge,
-    /// What was asked for makes no sense: a range outside its buffer, offsets that decrease.
+    /// An argument is wrong: a range outside its buffer, offsets that decrease.
     Invalid,
-    /// This device, or its driver, has no such thing.
+    /// This device, or its driver, cannot do this.
     Unsupported,
-    /// The device went away or failed while it worked. Nothing on it can be used any more.
+    /// The device disappeared or failed while it worked. Nothing on it can be used any more.
     Lost,
     /// The bytes to hash could not be read.
     Io,
-    /// It was cancelled.
+    /// [`Cancel`](crate::cancel::Cancel) stopped it.
     Cancelled,
 }
 
@@ -54,7 +54,7 @@ impl Error {
         self.kind
     }
 
-    /// The name of the device, if the failure is of one.
+    /// The name of the device that failed, if one did.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }

@@ -1,8 +1,8 @@
-//! Standard [BLAKE3] digests of GPU memory, and of what a GPU can hash quicker than the CPU.
+//! Standard [BLAKE3] digests of GPU memory, and of bytes that a GPU hashes faster than the CPU.
 //!
-//! A [`Device`] is a GPU behind one of two interfaces, both looked for at run time: NVIDIA's driver
-//! (feature `cuda`), and Vulkan, Metal or DX12 (feature `wgpu`). [`devices`] lists what there is, and
-//! what is wrong with it; nothing panics where there is no GPU.
+//! A [`Device`] is a GPU behind one of two interfaces: NVIDIA's driver (feature `cuda`), or Vulkan, Metal and
+//! DX12 (feature `wgpu`). The program looks for both when it runs. [`devices`] lists what it finds and what is
+//! wrong with it; nothing panics where there is no GPU.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), treewide_gpu::Error> {
@@ -23,12 +23,12 @@
 //! | on the device | [`Device::hash`], [`list`](Device::list), [`batch`](Device::batch), [`xof`](Device::xof), [`subtree`](Device::subtree), [`merkle_root`](Device::merkle_root) |
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
-//! | those of many requests | [`Pipeline`] |
+//! | in many requests, one after the other | [`Pipeline`] |
 //! | on the host, for whichever of CPU and GPU is faster at that length | [`Choice`], [`Device::hash_auto`] |
 //!
-//! Lengths are in bytes, of any number; inputs may start at any byte, places for results at multiples
-//! of 4. What is started is done in the order of the calls, and waited for by [`Pending::wait`] or
-//! `.await`.
+//! Lengths are numbers of bytes, of any size. Inputs may start at any byte; places for results start at
+//! multiples of 4. A device does its work in the order of the calls. [`Pending::wait`] or `.await` waits for a
+//! result.
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 /// A result that the device works on: [`wait`](Self::wait) for it on this thread, or `.await` it.
 ///
-/// The work goes on where this is dropped; its result is lost then, but not what it writes to buffers
-/// of the device.
+/// If this is dropped, the work goes on and still writes to buffers of the device; only the result is lost.
 #[must_use = "the result is there after `wait`, or `.await`"]
 pub struct Pending<T> {
     state: State<T>,
@@ -67,13 +66,13 @@ impl<T> Pending<T> {
     /// Waits for the result.
     ///
     /// # Errors
-    /// What kept the work from being started, or what went wrong with it.
+    /// If the work could not be started, or failed.
     pub fn wait(self) -> Result<T, Error> {
         self.wait_timed().map(|(result, _)| result)
     }
 
-    /// Waits for the result, and says how long the device worked on it by its own clock, if it was
-    /// started by a [`timed`](crate::device::Device::timed) device that can tell.
+    /// Waits for the result, and returns how long the device worked on it by its own clock: `None` unless a
+    /// [`timed`](crate::device::Device::timed) device with a clock started it.
     ///
     /// # Errors
     /// As of [`wait`](Self::wait).
@@ -88,7 +87,7 @@ impl<T> Pending<T> {
         }
     }
 
-    /// Whether [`wait`](Self::wait) would return at once, or as good as.
+    /// Whether [`wait`](Self::wait) would return at once.
     pub fn is_done(&mut self) -> bool {
         match &mut self.state {
             State::Ready(_) => true,

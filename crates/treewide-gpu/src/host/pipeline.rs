@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use treewide::{Hash, Mode};
 
 /// Hashes inputs of the host as they come, with a fixed number on their way: what a server does with
-/// requests. Digests come in the order of the inputs. Its memory is taken once, and bounded: for each
-/// input on its way pinned memory and memory of the device.
+/// requests. Digests come in the order of the inputs. It allocates its memory once: pinned memory and memory
+/// of the device for each input on its way.
 ///
 /// ```
 /// # fn main() -> Result<(), treewide_gpu::Error> {
@@ -41,10 +41,11 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// With places for `in_flight` inputs of at most `most_bytes` each.
+    /// A pipeline with places for `in_flight` inputs of at most `most_bytes` bytes each.
     ///
     /// # Errors
-    /// If there are no places, or no memory for them.
+    /// [`ErrorKind::Invalid`](crate::error::ErrorKind::Invalid) if `in_flight` is 0, and
+    /// [`ErrorKind::OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is no memory for the places.
     pub fn new(
         device: &Device,
         mode: &Mode,
@@ -65,7 +66,7 @@ impl Pipeline {
         })
     }
 
-    /// What stops it from outside.
+    /// Lets `cancel` stop it from outside.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = cancel.clone();
         self
@@ -81,7 +82,7 @@ impl Pipeline {
         self.busy.is_empty()
     }
 
-    /// Starts an input. If all places are taken, the oldest is waited for, and its digest returned.
+    /// Starts an input. If all places are taken, it waits for the oldest input and returns its digest.
     ///
     /// # Errors
     /// If the input is too long, the device failed, or it was cancelled. Inputs on their way
@@ -97,7 +98,7 @@ impl Pipeline {
     /// itself: from a file or a socket, without another copy.
     ///
     /// # Errors
-    /// As of [`push`](Self::push), and those of `fill`, with which nothing is started.
+    /// As of [`push`](Self::push), and the errors of `fill`, after which nothing is started.
     pub fn push_with(
         &mut self,
         len: u64,
