@@ -30,6 +30,7 @@ use crate::xof::OutputReader;
 /// assert_eq!(pool.install(|| treewide::hash_parallel(&input)), treewide::hash(&input));
 /// # Ok::<(), rayon::ThreadPoolBuildError>(())
 /// ```
+#[inline]
 pub fn hash_parallel(input: &[u8]) -> Hash {
     match policy::threads(input.len()) {
         1 => hash(input),
@@ -42,6 +43,7 @@ impl Hasher {
     ///
     /// # Panics
     /// As [`update`](Self::update).
+    #[inline]
     pub fn update_rayon(&mut self, input: &[u8]) -> &mut Self {
         match policy::threads(input.len()) {
             1 => self.update(input),

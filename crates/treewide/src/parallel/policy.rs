@@ -4,11 +4,15 @@ use std::sync::OnceLock;
 
 use rayon::{ThreadPoolBuilder, current_num_threads, current_thread_index};
 
+use super::leaves::LEAVES;
 use crate::profile;
 
 /// Bytes from which on two threads work, so each of them has at least half of this. Chosen by
 /// `results/zen3-2vcpu/threads.txt`; a profile says otherwise by `parallel-from`.
 const FROM: usize = 1 << 20;
+
+/// Bytes of two of the smallest leaves. Fewer are for one thread, whatever a profile says.
+const LEAST: usize = 2 * LEAVES[0];
 
 /// The threads that work on `bytes` bytes in memory, the calling one included, of a pool of `pool`
 /// threads, if two work on `from` bytes.
@@ -17,8 +21,10 @@ fn threads_of(pool: usize, bytes: usize, from: usize) -> usize {
 }
 
 /// The threads of the current pool that work on `bytes` bytes in memory.
+#[inline]
 pub(crate) fn threads(bytes: usize) -> usize {
-    threads_from(bytes, None)
+    // A short input pays for each look into the profile.
+    if bytes < LEAST { 1 } else { threads_from(bytes, None) }
 }
 
 /// The same if two threads work on `from` bytes, where a profile says so.

@@ -72,9 +72,6 @@ impl zeroize::Zeroize for Stack {
 #[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
-    use crate::hasher::Hasher;
-    use crate::oneshot::hash;
-    use crate::spec::CHUNK_LEN;
 
     #[test]
     fn what_is_pushed_is_there() {
@@ -116,24 +113,6 @@ mod tests {
         for node in &stack.nodes[..2] {
             // SAFETY: these nodes were written.
             assert_eq!(unsafe { node.assume_init() }, [0; 32]);
-        }
-    }
-
-    /// Small enough for Miri.
-    #[test]
-    fn a_hasher_of_a_few_chunks() {
-        let input: [u8; 3 * CHUNK_LEN + 200] = core::array::from_fn(|i| (i % 251) as u8);
-        for pieces in [&[1, 3271][..], &[CHUNK_LEN, CHUNK_LEN, 1224], &[2248, 1000, 24]] {
-            let mut hasher = Hasher::new();
-            let mut at = 0;
-            for len in pieces {
-                hasher.update(&input[at..at + len]);
-                at += len;
-                hasher = Hasher::from_state(hasher.clone().to_state().as_bytes()).expect("sound");
-                assert_eq!(hasher.finalize(), hash(&input[..at]));
-            }
-            assert_eq!(at, input.len());
-            assert_eq!(hasher.reset().update(b"abc").finalize(), hash(b"abc"));
         }
     }
 }
