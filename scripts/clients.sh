@@ -17,7 +17,7 @@ client() {
         bao-0.12.1 | bao-0.13.1) echo ;;
         bao-tree-0.17.0) echo --all-features ;;
         winter-crypto-0.13.1) echo ;;
-        multihash-codetable-0.2.2) echo --features blake3,serde ;;
+        multihash-codetable-0.2.2) echo --all-features ;;
         iroh-blobs-0.104.0) echo --lib ;;
         *) return 1 ;;
     esac
@@ -57,11 +57,12 @@ END
     cd "$copy"
     [[ ! -e Cargo.lock ]] || cargo update -q -p blake3
     # Where the patch does not fit, Cargo takes the real crate.
-    tree=$(cargo tree -q -i blake3)
+    tree=$(cargo tree -q --all-features -i blake3)
     echo "$tree"
     [[ ${tree%%$'\n'*} == *"($shim)" ]] || { echo "$client: the patch is not in use" >&2; exit 1; }
     # shellcheck disable=SC2086 # options are words
-    CARGO_TARGET_DIR=$place/target cargo test --no-fail-fast $options
+    CARGO_TARGET_DIR=$place/target cargo test --no-fail-fast $options | tee "$place/$client.log"
+    grep -q '^test result: ok. [1-9]' "$place/$client.log" || { echo "$client: no test ran" >&2; exit 1; }
 }
 
 [[ ${1:-} != --list ]] || { printf '%s\n' "${ALL[@]}"; exit; }
