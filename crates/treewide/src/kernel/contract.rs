@@ -5,7 +5,7 @@
 //! says so.
 //!
 //! - The CPU has the instructions of the module, and the operating system saves their registers. A
-//!   [`Runnable`](super::runnable::Runnable) proves that; calls from safe code start from one.
+//!   `Runnable` proves that; calls from safe code start from one.
 //! - An input has `len` readable bytes, and a block has 64. Nothing is read beyond them: a pass reads whole blocks only where
 //!   every lane has one.
 //! - A pass hashes `count` nodes, `1 <= count <= N`. `out` has room for `count` chaining values or blocks; what the other
@@ -20,7 +20,7 @@ use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 /// One implementation of BLAKE3's compression, one lane and many lanes wide.
 ///
-/// The entries are private: only a [`Runnable`](super::runnable::Runnable) calls them, a value that exists only if
+/// The entries are private: only a `Runnable` calls them, a value that exists only if
 /// this CPU has the instructions.
 pub struct Kernel {
     pub(super) name: &'static str,
