@@ -9,14 +9,12 @@ use crate::signals;
 use crate::stdin::is_stdin;
 use anyhow::{Context, bail};
 use clap::Args;
-use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
-use treewide_files::long_path;
 use treewide_files::name::shown;
+use treewide_files::{Replacement, long_path};
 
 /// Bytes of lines that are gathered before they are written, unless they are flushed sooner.
 const BUFFER: usize = 64 << 10;
@@ -77,19 +75,8 @@ enum Sink {
     Stdout(BufWriter<Stdout>),
     /// A pipe or a device was named: there is nothing to rename.
     Special(PathBuf, BufWriter<File>),
-    Replacement(Box<Replacement>),
-}
-
-struct Replacement {
-    writer: BufWriter<File>,
-    /// Where the file is so far; it is removed with this value.
-    temporary: TempPath,
-    /// The final place, symbolic links resolved so that they stay.
-    target: PathBuf,
-    /// The final place as it was named.
-    name: PathBuf,
-    /// What stands there now, if anything.
-    previous: Option<Metadata>,
+    /// A file that appears in the end, and its name.
+    Replacement(PathBuf, Box<Replacement>),
 }
 
 impl Output<'_> {
@@ -106,7 +93,7 @@ impl Output<'_> {
         let result = match sink {
             Sink::Stdout(writer) => write(writer),
             Sink::Special(_, writer) => write(writer),
-            Sink::Replacement(replacement) => write(&mut replacement.writer),
+            Sink::Replacement(_, replacement) => write(replacement),
         };
         result.map_err(|error| sink.failure(error))
     }
@@ -120,7 +107,7 @@ impl Output<'_> {
             Sink::Stdout(writer) => writer.flush(),
             Sink::Special(_, writer) => writer.flush(),
             // Nobody sees it before it is complete.
-            Sink::Replacement(_) => Ok(()),
+            Sink::Replacement(..) => Ok(()),
         };
         result.map_err(|error| self.sink.failure(error))
     }
@@ -130,11 +117,15 @@ impl Output<'_> {
         let result = match &mut self.sink {
             Sink::Stdout(writer) => writer.flush(),
             Sink::Special(_, writer) => writer.flush(),
-            Sink::Replacement(replacement) => replacement.complete(),
+            Sink::Replacement(_, replacement) => replacement.complete(),
         };
         result.map_err(|error| self.sink.failure(error))?;
-        if let Sink::Replacement(replacement) = self.sink {
-            replacement.appear()?;
+        if let Sink::Replacement(name, replacement) = self.sink {
+            let mut unfinished = signals::unfinished();
+            let appeared = replacement.appear();
+            // It has its name now, or stays under the temporary one.
+            *unfinished = None;
+            appeared.map_err(|error| WriteError { place: shown(&name), error })?;
         }
         Ok(())
     }
@@ -192,29 +183,13 @@ impl Sink {
                     "is an open file of another process or thread, whose writing would be lost; \
                      name the file itself"
                 ),
-                _ if there.is_file() => {
-                    // Renaming over a write-protected file would work, and surprise its owner.
-                    OpenOptions::new().append(true).open(path)?;
-                    Replacement::new(path, fs::canonicalize(path)?, Some(there))
-                        .map(Self::replacement)
-                }
+                _ if there.is_file() => Self::replacement(path),
                 _ => {
                     let file = OpenOptions::new().write(true).open(path)?;
                     Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
                 }
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if fs::symlink_metadata(path).is_ok() {
-                    bail!("is a symbolic link to a file that does not exist");
-                }
-                // `new/` or `new/.`: renaming to it would fail, but only after all the work.
-                let written = path.as_os_str().as_encoded_bytes();
-                let is_file = |name: &OsStr| written.ends_with(name.as_encoded_bytes());
-                if !path.file_name().is_some_and(is_file) {
-                    bail!("is a directory that does not exist; name a file");
-                }
-                Replacement::new(path, path.to_owned(), None).map(Self::replacement)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::replacement(path),
             Err(error) => Err(error.into()),
         }
     }
@@ -224,9 +199,9 @@ impl Sink {
         // opened /dev/null there before `main`, in the way that parents do who want no output: only code that
         // runs sooner, which is `unsafe`, could tell.)
         #[cfg(target_os = "linux")]
-        if rustix::fs::fcntl_getfl(io::stdout())? & rustix::fs::OFlags::ACCMODE
-            == rustix::fs::OFlags::RDONLY
-        {
+        if rustix::fs::fcntl_getfl(io::stdout()).is_ok_and(|flags| {
+            flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDONLY
+        }) {
             bail!("standard output is open for reading only");
         }
         Ok(Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())))
@@ -244,15 +219,20 @@ impl Sink {
         unreachable!("there are no names of descriptors")
     }
 
-    fn replacement(replacement: Replacement) -> Self {
-        Self::Replacement(Box::new(replacement))
+    fn replacement(path: &Path) -> anyhow::Result<Self> {
+        // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
+        let _ = signals::watch();
+        let mut unfinished = signals::unfinished();
+        let replacement = Replacement::begin(path)?;
+        *unfinished = Some(replacement.temporary().to_owned());
+        Ok(Self::Replacement(path.to_owned(), Box::new(replacement)))
     }
 
     fn failure(&self, error: io::Error) -> anyhow::Error {
         let place = match self {
             Self::Stdout(_) => "standard output".into(),
             Self::Special(path, _) => shown(path),
-            Self::Replacement(replacement) => shown(&replacement.name),
+            Self::Replacement(name, _) => shown(name),
         };
         WriteError { place, error }.into()
     }
@@ -270,8 +250,8 @@ impl Sink {
                     false => (it, WrittenAs::StandardOutput),
                 })]
             }
-            Self::Replacement(replacement) => {
-                vec![replacement.writer.get_ref().metadata().ok(), replacement.previous.clone()]
+            Self::Replacement(_, replacement) => {
+                vec![replacement.file().metadata().ok(), replacement.previous().cloned()]
                     .into_iter()
                     .map(|metadata| metadata.map(|it| (it, WrittenAs::NamedFile)))
                     .collect()
@@ -280,68 +260,6 @@ impl Sink {
         let lasting = |it: &Metadata| it.is_file() || is_block_device(it);
         let lasting = found.into_iter().flatten().filter(|(metadata, _)| lasting(metadata));
         lasting.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
-    }
-}
-
-impl Replacement {
-    fn new(name: &Path, target: PathBuf, previous: Option<Metadata>) -> anyhow::Result<Self> {
-        signals::watch().context("cannot watch for signals")?;
-        let folder = match target.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let mut unfinished = signals::unfinished();
-        let (file, temporary) = tempfile::Builder::new()
-            .prefix(".treewide-")
-            .suffix(".tmp")
-            // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
-            // the temporary name, which nobody asked for, into its errors.
-            .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
-            .with_context(|| format!("cannot create a file in {}", shown(folder)))?
-            .into_parts();
-        *unfinished = Some(temporary.to_path_buf());
-        drop(unfinished);
-        Ok(Self {
-            writer: BufWriter::new(file),
-            temporary,
-            name: name.to_owned(),
-            target,
-            previous,
-        })
-    }
-
-    /// Get every byte and attribute to the disk, under the temporary name.
-    fn complete(&mut self) -> io::Result<()> {
-        self.writer.flush()?;
-        let file = self.writer.get_ref();
-        if let Some(previous) = &self.previous {
-            keep_owner(file, previous);
-            file.set_permissions(previous.permissions())?;
-        }
-        // Some file systems report a full disk only here.
-        file.sync_all()
-    }
-
-    fn appear(self) -> anyhow::Result<()> {
-        // Some systems do not rename a file that is open.
-        drop(self.writer);
-        let mut unfinished = signals::unfinished();
-        // A file that has appeared since is worth as much as one that was there.
-        let appeared = match self.previous {
-            Some(_) => self.temporary.persist(&self.target),
-            None => self.temporary.persist_noclobber(&self.target),
-        };
-        appeared.map_err(|persist| WriteError {
-            place: shown(&self.name),
-            error: match persist.error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    io::Error::other("appeared during the run, and stays as it is")
-                }
-                _ => persist.error,
-            },
-        })?;
-        *unfinished = None;
-        Ok(())
     }
 }
 
@@ -379,16 +297,6 @@ fn descriptor(path: &Path) -> Option<Descriptor> {
 fn descriptor(_: &Path) -> Option<Descriptor> {
     None
 }
-
-/// Let the replacement belong to whom the file belonged to, where we may (as root does).
-#[cfg(unix)]
-fn keep_owner(file: &File, previous: &Metadata) {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let _ = fchown(file, Some(previous.uid()), Some(previous.gid()));
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) {}
 
 /// In what role a file is written by this run.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -31,8 +31,14 @@ pub(crate) fn watch() -> std::io::Result<()> {
     let wanted: Vec<i32> = all.into_iter().filter(|&signal| !is_ignored(signal)).collect();
     // A file larger than `ulimit -f` allows: with a handler, that is an error of the write.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
-    let mut signals = Signals::new(wanted)?;
+    // The thread comes first: where none can be started, signals must go on ending the process.
+    let (ready, is_ready) = std::sync::mpsc::channel();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut signals = match Signals::new(wanted) {
+            Ok(signals) => signals,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        drop(ready.send(Ok(())));
         for signal in signals.forever() {
             // Not given back: the file must not be renamed while the process is ending.
             let mut unfinished = unfinished();
@@ -42,7 +48,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     })?;
-    Ok(())
+    is_ready.recv().unwrap_or(Ok(()))
 }
 
 /// Whether this process ignores the signal, as far as the system reports it.

@@ -70,6 +70,7 @@
 //! | find the files below a directory | [`walk`] |
 //! | write and read lists, check them | [`list`], [`check`] |
 //! | turn names into text and back | [`name`] |
+//! | write a list or another file that appears all at once | [`Replacement`] |
 //!
 //! # What a run promises
 //!
@@ -94,6 +95,7 @@ pub mod name;
 mod options;
 mod progress;
 mod queue;
+mod replacement;
 mod run;
 mod small_files;
 mod task;
@@ -103,5 +105,6 @@ pub use cancel::Cancel;
 pub use error::{Error, ErrorKind};
 pub use options::{Hashed, Options};
 pub use progress::Progress;
+pub use replacement::Replacement;
 pub use run::{Event, HashAlone, Run};
 pub use task::{Item, Kind, Source, Task};

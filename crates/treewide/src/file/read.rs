@@ -33,11 +33,34 @@ pub(super) struct At<'a> {
 impl Read for At<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.at)?;
+        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.at)
+            .or_else(|error| seek_and_read(self.file, buffer, self.at, error))?;
         #[cfg(windows)]
         let read = std::os::windows::fs::FileExt::seek_read(self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
+    }
+}
+
+/// Reads at a position where the system refuses to do that in one call: one thread at a time, as all share the position
+/// of the file.
+#[cfg(unix)]
+fn seek_and_read(
+    mut file: &File,
+    buffer: &mut [u8],
+    at: u64,
+    error: io::Error,
+) -> io::Result<usize> {
+    use io::ErrorKind::{InvalidInput, NotSeekable, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    use io::{Seek, SeekFrom};
+    static POSITION: Mutex<()> = Mutex::new(());
+    match error.kind() {
+        InvalidInput | NotSeekable | PermissionDenied | ReadOnlyFilesystem | Unsupported => {
+            let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(at))?;
+            file.read(buffer)
+        }
+        _ => Err(error),
     }
 }
 

@@ -41,19 +41,39 @@ pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
         |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let mut flags = OFlags::NOATIME | if waits { OFlags::empty() } else { OFlags::NONBLOCK };
     loop {
-        match open(flags)
-            .map_err(|error| (error.raw_os_error().map(Errno::from_raw_os_error), error))
-        {
-            // Only the owner of a file may request it.
-            Err((Some(Errno::PERM), _)) if flags.contains(OFlags::NOATIME) => {
-                flags -= OFlags::NOATIME;
+        let error = match open(flags) {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+        // What has nothing to do with the flags.
+        if matches!(
+            errno,
+            Some(
+                Errno::NOENT
+                    | Errno::NOTDIR
+                    | Errno::LOOP
+                    | Errno::NAMETOOLONG
+                    | Errno::MFILE
+                    | Errno::NFILE
+                    | Errno::ACCESS
+            )
+        ) {
+            return Err(error);
+        }
+        if errno != Some(Errno::AGAIN) && flags.contains(OFlags::NOATIME) {
+            // Only the owner of a file may request it (EPERM), and some file systems do not know it (EROFS, EINVAL).
+            flags -= OFlags::NOATIME;
+        } else if flags.contains(OFlags::NONBLOCK) {
+            // With EAGAIN, a server (SMB, NFS) holds a lease on a regular file, and was asked to release it; pipes do
+            // not return that. With another error, the flag may be refused: without it, only a file is sure not to wait.
+            if errno != Some(Errno::AGAIN) && !std::fs::metadata(path).is_ok_and(|it| it.is_file())
+            {
+                return Err(error);
             }
-            // A server (SMB, NFS) holds a lease on a regular file, and was asked to release it. Pipes do not
-            // return this error.
-            Err((Some(Errno::AGAIN), _)) if flags.contains(OFlags::NONBLOCK) => {
-                flags -= OFlags::NONBLOCK;
-            }
-            result => return result.map_err(|(_, error)| error),
+            flags -= OFlags::NONBLOCK;
+        } else {
+            return Err(error);
         }
     }
 }

@@ -1,0 +1,277 @@
+//! A file that appears, or replaces another one, all at once; what was finished is never thrown away.
+//!
+//! ```text
+//! begin      target is opened for writing (if it exists), temporary file is created
+//! write      into the temporary file
+//! complete   owner, mode and bytes to the disk, as far as the file system can
+//! appear     rename to target, or else copy into target, or else keep the temporary file and say where it is
+//! ```
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::name::shown;
+
+/// A file that is being written under a temporary name.
+///
+/// Dropping it removes the temporary file. What stands at the final place stays until [`appear`](Self::appear).
+///
+/// ```
+/// # let dir = std::env::temp_dir().join("treewide-files-doc-replacement");
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// use std::io::Write;
+/// use treewide_files::Replacement;
+///
+/// let mut list = Replacement::begin(&dir.join("SUMS"))?; // fails now if SUMS cannot be written
+/// list.write_all(b"hours of work\n")?;
+/// list.complete()?;
+/// list.appear()?;
+/// assert_eq!(std::fs::read(dir.join("SUMS"))?, b"hours of work\n");
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Replacement {
+    writer: BufWriter<File>,
+    temporary: TempPath,
+    /// The final place, symbolic links resolved so that they stay.
+    target: PathBuf,
+    /// What stood there at the beginning.
+    previous: Option<Metadata>,
+}
+
+impl Replacement {
+    /// Begins to write a file that shall appear at `target`.
+    ///
+    /// The temporary file is created next to `target`. If that is refused and `target` exists, it is created in
+    /// the folder for temporary files, and copied into `target` in the end.
+    ///
+    /// # Errors
+    /// If `target` exists and is not a regular file or cannot be written, if it is a link to nothing or names a
+    /// directory, or if no temporary file can be created.
+    pub fn begin(target: &Path) -> io::Result<Self> {
+        let (target, previous) = match fs::metadata(target) {
+            Ok(there) if there.is_file() => {
+                // Renaming over a write-protected file would work, and surprise its owner. Without `append`, as a
+                // file to which one may only append cannot be replaced.
+                OpenOptions::new().write(true).open(target)?;
+                (resolved(target)?, Some(there))
+            }
+            Ok(there) if there.is_dir() => {
+                return Err(io::Error::other("is a directory; name a file in it"));
+            }
+            Ok(_) => return Err(io::Error::other("is not a regular file")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                check_new(target)?;
+                (target.to_owned(), None)
+            }
+            Err(error) => return Err(error),
+        };
+        let folder = match target.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let (file, temporary) = temporary(folder, previous.as_ref())?.into_parts();
+        Ok(Self { writer: BufWriter::new(file), temporary, target, previous })
+    }
+
+    /// The temporary file.
+    pub fn file(&self) -> &File {
+        self.writer.get_ref()
+    }
+
+    /// The place of the temporary file, which a program that is ended by a signal removes.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// What stood at the final place at the beginning.
+    pub fn previous(&self) -> Option<&Metadata> {
+        self.previous.as_ref()
+    }
+
+    /// Writes what is buffered, and brings bytes, owner and mode to the disk. A file system that has no owners or
+    /// modes, or cannot say when bytes are on the disk, is not an error.
+    ///
+    /// # Errors
+    /// If something could not be written. If only the bytes could not be brought to the disk, the temporary file stays,
+    /// and the message says where.
+    pub fn complete(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        let file = self.writer.get_ref();
+        if let Some(previous) = &self.previous {
+            keep_owner(file, previous);
+            let _ = file.set_permissions(previous.permissions()); // it was created with no more than that
+        }
+        // Some file systems report a full disk only here.
+        sync(file).map_err(|error| {
+            self.temporary.disable_cleanup(true);
+            stays(&error, &self.temporary)
+        })
+    }
+
+    /// Lets the file appear at its final place.
+    ///
+    /// Where it cannot be renamed (a file that is a mount point, a folder that cannot be changed), it is copied.
+    ///
+    /// # Errors
+    /// If there was nothing at the final place at the beginning and there is something now, or if it can neither be
+    /// renamed nor copied. The temporary file stays, and the message says where.
+    pub fn appear(self) -> io::Result<()> {
+        // Some systems do not rename a file that is open.
+        drop(self.writer);
+        let (mut temporary, target) = (self.temporary, &self.target);
+        let appeared = match self.previous {
+            Some(_) => {
+                let renamed = fs::rename(&temporary, target);
+                renamed.or_else(|error| overwrite(&temporary, target, error))
+            }
+            None => match temporary.persist_noclobber(target) {
+                Ok(()) => return Ok(()),
+                Err(failed) => {
+                    temporary = failed.path;
+                    create(&temporary, target, failed.error)
+                }
+            },
+        };
+        appeared.map_err(|error| {
+            temporary.disable_cleanup(true);
+            stays(&error, &temporary)
+        })
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// The path without symbolic links.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path).or_else(|error| match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_symlink() => Ok(path.to_owned()),
+        _ => Err(error),
+    })
+}
+
+/// An error if no file can appear at this place, where there is nothing.
+fn check_new(target: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(target).is_ok() {
+        return Err(io::Error::other("is a symbolic link to a file that does not exist"));
+    }
+    // `new/` or `new/.`: renaming to it would fail, but only after all the work.
+    let written = target.as_os_str().as_encoded_bytes();
+    let is_file = |name: &OsStr| written.ends_with(name.as_encoded_bytes());
+    if !target.file_name().is_some_and(is_file) {
+        return Err(io::Error::other("is a directory that does not exist; name a file"));
+    }
+    Ok(())
+}
+
+/// Creates the temporary file: in `folder`, or elsewhere if it can be copied in the end.
+fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<NamedTempFile> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(previous) = previous {
+        // Readable to nobody who could not read the file before.
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+        options.mode(previous.mode() & 0o777 | 0o600);
+    }
+    let make = |folder: &Path| {
+        tempfile::Builder::new()
+            .prefix(".treewide-")
+            .suffix(".tmp")
+            // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
+            // the temporary name, which nobody asked for, into its errors.
+            .make_in(folder, |path| options.open(path))
+    };
+    make(folder).or_else(|error| {
+        let text = format!("cannot create a file in {}: {error}", shown(folder));
+        if previous.is_none() {
+            return Err(io::Error::new(error.kind(), text));
+        }
+        let elsewhere = std::env::temp_dir();
+        make(&elsewhere).map_err(|second| {
+            let text =
+                format!("{text}; nor in {}: {second}; TMPDIR names another", shown(&elsewhere));
+            io::Error::new(error.kind(), text)
+        })
+    })
+}
+
+/// Renames or copies a file to a place where there is nothing, after the usual call for that failed with `error`: there
+/// are file systems that have neither such a rename nor hard links. A new empty file holds the place.
+fn create(temporary: &Path, target: &Path, error: io::Error) -> io::Result<()> {
+    let taken = || io::Error::other("appeared during the run, and stays as it is");
+    if error.kind() == ErrorKind::AlreadyExists {
+        return Err(taken());
+    }
+    match OpenOptions::new().write(true).create_new(true).open(target) {
+        Ok(_) => fs::rename(temporary, target)
+            .or_else(|_| overwrite(temporary, target, error))
+            .inspect_err(|_| drop(fs::remove_file(target))),
+        Err(second) if second.kind() == ErrorKind::AlreadyExists => Err(taken()),
+        Err(_) => Err(error),
+    }
+}
+
+/// Copies the content of a file into another one, which could not be replaced because of `error`.
+fn overwrite(from: &Path, to: &Path, error: io::Error) -> io::Result<()> {
+    // A named pipe that has come in its place would be waited for.
+    if !fs::symlink_metadata(to).is_ok_and(|there| there.is_file()) {
+        return Err(error);
+    }
+    let copied = File::open(from).and_then(|mut from| {
+        let mut to = OpenOptions::new().write(true).truncate(true).open(to)?;
+        // `dyn`: by plain reads and writes, which every file system has.
+        let writer: &mut dyn Write = &mut to;
+        io::copy(&mut from, writer)?;
+        sync(&to)
+    });
+    copied.map_err(|copy| {
+        let text = format!("cannot be replaced: {error}; and not be overwritten: {copy}");
+        io::Error::new(error.kind(), text)
+    })
+}
+
+/// Brings the bytes of a file to the disk, if the file system can do that.
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidInput
+                    | ErrorKind::Unsupported
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// The error, and where the file is that could not appear.
+fn stays(error: &io::Error, temporary: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("{error}; what was written is in {}", shown(temporary)))
+}
+
+/// Lets the file belong to whom the file before belonged to, where we may (as root does).
+#[cfg(unix)]
+fn keep_owner(file: &File, previous: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(previous.uid()), Some(previous.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
