@@ -138,6 +138,12 @@ wasm() {
         --test differential
 }
 
+refused() {
+    need cc strace
+    export TREEWIDE_TEST_REFUSED=all
+    step cargo test --locked -p treewide-cli --test cli refused:: -- --show-output
+}
+
 client() {
     step scripts/clients.sh "$1"
 }
@@ -212,6 +218,7 @@ sections() {
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
     section "windows" windows
+    section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer

@@ -1,8 +1,8 @@
 //! Where results go: standard output, line by line, or a file that appears all at once.
 //!
 //! A file named with `-o` is written next to its final place, under a temporary name, and renamed
-//! when it is complete. Until then the file that stood there before still stands there. If we fail
-//! or are ended by a signal (except SIGKILL, which cannot be caught), nothing of ours is left.
+//! when it is complete ([`Replacement`]). Until then the file that stood there before still stands there. If we fail
+//! or are ended by a signal (except SIGKILL, which cannot be caught) before it is complete, nothing of ours is left.
 
 use crate::progress::Progress;
 use crate::signals;
@@ -27,7 +27,9 @@ pub(crate) struct OutputArgs {
     /// Write to FILE instead of standard output, all at once when everything is done
     ///
     /// Until then FILE stays as it is (or absent), and it also does if writing fails or the program
-    /// is interrupted. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
+    /// is interrupted. If FILE cannot be replaced (it is a mount point, or in a directory that takes no new
+    /// files), it is overwritten in the end. If the complete output cannot get to its place, it stays under
+    /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
     /// Some files are never replaced: an input, a file that a checked list names, the file that standard
     /// input comes from, and a file that appears during the run. Replacing one ends the run, for a listed
     /// file when its turn comes. FILE itself is left out of a recursive walk; the unfinished file of
@@ -199,9 +201,9 @@ impl Sink {
         // opened /dev/null there before `main`, in the way that parents do who want no output: only code that
         // runs sooner, which is `unsafe`, could tell.)
         #[cfg(target_os = "linux")]
-        if rustix::fs::fcntl_getfl(io::stdout()).is_ok_and(|flags| {
-            flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDONLY
-        }) {
+        if rustix::fs::fcntl_getfl(io::stdout())
+            .is_ok_and(|flags| flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDONLY)
+        {
             bail!("standard output is open for reading only");
         }
         Ok(Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())))

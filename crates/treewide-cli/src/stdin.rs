@@ -45,8 +45,12 @@ impl Stdin {
         use std::fs::File;
         use std::os::fd::AsFd;
 
-        let stdin = File::from(self.open()?.as_fd().try_clone_to_owned()?);
-        options.hash_file(&stdin, Path::new(STDIN), extent)
+        let stdin = self.open()?;
+        match stdin.as_fd().try_clone_to_owned() {
+            Ok(file) => options.hash_file(&File::from(file), Path::new(STDIN), extent),
+            // Without a second descriptor it is only read more slowly.
+            Err(_) => options.hash_reader(stdin, Path::new(STDIN), extent),
+        }
     }
 
     /// Hash standard input.

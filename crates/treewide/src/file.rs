@@ -437,7 +437,18 @@ impl<'a> Options<'a> {
         file: &File,
         opened: &Metadata,
     ) -> Result<Report, ErrorKind> {
-        let at = { file }.stream_position().map_err(ErrorKind::Read)?;
+        let Ok(at) = { file }.stream_position() else {
+            // Where nobody may ask for the position, the file is read in order. If it does not begin at 0, the check of
+            // the length finds that.
+            let (len, hooks) = (opened.len(), self.hooks(1, None));
+            let bytes = read::simply(hasher, file, Some(len), &hooks)?;
+            let now = file.metadata().map_err(ErrorKind::Read)?.len();
+            if bytes < len {
+                return Err(ErrorKind::Shrank { read: bytes, len });
+            }
+            let grown_to = (now > len).then_some(now);
+            return Ok(Report { bytes, grown_to, strategy: Strategy::Read });
+        };
         let len = opened.len().max(at);
         let may_be_cold = self.drop_cache || len - at > small();
         let is_cold = may_be_cold && !device::is_cached(file, len);

@@ -14,6 +14,8 @@ mod input;
 mod json;
 mod output;
 mod progress;
+#[cfg(target_os = "linux")]
+mod refused;
 mod scale;
 mod support;
 mod trees;

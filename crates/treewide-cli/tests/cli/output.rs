@@ -158,8 +158,14 @@ fn an_output_replaces_only_what_it_found() {
     // Standard input ends only after the file has come.
     let script = "(sleep 0.2; echo late >new; echo) | \"$0\" sum a - -o new";
     let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
-    ended.fails(1, &["treewide: new: appeared during the run, and stays as it is\n"]);
+    ended.fails(
+        1,
+        &["treewide: new: appeared during the run, and stays as it is; what was written is in "],
+    );
     assert_eq!(folder.read("new"), "late\n");
+    let (_, place) = ended.stderr.trim_end().rsplit_once(" is in ").unwrap();
+    assert!(folder.read(place).starts_with(&sums(&["a"])), "what was finished stays");
+    fs::remove_file(folder.join(place)).unwrap();
     // `-` does not name a file.
     folder.write("-", "x");
     folder.treewide("sum - -o ./-").stdin("hi").run().fails(0, &[]);

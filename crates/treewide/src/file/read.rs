@@ -51,7 +51,9 @@ fn seek_and_read(
     at: u64,
     error: io::Error,
 ) -> io::Result<usize> {
-    use io::ErrorKind::{InvalidInput, NotSeekable, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    use io::ErrorKind::{
+        InvalidInput, NotSeekable, PermissionDenied, ReadOnlyFilesystem, Unsupported,
+    };
     use io::{Seek, SeekFrom};
     static POSITION: Mutex<()> = Mutex::new(());
     match error.kind() {
