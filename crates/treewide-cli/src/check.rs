@@ -41,18 +41,20 @@ a list is cut off, or nothing was verified at all, 2 for bad usage.";
 
 /// Check files against lists of their BLAKE3 digests
 ///
-/// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. It may
-/// have CRLF line ends, begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and
-/// comments (`#`). File names are relative to the current directory, not to the list.
+/// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lines of other
+/// tools are read, too: `DIGEST FILE` with one blank or a tab, `DIGEST ?BLAKE3*FILE`, and
+/// `BLAKE3 (FILE) = DIGEST` with the tag in any case and any blanks. A list may have CRLF line ends,
+/// begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and comments (`#`). File names are
+/// relative to the current directory, not to the list.
 ///
-/// Blanks at the end of a `DIGEST  FILE` line belong to the name if there is such a file;
-/// otherwise the name is taken without them.
+/// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
+/// file's as well, and in place of a named pipe, nothing is verified, and that is a failure.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// file is FAILED, too, if its digest is missing, damaged, of the wrong length or too short, or if its
-/// name is empty or could be another file's.
+/// file is FAILED, too, if its digest is missing, damaged, of the wrong length or too short, if its
+/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood.
 ///
-/// A line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
+/// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
 /// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the
 /// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified.
 #[derive(Args)]
@@ -142,7 +144,7 @@ impl CheckArgs {
             hidden: 0,
             total: Total::default(),
         };
-        for event in input.run(lists) {
+        for event in input.run_without_pipes(lists) {
             report.event(event)?;
         }
         let total = report.total;
@@ -258,7 +260,17 @@ impl Source for Lists<'_> {
                 }
                 continue;
             };
+            let list_path = &*path;
             let note = match list.next() {
+                // Which of them the list means nobody knows.
+                Some(Item::File(file)) if is_stdin(&file.path) && is_there(&file.path) => {
+                    let cause = "could be standard input or the file of this name; list it as ./-";
+                    let (path, expected) = (file.path, Some(file.about));
+                    let verdict = Verdict::Unverified(cause.into());
+                    let note = check::Note::Settled { path, expected, verdict };
+                    let list = list_path.clone();
+                    return Some(Item::Note(Note::In(list, note)));
+                }
                 Some(Item::File(file)) => {
                     return Some(Item::File(task(file.path, file.extent, file.about)));
                 }
@@ -409,6 +421,10 @@ impl Report<'_> {
         };
         self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(path)))
     }
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// The bytes that there are to hash, as far as the lengths of files say.

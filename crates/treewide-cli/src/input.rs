@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treewide::Mode;
 use treewide::file::Strategy;
+use treewide_files::check;
 use treewide_files::digest::Extent;
-use treewide_files::{HashAlone, Hashed, Kind, Options, Run, Source, Task};
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Run, Source, Task};
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -118,12 +119,22 @@ impl Input {
         self.device = device;
     }
 
+    /// Hash what `source` finds, except named pipes.
+    pub(crate) fn run_without_pipes<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
+        self.options.run_with(source, |path: &Path, extent: Extent| {
+            let refused = if is_stdin(path) { None } else { check::refuse_pipe(path) };
+            refused.or_else(|| self.hash_alone(path, extent))
+        })
+    }
+
     /// Hash what `source` finds.
     pub(crate) fn run<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
-        self.options.run_with(source, |path: &Path, extent: Extent| {
-            let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
-            by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
-        })
+        self.options.run_with(source, |path: &Path, extent: Extent| self.hash_alone(path, extent))
+    }
+
+    fn hash_alone(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
+        by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
     }
 }
 

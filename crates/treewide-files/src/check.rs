@@ -1,18 +1,19 @@
 //! Checking files against a list of their digests.
 //!
-//! A verdict errs on the side of failure. A name that could mean another file is not looked for; a digest
+//! A verdict errs on the side of failure. A name is that name, byte for byte; one that could mean another file is
+//! not looked for; a digest
 //! too short to be trusted must be asked for; a file that is listed without a digest fails; a list that seems to
 //! have lost its end fails; and so does a list by which nothing was verified.
 
 use crate::digest::{self, Extent};
 use crate::error::{Error, ErrorKind};
-use crate::list::{self, Entry, Fault, Lines};
+use crate::list::{self, Entry, Fault, Lines, NameIs};
 use crate::name;
 use crate::options::{Hashed, Options};
 use crate::run::Event;
 use crate::task::{Item, Kind, Source, Task};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is said where a list stops within a line.
 const CUT_OFF: &str = "the list may be cut off here: no line end";
@@ -151,7 +152,8 @@ impl Check {
         list: Lines,
         options: &Options,
     ) -> impl Iterator<Item = Result<Checked, Error>> + use<> {
-        options.run(self.source(list)).filter_map(move |event| match event {
+        let hash_alone = |path: &Path, _: Extent| refuse_pipe(path);
+        options.run_with(self.source(list), hash_alone).filter_map(move |event| match event {
             Event::File(Task { path, about: expected, .. }, result) => {
                 let verdict = self.verdict(result, &expected);
                 Some(Ok(Checked::File { path, expected: Some(expected), verdict }))
@@ -217,6 +219,13 @@ impl ListedFiles {
                 let verdict = Verdict::Unreadable(ErrorKind::Other(cause.into()));
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
+            Ok((path, _))
+                if self.check.ignore_missing && holds_line(&name) && list::is_missing(&path) =>
+            {
+                let cause = String::from("no such file; there may be two lines in one here");
+                let verdict = Verdict::Unverified(cause);
+                Item::Note(Note::Settled { path, expected: Some(expected), verdict })
+            }
             Ok((path, extent)) => {
                 Item::File(Task { path, kind: Kind::Unknown, extent, about: expected })
             }
@@ -254,8 +263,12 @@ impl Source for ListedFiles {
                     let named = Some(shown_path(&entry.name));
                     Item::Note(Note::Malformed(Malformed { number, named, cause, is_cut }))
                 }
-                Ok(Some(entry)) => {
+                Ok(Some(mut entry)) => {
                     self.previous_len = entry.digest.len();
+                    // Windows has no such names.
+                    if cfg!(unix) && self.lines.had_return() && entry.name_is == NameIs::Loose {
+                        entry.others.push([&entry.name[..], b"\r"].concat());
+                    }
                     self.item(entry, is_cut)
                 }
                 Err(Fault::Digest { name, digest, cause }) => {
@@ -297,6 +310,23 @@ impl Note {
             Self::Unreadable(_) => 0,
         }
     }
+}
+
+/// An error if `path` is a named pipe, for a [`HashAlone`](crate::HashAlone): no list can say what comes out of
+/// it, and waiting for its writer may have no end.
+pub fn refuse_pipe(path: &Path) -> Option<Result<Hashed, ErrorKind>> {
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&std::fs::metadata(path).ok()?.file_type()) {
+        return Some(Err(ErrorKind::Other("is a pipe, which a list cannot vouch for".into())));
+    }
+    let _ = path;
+    None
+}
+
+/// Whether a name seems to hold the next line of a list, as after `cat` of lists without a last line end.
+fn holds_line(name: &[u8]) -> bool {
+    let digits = name.split(|byte| !byte.is_ascii_hexdigit());
+    digits.into_iter().any(|digits| digits.len() >= 2 * treewide::OUT_LEN)
 }
 
 /// A name as a path, only to be shown: it need not be the right one.

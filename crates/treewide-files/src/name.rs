@@ -120,7 +120,21 @@ pub fn to_exact_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     if cfg!(windows) && name.contains(&b'\\') {
         return Err("backslash in the file name");
     }
+    if cfg!(windows) && has_lost_end(name) {
+        return Err("file name that ends in a dot, a blank or a stream, as Windows knows none");
+    }
     os_path(name)
+}
+
+/// Whether Windows would open another file by this name: it drops dots and blanks at the end of each part, and
+/// takes what follows a colon (except that of a drive) for a stream of the file.
+fn has_lost_end(name: &[u8]) -> bool {
+    let has_drive = matches!(name, [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let rest = if has_drive { &name[2..] } else { name };
+    rest.contains(&b':')
+        || rest
+            .split(|byte| *byte == b'/')
+            .any(|part| !matches!(part, b"." | b"..") && matches!(part.last(), Some(b'.' | b' ')))
 }
 
 /// The path with exactly these bytes.
@@ -145,7 +159,7 @@ pub fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
 
 /// The name without the blanks at its end, if it has any and something is left.
 pub(crate) fn without_trailing_blanks(name: &[u8]) -> Option<&[u8]> {
-    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? + 1;
+    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r'))? + 1;
     (end < name.len()).then(|| &name[..end])
 }
 
@@ -162,6 +176,23 @@ mod tests {
         }
         for broken in [r"\", r"a\x", r"\\\"] {
             assert_eq!(unescape(broken.as_bytes()), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn has_lost_end_is_about_dots_blanks_and_streams() {
+        for (name, lost) in [
+            ("a", false),
+            ("../a.b/./c d", false),
+            ("C:/a", false),
+            ("a.", true),
+            ("a./b", true),
+            ("a ", true),
+            ("...", true),
+            ("a::$DATA", true),
+            ("C:/a:b", true),
+        ] {
+            assert_eq!(has_lost_end(name.as_bytes()), lost, "{name}");
         }
     }
 

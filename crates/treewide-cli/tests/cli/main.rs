@@ -12,6 +12,7 @@ mod device;
 mod docs;
 mod input;
 mod json;
+mod names_in_lists;
 mod output;
 mod progress;
 #[cfg(target_os = "linux")]

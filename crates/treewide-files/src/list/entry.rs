@@ -2,18 +2,19 @@
 //!
 //! A line that names a file without a digest to verify it by is an error of its own
 //! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, and nobody
-//! would know.
+//! would know. So is a line that cannot be understood, if it has a name and 16 hexadecimal digits or more.
 
+use super::json::Pairs;
 use crate::{digest, name};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 /// The length of a digest unless the caller gives another, and the least that is trusted unasked.
 const USUAL_LEN: u64 = treewide::OUT_LEN as u64;
 
-/// The first word of a line is meant as a digest if it has this many letters. Half of the usual digest has
-/// more; words of prose have fewer.
+/// This many hexadecimal digits, or letters of the first word before two blanks, are meant as a digest. Half of
+/// the usual digest has more; words of prose have fewer.
 const DIGEST_LIKE: usize = 16;
 
 /// The most bytes of a line's own text that go into an error.
@@ -26,6 +27,8 @@ pub struct Entry {
     pub name: Vec<u8>,
     /// How exactly `name` is known.
     pub name_is: NameIs,
+    /// Names that the line would have if another program had written it. None of them may exist.
+    pub others: Vec<Vec<u8>>,
     /// The bytes of the digest.
     pub digest: Vec<u8>,
 }
@@ -33,21 +36,29 @@ pub struct Entry {
 impl Entry {
     /// The path of the file.
     ///
-    /// Blanks at the end of a [loose](NameIs::Loose) name belong to it if there is such a file; otherwise
-    /// the path is the name without them. That is the only question this asks the file system.
+    /// This asks the file system only where the line can be read in two ways, and about names that end in
+    /// blanks.
     ///
     /// # Errors
-    /// If the name is not, or could be more than, one path: see [`name::to_path`].
+    /// If the name is not, or could be more than, one path: see [`name::to_path`]. If one of
+    /// [`others`](Self::others) exists. If the name ends in blanks and there is such a file only without them.
     pub fn find(&self) -> Result<PathBuf, &'static str> {
         let path = match self.name_is {
             NameIs::Exact => name::to_exact_path(&self.name)?,
             NameIs::Delimited | NameIs::Loose => name::to_path(&self.name)?,
         };
+        let exists = |name: &[u8]| {
+            name::to_exact_path(name).is_ok_and(|path| fs::symlink_metadata(path).is_ok())
+        };
+        if self.others.iter().any(|other| exists(other)) {
+            return Err("the line can be read in two ways, and more than one of the files exists");
+        }
         if self.name_is == NameIs::Loose
             && let Some(shorter) = name::without_trailing_blanks(&self.name)
             && is_missing(&path)
+            && exists(shorter)
         {
-            return name::to_path(shorter);
+            return Err("there is such a file only without the blanks at the end of the name");
         }
         Ok(path)
     }
@@ -56,7 +67,7 @@ impl Entry {
 /// How far a line can be trusted to give a name byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameIs {
-    /// Blanks at its end may be stray ones at the end of the line.
+    /// Blanks at its end may be stray ones at the end of the line, so that it names no file.
     Loose,
     /// It ends where it ends, but U+FFFD stands for bytes that the list could not hold.
     Delimited,
@@ -110,12 +121,16 @@ pub(crate) fn is_missing(path: &Path) -> bool {
 /// If the line is not a checksum line, or has no digest that can be used.
 pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     let line = line.trim_ascii_start();
-    let entry = match line {
+    let parsed = match line {
         [] | [b'#', ..] => return Ok(None),
-        [b'{', ..] => json(line)?,
-        [b'\\', rest @ ..] => text(rest, true)?,
-        _ => text(line, false)?,
+        [b'{', ..] => json(line),
+        [b'\\', rest @ ..] => text(rest, true, len),
+        _ => text(line, false, len),
     };
+    let entry = parsed.map_err(|fault| match (fault, beside_digits(line)) {
+        (Fault::Line(cause), Some(name)) => unverified(name, cause),
+        (fault, _) => fault,
+    })?;
     let found = entry.digest.len() as u64;
     let cause = match len {
         _ if found == 0 => "empty digest, which proves nothing".into(),
@@ -128,77 +143,185 @@ pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     Err(Fault::Digest { name: entry.name, digest: Some(entry.digest), cause })
 }
 
-fn text(line: &[u8], has_escapes: bool) -> Result<Entry, Fault> {
+/// The fault of a line that names a file and has no digest.
+fn unverified(name: &[u8], cause: impl Into<String>) -> Fault {
+    Fault::Digest { name: name.into(), digest: None, cause: cause.into() }
+}
+
+fn text(line: &[u8], has_escapes: bool, len: Option<u64>) -> Result<Entry, Fault> {
     // The tag first: a tagged line may hold two blanks, within the name.
     let tag = tagged(line)?;
     let is_tagged = tag.is_some();
-    let (digits, name, name_is) = match tag {
-        Some((digits, name)) => (digits, name, NameIs::Delimited),
-        None => {
-            let (digits, name) = untagged(line).ok_or("not a checksum line")?;
-            // Lines with escapes are only ever written by programs, which leave no stray blanks.
-            (digits, name, if has_escapes { NameIs::Delimited } else { NameIs::Loose })
-        }
+    let Parts { digits, name, others, bits } = match tag {
+        Some(parts) => parts,
+        None => untagged(line, len)?,
     };
+    // Lines with escapes are only ever written by programs, which leave no stray blanks.
+    let name_is = if is_tagged || has_escapes { NameIs::Delimited } else { NameIs::Loose };
     let digest = digest::unhex(digits);
     // Two words of prose are not a checksum line; half a digest, or one with a wrong letter, is.
     if digest.is_none() && !is_tagged && digits.len() < DIGEST_LIKE {
         return Err("not a checksum line: the digest is not hex".into());
     }
     if name.is_empty() {
-        return Err("no file name".into());
+        return Err(if is_tagged {
+            unverified(name, "no file name")
+        } else {
+            "no file name".into()
+        });
     }
-    let name = if has_escapes {
-        name::unescape(name).ok_or("file name with an invalid escape")?
-    } else {
-        name.to_vec()
+    let plain = |name: &[u8]| if has_escapes { name::unescape(name) } else { Some(name.to_vec()) };
+    let Some(exact) = plain(name) else {
+        return Err(unverified(name, "file name with an invalid escape"));
     };
+    let others = others.into_iter().filter_map(plain).collect();
     match digest {
-        Some(digest) => Ok(Entry { name, name_is, digest }),
+        Some(digest) if bits.is_some_and(|bits| bits != 8 * digest.len() as u64) => {
+            let cause = format!("digest of {} bytes, which is not what its tag says", digest.len());
+            Err(Fault::Digest { name: exact, digest: Some(digest), cause })
+        }
+        Some(digest) => Ok(Entry { name: exact, name_is, others, digest }),
         None if digits.iter().all(u8::is_ascii_hexdigit) => {
             let cause = format!("digest of {} hex digits, an odd number", digits.len());
-            Err(Fault::Digest { name, digest: None, cause })
+            Err(unverified(&exact, cause))
         }
-        None => Err(Fault::Digest { name, digest: None, cause: "the digest is not hex".into() }),
+        None => Err(unverified(&exact, "the digest is not hex")),
     }
 }
 
-/// The digest and the name, as the line has them.
-type Parts<'a> = (&'a [u8], &'a [u8]);
-
-/// `DIGEST  FILE`, or `DIGEST *FILE` as old tools on Windows write it.
-fn untagged(line: &[u8]) -> Option<Parts<'_>> {
-    let blank = line.iter().position(|byte| *byte == b' ')?;
-    let (digits, rest) = line.split_at(blank);
-    let name = rest.strip_prefix(b"  ").or_else(|| rest.strip_prefix(b" *"))?;
-    Some((digits, name))
+/// A line, taken apart.
+struct Parts<'a> {
+    digits: &'a [u8],
+    name: &'a [u8],
+    /// What else the name could be.
+    others: Vec<&'a [u8]>,
+    /// The bits that the digest has, if the line says so.
+    bits: Option<u64>,
 }
 
-/// `BLAKE3 (FILE) = DIGEST`; an error if another algorithm is named there.
+/// `DIGEST  FILE`; `DIGEST *FILE` as old tools on Windows write it; and what other tools write: `DIGEST FILE`,
+/// with a tab, or `DIGEST ?BLAKE3*FILE`.
+fn untagged(line: &[u8], len: Option<u64>) -> Result<Parts<'_>, Fault> {
+    let blank = line.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+    let (digits, rest) = line.split_at(blank.ok_or("not a checksum line")?);
+    let parts = |name, others, bits| Ok(Parts { digits, name, others, bits });
+    if let Some(name) = rest.strip_prefix(b"  ") {
+        return parts(name, vec![], None);
+    }
+    let name = &rest[1..];
+    if rest[0] == b' '
+        && let Some(starred) = name.strip_prefix(b"*")
+    {
+        return parts(starred, vec![name], None);
+    }
+    let is_digest = digits.iter().all(u8::is_ascii_hexdigit)
+        && (digits.len() >= DIGEST_LIKE || len.is_some_and(|len| 2 * len == digits.len() as u64));
+    if !is_digest {
+        return Err("not a checksum line".into());
+    }
+    if let Some(marked) = name.strip_prefix(b"?")
+        && let Some(star) = marked.iter().position(|byte| *byte == b'*')
+        && marked[..star].iter().all(is_word)
+    {
+        return match algorithm(&marked[..star]) {
+            Algorithm::Blake3(bits) => parts(&marked[star + 1..], vec![name], bits),
+            Algorithm::Other(cause) => Err(unverified(&marked[star + 1..], cause)),
+        };
+    }
+    parts(name, vec![], None)
+}
+
+/// `BLAKE3 (FILE) = DIGEST`, with the tag in any case and with any blanks around the name and the `=`; an error
+/// if another algorithm is named there.
 fn tagged(line: &[u8]) -> Result<Option<Parts<'_>>, Fault> {
     let line = line.trim_ascii_end();
-    let Some(open) = find(line, b" (") else { return Ok(None) };
-    let Some(close) = rfind(line, b") =") else { return Ok(None) };
-    let digits = &line[close + 3..];
-    let algorithm = &line[..open];
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_');
-    let is_tag = !algorithm.is_empty() && algorithm.iter().all(is_word);
-    if open + 2 > close || !is_tag || !matches!(digits, [] | [b' ', ..]) {
+    let (tag, rest) = line.split_at(line.iter().take_while(|byte| is_word(byte)).count());
+    let is_digest = tag.iter().all(u8::is_ascii_hexdigit)
+        && (tag.len() >= DIGEST_LIKE || rest.starts_with(b"  ") || rest.starts_with(b" *"));
+    let Some(inner) = rest.trim_ascii_start().strip_prefix(b"(") else { return Ok(None) };
+    if tag.is_empty() || is_digest {
         return Ok(None);
     }
-    if algorithm != b"BLAKE3" {
-        let algorithm = quoted(&String::from_utf8_lossy(algorithm));
-        return Err(format!("a {algorithm} digest, not a BLAKE3 one").into());
+    let parts = inner.iter().rposition(|byte| *byte == b'=').and_then(|equals| {
+        let name = inner[..equals].trim_ascii_end().strip_suffix(b")")?;
+        Some((name, inner[equals + 1..].trim_ascii_start()))
+    });
+    match (algorithm(tag), parts) {
+        (Algorithm::Blake3(bits), Some((name, digits))) => {
+            Ok(Some(Parts { digits, name, others: vec![], bits }))
+        }
+        (Algorithm::Blake3(_), None) => Err(unverified(inner, "no digest behind the name")),
+        (Algorithm::Other(cause), Some((name, digits))) if has_digest(digits) => {
+            Err(unverified(name, cause))
+        }
+        (Algorithm::Other(cause), Some(_)) => Err(cause.into()),
+        (Algorithm::Other(_), None) => Ok(None),
     }
-    Ok(Some((digits.trim_ascii_start(), &line[open + 2..close])))
 }
 
-fn find(line: &[u8], part: &[u8]) -> Option<usize> {
-    line.windows(part.len()).position(|window| window == part)
+/// Whether a byte may belong to the name of an algorithm.
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_')
 }
 
-fn rfind(line: &[u8], part: &[u8]) -> Option<usize> {
-    line.windows(part.len()).rposition(|window| window == part)
+/// What the name of an algorithm says.
+enum Algorithm {
+    /// With the number of bits, if it is a part of the name, as in `BLAKE3-256`.
+    Blake3(Option<u64>),
+    /// Not BLAKE3, or a form of it that is not known; the text says so.
+    Other(String),
+}
+
+fn algorithm(tag: &[u8]) -> Algorithm {
+    const NAME: &[u8] = b"BLAKE3";
+    if let Some((name, rest)) = tag.split_at_checked(NAME.len())
+        && name.eq_ignore_ascii_case(NAME)
+    {
+        match rest {
+            [] => return Algorithm::Blake3(None),
+            [b'-' | b'/' | b'_', bits @ ..] => {
+                if let Some(bits) = str::from_utf8(bits).ok().and_then(|it| it.parse().ok()) {
+                    return Algorithm::Blake3(Some(bits));
+                }
+            }
+            _ => {}
+        }
+    }
+    let tag = quoted(&String::from_utf8_lossy(tag));
+    Algorithm::Other(format!("a {tag} digest, not a BLAKE3 one"))
+}
+
+/// What is next to a digest, if a line that cannot be understood has both: it may be the name of a file.
+///
+/// Long lines of letters without a blank (PGP armour) may hold hexadecimal digits, too; there they have to stand
+/// alone.
+fn beside_digits(line: &[u8]) -> Option<&[u8]> {
+    let has_blanks = line.iter().any(|byte| byte.is_ascii_whitespace());
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric();
+    let is_of_a_name = |byte: &u8| is_letter(byte) || *byte >= 0x80 || matches!(byte, b'.' | b'_');
+    let mut at = 0;
+    while at < line.len() {
+        let word = line[at..].iter().take_while(|byte| is_letter(byte)).count();
+        let (before, after) = (&line[..at], &line[at + word..]);
+        let all = line[at..at + word].iter().all(u8::is_ascii_hexdigit);
+        if has_digest(&line[at..at + word]) && (has_blanks || all) {
+            let sides = [after, before].map(|side| {
+                let start = side.iter().position(is_of_a_name)?;
+                let end = side.iter().rposition(is_of_a_name)?;
+                Some(&side[start..=end])
+            });
+            if let Some(name) = sides.into_iter().flatten().next() {
+                return Some(name);
+            }
+        }
+        at += word.max(1);
+    }
+    None
+}
+
+/// Whether there are enough hexadecimal digits in a row to be meant as a digest.
+fn has_digest(text: &[u8]) -> bool {
+    text.split(|byte| !byte.is_ascii_hexdigit()).any(|digits| digits.len() >= DIGEST_LIKE)
 }
 
 /// A text from a line, cut where it is longer than anybody reads.
@@ -212,17 +335,16 @@ fn quoted(text: &str) -> String {
 
 /// An object of [`json`](super::json). Only some of its keys matter here.
 fn json(line: &[u8]) -> Result<Entry, Fault> {
-    let object: Map<String, Value> =
+    let Pairs(object) =
         serde_json::from_slice(line).map_err(|error| format!("not a checksum line: {error}"))?;
     let path = object.get("path").and_then(Value::as_str);
     let path = path.ok_or("not a checksum line: no path")?.as_bytes();
-    let unverified = |name: &[u8], cause: &str| {
-        Err(Fault::Digest { name: name.into(), digest: None, cause: cause.into() })
-    };
+    let unverified = |name: &[u8], cause: &str| Err(unverified(name, cause));
     let name = match object.get("path_hex") {
         None | Some(Value::Null) => path.to_vec(),
         Some(hex) => match hex.as_str().and_then(|hex| digest::unhex(hex.as_bytes())) {
-            Some(name) => name,
+            Some(name) if String::from_utf8_lossy(&name).as_bytes() == path => name,
+            Some(_) => return unverified(path, "path and path_hex are different names"),
             None => return unverified(path, "path_hex is not hex"),
         },
     };
@@ -234,7 +356,7 @@ fn json(line: &[u8]) -> Result<Entry, Fault> {
             unverified(&name, &cause)
         }
         (Some(digits), _) => match digits.as_str().and_then(|it| digest::unhex(it.as_bytes())) {
-            Some(digest) => Ok(Entry { name, name_is: NameIs::Exact, digest }),
+            Some(digest) => Ok(Entry { name, name_is: NameIs::Exact, others: vec![], digest }),
             None => unverified(&name, "the digest is not hex"),
         },
     }
@@ -267,7 +389,18 @@ mod tests {
             ("BLAKE3 (a  b) = c) = @", "a  b) = c"),
             (r"\BLAKE3 (a\rb) = @", "a\rb"),
             (r#"{"path":"a\nb","digest":"@","bytes":0,"error":null}"#, "a\nb"),
-            (r#"{"path":"?","path_hex":"6162","digest":"@"}"#, "ab"),
+            (r#"{"path":"ab","path_hex":"6162","digest":"@"}"#, "ab"),
+            ("@ a", "a"),
+            ("@\ta b", "a b"),
+            ("@ ?BLAKE3*a", "a"),
+            ("@ ?blake3-256*a", "a"),
+            ("@  ?BLAKE3*a", "?BLAKE3*a"),
+            ("@ (a)=1", "(a)=1"),
+            ("@  (a) = 1", "(a) = 1"),
+            ("BLAKE3(a)= @", "a"),
+            ("BLAKE3 (a)=@", "a"),
+            ("blake3\t( a )  =  @", " a "),
+            ("Blake3-256 (a) = @", "a"),
             ("@  BLAKE3 (a) = b", "BLAKE3 (a) = b"),
         ] {
             assert_eq!(name_in(line), Ok(name.into()), "{line}");
@@ -281,13 +414,16 @@ mod tests {
         for (line, cause) in [
             ("hello", "not a checksum line"),
             ("@", "not a checksum line"),
-            ("@ a", "not a checksum line"),
+            ("(@)", "not a checksum line"),
             ("@  ", "no file name"),
             ("Add  a", "not hex"),
             ("abc  a", "not hex"),
             (r"\item  a", "not hex"),
-            (r"\@  a\b", "escape"),
-            ("SHA256 (a) = @", "a SHA256 digest"),
+            ("SIZE (a) = 123456", "a SIZE digest"),
+            ("BLAKE3 is a hash function", "not a checksum line"),
+            ("-----BEGIN PGP SIGNATURE-----", "not a checksum line"),
+            ("iQIzBAEB0123456789abcdef0123zCAAdFiEEn4cK+9x/A1", "not a checksum line"),
+            ("=njUY", "not a checksum line"),
             ("{}", "not a checksum line"),
             ("", "nothing"),
             ("   ", "nothing"),
@@ -316,8 +452,21 @@ mod tests {
             (r#"{"path":"a","digest":null}"#, None, "no digest"),
             (r#"{"path":"a","digest":5}"#, None, "not hex"),
             (r#"{"path":"a","error":5}"#, None, "made: 5"),
-            (r#"{"path":"b","path":"a"}"#, None, "no digest"),
+            ("@z a", None, "not a checksum line"),
+            ("a @", None, "not a checksum line"),
+            ("a:@", None, "not a checksum line"),
+            (
+                "0123456789abcdef a",
+                Some(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]),
+                "only 8",
+            ),
+            ("SHA256 (a) = @", None, "a SHA256 digest"),
+            ("BLAKE3X (a) = @", None, "a BLAKE3X digest"),
+            ("BLAKE3-128 (a) = @", Some(&digest::unhex(HEX.as_bytes()).unwrap()), "its tag"),
+            ("@ ?SHA256*a", None, "a SHA256 digest"),
+            ("BLAKE3 (a", None, "no digest"),
             (r#"{"path":"a","path_hex":"6","digest":"@"}"#, None, "path_hex is not hex"),
+            (r#"{"path":"a","path_hex":"62","digest":"@"}"#, None, "different names"),
             (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, None, r"made: gone\u{1b}"),
         ] {
             let fault = name_in(line).unwrap_err();
@@ -329,12 +478,35 @@ mod tests {
     }
 
     #[test]
+    fn parse_counts_lines_with_a_digest_and_something_else_as_names() {
+        for line in [
+            r"\@  a\b",
+            "BLAKE3 () = @",
+            r#"{"path":"b","path":"a","digest":"@"}"#,
+            r#"{"path":3,"digest":"@"}"#,
+            r#"{"file":"a","blake3":"@"}"#,
+            r#"{"path":"a","digest":"@""#,
+            "BLAKE3: @ a",
+            "0x@ a",
+            "\u{FEFF}@ a",
+            "@\u{a0}\u{a0}a",
+            "@, a",
+            "@,a",
+        ] {
+            let fault = name_in(line).unwrap_err();
+            assert!(matches!(fault, Fault::Digest { .. }), "{line}: {fault:?}");
+        }
+    }
+
+    #[test]
     fn parse_takes_only_the_length_that_was_asked_for() {
         let long = format!("{HEX}00  a");
         assert!(parse(long.as_bytes(), None).is_ok());
         assert!(parse(long.as_bytes(), Some(33)).is_ok());
         assert!(parse(long.as_bytes(), Some(32)).is_err());
         assert!(parse(b"ab  a", Some(1)).is_ok());
+        assert!(parse(b"abcd a", Some(2)).is_ok());
+        assert!(parse(b"abcd a", Some(3)).is_err());
         assert!(parse(b"  a", Some(0)).is_err());
     }
 

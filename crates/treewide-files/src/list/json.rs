@@ -5,6 +5,8 @@
 //! value that does not exist is `null`.
 
 use crate::digest::{Digest, hex};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::{Map, Value};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -51,6 +53,35 @@ pub fn write_error(
         object.growth(None);
     }
     to.write_all(object.finish().as_bytes())
+}
+
+/// An object that is read. A key that it has twice is an error, because it could name two files.
+pub(super) struct Pairs(pub(super) Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Pairs, A::Error> {
+                let mut object = Map::new();
+                while let Some((key, value)) = from.next_entry::<String, Value>()? {
+                    if object.insert(key, value).is_some() {
+                        return Err(A::Error::custom("a key stands there twice"));
+                    }
+                }
+                Ok(Pairs(object))
+            }
+        }
+
+        from.deserialize_map(Keys)
+    }
 }
 
 /// One line, built key by key.

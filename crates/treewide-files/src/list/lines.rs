@@ -28,6 +28,8 @@ pub struct Lines {
     number: u64,
     /// Whether the line that was read last has no end.
     is_endless: bool,
+    /// Whether a `\r` was taken off its end.
+    had_return: bool,
 }
 
 impl fmt::Debug for Lines {
@@ -88,7 +90,14 @@ impl Lines {
             None => Box::new(rest),
         };
         let reader = BufReader::with_capacity(BUFFER, reader);
-        Ok(Self { reader, is_stream, line: Vec::new(), number: 0, is_endless: false })
+        Ok(Self {
+            reader,
+            is_stream,
+            line: Vec::new(),
+            number: 0,
+            is_endless: false,
+            had_return: false,
+        })
     }
 
     /// Whether [`Self::next`] may have to wait until somebody writes the next line.
@@ -99,6 +108,12 @@ impl Lines {
     /// Whether the line that was read last has no end: the list stops within it.
     pub fn is_endless(&self) -> bool {
         self.is_endless
+    }
+
+    /// Whether the line that was read last ended in `\r`, which is taken for a part of the line end. A name may
+    /// end in it, too.
+    pub fn had_return(&self) -> bool {
+        self.had_return
     }
 
     /// The next line without its end, and its number, counted from 1. `None` at the end of the list.
@@ -113,9 +128,10 @@ impl Lines {
         }
         self.number += 1;
         self.is_endless = self.line.last() != Some(&b'\n');
-        // An escaped name holds no `\r`, so one at the end belongs to the line end.
-        let end = self.line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
-        Ok(Some((self.number, &self.line[..end.map_or(0, |last| last + 1)])))
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let without = line.strip_suffix(b"\r");
+        self.had_return = without.is_some();
+        Ok(Some((self.number, without.unwrap_or(line))))
     }
 }
 

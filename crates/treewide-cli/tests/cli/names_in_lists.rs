@@ -1,0 +1,241 @@
+//! A file that a list names is verified, or the run fails.
+//!
+//! The ways in which a list may name a file without anybody noticing that it was not verified:
+//!
+//! - a line in the form of another tool: one blank, a tab, a tag in another case or with other blanks, OpenSSL,
+//!   `?BLAKE3*`, `BLAKE3-256`;
+//! - a line that nobody can read, but that has a digest and a name: another algorithm, a name before its digest,
+//!   commas, JSON with other keys or twice the same key, an escape that does not exist;
+//! - a name that stands for another file: blanks or `\r` at its end, an asterisk before it, `-`, `path` and
+//!   `path_hex` that differ, two lines in one;
+//! - all of these with `--status`, `--quiet` and `--ignore-missing`;
+//! - a named pipe, for which the run would wait for ever.
+
+use crate::support::{Folder, hex, sums};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Lists of one good line and this one.
+fn lists(folder: &Folder, line: &str, check: impl Fn(&str, crate::support::Ended)) {
+    let line = line.replace('@', &hex("b"));
+    for list in [format!("{}{line}\n", sums(&["a"])), format!("{line}\n{}", sums(&["a"]))] {
+        for flags in ["", "--status", "--quiet", "--ignore-missing"] {
+            let args = format!("check {flags}");
+            check(flags, folder.treewide(&args).stdin(&list).run());
+        }
+    }
+}
+
+#[test]
+fn lines_of_other_tools_are_verified() {
+    let lines = [
+        "@ b",
+        "@\tb",
+        "@ *b",
+        "BLAKE3 (b)= @",
+        "BLAKE3(b)= @",
+        "BLAKE3(b) = @",
+        "BLAKE3 (b)=@",
+        "BLAKE3  (b)  =  @",
+        "blake3 (b) = @",
+        "Blake3 (b) = @",
+        "BLAKE3-256 (b) = @",
+        "@ ?BLAKE3*b",
+        "@ ?blake3*b",
+    ];
+    let folder = Folder::with(&["a", "b"]);
+    for line in lines {
+        lists(&folder, line, |flags, ended| {
+            assert_eq!(ended.code, Some(0), "{line} {flags}: {ended:?}")
+        });
+    }
+    folder.write("b", "other");
+    for line in lines {
+        lists(&folder, line, |flags, ended| {
+            assert_eq!(ended.code, Some(1), "{line} {flags}: {ended:?}");
+        });
+    }
+}
+
+#[test]
+fn lines_that_name_a_file_and_cannot_be_read_fail() {
+    let folder = Folder::with(&["a", "b"]);
+    for line in [
+        "SHA256 (b) = @",
+        "BLAKE3-128 (b) = @",
+        "BLAKE3 (b) - @",
+        "BLAKE3: @ b",
+        "@ ?SHA256*b",
+        "@,b",
+        "b @",
+        "b: @",
+        "0x@ b",
+        "\\@  b\\x",
+        r#"{"file":"b","blake3":"@"}"#,
+        r#"{"path":"b","path":"a","digest":"@"}"#,
+        r#"{"path":"a","path_hex":"62","digest":"@"}"#,
+        r#"{"path":"b","digest":"@""#,
+        "BLAKE3 (b",
+        "0123456789abcdef b",
+    ] {
+        lists(&folder, line, |flags, ended| {
+            assert_eq!(ended.code, Some(1), "{line} {flags}: {ended:?}");
+            assert!(
+                flags == "--status" || ended.stderr.contains("1 not verified"),
+                "{line}: {ended:?}"
+            );
+        });
+    }
+}
+
+#[test]
+fn prose_and_signatures_pass_with_a_warning() {
+    let folder = Folder::with(&["a"]);
+    let list = format!(
+        "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nThe files of BLAKE3 (see below):\n\
+         {}-----BEGIN PGP SIGNATURE-----\n\niQIzBAEBCAAdFiEE0123456789abcdefABCDEFx4cK+9x/A1\n=njUY\n\
+         -----END PGP SIGNATURE-----\n",
+        sums(&["a"])
+    );
+    // A line of prose that looks like a tag and has no digest.
+    let list = list.replace("BLAKE3 (see below)", "today (see below)");
+    folder.treewide("check").stdin(&list).run().fails(0, &["1 OK; ", " malformed lines"]);
+}
+
+#[test]
+fn a_name_is_not_another_name() {
+    let folder = Folder::with(&["a", "b", "*b", "?BLAKE3*b", "c\r", "c", "-"]);
+    let b = hex("b");
+    for list in [
+        // Two readings, and both files are there.
+        format!("{b} *b\n"),
+        format!("{b} ?BLAKE3*b\n"),
+        format!("{}  c\r\n", hex("c")),
+        format!("{}  -\n", hex("")),
+        // Not the file without these.
+        format!("{b}  b \n"),
+        format!("{b}  b\t\n"),
+        format!("{b} b \n"),
+        format!("{b}  b/\n"),
+        format!("{b}  b/.\n"),
+        format!("{b}  ./b\r\r\n"),
+        format!("{b}  b{}  a\n", hex("a")),
+    ] {
+        let list = sums(&["a"]) + &list;
+        folder.write("list", &list);
+        for flags in ["", "--ignore-missing"] {
+            let ended = folder.treewide(&format!("check list {flags}")).run();
+            assert_eq!(ended.code, Some(1), "{list:?} {flags}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_named_pipe_is_reported_and_not_waited_for() {
+    let folder = Folder::with(&["a"]);
+    folder.fifo("pipe");
+    folder.write("list", sums(&["a", "pipe"]));
+    for flags in ["", "--ignore-missing", "--no-mmap", "--strategy=read"] {
+        let ended = folder.treewide(&format!("check list {flags}")).run();
+        ended.fails(1, &["1 OK, 1 could not be read"]);
+        assert_eq!(
+            ended.text(),
+            "a: OK\npipe: FAILED (is a pipe, which a list cannot vouch for)\n"
+        );
+    }
+}
+
+/// Numbers that repeat from run to run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.below(all.len())]
+    }
+
+    fn name(&mut self) -> String {
+        let parts =
+            ["a", "b", " ", "-", "\n", "\\", ".", "\r", "\t", "*", "(", ") = ", "?BLAKE3*", "\\n"];
+        loop {
+            let len = 1 + self.below(4);
+            let name: String = (0..len).map(|_| self.of(&parts)).collect();
+            if name != "." && name != ".." {
+                return name;
+            }
+        }
+    }
+}
+
+/// The form of a line, with the escapes that a list has if it has any.
+fn line(form: usize, name: &str, digest: &str) -> String {
+    let escaped = name.replace('\\', r"\\").replace('\n', r"\n").replace('\r', r"\r");
+    let (mark, shown) = if escaped == name { ("", name) } else { ("\\", &escaped[..]) };
+    match form {
+        0 => format!("{mark}{digest}  {shown}"),
+        1 => format!("{mark}BLAKE3 ({shown}) = {digest}"),
+        2 => serde_json::json!({"path": name, "digest": digest}).to_string(),
+        3 => format!("{digest} {name}"),
+        4 => format!("{digest}\t{name}"),
+        5 => format!("{mark}blake3({shown})= {digest}"),
+        6 => format!("{mark}{digest} *{shown}"),
+        _ => format!("{digest} ?BLAKE3*{name}"),
+    }
+}
+
+/// Every name of the list, as its writer meant it, has its digest, or the run fails.
+#[test]
+fn a_check_succeeds_only_if_every_name_has_its_digest() {
+    let mut random = Random(31);
+    let (mut good, mut bad) = (0, 0);
+    for round in 0..400 {
+        let folder = Folder::new();
+        let mut tree = BTreeMap::new();
+        for _ in 0..1 + random.below(6) {
+            let mut name = random.name();
+            if random.below(4) == 0 {
+                name = format!("d/{name}");
+            }
+            // Few contents, so that another file often has the digest of a listed one.
+            let content = random.of(&["x", "y"]);
+            folder.write(&name, content);
+            tree.insert(name, content);
+        }
+        let (mut list, mut listed) = (String::new(), Vec::new());
+        let end = random.of(&["\n", "\n", "\r\n"]);
+        for (name, content) in &tree {
+            let mut name = name.clone();
+            match random.below(20) {
+                0 => name += random.of(&[" ", "/", ".", "/.", "\t", "\r"]),
+                1 => name = random.name(),
+                2 => name = format!("./{name}"),
+                _ => {}
+            }
+            let form = random.below(8);
+            // These are not written for names that would take two lines, or whose end would be the line's.
+            let is_bare = matches!(form, 3 | 4 | 7);
+            let form =
+                if is_bare && (name.contains('\n') || name.ends_with('\r')) { 0 } else { form };
+            list += &(line(form, &name, &hex(content)) + end);
+            listed.push((name, *content));
+        }
+        let expected = listed.iter().all(|(name, content)| {
+            fs::read(folder.join(name)).is_ok_and(|found| found == content.as_bytes())
+        });
+        let flags = random.of(&["", "--status", "--quiet"]);
+        let ended = folder.treewide(&format!("check {flags}")).stdin(&list).run();
+        if ended.code == Some(0) {
+            assert!(expected, "round {round}: {list:?} of {tree:?}: {ended:?}");
+            good += 1;
+        } else {
+            assert_eq!(ended.code, Some(1), "round {round}: {list:?}: {ended:?}");
+            bad += 1;
+        }
+    }
+    println!("{good} lists were verified, {bad} were not");
+    assert!(good > 100 && bad > 50, "{good} {bad}");
+}
