@@ -128,11 +128,19 @@ unsafe impl<const N: usize> Vector<N> for Lanes<N> {
 
 #[cfg(not(target_arch = "riscv64"))]
 crate::kernel::table::kernels!(
-    |_| true, { KERNEL: "array", Other, compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236; }
+    |_| true,
+    {
+        /// Costs are nanoseconds of 32-bit x86 with SSE2 on Granite Rapids (`results/gnr-2vcpu/peers.txt`); elsewhere a guess.
+        KERNEL: "array", Other, compress, 1 @ 60, Lanes<4>: 4 @ 118, Lanes<8>: 8 @ 236;
+    }
 );
 
 // A loop of four is not vectorised where the width of vectors is unknown.
 #[cfg(target_arch = "riscv64")]
 crate::kernel::table::kernels!(
-    |_| true, { KERNEL: "array", Other, compress, 1 @ 60, Lanes<8>: 8 @ 200; }
+    |_| true,
+    {
+        /// Costs are a guess.
+        KERNEL: "array", Other, compress, 1 @ 60, Lanes<8>: 8 @ 200;
+    }
 );

@@ -122,17 +122,7 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 
 /// The lanes of a pass, and what a step of it costs.
 ///
-/// Only the ratios of a kernel's costs matter, so each is in the unit of its record:
-///
-/// | kernels | unit | record |
-/// |---|---|---|
-/// | `avx512-intel` | cycles of Granite Rapids | `results/gnr-2vcpu/limits.md#steps` |
-/// | `avx2-common`, `sse41` | cycles of Sapphire Rapids | `results/spr-2vcpu/limits.md#steps` |
-/// | `avx512-zen4` | cycles of Zen 4 | `results/zen4-2vcpu/limits.md#steps` |
-/// | `avx512-zen5`, `avx2-zen5` | ns of Zen 5 | `lengths.json`, `peers.txt` and `limits.md` in `results/zen5-2vcpu` |
-/// | those of AArch64 | cycles of Neoverse V1, V2 and N1, by models | `results/models/aarch64.txt` |
-/// | `sse2`, and `wasm` under Node | ns of Granite Rapids | `results/gnr-2vcpu/peers.txt` |
-/// | `array` | those of 32 bits with SSE2 on Granite Rapids; a guess elsewhere | `results/gnr-2vcpu/peers.txt` |
+/// Only the ratios of a kernel's costs matter, so each kernel has the unit of its record: see its row of `kernels!`.
 #[derive(Clone, Copy)]
 pub(crate) struct Width {
     pub(crate) lanes: usize,

@@ -6,13 +6,15 @@
 /// A row has the name, the class of cores that it is for (see `cores.rs`), the one-lane compression, and the passes by
 /// increasing width, each with its lanes and, after `@`, what a step costs (see `contract::Width`). `then` is the cost where
 /// one node of two goes on alone. One block of extended output is made in general registers, or `as` by the pass that is
-/// named. A pass may be compiled `by` another module, for the instructions of that.
+/// named. A pass may be compiled `by` another module, for the instructions of that. The doc comment of a row names the unit
+/// of its costs and their record.
 macro_rules! kernels {
     ($supported:expr,
-     { $($kernel:ident: $name:literal, $class:ident, $compress:path,
+     { $($(#[$costs:meta])+ $kernel:ident: $name:literal, $class:ident, $compress:path,
          1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)+;)+ }
      $(, enable = $features:literal)?) => {
         $(
+            $(#[$costs])+
             pub(in crate::kernel) static $kernel: crate::kernel::contract::Kernel = {
                 use crate::kernel::{contract::{Plan, Root, Unequal, Width}, inputs, passes};
                 use crate::spec::{BLOCK_LEN, ChainingValue, Words};

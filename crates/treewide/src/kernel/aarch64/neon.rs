@@ -87,7 +87,9 @@ eight_lanes!(true: columns::compress_sve2_8, columns::compress_xof_sve2_8);
 crate::kernel::table::kernels!(
     |_| true,
     {
+        /// Costs are cycles of Neoverse V1, V2 and N1 by models: `results/models/aarch64.txt`.
         FOUR_PORTS: "neon-four-ports", FourPorts, compress, 1 @ 200, N4<false>: 4 @ 380, Pair<N4<false>>: 8 @ 530;
+        /// Costs are cycles of Neoverse V1, V2 and N1 by models: `results/models/aarch64.txt`.
         TWO_PORTS: "neon-two-ports", Other, compress, 1 @ 280, N4<false>: 4 @ 500;
     }
 );

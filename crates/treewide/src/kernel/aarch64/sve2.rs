@@ -8,5 +8,8 @@ use crate::kernel::portable::compress;
 
 crate::kernel::table::kernels!(
     |cpu| cpu.sve2,
-    { KERNEL: "sve2", Other, compress, 1 @ 170, N4<true>: 4 @ 260, Pair<N4<true>>: 8 @ 430; }
+    {
+        /// Costs are cycles of Neoverse V1, V2 and N1 by models: `results/models/aarch64.txt`.
+        KERNEL: "sve2", Other, compress, 1 @ 170, N4<true>: 4 @ 260, Pair<N4<true>>: 8 @ 430;
+    }
 );

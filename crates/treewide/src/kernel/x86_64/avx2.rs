@@ -78,8 +78,10 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 crate::kernel::table::kernels!(
     |cpu| cpu.avx2,
     {
+        /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md`, `lengths.json` and `peers.txt` there.
         ZEN5: "avx2-zen5", Zen5, scalar::compress,
             1 @ 49, Rows<Pair<Two<Avx2>>>: 4 @ 114, X8<Avx2>: 8 @ 127;
+        /// Costs are cycles of Sapphire Rapids: `results/spr-2vcpu/limits.md#steps`.
         COMMON: "avx2-common", Other, compress,
             1 @ 216 as Rows<One<Avx2>>, Rows<Two<Avx2>>: 2 @ 219,
             Rows<Pair<Two<Avx2>>>: 4 @ 340, X8<Avx2>: 8 @ 460;

@@ -213,13 +213,16 @@ compress!(compress_intel: x1::compress::<Intel>);
 crate::kernel::table::kernels!(
     |cpu| cpu.avx512,
     {
+        /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md`, `lengths.json` and `peers.txt` there.
         ZEN5: "avx512-zen5", Zen5, compress_zen5,
             1 @ 49, Rows<Four<Zen5>>: 4 @ 67, Rows<Pair<Four<Zen5>>>: 8 @ 84,
             X16<Zen5>: 16 @ 97, Pair<X16<Zen5>>: 32 @ 130;
+        /// Costs are cycles of Zen 4: `results/zen4-2vcpu/limits.md#steps`.
         ZEN4: "avx512-zen4", Zen4, compress_zen4,
             1 @ 194 as Rows<One<Zen4>>, Rows<Two<Zen4>>: 2 @ 197, Rows<Pair<Two<Zen4>>>: 4 @ 251,
             // As columns it is like others, whose functions it shares.
             X8<Intel>: 8 @ 312 by avx2, X16<Zen5>: 16 @ 493, Pair<X16<Zen5>>: 32 @ 950;
+        /// Costs are cycles of Granite Rapids: `results/gnr-2vcpu/limits.md#steps`.
         INTEL: "avx512-intel", Other, compress_intel,
             1 @ 175 as Rows<One<Intel>>, Rows<Two<Intel>>: 2 @ 174, Rows<Four<Intel>>: 4 @ 181,
             X8<Intel>: 8 @ 308 by avx2, X16<Intel>: 16 @ 440;

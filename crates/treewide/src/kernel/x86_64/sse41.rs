@@ -62,6 +62,7 @@ unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, f
 crate::kernel::table::kernels!(
     |cpu| cpu.sse41,
     {
+        /// Costs are cycles of Sapphire Rapids: `results/spr-2vcpu/limits.md#steps`.
         KERNEL: "sse41", Other, compress, 1 @ 220 as Rows<One<Sse41>>,
             Rows<Pair<One<Sse41>>>: 2 @ 344, X4<Sse41>: 4 @ 540;
     },

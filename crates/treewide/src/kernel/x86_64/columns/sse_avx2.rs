@@ -130,7 +130,8 @@ macro_rules! blocks {
             "mov r15,rcx\n mov rcx,rdx\n mov r11,r9",
             inputs!($isa),
             concat!("lea rcx,[rsi+", isa!($isa size), "*16]\n lea rdx,[rsi+", isa!($isa size), "*32]"),
-            // Where the loop begins in a line of the cache makes up to a tenth, on Zen 3, so that is not left to the linker.
+            // Where the loop begins in a cache line changes its time by 4 to 10 % on Zen 3, so the linker does not decide it
+            // (`results/zen3-2vcpu/limits.md#alignment-of-loops`).
             ".p2align 6\n 2:",
             fetch!($isa),
             quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
