@@ -54,7 +54,7 @@ pub(crate) struct Flags {
     pub(crate) padded: bool,
 }
 
-/// What the compressions of nodes take in addition to their bytes, for [`Kernel::lanes`]: array by array, because a pass
+/// What the compressions of nodes take in addition to their bytes, for `Runnable::lanes`: array by array, because a pass
 /// reads whole vectors of them.
 #[derive(Clone, Copy)]
 #[repr(C)]

@@ -44,7 +44,12 @@ static TABLE: &[Row] = &[
         record: "results/zen5-2vcpu/latency.json",
     },
     Row {
-        // Zen 3, which has no AVX-512, and 4; measured on Zen 4.
+        // Zen 3, which has no AVX-512.
+        cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19 && !cpu.avx512,
+        class: CoreClass::Other,
+        record: "results/zen3-2vcpu/lengths.json",
+    },
+    Row {
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19,
         class: CoreClass::Zen4,
         record: "results/zen4-2vcpu/latency.json",
@@ -83,7 +88,7 @@ mod tests {
     use super::*;
 
     fn chosen(vendor: &[u8; 12], family: u32) -> (CoreClass, &'static str) {
-        let cpu = Cpu { vendor: *vendor, family, ..Cpu::default() };
+        let cpu = Cpu { vendor: *vendor, family, avx512: true, ..Cpu::default() };
         (class(&cpu), record(&cpu))
     }
 
@@ -97,6 +102,9 @@ mod tests {
         assert_eq!(chosen(b"AuthenticAMD", 0x1a), (CoreClass::Zen5, zen5));
         assert_eq!(chosen(b"AuthenticAMD", 0x19), (CoreClass::Zen4, zen4));
         assert_eq!(chosen(b"AuthenticAMD", 0x17), (CoreClass::Other, models));
+        let zen3 = Cpu { vendor: *b"AuthenticAMD", family: 0x19, ..Cpu::default() };
+        assert_eq!(class(&zen3), CoreClass::Other);
+        assert_eq!(record(&zen3), "results/zen3-2vcpu/lengths.json");
         assert_eq!(chosen(b"GenuineIntel", 0x1a), (CoreClass::Other, models));
         let intel = "results/gnr-2vcpu/latency.json";
         assert_eq!(chosen(b"GenuineIntel", 6), (CoreClass::Other, intel));
