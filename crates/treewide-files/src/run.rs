@@ -82,7 +82,7 @@ impl<F: FnMut(&Path, Extent) -> Option<Result<Hashed, ErrorKind>>> HashAlone for
 /// as soon as they are done with the file at hand; nobody waits for them.
 ///
 /// # Panics
-/// `next` panics if a helper thread has panicked.
+/// `next` panics if a helper thread has panicked, or an earlier call of `next`: then files are missing.
 pub struct Run<S: Source, H = ()> {
     source: S,
     options: Options,
@@ -101,6 +101,8 @@ pub struct Run<S: Source, H = ()> {
     /// Whether the last event was a pause.
     has_paused: bool,
     is_over: bool,
+    /// Whether `next` is at work, or has panicked.
+    is_in_next: bool,
 }
 
 impl Options {
@@ -124,6 +126,7 @@ impl Options {
             ready: None,
             has_paused: false,
             is_over: false,
+            is_in_next: false,
         }
     }
 }
@@ -229,6 +232,16 @@ impl<S: Source, H: HashAlone> Iterator for Run<S, H> {
     type Item = Event<S::About, S::Note>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        assert!(!self.is_in_next, "an earlier call of `next` panicked, so the run is not complete");
+        self.is_in_next = true;
+        let event = self.next_event();
+        self.is_in_next = false;
+        event
+    }
+}
+
+impl<S: Source, H: HashAlone> Run<S, H> {
+    fn next_event(&mut self) -> Option<Event<S::About, S::Note>> {
         while !self.is_over {
             if self.options.is_cancelled() {
                 self.is_over = true;

@@ -119,6 +119,10 @@ fn loaded() -> &'static Loaded {
 }
 
 fn read(path: &Path) -> Result<String, String> {
+    // To open a named pipe would wait for somebody who writes to it.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err("not a regular file".into());
+    }
     let mut text = String::new();
     let read =
         File::open(path).and_then(|file| file.take(LONGEST as u64 + 1).read_to_string(&mut text));
@@ -219,8 +223,14 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri is kept from files")]
-    fn a_profile_without_an_end_is_refused() {
-        let text = read(Path::new("/dev/zero")).unwrap_err();
+    fn read_refuses_what_has_no_end() {
+        for path in ["/dev/zero", "/"] {
+            assert_eq!(read(Path::new(path)).unwrap_err(), "not a regular file");
+        }
+        let path = std::env::temp_dir().join(format!("treewide-profile-{}", std::process::id()));
+        std::fs::write(&path, vec![b'#'; LONGEST + 1]).expect("a file can be written");
+        let text = read(&path).unwrap_err();
+        let _ = std::fs::remove_file(&path); // it does no harm if it stays
         assert_eq!(text, "no profile, as it has more than 1048576 bytes");
     }
 

@@ -30,6 +30,13 @@ const PATIENCE: Duration = Duration::from_micros(100);
 /// How long a caller that is a thread of the pool sleeps at most: nobody wakes it for rayon's work.
 const NAP: Duration = Duration::from_millis(1);
 
+/// The most requests for help that may wait for a thread. Each is held in memory until a thread answers it, and the
+/// threads of a pool may be busy for hours; a forked child has none.
+const MOST_UNANSWERED: usize = 1024;
+
+/// Requests that wait for a thread, in all pools.
+static UNANSWERED: AtomicUsize = AtomicUsize::new(0);
+
 type Work<'a> = dyn Fn() + Sync + 'a;
 
 struct Team {
@@ -45,7 +52,7 @@ struct Team {
 
 // SAFETY: `work` points to something `Sync`, and is used only between entering and leaving.
 unsafe impl Send for Team {}
-// SAFETY: as above.
+// SAFETY: threads share `work` only to call it, which `Sync` allows.
 unsafe impl Sync for Team {}
 
 /// Runs `work` on the calling thread and on up to `threads - 1` other threads of the current rayon
@@ -94,10 +101,18 @@ fn asked(threads: usize) -> usize {
 /// that many are there soon, and nobody asks for a helper that would come too late.
 fn call_helpers(team: &Arc<Team>, rank: usize) {
     for rank in [2 * rank + 1, 2 * rank + 2] {
-        if rank <= team.asked {
-            let team = Arc::clone(team);
-            rayon::spawn(move || help(&team, rank));
+        if rank > team.asked {
+            return;
         }
+        if UNANSWERED.fetch_add(1, Ordering::Relaxed) >= MOST_UNANSWERED {
+            UNANSWERED.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let team = Arc::clone(team);
+        rayon::spawn(move || {
+            UNANSWERED.fetch_sub(1, Ordering::Relaxed);
+            help(&team, rank);
+        });
     }
 }
 
@@ -111,7 +126,12 @@ fn help(team: &Arc<Team>, rank: usize) {
     // SAFETY: we have entered, so the caller is in `together` until we leave.
     let work = AssertUnwindSafe(|| unsafe { (*team.work)() });
     if let Err(panic) = catch_unwind(work) {
-        *team.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+        let mut first = team.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        match *first {
+            None => *first = Some(panic),
+            // To drop it could panic again, and this helper would never leave.
+            Some(_) => std::mem::forget(panic),
+        }
     }
     if team.state.fetch_sub(1, Ordering::Release) == CLOSED | 1 {
         team.caller.unpark();
@@ -164,6 +184,28 @@ mod tests {
             }
         });
         assert_eq!(done.load(Ordering::Relaxed), count);
+    }
+
+    /// A thread of a pool whose other thread is busy is never answered. What waits for an answer stays bounded.
+    #[test]
+    fn together_asks_a_busy_pool_for_little() {
+        let pool = pool(2);
+        let (start, end) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        let most = pool.scope(|scope| {
+            scope.spawn(|_| {
+                start.wait();
+                end.wait();
+            });
+            start.wait();
+            for _ in 0..3 * MOST_UNANSWERED {
+                together(2, &|| ());
+            }
+            let unanswered = UNANSWERED.load(Ordering::Relaxed);
+            end.wait();
+            unanswered
+        });
+        // Other tests ask as well, and count for a moment what they then do not ask for.
+        assert!((1..=MOST_UNANSWERED + 64).contains(&most), "{most}");
     }
 
     #[test]
