@@ -103,6 +103,10 @@ pub(crate) fn append<S: Source>(
     let done = Mutex::new(Done { nodes, leaves: 0, error: None });
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
     together(threads.min(most), &|| {
+        // One helper may come after another has met an error and left.
+        if lock().error.is_some() {
+            return;
+        }
         let mut scratch = source.scratch();
         loop {
             match source.next(&mut scratch) {
