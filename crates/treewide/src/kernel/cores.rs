@@ -43,8 +43,9 @@ static TABLE: &[Row] = &[
         class: CoreClass::Zen5,
         record: "results/zen5-2vcpu/latency.json",
     },
+    // Zen 3, which has no AVX-512.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Row {
-        // Zen 3, which has no AVX-512.
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19 && !cpu.avx512,
         class: CoreClass::Other,
         record: "results/zen3-2vcpu/lengths.json",
@@ -88,7 +89,9 @@ mod tests {
     use super::*;
 
     fn chosen(vendor: &[u8; 12], family: u32) -> (CoreClass, &'static str) {
-        let cpu = Cpu { vendor: *vendor, family, avx512: true, ..Cpu::default() };
+        let cpu = Cpu { vendor: *vendor, family, ..Cpu::default() };
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        let cpu = Cpu { avx512: true, ..cpu };
         (class(&cpu), record(&cpu))
     }
 
@@ -102,9 +105,12 @@ mod tests {
         assert_eq!(chosen(b"AuthenticAMD", 0x1a), (CoreClass::Zen5, zen5));
         assert_eq!(chosen(b"AuthenticAMD", 0x19), (CoreClass::Zen4, zen4));
         assert_eq!(chosen(b"AuthenticAMD", 0x17), (CoreClass::Other, models));
-        let zen3 = Cpu { vendor: *b"AuthenticAMD", family: 0x19, ..Cpu::default() };
-        assert_eq!(class(&zen3), CoreClass::Other);
-        assert_eq!(record(&zen3), "results/zen3-2vcpu/lengths.json");
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        {
+            let zen3 = Cpu { vendor: *b"AuthenticAMD", family: 0x19, ..Cpu::default() };
+            assert_eq!(class(&zen3), CoreClass::Other);
+            assert_eq!(record(&zen3), "results/zen3-2vcpu/lengths.json");
+        }
         assert_eq!(chosen(b"GenuineIntel", 0x1a), (CoreClass::Other, models));
         let intel = "results/gnr-2vcpu/latency.json";
         assert_eq!(chosen(b"GenuineIntel", 6), (CoreClass::Other, intel));
