@@ -296,7 +296,7 @@ emulated() {
     list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
     for kernel in $list; do
-        TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" --lib --tests
+        TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" --lib --test '*'
     done
 }
 
