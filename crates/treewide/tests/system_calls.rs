@@ -75,7 +75,8 @@ fn test() -> ExitCode {
 fn traced() -> Result<[String; 2], String> {
     // Where cargo has a runner, strace would see what the emulator asks of the system.
     let is_runner = |name: &str| name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER");
-    if let Some((name, _)) = env::vars().find(|(name, _)| is_runner(name)) {
+    let mut names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    if let Some(name) = names.find(|name| is_runner(name)) {
         return Err(format!("{name} is set, so an emulator may run this program"));
     }
     let program = env::current_exe().map_err(|error| error.to_string())?;

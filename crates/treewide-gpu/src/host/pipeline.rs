@@ -4,7 +4,7 @@ use crate::cancel::Cancel;
 use crate::device::Device;
 use crate::driver::Kind;
 use crate::error::Error;
-use crate::host::place::{Place, Source, Tree};
+use crate::host::place::{Origin, Place, Tree};
 use std::collections::VecDeque;
 use treewide::{Hash, Mode};
 
@@ -114,7 +114,7 @@ impl Pipeline {
         let started = place.bytes(&self.device).and_then(|place| fill(&mut place[..len as usize]));
         let tree = Tree { at: 0, len, counter: 0 };
         let started = started.and_then(|()| {
-            place.start(&self.device, &self.mode, Kind::Digest, Source::Staging, len, &[tree])
+            place.start(&self.device, &self.mode, Kind::Digest, Origin::Staging, len, &[tree])
         });
         if let Err(error) = started {
             self.free.push(place);

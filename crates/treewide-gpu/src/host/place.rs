@@ -8,7 +8,7 @@ use crate::pool::{Pinnable, Scratch};
 use treewide::Mode;
 
 /// From where a part of the input comes.
-pub(crate) enum Source<'a> {
+pub(crate) enum Origin<'a> {
     /// From the place's own pinned memory.
     Staging,
     /// From byte `at` of memory of the caller.
@@ -74,7 +74,7 @@ impl Place {
         device: &Device,
         mode: &Mode,
         kind: Kind,
-        source: Source<'_>,
+        source: Origin<'_>,
         len: u64,
         trees: &[Tree],
     ) -> Result<(), Error> {
@@ -84,11 +84,11 @@ impl Place {
         if len > 0 {
             let to = Region { len, ..region.clone() };
             match source {
-                Source::Staging => {
+                Origin::Staging => {
                     let staging = self.staging.as_mut().expect("filled before");
                     work.copy_in(&mut *staging.staging, &to)?;
                 }
-                Source::Pinned { memory, at } => work.copy_pinned(memory, at, &to)?,
+                Origin::Pinned { memory, at } => work.copy_pinned(memory, at, &to)?,
             }
         }
         let input = |(to, tree): (u32, &Tree)| Input {

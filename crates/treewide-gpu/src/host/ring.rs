@@ -6,7 +6,7 @@
 use crate::device::Device;
 use crate::driver::{Kind, Pinned};
 use crate::error::Error;
-use crate::host::place::{Place, Source, Tree};
+use crate::host::place::{Origin, Place, Tree};
 use crate::root::{CHUNK, Root, subtree};
 use treewide::hazmat::{self, ChainingValue, Subtrees};
 use treewide::{Hasher, Mode};
@@ -120,14 +120,14 @@ impl Places {
         len: u64,
     ) -> Result<(), Error> {
         self.free_next()?;
-        self.start(Source::Pinned { memory: bytes, at }, len)
+        self.start(Origin::Pinned { memory: bytes, at }, len)
     }
 
     fn start_filled(&mut self) -> Result<(), Error> {
-        self.start(Source::Staging, self.filled as u64)
+        self.start(Origin::Staging, self.filled as u64)
     }
 
-    fn start(&mut self, source: Source<'_>, len: u64) -> Result<(), Error> {
+    fn start(&mut self, source: Origin<'_>, len: u64) -> Result<(), Error> {
         let tree = Tree { at: 0, len, counter: self.started / CHUNK };
         let (place, mode) = (&mut self.places[self.next], &self.mode);
         place.start(&self.device, mode, Kind::Subtree, source, len, &[tree])?;
@@ -165,7 +165,7 @@ impl Places {
             return Ok(Root::Hasher(Box::new(hasher)));
         }
         if self.started == 0 {
-            return self.only_part(Source::Staging, len);
+            return self.only_part(Origin::Staging, len);
         }
         let mut tail = None;
         if len >= TAIL {
@@ -187,10 +187,10 @@ impl Places {
     /// The root of an input that is one part and pinned where it lies.
     pub(crate) fn finish_pinned(mut self, bytes: &dyn Pinned, len: u64) -> Result<Root, Error> {
         self.free_next()?;
-        self.only_part(Source::Pinned { memory: bytes, at: 0 }, len)
+        self.only_part(Origin::Pinned { memory: bytes, at: 0 }, len)
     }
 
-    fn only_part(&mut self, source: Source<'_>, len: u64) -> Result<Root, Error> {
+    fn only_part(&mut self, source: Origin<'_>, len: u64) -> Result<Root, Error> {
         let (place, mode) = (&mut self.places[self.next], self.mode);
         let left = hazmat::left_subtree_len(len);
         let halves = [

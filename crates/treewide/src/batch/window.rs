@@ -20,6 +20,7 @@
 use core::ops::{Range, RangeInclusive};
 
 use super::Blobs;
+use crate::kernel::contract::MOST_LANES;
 use crate::kernel::{Marks, Own, Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
@@ -37,8 +38,8 @@ const AHEAD: usize = 32;
 /// Blobs of more chunks than this are hashed alone: they fill the widest pass.
 const LONG: usize = 31;
 
-/// Lanes of the widest kernels. The rest of a sequence that does not fill them may find neighbours of its length elsewhere.
-const GROUP: usize = 32;
+/// The rest of a sequence that does not fill the widest kernels may find neighbours of its length elsewhere.
+const GROUP: usize = MOST_LANES;
 
 /// The number of blobs of one block that are copied for one call. A guess: two of the widest passes.
 const COPIED: usize = 64;
@@ -57,7 +58,7 @@ pub(super) const CALL: usize = 128;
 const PAIRS: usize = GROUP;
 
 /// Least number of consecutive pairs that get their own call. A guess: they fill half of the widest pass.
-const ROW: usize = 16;
+const ROW_OF_PAIRS: usize = 16;
 
 /// The number of blocks of a full chunk.
 const BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
@@ -80,7 +81,7 @@ struct Blob {
 
 impl Blob {
     /// Whether its nodes are pairs without gaps.
-    fn is_row(&self) -> bool {
+    fn has_no_gaps(&self) -> bool {
         self.nodes.is_multiple_of(2) && self.last == self.first + self.nodes - 1
     }
 
@@ -95,7 +96,7 @@ impl Blob {
 }
 
 /// The contents of a window.
-struct Plan {
+struct Contents {
     blobs: usize,
     chunks: usize,
     /// The number of inputs, including the upcoming ones.
@@ -181,24 +182,29 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
 
     /// Plans as many blobs from the start of `range` as fit. With `open`, the last compression of a blob of one chunk is
     /// not done.
-    fn plan<B: Blobs + ?Sized>(&mut self, blobs: &'a B, range: &Range<usize>, open: bool) -> Plan {
+    fn plan<B: Blobs + ?Sized>(
+        &mut self,
+        blobs: &'a B,
+        range: &Range<usize>,
+        open: bool,
+    ) -> Contents {
         // The part of a blob of one chunk that is hashed as a lane.
         let lane_len = |len: usize| if open { (blocks(len) - 1) * BLOCK_LEN } else { len };
         let mut counts = [0_usize; BLOCKS + 1];
-        let mut plan = Plan { blobs: 0, chunks: 0, named: 0 };
+        let mut contents = Contents { blobs: 0, chunks: 0, named: 0 };
         for index in range.clone().take(Self::CHUNKS) {
             let len = blobs.get(index).len();
             if len <= LONG * CHUNK_LEN {
                 let whole = len.saturating_sub(1) / CHUNK_LEN;
-                if plan.chunks + whole + 1 > Self::CHUNKS {
+                if contents.chunks + whole + 1 > Self::CHUNKS {
                     break;
                 }
-                plan.chunks += whole + 1;
+                contents.chunks += whole + 1;
                 counts[BLOCKS] += whole;
                 let last = len - whole * CHUNK_LEN;
                 counts[blocks(if whole == 0 { lane_len(last) } else { last })] += 1;
             }
-            plan.blobs += 1;
+            contents.blobs += 1;
         }
         // Counts become the places of the first chunk of each length, the longest first.
         let mut at = 0;
@@ -215,7 +221,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
             *at += 1;
             place as u16
         };
-        for (blob, index) in self.blobs.iter_mut().zip(range.clone().take(plan.blobs)) {
+        for (blob, index) in self.blobs.iter_mut().zip(range.clone().take(contents.blobs)) {
             let input = blobs.get(index);
             if input.len() <= CHUNK_LEN {
                 let last = if open { 0 } else { CHUNK_END | ROOT };
@@ -234,24 +240,24 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
             }
         }
         // Upcoming inputs will be sorted later, but their bytes are the same.
-        plan.named = plan.chunks;
-        let rest = range.start + plan.blobs..range.end;
+        contents.named = contents.chunks;
+        let rest = range.start + contents.blobs..range.end;
         let next = rest.flat_map(|index| blobs.get(index).chunks(CHUNK_LEN));
-        for (place, input) in self.inputs[plan.chunks..].iter_mut().zip(next.take(AHEAD)) {
+        for (place, input) in self.inputs[contents.chunks..].iter_mut().zip(next.take(AHEAD)) {
             *place = input;
-            plan.named += 1;
+            contents.named += 1;
         }
-        plan
+        contents
     }
 
-    /// Hashes the chunks of the plan and reduces its trees to two nodes each.
-    fn hash(&mut self, kernel: Runnable, mode: &Mode, plan: &Plan) {
+    /// Hashes the chunks of the window and reduces its trees to two nodes each.
+    fn hash(&mut self, kernel: Runnable, mode: &Mode, contents: &Contents) {
         let own = Own::Each { counters: &self.counters, last: &self.last };
         let marks = Marks { each: mode.flags, first: CHUNK_START, own };
-        let inputs = &self.inputs[..plan.named];
-        kernel.lanes(inputs, marks, &mode.key, &mut self.cvs[..plan.chunks]);
-        while self.blobs[..plan.blobs].iter().any(|blob| blob.nodes > 2) {
-            self.level(kernel, mode, plan, 0, |nodes| nodes > 2);
+        let inputs = &self.inputs[..contents.named];
+        kernel.lanes(inputs, marks, &mode.key, &mut self.cvs[..contents.chunks]);
+        while self.blobs[..contents.blobs].iter().any(|blob| blob.nodes > 2) {
+            self.level(kernel, mode, contents, 0, |nodes| nodes > 2);
         }
     }
 
@@ -260,24 +266,24 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
         &mut self,
         kernel: Runnable,
         mode: &Mode,
-        plan: &Plan,
+        contents: &Contents,
         flags: u8,
         picks: impl Fn(u16) -> bool,
     ) {
         let flags = mode.flags | flags;
-        let mut blobs = &mut self.blobs[..plan.blobs];
+        let mut blobs = &mut self.blobs[..contents.blobs];
         while let Some(blob) = blobs.first() {
             // Nodes of consecutive blobs that are pairs without gaps are read and replaced in place.
             let (from, mut end, mut row) = (blob.first, blob.first, 0);
             for blob in &*blobs {
-                if !(picks(blob.nodes) && blob.is_row() && blob.first == end) {
+                if !(picks(blob.nodes) && blob.has_no_gaps() && blob.first == end) {
                     break;
                 }
                 end += blob.nodes;
                 row += 1;
             }
             let pairs = usize::from((end - from) / 2);
-            if pairs >= ROW {
+            if pairs >= ROW_OF_PAIRS {
                 let at = usize::from(from);
                 kernel.parents(&mut self.cvs, at, pairs, at, &mode.key, flags);
             } else {
@@ -285,7 +291,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
             }
             let done = blobs.split_off_mut(..row).expect("these were found");
             for blob in done.iter_mut().filter(|blob| picks(blob.nodes)) {
-                if pairs >= ROW {
+                if pairs >= ROW_OF_PAIRS {
                     blob.rise(from + (blob.first - from) / 2);
                     continue;
                 }
@@ -490,10 +496,10 @@ fn unequal<B: Blobs + ?Sized, P: Places, const N: usize>(
     let mut inputs = [&[][..]; N];
     let mut window = Window::new(&mut inputs);
     loop {
-        let plan = window.plan(blobs, &range, false);
-        window.hash(kernel, mode, &plan);
-        window.level(kernel, mode, &plan, ROOT, |nodes| nodes == 2);
-        for done in window.blobs[..plan.blobs].chunks(CALL) {
+        let contents = window.plan(blobs, &range, false);
+        window.hash(kernel, mode, &contents);
+        window.level(kernel, mode, &contents, ROOT, |nodes| nodes == 2);
+        for done in window.blobs[..contents.blobs].chunks(CALL) {
             places.next(done.len(), |out| {
                 for ((blob, index), out) in done.iter().zip(range.clone()).zip(out) {
                     *out = match blob.nodes {
@@ -521,9 +527,9 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
     let mut inputs = [&[][..]; N];
     let mut window = Window::new(&mut inputs);
     while !range.is_empty() {
-        let plan = window.plan(blobs, &range, true);
-        window.hash(kernel, mode, &plan);
-        for (blob, index) in range.clone().take(plan.blobs).enumerate() {
+        let contents = window.plan(blobs, &range, true);
+        window.hash(kernel, mode, &contents);
+        for (blob, index) in range.clone().take(contents.blobs).enumerate() {
             let input = blobs.get(index);
             let len = input.len();
             let Blob { first, last, .. } = window.blobs[blob];
@@ -542,7 +548,7 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
                 tree::root(kernel, input, 0, mode)
             });
         }
-        range.start += plan.blobs;
+        range.start += contents.blobs;
     }
 }
 
@@ -554,12 +560,12 @@ pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -
     let mut window = Window::new(&mut inputs);
     let (mut used, mut held) = (0, 0);
     while !range.is_empty() {
-        let plan = window.plan(blobs, &range, false);
-        for group in window.inputs[..plan.chunks].chunks(degree) {
+        let contents = window.plan(blobs, &range, false);
+        for group in window.inputs[..contents.chunks].chunks(degree) {
             used += group.iter().map(|input| blocks(input.len())).sum::<usize>();
             held += degree * blocks(group[0].len());
         }
-        let blobs = &mut window.blobs[..plan.blobs];
+        let blobs = &mut window.blobs[..contents.blobs];
         // The levels of `Window::hash`, and then the roots.
         for least in [3, 2] {
             while blobs.iter().any(|blob| blob.nodes >= least) {
@@ -572,7 +578,7 @@ pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -
                 held += pairs.next_multiple_of(degree);
             }
         }
-        range.start += plan.blobs;
+        range.start += contents.blobs;
     }
     (used as u64, held as u64)
 }

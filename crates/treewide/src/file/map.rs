@@ -20,7 +20,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
 use crate::hasher::Hasher;
-use crate::parallel::leaves::{self, Source};
+use crate::parallel::leaves::{self, Leaves};
 
 /// The bytes of a mapping. A guess: large enough that mapping costs nothing, small enough for 32-bit address spaces.
 const WINDOW: u64 = 256 << 20;
@@ -118,7 +118,7 @@ impl BothWays<'_> {
     }
 }
 
-impl<'m> Source for Tiles<'m> {
+impl<'m> Leaves for Tiles<'m> {
     type Scratch = Scratch<'m>;
     type Error = ErrorKind;
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{ErrorKind, Hooks};
 use crate::hasher::Hasher;
-use crate::parallel::leaves::{self, Source};
+use crate::parallel::leaves::{self, Leaves};
 
 /// The number of tiles whose nodes are kept before they go into the tree: 1 MiB of nodes. A guess.
 const WINDOW: usize = 1024;
@@ -131,7 +131,7 @@ struct Stream<R> {
     rest: Option<Vec<u8>>,
 }
 
-impl<R: Read + Send> Source for InOrder<'_, R> {
+impl<R: Read + Send> Leaves for InOrder<'_, R> {
     type Scratch = Vec<u8>;
     type Error = ErrorKind;
 
@@ -223,7 +223,7 @@ struct Anywhere<'a> {
     hooks: &'a Hooks<'a>,
 }
 
-impl Source for Anywhere<'_> {
+impl Leaves for Anywhere<'_> {
     type Scratch = Vec<u8>;
     type Error = ErrorKind;
 

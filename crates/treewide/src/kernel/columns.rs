@@ -318,7 +318,7 @@ const LANE_AHEAD: usize = 256;
 /// stores whose addresses have the same last twelve bits, so the parts must not lie where the
 /// stack happens to have room.
 #[repr(C)]
-struct Operands<V, const N: usize> {
+struct StepOperands<V, const N: usize> {
     inputs: [*const u8; N],
     cv: [V; 8],
     message: [MaybeUninit<V>; 16],
@@ -350,13 +350,13 @@ pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
         }
     }
     let zero = V::splat(0);
-    let mut operands = Operands {
+    let mut operands = StepOperands {
         inputs: nodes.inputs,
         cv: splat(key),
         message: [MaybeUninit::uninit(); 16],
         tail: [V::load(&nodes.low), V::load(&nodes.high), V::splat(BLOCK), zero],
     };
-    let Operands { inputs, cv, message, tail } = &mut operands;
+    let StepOperands { inputs, cv, message, tail } = &mut operands;
     // Which lanes have not ended, and chaining values as they were when one last did.
     let (mut live, mut ended) = ([u32::MAX; N], None);
     let mut step = 0;
@@ -433,13 +433,13 @@ unsafe fn contiguous<V: Vector<N>, const N: usize>(
         }
     }
     let zero = V::splat(0);
-    let mut operands = Operands {
+    let mut operands = StepOperands {
         inputs: blocks.inputs(count),
         cv: splat(key),
         message: [MaybeUninit::uninit(); 16],
         tail: [zero, zero, V::splat(BLOCK_LEN as u32), V::splat(blocks.flags)],
     };
-    let Operands { inputs, cv, message, tail } = &mut operands;
+    let StepOperands { inputs, cv, message, tail } = &mut operands;
     V::load_blocks(inputs, 0, message);
     V::compress(cv, words(message), tail);
     V::store_cvs(cv, out, count);

@@ -144,7 +144,7 @@ impl Width {
 pub(crate) const MOST_WIDTHS: usize = 6;
 
 /// The widest pass there is.
-pub(super) const MOST_LANES: usize = 32;
+pub(crate) const MOST_LANES: usize = 32;
 
 /// The first pass over a number of nodes of one length, so that all passes together cost least.
 #[derive(Clone, Copy)]

@@ -27,7 +27,7 @@ impl Node {
 }
 
 /// Where the nodes of a call come from.
-pub(super) trait Source {
+pub(super) trait Nodes {
     /// Bytes from one node to the next, and how much the counter rises. Where nodes are not as regular as that,
     /// `complete` says where each lies.
     const STRIDE: usize = 0;
@@ -96,7 +96,7 @@ pub(super) struct Chunks {
     pub(super) end: u8,
 }
 
-impl Source for Chunks {
+impl Nodes for Chunks {
     const STRIDE: usize = CHUNK_LEN;
     const RISE: u64 = 1;
 
@@ -144,7 +144,7 @@ impl Source for Chunks {
     }
 }
 
-impl Source for Unequal<'_> {
+impl Nodes for Unequal<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.count
@@ -228,7 +228,7 @@ impl<const N: usize> PassInputs<N> {
     /// # Safety
     /// That node exists, and `1 <= count <= N`.
     #[inline(always)]
-    pub(super) unsafe fn regular<S: Source>(source: &S, at: usize, count: usize) -> Self {
+    pub(super) unsafe fn regular<S: Nodes>(source: &S, at: usize, count: usize) -> Self {
         let node = source.node(at);
         let Flags { each, first, last, .. } = node.flags;
         let mut pass = Self {

@@ -1,7 +1,7 @@
 //! Two vectors side by side: each fills the time in which the other waits.
 //!
 //! Columns and rows are both made of pairs: 32 lanes as two columns of sixteen, four lanes as two rows of two.
-//! Where the order of instructions matters, it is fixed: in assembly for columns, by [`Row::in_step`](super::rows::Row)
+//! Where the order of instructions matters, it is fixed: in assembly for columns, by [`Row::ordered_pair`](super::rows::Row)
 //! for rows.
 
 /// Two vectors as one of twice the lanes: those of the first come first.

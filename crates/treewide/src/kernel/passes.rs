@@ -3,7 +3,7 @@
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
 
 use super::contract::{Compress, First, Flags, MOST_LANES, Plan, Width};
-use super::inputs::{Contiguous, Node, Source};
+use super::inputs::{Contiguous, Node, Nodes};
 use crate::spec::{BLOCK_LEN, ChainingValue, Words, bytes};
 
 /// The plan for these widths, from few nodes to many: a pass, and what is planned for the rest.
@@ -65,7 +65,7 @@ pub(crate) fn next_pass(
 /// compression, and `plan` is [`plan`] of them; `pass(at, count, out)` runs one of the smallest width that holds
 /// `count`.
 #[inline(always)]
-pub(super) unsafe fn nodes<S: Source>(
+pub(super) unsafe fn nodes<S: Nodes>(
     source: &S,
     key: &Words,
     out: *mut ChainingValue,

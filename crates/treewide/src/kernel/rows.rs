@@ -52,7 +52,7 @@ pub(super) unsafe trait Row: Copy {
 
     /// The same two rows, once both are computed: compilers would compute more of one before the other.
     #[inline(always)]
-    unsafe fn in_step(rows: [Self; 2]) -> [Self; 2] {
+    unsafe fn ordered_pair(rows: [Self; 2]) -> [Self; 2] {
         rows
     }
 }
@@ -164,7 +164,7 @@ impl<R: Row> Pair<R> {
     /// Both, in step where the pair alternates.
     #[inline(always)]
     unsafe fn paired(rows: [R; 2]) -> Self {
-        Self(if R::NEXT_IN_PAIRS == Next::Split { R::in_step(rows) } else { rows })
+        Self(if R::NEXT_IN_PAIRS == Next::Split { R::ordered_pair(rows) } else { rows })
     }
 }
 

@@ -31,7 +31,7 @@ macro_rules! kernels {
 
                 /// Hashes every node of `source`.
                 #[inline(always)]
-                unsafe fn hash_all(source: impl inputs::Source, key: &Words, out: *mut ChainingValue) {
+                unsafe fn hash_all(source: impl inputs::Nodes, key: &Words, out: *mut ChainingValue) {
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             return $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out);
@@ -122,7 +122,7 @@ macro_rules! kernels {
         /// room for `count`, and the CPU has the instructions.
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn gather<V: crate::kernel::columns::Pass<N>, const N: usize>(
-            source: &impl crate::kernel::inputs::Source, at: usize, count: usize, key: &crate::spec::Words,
+            source: &impl crate::kernel::inputs::Nodes, at: usize, count: usize, key: &crate::spec::Words,
             out: *mut crate::spec::ChainingValue,
         ) {
             let mut nodes = crate::kernel::inputs::PassInputs::regular(source, at, count);

@@ -8,7 +8,7 @@
 //! nodes                   32 CVs   32 CVs         32 CVs
 //! ```
 //!
-//! Where the leaves come from is a [`Source`]: memory here, files in the module `file`.
+//! [`Leaves`] says where they come from: memory here, files in the module `file`.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,7 +60,7 @@ pub(crate) fn each_of<T>(
 
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
 /// nothing is left.
-pub(crate) trait Source: Sync {
+pub(crate) trait Leaves: Sync {
     /// What a thread keeps from leaf to leaf, such as a buffer.
     type Scratch;
     /// Why a leaf cannot be had.
@@ -81,7 +81,7 @@ pub(crate) trait Source: Sync {
 ///
 /// # Errors
 /// The first one of `source`; then nothing is appended, and each thread ends with the leaf that it has.
-pub(crate) fn append<S: Source>(
+pub(crate) fn append<S: Leaves>(
     hasher: &mut Hasher,
     source: &S,
     size: usize,
@@ -144,7 +144,7 @@ struct Memory<'a> {
     taken: AtomicUsize,
 }
 
-impl Source for Memory<'_> {
+impl Leaves for Memory<'_> {
     type Scratch = ();
     type Error = Infallible;
 

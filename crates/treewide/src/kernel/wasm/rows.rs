@@ -11,7 +11,7 @@ use super::W4;
 use crate::kernel::columns::{self, Vector};
 use crate::kernel::contract::Flags;
 use crate::kernel::contract::Root;
-use crate::kernel::inputs::{Contiguous, Node, Source};
+use crate::kernel::inputs::{Contiguous, Node, Nodes};
 use crate::kernel::pair::Pair;
 use crate::kernel::portable::compress;
 use crate::kernel::rows::{Row, arrange, round};
@@ -145,7 +145,7 @@ unsafe fn hash(nodes: &[Node; 2], key: &Words, out: *mut ChainingValue) {
 #[inline(always)]
 #[allow(clippy::extra_unused_type_parameters, reason = "those of other passes")]
 pub(super) unsafe fn gather<V, const N: usize>(
-    source: &impl Source,
+    source: &impl Nodes,
     at: usize,
     count: usize,
     key: &Words,

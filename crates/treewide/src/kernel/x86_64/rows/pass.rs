@@ -45,7 +45,7 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
     /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
     #[inline(always)]
     unsafe fn blocks(
-        rows: &mut Operands<Self>,
+        rows: &mut RowOperands<Self>,
         inputs: &[*const u8; N],
         offset: usize,
         count: usize,
@@ -84,7 +84,7 @@ pub(in crate::kernel::x86_64) struct Rows<R>(R);
 
 /// What [`RowVector::blocks`] reads and writes in addition to its inputs, in the order that `zen5.rs` knows.
 #[repr(C)]
-pub(in crate::kernel::x86_64) struct Operands<R> {
+pub(in crate::kernel::x86_64) struct RowOperands<R> {
     /// Rows 0 and 1: the chaining values.
     cv: [R; 2],
     /// Rows 3 before the first block, before those between, and before the last if that is not the first.
@@ -105,7 +105,7 @@ pub(super) unsafe fn compiled_rounds<R: RowVector<N>, const N: usize>(
 /// [`RowVector::blocks`] by its rounds.
 #[inline(always)]
 pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
-    rows: &mut Operands<R>,
+    rows: &mut RowOperands<R>,
     inputs: &[*const u8; N],
     offset: usize,
     count: usize,
@@ -160,7 +160,7 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
         let whole = [BLOCK_LEN as u32; N];
         let (first, each) = (row(&whole, &[nodes.first; N]), row(&whole, &[nodes.each; N]));
-        let mut rows = Operands { cv: rows_0_1(key), tails: [first, each, each] };
+        let mut rows = RowOperands { cv: rows_0_1(key), tails: [first, each, each] };
         // Which lanes have not ended, and chaining values as they were when one last did.
         let (mut live, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
         let mut step = 0;
@@ -259,7 +259,7 @@ macro_rules! pairs {
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
             $(#[inline(always)]
             unsafe fn blocks(
-                rows: &mut Operands<Self>,
+                rows: &mut RowOperands<Self>,
                 inputs: &[*const u8; $lanes],
                 offset: usize,
                 count: usize,

@@ -17,9 +17,9 @@ use crate::kernel::x86_64::cores::{Core, vector};
 use crate::kernel::x86_64::scalar::blocks;
 use crate::spec::{BLOCK_LEN, Words};
 
-/// The vectors of some rows, hidden from the compiler. Without `pure` the compiler also keeps the order of all vectors
-/// that are hidden in this way.
-macro_rules! opaque {
+/// A barrier for the compiler: the vectors of some rows, hidden from it (`hidden`, with `pure`). Without `pure` it also
+/// keeps the order of all vectors that pass such a barrier (`ordered`, `ordered_pair`, `ordered_triple`).
+macro_rules! barrier {
     ($class:ident $features:literal [$vector:ty; $count:literal] $($row:ident)*, $($pure:ident)?) => {{
         #[inline]
         #[target_feature(enable = $features)]
@@ -35,7 +35,7 @@ macro_rules! opaque {
         unsafe { pass($($row.0),*) }
     }};
 }
-pub(super) use opaque;
+pub(super) use barrier;
 
 /// [`Row::rotate_words`] by an instruction that puts bytes of two vectors together, both the same. From Ice Lake on Intel's
 /// CPUs have one port for it, where they have two for a shuffle; so the chain finds a port for a shuffle free more often: a
@@ -132,13 +132,13 @@ unsafe impl<C: Core> Row for One<C> {
         }
     }
     #[inline(always)]
-    unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
-        opaque!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self::new)
+    unsafe fn ordered_pair([a, b]: [Self; 2]) -> [Self; 2] {
+        barrier!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
         let row = self;
-        let [row] = opaque!(xmm_reg "sse2" [__m128i; 1] row, pure);
+        let [row] = barrier!(xmm_reg "sse2" [__m128i; 1] row, pure);
         Self::new(row)
     }
 }
@@ -216,8 +216,8 @@ pub(in crate::kernel::x86_64) unsafe fn compress<C: Core>(
 // SAFETY: AVX-512F and VL.
 unsafe impl<C: Core> Early<1> for One<C> {
     #[inline(always)]
-    unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
-        opaque!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self::new)
+    unsafe fn ordered_triple([a, b, c]: [Self; 3]) -> [Self; 3] {
+        barrier!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::pass::{RowVector, compiled_rounds};
-use super::x1::{BY_8, BY_16, opaque, turned};
+use super::x1::{BY_8, BY_16, barrier, turned};
 use super::x4;
 use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
@@ -55,13 +55,13 @@ unsafe impl<C: Core> Row for Two<C> {
         Self::new(_mm256_blend_epi32::<0b1000_1000>(self.0, other.0))
     }
     #[inline(always)]
-    unsafe fn in_step([a, b]: [Self; 2]) -> [Self; 2] {
-        opaque!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self::new)
+    unsafe fn ordered_pair([a, b]: [Self; 2]) -> [Self; 2] {
+        barrier!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
         let row = self;
-        let [row] = opaque!(ymm_reg "avx2" [__m256i; 1] row, pure);
+        let [row] = barrier!(ymm_reg "avx2" [__m256i; 1] row, pure);
         Self::new(row)
     }
 }
@@ -130,8 +130,8 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
 // SAFETY: AVX-512F and VL.
 unsafe impl<C: Core> Early<2> for Two<C> {
     #[inline(always)]
-    unsafe fn early([a, b, c]: [Self; 3]) -> [Self; 3] {
-        opaque!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self::new)
+    unsafe fn ordered_triple([a, b, c]: [Self; 3]) -> [Self; 3] {
+        barrier!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self::new)
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {

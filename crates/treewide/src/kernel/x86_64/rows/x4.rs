@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::pass::{Operands, RowVector, compiled_blocks};
-use super::x1::opaque;
+use super::pass::{RowOperands, RowVector, compiled_blocks};
+use super::x1::barrier;
 use super::x2::joined;
 use super::zen5;
 use crate::kernel::rows::Row;
@@ -14,12 +14,12 @@ vector!("A row of four lanes.", Four(__m512i));
 impl<C: Core> Four<C> {
     /// Where the core wants it, a row that is made after those before it in the source, and before those after it.
     #[inline(always)]
-    unsafe fn in_order(row: __m512i) -> Self {
+    unsafe fn ordered(row: __m512i) -> Self {
         let row = Self::new(row);
         if !C::IN_ORDER {
             return row;
         }
-        let [row] = opaque!(zmm_reg "avx512f" [__m512i; 1] row,);
+        let [row] = barrier!(zmm_reg "avx512f" [__m512i; 1] row,);
         Self::new(row)
     }
 }
@@ -28,36 +28,36 @@ impl<C: Core> Four<C> {
 unsafe impl<C: Core> Row for Four<C> {
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
-        Self::in_order(_mm512_add_epi32(self.0, other.0))
+        Self::ordered(_mm512_add_epi32(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
-        Self::in_order(_mm512_xor_si512(self.0, other.0))
+        Self::ordered(_mm512_xor_si512(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        Self::in_order(_mm512_ror_epi32::<R>(self.0))
+        Self::ordered(_mm512_ror_epi32::<R>(self.0))
     }
     #[inline(always)]
     unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        Self::in_order(_mm512_shuffle_epi32::<PICK>(self.0))
+        Self::ordered(_mm512_shuffle_epi32::<PICK>(self.0))
     }
     #[inline(always)]
     unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
         let [a, b] = [_mm512_castsi512_ps(self.0), _mm512_castsi512_ps(other.0)];
-        Self::in_order(_mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b)))
+        Self::ordered(_mm512_castps_si512(_mm512_shuffle_ps::<PICK>(a, b)))
     }
     #[inline(always)]
     unsafe fn last_two(self, other: Self) -> Self {
-        Self::in_order(_mm512_unpackhi_epi32(self.0, other.0))
+        Self::ordered(_mm512_unpackhi_epi32(self.0, other.0))
     }
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
-        Self::in_order(_mm512_mask_blend_epi32(0x8888, self.0, other.0))
+        Self::ordered(_mm512_mask_blend_epi32(0x8888, self.0, other.0))
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
-        Self::in_order(self.0)
+        Self::ordered(self.0)
     }
 }
 
@@ -80,7 +80,7 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
 
     #[inline(always)]
     unsafe fn blocks(
-        rows: &mut Operands<Self>,
+        rows: &mut RowOperands<Self>,
         inputs: &[*const u8; 4],
         offset: usize,
         count: usize,

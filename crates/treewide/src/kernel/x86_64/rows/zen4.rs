@@ -27,7 +27,7 @@ use crate::spec::SCHEDULE;
 /// As for [`RowVector`]; it is four words of each lane and nothing else.
 pub(super) unsafe trait Early<const N: usize>: RowVector<N> {
     /// The same rows; the compiler computes all of them before anything that uses one.
-    unsafe fn early(rows: [Self; 3]) -> [Self; 3];
+    unsafe fn ordered_triple(rows: [Self; 3]) -> [Self; 3];
     /// The exclusive or with the words of another row, those rotated right by `R`; `LEFT` is 32 less that.
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self;
     /// Sixteen words of the blocks of all lanes, by an order of [`Orders`].
@@ -77,7 +77,7 @@ unsafe fn half_g<
     m: R,
 ) {
     let early = [v[0].add(m), v[3].rotate::<D, D_LEFT>(), v[1].rotate::<B, B_LEFT>()];
-    let [a, d, b] = R::early(early);
+    let [a, d, b] = R::ordered_triple(early);
     v[0] = a.add(v[1]);
     v[3] = d.xor_rotated::<D, D_LEFT>(v[0]);
     v[2] = v[2].add(v[3]);

@@ -23,7 +23,7 @@
 
 use core::arch::naked_asm;
 
-use super::pass::{AHEAD, Operands};
+use super::pass::{AHEAD, RowOperands};
 use super::x4::Four;
 use crate::kernel::pair::Pair;
 use crate::kernel::x86_64::assembly::IV;
@@ -241,7 +241,7 @@ macro_rules! arrange {
     };
 }
 
-/// The blocks of these sets, with their bytes a row in [`Operands`] and their lanes.
+/// The blocks of these sets, with their bytes a row in [`RowOperands`] and their lanes.
 macro_rules! body {
     ($bytes:literal $idle:tt
      $($set:literal: $($lane:literal)*;)* $($register:ident = $n:literal)*) => {
@@ -282,7 +282,7 @@ macro_rules! body {
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
 pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
-    operands: *mut Operands<Four<Zen5>>,
+    operands: *mut RowOperands<Four<Zen5>>,
     inputs: *const [*const u8; 4],
     offset: usize,
     count: usize,
@@ -298,7 +298,7 @@ pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
 /// The same of eight lanes.
 #[unsafe(naked)]
 pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
-    operands: *mut Operands<Pair<Four<Zen5>>>,
+    operands: *mut RowOperands<Pair<Four<Zen5>>>,
     inputs: *const [*const u8; 8],
     offset: usize,
     count: usize,
