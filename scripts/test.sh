@@ -257,6 +257,11 @@ clients() {
     step scripts/clients.sh bao-0.13.1 multihash-codetable-0.2.2
 }
 
+# A client that leaves the library at the level of its own profile, where this workspace optimises it.
+unoptimised() {
+    step cargo run --locked --manifest-path peers/Cargo.toml --target-dir "$target/unoptimised" -- check
+}
+
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
 gpu() {
     local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
@@ -389,6 +394,7 @@ sections() {
     section test "cuda machine code" machine_code
     section test "everything" everything
     section test "clients" clients
+    section test "unoptimised client" unoptimised
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"
