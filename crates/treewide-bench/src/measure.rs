@@ -9,6 +9,8 @@
 //! A disturbance of a turn (another program, a change of frequency) affects all its samples alike and mostly cancels in
 //! their ratio. Every side's digest is checked before its first turn and after its last.
 
+mod around;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +19,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use rayon::ThreadPool;
 
+use self::around::{AfterWork, Awake, Forced, InPool, Rested};
 use crate::busy::Busy;
 #[cfg(feature = "gpu")]
 use crate::engine::device;
 use crate::engine::file::{self, FileOnDisk};
-use crate::engine::{self, Engine, Task};
+use crate::engine::{self, Task};
 use crate::machine;
 use crate::plan::{self, Plan, Spec};
 use crate::random::Random;
@@ -494,119 +497,4 @@ fn check(plan: &Plan, side: &Contender, digest: &str, expected: &[(Family, Strin
         );
     }
     Ok(())
-}
-
-/// Runs on the threads of a pool.
-struct InPool {
-    pool: Arc<ThreadPool>,
-    task: Box<dyn Task>,
-}
-
-impl Task for InPool {
-    fn time(&mut self, calls: u64) -> Result<Duration> {
-        self.pool.install(|| self.task.time(calls))
-    }
-
-    fn outcome(&mut self) -> Result<blake3::Hash> {
-        self.pool.install(|| self.task.outcome())
-    }
-
-    fn begin(&mut self, at: u64) {
-        self.task.begin(at);
-    }
-}
-
-/// Makes each call after three milliseconds of rest, when all other threads are asleep.
-struct Rested(Box<dyn Task>);
-
-impl Task for Rested {
-    fn time(&mut self, calls: u64) -> Result<Duration> {
-        let once = |_| {
-            std::thread::sleep(Duration::from_millis(3));
-            self.0.time(1)
-        };
-        (0..calls).map(once).sum()
-    }
-
-    fn outcome(&mut self) -> Result<blake3::Hash> {
-        self.0.outcome()
-    }
-
-    fn begin(&mut self, at: u64) {
-        self.0.begin(at);
-    }
-}
-
-/// Takes a sample after a millisecond of the same calls, at least one, that are not timed. Then the threads of the pool are
-/// awake, as in a program that hashes one object after the other.
-struct Awake(Box<dyn Task>);
-
-impl Task for Awake {
-    fn time(&mut self, calls: u64) -> Result<Duration> {
-        let begun = std::time::Instant::now();
-        while {
-            self.0.time(1)?;
-            begun.elapsed() < Duration::from_millis(1)
-        } {}
-        self.0.time(calls)
-    }
-
-    fn outcome(&mut self) -> Result<blake3::Hash> {
-        self.0.outcome()
-    }
-
-    fn begin(&mut self, at: u64) {
-        self.0.begin(at);
-    }
-}
-
-/// Each call right after other work of the program on the same pool, a `rayon::join` that keeps two threads
-/// busy for 100 µs and is not timed.
-struct AfterWork(Box<dyn Task>);
-
-impl Task for AfterWork {
-    fn time(&mut self, calls: u64) -> Result<Duration> {
-        let work = || {
-            let begun = std::time::Instant::now();
-            while begun.elapsed() < Duration::from_micros(100) {
-                std::hint::spin_loop();
-            }
-        };
-        let once = |_| {
-            rayon::join(work, work);
-            self.0.time(1)
-        };
-        (0..calls).map(once).sum()
-    }
-
-    fn outcome(&mut self) -> Result<blake3::Hash> {
-        self.0.outcome()
-    }
-
-    fn begin(&mut self, at: u64) {
-        self.0.begin(at);
-    }
-}
-
-/// Runs with a kernel of the engine; choosing it is not timed.
-struct Forced {
-    engine: &'static Engine,
-    kernel: String,
-    task: Box<dyn Task>,
-}
-
-impl Task for Forced {
-    fn time(&mut self, calls: u64) -> Result<Duration> {
-        (self.engine.force)(&self.kernel).expect("it was chosen before");
-        self.task.time(calls)
-    }
-
-    fn outcome(&mut self) -> Result<blake3::Hash> {
-        (self.engine.force)(&self.kernel).expect("it was chosen before");
-        self.task.outcome()
-    }
-
-    fn begin(&mut self, at: u64) {
-        self.task.begin(at);
-    }
 }

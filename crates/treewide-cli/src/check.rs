@@ -73,7 +73,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Verdict")]
     status: bool,
 
-    /// Pass over listed files that do not exist
+    /// Skip listed files that do not exist
     ///
     /// At least one file must exist, because nothing verified is a failure. A missing file in a last line
     /// without a line end is a failure, too: its name may be cut off.

@@ -22,10 +22,10 @@ const STEP: u64 = 64 << 20;
 pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
-    /// auto: the CPU, except for regular files from the length on that a profile of this machine gives
-    /// (gpu-file-from): `treewide devices` says which. cuda and wgpu: the first device that
+    /// auto: a device hashes regular files of at least the length in this machine's profile (gpu-file-from),
+    /// and the CPU everything else. `treewide devices` shows that length. cuda and wgpu: the first device that
     /// `treewide devices` lists for that backend, or an error if there is none; the CPU hashes small files.
-    /// TREEWIDE_BACKEND says the same where this is not given.
+    /// Without this option, the environment variable TREEWIDE_BACKEND sets it.
     #[arg(long, value_name = "NAME", conflicts_with = "check")]
     device: Option<Choice>,
 }

@@ -129,7 +129,9 @@ impl SumArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         // Bad usage, but b3sum's exit code for it is 1, and scripts may know.
         if self.raw && self.file.len() > 1 {
-            bail!("only one file can be given with --raw, which writes no names to tell them by");
+            bail!(
+                "only one file can be given with --raw, because raw digests are written without names"
+            );
         }
         let extent = Extent::new(self.seek, self.length).unwrap_or_else(|cause| {
             let cause = format!("--{cause}\n");
@@ -375,7 +377,7 @@ impl Report<'_> {
         }
         if tally.links > 0 {
             let links = count(tally.links, "symbolic link");
-            self.console.say(&format!("{links} not followed; --follow does"));
+            self.console.say(&format!("{links} not followed; --follow follows them"));
         }
         if tally.ambiguous_names > 0 && !self.console.program().speaks_as_b3sum() {
             let names = count(tally.ambiguous_names, "name");

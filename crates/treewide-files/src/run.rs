@@ -349,6 +349,23 @@ mod tests {
     }
 
     #[test]
+    fn run_cannot_go_on_after_a_panic() {
+        struct Panics;
+        impl Source for Panics {
+            type About = ();
+            type Note = ();
+            fn next(&mut self) -> Option<Item<(), ()>> {
+                panic!("on purpose");
+            }
+        }
+        let mut run = Options::new().threads(2).run(Panics);
+        for _ in 0..2 {
+            let next = std::panic::AssertUnwindSafe(|| run.next().is_none());
+            assert!(std::panic::catch_unwind(next).is_err());
+        }
+    }
+
+    #[test]
     fn run_is_bounded_in_bytes() {
         for bytes in [GROUP_BYTES / 2, 1 << 20, 8 << 20] {
             BYTES.set(bytes);

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use treewide::{Hash, Hasher, Mode, profile};
 
-/// The environment variable that says the same as `--device` of the command line.
+/// The environment variable that sets what `--device` of the command line sets.
 pub const VARIABLE: &str = "TREEWIDE_BACKEND";
 
 /// From how many bytes on `auto` uses a device that shares its memory with the CPU, until `treewide-bench
@@ -27,7 +27,7 @@ const IS_UNIFIED: bool = cfg!(all(target_vendor = "apple", target_arch = "aarch6
 /// Who is to hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Choice {
-    /// The first device that works, from the length on that [`Threshold::here`] gives; below, the CPU.
+    /// The first device that works, for at least the length that [`Threshold::here`] gives; else the CPU.
     /// Software that passes for a GPU is never chosen.
     #[default]
     Auto,

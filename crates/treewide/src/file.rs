@@ -76,7 +76,7 @@ use crate::xof::OutputReader;
 pub use error::{Error, ErrorKind};
 
 /// A file of at most this many bytes is one read on the calling thread, unless a profile says otherwise: hashing it takes
-/// about as long as waking two threads (`results/zen3-2vcpu/threads.txt`). A guess.
+/// about as long as waking two threads (`results/zen3-2vcpu/threads.md#where-a-helper-wakes-up`). A guess.
 const SMALL: u64 = 1 << 20;
 
 /// [`SMALL`], or what the profile states.

@@ -224,9 +224,13 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri is kept from files")]
     fn read_refuses_what_has_no_end() {
-        for path in ["/dev/zero", "/"] {
-            assert_eq!(read(Path::new(path)).unwrap_err(), "not a regular file");
+        let pipe = std::env::temp_dir().join(format!("treewide-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo makes a pipe");
+        for path in [Path::new("/dev/zero"), Path::new("/"), &pipe] {
+            assert_eq!(read(path).unwrap_err(), "not a regular file");
         }
+        let _ = std::fs::remove_file(&pipe); // it does no harm if it stays
         let path = std::env::temp_dir().join(format!("treewide-profile-{}", std::process::id()));
         std::fs::write(&path, vec![b'#'; LONGEST + 1]).expect("a file can be written");
         let text = read(&path).unwrap_err();

@@ -87,7 +87,7 @@ fn links_are_followed_on_demand() {
     symlink("../e", folder.join("d/to-dir")).unwrap();
     let plain = folder.treewide("sum -r d").run();
     assert_eq!(names(&plain), ["d/f"]);
-    plain.fails(0, &["treewide: 2 symbolic links not followed; --follow does\n"]);
+    plain.fails(0, &["treewide: 2 symbolic links not followed; --follow follows them\n"]);
     let followed = folder.treewide("sum -r --follow d").run();
     assert_eq!(names(&followed), ["d/f", "d/to-dir/g", "d/to-file"]);
     assert_eq!((followed.code, &followed.stderr[..]), (Some(0), ""));

@@ -36,7 +36,7 @@ pub(crate) fn find() -> Vec<Found> {
     match api::devices() {
         Err(problem) => vec![found(0, "CUDA".to_owned(), None, Some(problem))],
         Ok(0) => {
-            let problem = Error::new(ErrorKind::NoDevice, "the driver knows of no device");
+            let problem = Error::new(ErrorKind::NoDevice, "the driver found no device");
             vec![found(0, "CUDA".to_owned(), None, Some(problem))]
         }
         Ok(count) => (0..count)

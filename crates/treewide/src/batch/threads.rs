@@ -24,11 +24,11 @@ use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, WIDE};
 
-/// Bytes of a part at least, if no profile says otherwise.
+/// Bytes of a part at least, if no profile says otherwise. A guess: about as long as waking a thread.
 const BYTES: usize = 128 * 1024;
 
 /// Bytes of blobs whose lengths are added up to know how long the batch is: the other blobs of a batch
-/// are taken to be like these, as it takes time to ask each of a million.
+/// are taken to be like these, as it takes time to ask each of a million. A guess.
 const COUNTED: usize = 16 << 20;
 
 /// The most bytes of a part. A guess: the slices of its short blobs stay in the second-level cache.

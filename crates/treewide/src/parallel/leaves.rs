@@ -21,12 +21,13 @@ use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, WIDE};
 use crate::xof::OutputReader;
 
-/// Bytes of the smallest and of the largest leaf in memory.
+/// Bytes of the smallest and of the largest leaf in memory. A guess: two of the widest passes, and what keeps the
+/// number of leaves of large inputs small.
 pub(crate) const LEAVES: [usize; 2] = [2 * WIDE * CHUNK_LEN, 1 << 20];
 
 /// Leaves that each thread should find at least, and less than twice as many: few enough that the
 /// calling thread has few nodes to put together, and enough that no thread waits long for another.
-/// Chosen by `results/zen5-2vcpu/threads.txt`, as are [`LEAVES`].
+/// Six were not faster (`results/zen3-2vcpu/threads.md#leaves`).
 const LEAVES_PER_THREAD: usize = 3;
 
 /// The length of the leaves into which `bytes` bytes are cut for `threads` threads: a power of two.

@@ -8,7 +8,7 @@ use super::leaves::LEAVES;
 use crate::profile;
 
 /// Bytes from which on two threads work, so each of them has at least half of this. Chosen by
-/// `results/zen3-2vcpu/threads.txt`; a profile says otherwise by `parallel-from`.
+/// `results/zen3-2vcpu/threads.md#the-length-from-which-two-threads-work`; a profile says otherwise by `parallel-from`.
 const FROM: usize = 1 << 20;
 
 /// Bytes of two of the smallest leaves. Fewer are for one thread, whatever a profile says.

@@ -108,8 +108,9 @@ pub(super) fn devices() -> Result<usize, Error> {
     known.map_err(unusable)?;
     if version < OLDEST {
         let (major, minor) = (version / 1000, version % 1000 / 10);
-        let cause =
-            format!("the driver is for CUDA {major}.{minor}, and 12.0 is needed: update it");
+        let cause = format!(
+            "the driver supports CUDA {major}.{minor}, but treewide needs 12.0 or newer: update the driver"
+        );
         return Err(Error::new(ErrorKind::Unusable, cause));
     }
     result::init().map_err(unusable)?;
@@ -316,7 +317,7 @@ impl DeviceMemory {
         let bytes = usize::try_from(len).unwrap_or(usize::MAX).max(1);
         // SAFETY: Nobody reads it before something is written there but who may read anything.
         let address = unsafe { result::malloc_sync(bytes) };
-        let address = address.doing(&format!("no {len} bytes of its memory can be had"))?;
+        let address = address.doing(&format!("cannot allocate {len} bytes of its memory"))?;
         Ok(Self { context: context.clone(), address, len, made: true })
     }
 

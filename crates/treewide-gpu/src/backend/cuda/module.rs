@@ -53,7 +53,7 @@ pub(super) const KERNELS: [&CStr; 7] =
     [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
 
 impl Module {
-    /// The best of what can be had.
+    /// The built image for this device, else the compiled one, else the PTX: the first that loads.
     pub(super) fn of_device(context: &Arc<Context>, facts: &Facts) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if let Some((_, image)) = built(facts.capability) {
