@@ -113,6 +113,9 @@ pub struct Hasher {
     pub(crate) chunk: PartialChunk,
 }
 
+// C programs keep a hasher in a `blake3_hasher` (`crates/treewide-capi`).
+const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= 8);
+
 impl Hasher {
     /// Makes a hasher for the given mode.
     pub fn with_mode(mode: Mode) -> Self {

@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"treewide";
 const VERSION: u8 = 1;
 /// Bytes before the stack.
 const HEAD: usize = 156;
-const MAX: usize = HEAD + (MAX_HEIGHT + 1) * OUT_LEN + OUT_LEN;
+const MAX: usize = HEAD + MAX_HEIGHT * OUT_LEN + OUT_LEN;
 
 /// A [`Hasher`] as bytes; see [`Hasher::to_state`].
 ///
@@ -103,7 +103,7 @@ impl fmt::Display for StateError {
 impl core::error::Error for StateError {}
 
 impl Hasher {
-    /// Saves the state as 188 to 1,948 bytes, from which [`from_state`](Self::from_state) continues.
+    /// Saves the state as 188 to 1,916 bytes, from which [`from_state`](Self::from_state) continues.
     ///
     /// The format is versioned and the same on every machine: see [`State`].
     ///

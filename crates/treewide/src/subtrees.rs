@@ -148,8 +148,15 @@ impl Subtrees {
             "a subtree of {chunks} chunks cannot follow {} chunks",
             self.chunks,
         );
-        self.merge_halves(running());
-        self.stack.push(*cv);
+        let kernel = running();
+        self.merge_halves(kernel);
+        let mut last = *cv;
+        if self.stack.is_full() {
+            // 2^54 - 1 chunks are there: the last one is the right sibling of the one before, and others are above.
+            let left = self.stack.pop().expect("it is full");
+            last = Node::parent(&left, &last, &self.mode).chaining_value(kernel);
+        }
+        self.stack.push(last);
         self.chunks += chunks;
         self.has_last = true;
     }

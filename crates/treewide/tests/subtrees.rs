@@ -6,7 +6,9 @@ mod reference;
 
 use common::{Mode, Random, Tally, output, rounds};
 use std::panic::catch_unwind;
-use treewide::hazmat::{ChainingValue, HasherExt, Subtrees};
+use treewide::hazmat::{
+    self, ChainingValue, HasherExt, Subtrees, merge_subtrees_non_root, merge_subtrees_root,
+};
 use treewide::{CHUNK_LEN, Hasher};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
@@ -103,6 +105,22 @@ fn subtrees_of_2_to_the_54_chunks() {
     other.push(&[[1; 32]; 8], 0);
     assert_eq!(one.finalize(), other.finalize());
     assert_eq!(one.chunks(), 1 << 54);
+}
+
+#[test]
+fn subtrees_of_each_level_and_a_last_one() {
+    // 2^54 - 1 chunks, one subtree of each level, and the chunk that ends the longest input.
+    let cv = |level: u32| [level as u8; 32];
+    let mut subtrees = Subtrees::new(treewide::Mode::PLAIN);
+    (0..54).rev().for_each(|level| subtrees.push(&[cv(level)], level));
+    let mut right = [99; 32];
+    for level in 0..53 {
+        right = merge_subtrees_non_root(&cv(level), &right, hazmat::Mode::Hash);
+    }
+    let expected = merge_subtrees_root(&cv(53), &right, hazmat::Mode::Hash);
+    subtrees.push_last(&[99; 32], 1);
+    assert_eq!(subtrees.finalize(), expected);
+    assert_eq!(subtrees.chunks(), 1 << 54);
 }
 
 #[test]
