@@ -80,6 +80,7 @@ packages() {
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
         strace # a test of the library: what hashing asks of the system
         shellcheck
+        make clang valgrind pkg-config cmake # the C libraries
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
     )
     command -v node >/dev/null || wanted+=(nodejs) # runs WebAssembly
@@ -166,7 +167,7 @@ formatting() {
 
 scripts() {
     need shellcheck
-    step shellcheck scripts/*.sh .ci/run
+    step shellcheck scripts/*.sh crates/treewide-capi/*.sh .ci/run
 }
 
 prose() {
@@ -260,6 +261,12 @@ clients() {
 # A client that leaves the library at the level of its own profile, where this workspace optimises it.
 unoptimised() {
     step cargo run --locked --manifest-path peers/Cargo.toml --target-dir "$target/unoptimised" -- check
+}
+
+# The C libraries, as make builds and installs them. BLAKE3's own C library comes with the crate `blake3`.
+capi() {
+    need make gcc
+    step make -C crates/treewide-capi check
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -395,6 +402,7 @@ sections() {
     section test "everything" everything
     section test "clients" clients
     section test "unoptimised client" unoptimised
+    section test "capi" capi
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"

@@ -201,5 +201,11 @@ pub fn merge_subtrees_root_xof(
 /// Hashes the context string of the derive-key mode, for [`HasherExt::new_from_context_key`] and
 /// [`Mode::DeriveKeyMaterial`]. [`derive_key`](crate::derive_key()) says what a context must be.
 pub fn hash_derive_key_context(context: &str) -> ContextKey {
+    context_key(context.as_bytes())
+}
+
+/// [`hash_derive_key_context`] for a context of any bytes. Contexts of Rust programs are text; the C interface of BLAKE3
+/// also accepts others.
+pub fn hash_derive_key_context_bytes(context: &[u8]) -> ContextKey {
     context_key(context)
 }

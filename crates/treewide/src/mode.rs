@@ -44,7 +44,7 @@ impl Mode {
     /// The derive-key mode, [`derive_key`](crate::derive_key()), whose documentation says what a context
     /// must be. This hashes the context.
     pub fn derive_key(context: &str) -> Self {
-        Self::from_context_key(&context_key(context))
+        Self::from_context_key(&context_key(context.as_bytes()))
     }
 
     /// The derive-key mode with a context that is already hashed, which saves hashing it each time.
@@ -69,8 +69,8 @@ impl Mode {
 }
 
 /// The key that a context string stands for: the first of the two hashes of the derive-key mode.
-pub(crate) fn context_key(context: &str) -> ContextKey {
-    tree::hash(running(), context.as_bytes(), &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
+pub(crate) fn context_key(context: &[u8]) -> ContextKey {
+    tree::hash(running(), context, &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
 }
 
 /// The plain mode.

@@ -173,6 +173,7 @@ fn context_keys() {
         let context: String = (0..len).map(|_| random.below(128) as u8 as char).collect();
         let key = hazmat::hash_derive_key_context(&context);
         assert_eq!(key, reference::context_key(&context), "{context:?}");
+        assert_eq!(key, hazmat::hash_derive_key_context_bytes(context.as_bytes()));
         let derived = Hasher::new_from_context_key(&key).update(&[7; 99]).finalize();
         assert_eq!(derived, treewide::derive_key(&context, &[7; 99]), "{context:?}");
         tally.case();
