@@ -325,7 +325,8 @@ struct StepOperands<V, const N: usize> {
     tail: [V; 4],
 }
 
-/// [`Pass::hash`] of a transposed state.
+/// [`Pass::hash`] of a transposed state. `x86_64/rows/pass.rs` has a loop of its own, as one for both is slower there
+/// (`results/zen3-2vcpu/limits.md#one-loop-for-columns-and-rows`).
 #[inline(always)]
 pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
     nodes: &mut PassInputs<N>,

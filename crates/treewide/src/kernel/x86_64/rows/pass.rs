@@ -150,6 +150,8 @@ unsafe fn store<R: RowVector<N>, const N: usize>(
 
 // SAFETY: what `R` says.
 unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
+    // Not the loop of `columns.rs`: with one for both, passes of three and four lanes are slower
+    // (`results/zen3-2vcpu/limits.md#one-loop-for-columns-and-rows`).
     #[inline(always)]
     unsafe fn hash(nodes: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         let steps = nodes.steps();
