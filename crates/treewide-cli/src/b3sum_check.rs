@@ -5,13 +5,15 @@
 //! to its end stops the run. (So does a line of 16 MiB, where b3sum would fill the memory.)
 
 use crate::console::Console;
+use crate::descriptor;
 use crate::input::{Input, growth, task};
 use crate::output::Output;
 use crate::stdin::{Stdin, is_stdin};
+use crate::streams;
 use crate::wording::count;
 use anyhow::{Context, bail};
 use std::fs::File;
-use std::io::{self, BufReader, Read, stdin};
+use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use treewide::OUT_LEN;
 use treewide_files::digest::{self, Extent};
@@ -75,8 +77,9 @@ impl List {
         let (reader, is_stream): (Box<dyn Read>, bool) = if is_stdin(&path) {
             // A second list from there is empty, and not an error.
             let _ = standard_input.claim("the list");
-            (Box::new(stdin()), true)
+            (Box::new(streams::Input::open()?), true)
         } else {
+            descriptor::require(&path)?;
             let file = File::open(&path)?;
             let is_stream = !file.metadata()?.is_file();
             (Box::new(file), is_stream)

@@ -7,17 +7,17 @@ mod json;
 
 use self::json::json;
 use crate::console::Console;
+use crate::descriptor;
 use crate::input::{Input, ReadArgs, growth, task};
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
-use crate::output::{Output, OutputArgs};
+use crate::output::{Output, OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
 use crate::stdin::{Stdin, is_stdin};
 use crate::wording::count;
 use anyhow::bail;
 use clap::Args;
-use std::io;
 use std::path::{Path, PathBuf};
 use treewide_files::check::{self, Check, ListedFiles, Malformed, Tally, Verdict};
 use treewide_files::list::{self, Lines, MAX_LINE};
@@ -127,7 +127,11 @@ impl CheckArgs {
         let console = Console::new(program, &progress);
         let input = Input::new(&self.read, &self.mode, &progress)?;
         let paths = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
-        let output = self.output.open(&paths, &progress)?;
+        let prints = match self.status || self.quiet {
+            true => Prints::OnlyFailures,
+            false => Prints::Always,
+        };
+        let output = self.output.open(&paths, prints, &progress)?;
         if progress.is_wanted() {
             let (paths, length) = (paths.clone(), self.length);
             progress.count_ahead(move || total_len(&paths, length));
@@ -237,9 +241,9 @@ impl Lists<'_> {
     /// Open the list at `path`, or standard input for `-`.
     fn open(&self, path: &Path) -> Result<ListedFiles, ErrorKind> {
         let lines = if is_stdin(path) {
-            self.stdin.claim("a list")?;
-            Lines::new(io::stdin(), true)?
+            Lines::new(self.stdin.claim("a list")?, true)?
         } else {
+            descriptor::require(path)?;
             Lines::open(path)?
         };
         Ok(self.check.source(lines))

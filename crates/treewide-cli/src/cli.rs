@@ -5,7 +5,9 @@ use crate::explain::ExplainArgs;
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::sum::SumArgs;
-use crate::{device, docs};
+use crate::{console, device, docs, output};
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -18,7 +20,9 @@ const EXIT_STATUS: &str = "\
 Exit status:
   0  everything was done, and everything checked is as listed
   1  a file could not be read, a check failed, or the output could not be written
-  2  invalid usage";
+  2  invalid usage
+Where nobody reads the output any more, and for signals, the program ends by the signal (128 + N in a
+shell; as process 1 of a container, with exit status 128 + N).";
 
 /// Hash and check files with BLAKE3
 ///
@@ -89,8 +93,28 @@ pub(crate) fn parse() -> Invocation {
             .map_err(|error| with_advice(error, args.get(1))),
     };
     match command {
-        Err(error) if error.use_stderr() => error.exit(),
+        Err(error) if error.use_stderr() => refuse(&error),
         command => Invocation { program, command },
+    }
+}
+
+/// Say what is wrong with the arguments, and end the process.
+pub(crate) fn refuse(error: &clap::Error) -> ! {
+    console::say(&text(error, &std::io::stderr()));
+    std::process::exit(error.exit_code())
+}
+
+/// Print the text that `--help` or `--version` asked for.
+pub(crate) fn print(help: &clap::Error) -> anyhow::Result<()> {
+    output::print(text(help, &std::io::stdout()).as_bytes())
+}
+
+/// The text, in colours where it goes to a terminal that has them.
+fn text(message: &clap::Error, to: &impl RawStream) -> String {
+    let text = message.render();
+    match AutoStream::choice(to) {
+        ColorChoice::Never => text.to_string(),
+        _ => text.ansi().to_string(),
     }
 }
 

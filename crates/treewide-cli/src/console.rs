@@ -2,8 +2,9 @@
 
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::streams::{Output, Stream};
 use std::fmt::Display;
-use std::io::{Write, stderr};
+use std::io::Write;
 use std::path::Path;
 use treewide_files::name::shown;
 
@@ -36,6 +37,11 @@ impl<'a> Console<'a> {
 
 /// Write one message, with or without a run under way.
 pub(crate) fn complain(program: Program, message: &str) {
-    // If standard error cannot be written to, the exit code is all that is left.
-    let _ = writeln!(stderr().lock(), "{program}: {message}");
+    say(&format!("{program}: {message}\n"));
+}
+
+/// Write lines to standard error.
+pub(crate) fn say(lines: &str) {
+    // If it cannot be written to, the exit code is all that is left.
+    let _ = Output::new(Stream::Error).write_all(lines.as_bytes());
 }

@@ -74,7 +74,7 @@ impl ByDevice {
         let staged = Staged::new(device, &self.mode);
         if is_stdin(path) {
             let stdin = stdin.open();
-            return Some(stdin.and_then(|it| absorb(it.lock(), staged, progress, path, extent)));
+            return Some(stdin.and_then(|it| absorb(it, staged, progress, path, extent)));
         }
         // If it cannot be opened, the CPU says so in the usual words.
         let file = File::open(path).ok()?;

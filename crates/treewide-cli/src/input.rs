@@ -1,5 +1,6 @@
 //! What is hashed, and how: the flags about reading, standard input, and devices.
 
+use crate::descriptor;
 use crate::device::ByDevice;
 use crate::mode::ModeArgs;
 use crate::progress::Progress;
@@ -133,6 +134,9 @@ impl Input {
     }
 
     fn hash_alone(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        if let Err(error) = descriptor::require(path) {
+            return Some(Err(error.into()));
+        }
         let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
         by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
     }

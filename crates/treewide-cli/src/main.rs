@@ -4,12 +4,13 @@
 //! its effect stand together in the module that carries it out. The work is done by the library
 //! `treewide-files`.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod b3sum_check;
 mod check;
 mod cli;
 mod console;
+mod descriptor;
 #[cfg(feature = "gpu")]
 mod device;
 #[cfg(not(feature = "gpu"))]
@@ -17,6 +18,7 @@ mod device;
 mod device;
 mod docs;
 mod explain;
+mod inherited;
 mod input;
 mod mode;
 mod outcome;
@@ -25,6 +27,7 @@ mod program;
 mod progress;
 mod signals;
 mod stdin;
+mod streams;
 mod sum;
 mod threads;
 mod walk;
@@ -38,9 +41,10 @@ use std::process::ExitCode;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    signals::watch_as_first_process();
     let Invocation { program, command } = cli::parse();
     let ended = match command {
-        Err(text) => output::printed(text.print()).map(|()| Outcome::Success),
+        Err(text) => cli::print(&text).map(|()| Outcome::Success),
         Ok(command) => {
             let checked = treewide::check_environment().map_err(|error| error.to_string());
             if let Err(error) = checked.and_then(|()| threads::limit_pool()) {
@@ -56,9 +60,8 @@ fn main() -> ExitCode {
         Err(error) => {
             if output::reader_is_gone(&error) {
                 signals::die_of_broken_pipe();
-            } else {
-                console::complain(program, &format!("{error:#}"));
             }
+            console::complain(program, &format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -3,7 +3,7 @@
 use crate::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
-use std::io::{Read, stdin};
+use std::io::Read;
 use treewide::{KEY_LEN, Mode};
 
 #[derive(Args)]
@@ -27,8 +27,8 @@ impl ModeArgs {
     /// In keyed mode, this reads the key.
     pub(crate) fn mode(&self, stdin: &Stdin) -> anyhow::Result<Mode> {
         if self.keyed {
-            stdin.claim("the key")?;
-            Ok(Mode::keyed(&read_key()?))
+            let stdin = stdin.claim("the key").context(KEY)?;
+            Ok(Mode::keyed(&read_key(stdin)?))
         } else if let Some(context) = &self.derive_key {
             Ok(Mode::derive_key(context))
         } else {
@@ -37,14 +37,13 @@ impl ModeArgs {
     }
 }
 
-fn read_key() -> anyhow::Result<[u8; KEY_LEN]> {
+/// What has failed if there is no key.
+const KEY: &str = "cannot read the key from standard input";
+
+fn read_key(stdin: impl Read) -> anyhow::Result<[u8; KEY_LEN]> {
     // One byte more than a key, so that a key followed by a newline is told from a key.
     let mut bytes = Vec::with_capacity(KEY_LEN + 1);
-    stdin()
-        .lock()
-        .take(KEY_LEN as u64 + 1)
-        .read_to_end(&mut bytes)
-        .context("cannot read the key from standard input")?;
+    stdin.take(KEY_LEN as u64 + 1).read_to_end(&mut bytes).context(KEY)?;
     match <[u8; KEY_LEN]>::try_from(bytes) {
         Ok(key) => Ok(key),
         Err(bytes) if bytes.len() < KEY_LEN => {

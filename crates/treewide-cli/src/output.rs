@@ -4,14 +4,16 @@
 //! when it is complete ([`Replacement`]). Until then the file that stood there before still stands there. If we fail
 //! or are ended by a signal (except SIGKILL, which cannot be caught) before it is complete, nothing of ours is left.
 
+use crate::descriptor::{self, Descriptor, descriptor};
 use crate::progress::Progress;
 use crate::signals;
 use crate::stdin::is_stdin;
+use crate::streams::{self, Stream};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, long_path};
@@ -47,6 +49,7 @@ impl OutputArgs {
     pub(crate) fn open<'a>(
         &self,
         inputs: &[PathBuf],
+        prints: Prints,
         progress: &'a Progress,
     ) -> anyhow::Result<Output<'a>> {
         let sink = match &self.output {
@@ -56,6 +59,9 @@ impl OutputArgs {
             }
             _ => Sink::stdout()?,
         };
+        if let (Sink::Stdout(_), Prints::Always) = (&sink, prints) {
+            Stream::Output.require().context("standard output")?;
+        }
         let output = Output { identities: sink.identities(), sink, progress };
         inputs.iter().try_for_each(|input| output.spare(input))?;
         // It may be an input, a list or a key.
@@ -66,6 +72,13 @@ impl OutputArgs {
     }
 }
 
+/// Whether a run prints something in any case, or only if something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prints {
+    Always,
+    OnlyFailures,
+}
+
 /// An open place for results.
 pub(crate) struct Output<'a> {
     sink: Sink,
@@ -74,7 +87,7 @@ pub(crate) struct Output<'a> {
 }
 
 enum Sink {
-    Stdout(BufWriter<Stdout>),
+    Stdout(BufWriter<streams::Output>),
     /// A pipe or a device was named: there is nothing to rename.
     Special(PathBuf, BufWriter<File>),
     /// A file that appears in the end, and its name.
@@ -117,8 +130,10 @@ impl Output<'_> {
     /// Everything was written: let the file appear.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let result = match &mut self.sink {
-            Sink::Stdout(writer) => writer.flush(),
-            Sink::Special(_, writer) => writer.flush(),
+            Sink::Stdout(writer) => writer.flush().and_then(|()| writer.get_ref().close()),
+            Sink::Special(_, writer) => {
+                writer.flush().and_then(|()| streams::close(writer.get_ref()))
+            }
             Sink::Replacement(_, replacement) => replacement.complete(),
         };
         result.map_err(|error| self.sink.failure(error))?;
@@ -170,6 +185,7 @@ impl Written {
 
 impl Sink {
     fn open(path: &Path) -> anyhow::Result<Self> {
+        descriptor::require(path)?;
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
             Ok(there) => match descriptor(path) {
@@ -197,16 +213,14 @@ impl Sink {
     }
 
     fn stdout() -> anyhow::Result<Self> {
-        // The standard library takes what cannot be written there for written. (And if it is closed, it has
-        // opened /dev/null there before `main`, in the way that parents do who want no output: only code that
-        // runs sooner, which is `unsafe`, could tell.)
-        #[cfg(target_os = "linux")]
+        #[cfg(unix)]
         if rustix::fs::fcntl_getfl(io::stdout())
             .is_ok_and(|flags| flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDONLY)
         {
             bail!("standard output is open for reading only");
         }
-        Ok(Self::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())))
+        let stdout = streams::Output::new(Stream::Output);
+        Ok(Self::Stdout(BufWriter::with_capacity(BUFFER, stdout)))
     }
 
     #[cfg(unix)]
@@ -241,8 +255,8 @@ impl Sink {
 
     fn identities(&self) -> Vec<Identity> {
         let found = match self {
-            Self::Stdout(writer) => {
-                vec![metadata(writer.get_ref()).map(|it| (it, WrittenAs::StandardOutput))]
+            Self::Stdout(_) => {
+                vec![metadata(&io::stdout()).map(|it| (it, WrittenAs::StandardOutput))]
             }
             Self::Special(_, writer) => {
                 // What is on a disk is gone as what is in a file.
@@ -263,41 +277,6 @@ impl Sink {
         let lasting = found.into_iter().flatten().filter(|(metadata, _)| lasting(metadata));
         lasting.filter_map(|(metadata, written_as)| Identity::of(&metadata, written_as)).collect()
     }
-}
-
-/// An open file under a name such as `/dev/stdout` or `/proc/self/fd/3`.
-#[cfg_attr(not(unix), expect(dead_code, reason = "there are no such names"))]
-enum Descriptor {
-    /// This number of this process.
-    Ours(u32),
-    /// One of another process; or of a thread, which may be ours.
-    Foreign,
-}
-
-/// What a path stands for, if it or a link on its way is in a folder of descriptors.
-#[cfg(unix)]
-fn descriptor(path: &Path) -> Option<Descriptor> {
-    let ours = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"];
-    let ours = ours.map(|folder| fs::canonicalize(folder).ok());
-    let mut path = path.to_owned();
-    // As many links as the system would follow.
-    for _ in 0..40 {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
-        if ours.iter().flatten().any(|it| *it == folder) {
-            return path.file_name()?.to_str()?.parse().ok().map(Descriptor::Ours);
-        }
-        if folder.starts_with("/proc") && folder.ends_with("fd") {
-            return Some(Descriptor::Foreign);
-        }
-        path = folder.join(fs::read_link(&path).ok()?);
-    }
-    None
-}
-
-#[cfg(not(unix))]
-fn descriptor(_: &Path) -> Option<Descriptor> {
-    None
 }
 
 /// In what role a file is written by this run.
@@ -387,13 +366,10 @@ impl std::error::Error for WriteError {}
 
 /// Print a text to standard output.
 pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
-    printed(io::stdout().write_all(text))
-}
-
-/// What became of a text that was written to standard output.
-pub(crate) fn printed(result: io::Result<()>) -> anyhow::Result<()> {
-    let result = result.and_then(|()| io::stdout().flush());
-    result.map_err(|error| WriteError { place: "standard output".into(), error }.into())
+    let mut stdout = streams::Output::new(Stream::Output);
+    let printed =
+        stdout.write_all(text).and_then(|()| stdout.flush()).and_then(|()| stdout.close());
+    printed.map_err(|error| WriteError { place: "standard output".into(), error }.into())
 }
 
 /// Whether the run ended because the reader of its output went away. Nobody needs a message about that.

@@ -5,10 +5,11 @@
 //! the end. A thread of its own counts the total while hashing goes on already, so nobody waits for it; the time
 //! left appears when the total is known.
 
+use crate::console;
 use crate::wording::count;
 use clap::Args;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -192,7 +193,7 @@ impl Display {
             let left = HumanDuration(Duration::from_secs_f64(left.min(1e9)));
             line += &format!(" of {}, about {left} left", HumanBytes(total));
         }
-        let _ = writeln!(stderr().lock(), "progress: {line}, {}/s", HumanBytes(rate as u64));
+        console::say(&format!("progress: {line}, {}/s\n", HumanBytes(rate as u64)));
     }
 }
 

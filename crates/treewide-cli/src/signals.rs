@@ -3,6 +3,8 @@
 //! A process that is ended by a signal says so in its exit status, and shells act on it (a loop
 //! stops at Ctrl-C). So after tidying up we let the signal do what it would have done anyway.
 
+#[cfg(unix)]
+use crate::inherited;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,18 +19,24 @@ pub(crate) fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, remove the unfinished file when a signal ends this process.
+/// From now on, a signal that ends this process removes the unfinished file first.
 #[cfg(unix)]
 pub(crate) fn watch() -> std::io::Result<()> {
     use signal_hook::consts::{
         SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
     };
     use signal_hook::iterator::Signals;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+    if IS_WATCHED.swap(true, Relaxed) {
+        return Ok(());
+    }
     // All that end a process by default and may be caught; USR1, too: dd reports at it.
     let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
-    // One that was ignored when we started (nohup) has to stay ignored; see `is_ignored`.
-    let wanted: Vec<i32> = all.into_iter().filter(|&signal| !is_ignored(signal)).collect();
+    // One that was ignored when we started (nohup, `trap '' INT`) has to stay ignored.
+    let wanted: Vec<i32> =
+        all.into_iter().filter(|&signal| !inherited::is_ignored(signal)).collect();
     // A file larger than `ulimit -f` allows: with a handler, that is an error of the write.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     // The thread comes first: where none can be started, signals must go on ending the process.
@@ -39,26 +47,16 @@ pub(crate) fn watch() -> std::io::Result<()> {
             Err(error) => return drop(ready.send(Err(error))),
         };
         drop(ready.send(Ok(())));
-        for signal in signals.forever() {
+        if let Some(signal) = signals.forever().next() {
             // Not given back: the file must not be renamed while the process is ending.
             let mut unfinished = unfinished();
             if let Some(path) = unfinished.take() {
                 let _ = std::fs::remove_file(path); // there is nobody left to tell
             }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            end_by(signal);
         }
     })?;
     is_ready.recv().unwrap_or(Ok(()))
-}
-
-/// Whether this process ignores the signal, as far as the system reports it.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    // The safe way to ask on Linux; elsewhere assume that nothing is ignored.
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (signal - 1) & 1 == 1
 }
 
 /// Signals leave the temporary file behind here, as everything else does.
@@ -67,15 +65,36 @@ pub(crate) fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Lets signals end this process if it is the first process of a container (process 1), where they have no effect
+/// without a handler.
+pub(crate) fn watch_as_first_process() {
+    if cfg!(unix) && std::process::id() == 1 {
+        // Without it, only SIGKILL ends us, as it is with other programs there.
+        let _ = watch();
+    }
+}
+
+/// Ends the process as the signal does by default. Where that has no effect, as on process 1, with the exit code that
+/// shells report for the signal.
+#[cfg(unix)]
+fn end_by(signal: i32) -> ! {
+    inherited::raise_by_default(signal);
+    signal_hook::low_level::exit(128 + signal)
+}
+
 /// End as a program does whose output nobody reads any more: quietly, by SIGPIPE.
 ///
 /// As with coreutils, the exit status is then 141 in a shell. It cannot be 0: what a check had not
-/// printed yet would count as checked.
+/// printed yet would count as checked. Returns if the program was told to ignore SIGPIPE: then it is an error like others.
 #[cfg(unix)]
 pub(crate) fn die_of_broken_pipe() {
-    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+    if !inherited::ignores_broken_pipes() {
+        end_by(signal_hook::consts::SIGPIPE);
+    }
 }
 
-/// There is no such signal; the exit code has to do.
+/// There is no such signal. Nobody needs a message; the exit code says it.
 #[cfg(not(unix))]
-pub(crate) fn die_of_broken_pipe() {}
+pub(crate) fn die_of_broken_pipe() {
+    std::process::exit(1);
+}

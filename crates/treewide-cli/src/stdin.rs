@@ -1,6 +1,8 @@
 //! Standard input, which can be read only once.
 
+use crate::streams::Input;
 use std::cell::Cell;
+#[cfg(unix)]
 use std::io;
 use std::path::Path;
 use treewide_files::digest::Extent;
@@ -21,17 +23,17 @@ pub(crate) struct Stdin {
 }
 
 impl Stdin {
-    /// Note that standard input is used for `what`, and cannot be used for anything else any more.
-    pub(crate) fn claim(&self, what: &'static str) -> Result<(), ErrorKind> {
-        self.open()?;
+    /// Open standard input for `what`, so that it cannot be used for anything else any more.
+    pub(crate) fn claim(&self, what: &'static str) -> Result<Input, ErrorKind> {
+        let input = self.open()?;
         self.claim.set(Some(what));
-        Ok(())
+        Ok(input)
     }
 
     /// Standard input, if it was not used for something else already.
-    pub(crate) fn open(&self) -> Result<io::Stdin, ErrorKind> {
+    pub(crate) fn open(&self) -> Result<Input, ErrorKind> {
         match self.claim.get() {
-            None => Ok(io::stdin()),
+            None => Ok(Input::open()?),
             Some(claim) => {
                 let cause = format!("standard input is already in use for {claim}");
                 Err(ErrorKind::Other(cause.into()))
@@ -46,7 +48,7 @@ impl Stdin {
         use std::os::fd::AsFd;
 
         let stdin = self.open()?;
-        match stdin.as_fd().try_clone_to_owned() {
+        match io::stdin().as_fd().try_clone_to_owned() {
             Ok(file) => options.hash_file(&File::from(file), Path::new(STDIN), extent),
             // Without a second descriptor it is only read more slowly.
             Err(_) => options.hash_reader(stdin, Path::new(STDIN), extent),

@@ -1,12 +1,13 @@
 //! `treewide sum`: print digests, as b3sum does.
 
 use crate::b3sum_check;
+use crate::cli;
 use crate::console::Console;
 use crate::device::DeviceArgs;
 use crate::input::{Input, ReadArgs, growth, task};
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
-use crate::output::{Output, OutputArgs, Written, WrittenAs};
+use crate::output::{Output, OutputArgs, Prints, Written, WrittenAs};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
 use crate::stdin::is_stdin;
@@ -135,16 +136,17 @@ impl SumArgs {
         }
         let extent = Extent::new(self.seek, self.length).unwrap_or_else(|cause| {
             let cause = format!("--{cause}\n");
-            clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause).exit()
+            cli::refuse(&clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause))
         });
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?;
         input.set_device(self.device.open(input.mode())?);
         let operands = self.operands();
-        let output = self.output.open(&operands, &progress)?;
+        let quiet = self.quiet || self.no_notes;
+        let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
+        let output = self.output.open(&operands, prints, &progress)?;
         let failures = if self.check {
-            let quiet = self.quiet || self.no_notes;
             b3sum_check::run(&input, &console, output, operands, extent, quiet)?
         } else {
             if progress.is_wanted() {

@@ -10,6 +10,8 @@ mod check;
 #[cfg(feature = "gpu")]
 mod device;
 mod docs;
+#[cfg(target_os = "linux")]
+mod inherited;
 mod input;
 mod json;
 mod names_in_lists;

@@ -13,6 +13,7 @@
 use crate::support::{Ended, Folder, TREEWIDE, find_program, hex, skip};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// EPERM, ENOSYS, EINVAL, EOPNOTSUPP, EROFS.
@@ -78,23 +79,28 @@ const COMMANDS: &[&str] = &[
 
 struct Machine {
     folder: Folder,
-    library: std::path::PathBuf,
+    library: PathBuf,
+}
+
+/// The library that refuses system calls, compiled in this folder.
+pub(crate) fn refuser(folder: &Folder) -> Result<PathBuf, String> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
+        return Err("the numbers of system calls are those of Linux on x86-64".into());
+    }
+    let cc = find_program("cc").ok_or("there is no cc")?;
+    folder.write("refuse.c", include_str!("refuse.c"));
+    let args = ["-shared", "-fPIC", "-o", "refuse.so", "refuse.c"];
+    let compiled = folder.program(cc).args(args).run();
+    if compiled.code != Some(0) {
+        return Err(format!("cc cannot compile refuse.c: {}", compiled.stderr));
+    }
+    Ok(folder.join("refuse.so"))
 }
 
 impl Machine {
     fn new() -> Result<Self, String> {
-        if !cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
-            return Err("the numbers of system calls are those of Linux on x86-64".into());
-        }
-        let cc = find_program("cc").ok_or("there is no cc")?;
         let folder = Folder::with(&["small", "tree/a", "tree/d/b"]);
-        folder.write("refuse.c", include_str!("refuse.c"));
-        let args = ["-shared", "-fPIC", "-o", "refuse.so", "refuse.c"];
-        let compiled = folder.program(cc).args(args).run();
-        if compiled.code != Some(0) {
-            return Err(format!("cc cannot compile refuse.c: {}", compiled.stderr));
-        }
-        let library = folder.join("refuse.so");
+        let library = refuser(&folder)?;
         for (name, len) in
             [("empty", 0), ("middle", 300_000), ("long", 3_000_001), ("mapped", (17 << 20) + 5)]
         {
