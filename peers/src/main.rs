@@ -206,7 +206,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         None => measure(input),
         Some("check") => check(input),
-        Some(other) => panic!("'{other}' is no argument: there is only `check`"),
+        Some(other) => panic!("'{other}' is not an argument: the only one is `check`"),
     }
 }
 
