@@ -155,6 +155,11 @@ impl Session {
         Ok(())
     }
 
+    /// When it began, in UTC.
+    pub(crate) fn started(&self) -> String {
+        self.clock.started()
+    }
+
     pub(crate) fn refuse(&mut self, id: &str, reason: String) {
         self.refused.push(Refused { id: id.to_owned(), reason });
     }

@@ -69,6 +69,13 @@ pub(crate) struct Machine {
     pub(crate) load: Option<f64>,
 }
 
+impl Machine {
+    /// The load when the run began, if other programs were then at work.
+    pub(crate) fn is_busy(&self) -> Option<f64> {
+        self.load.filter(|&load| load >= 0.5)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Caches {
@@ -202,6 +209,16 @@ pub(crate) struct Ratio {
     pub(crate) median: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
+}
+
+impl Ratio {
+    /// The ends of an interval that is worth reading differ by less than this factor.
+    pub(crate) const WIDE: f64 = 1.5;
+
+    /// Whether the interval is too wide to be worth much: other programs have disturbed the row.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.high > self.low * Self::WIDE
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

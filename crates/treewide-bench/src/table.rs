@@ -37,6 +37,17 @@ fn heading(report: &Report) -> String {
         report.rows.first().and_then(|row| row.sides.first()).map_or("the first", |it| &it.name),
         report.settings.confidence * 100.0,
     );
+    if report.rows.iter().flat_map(|row| &row.ratios).any(Ratio::is_wide) {
+        let wide = Ratio::WIDE;
+        let _ = writeln!(text, "?: the ends of the interval differ by a factor of {wide} or more.");
+    }
+    if let Some(load) = machine.is_busy() {
+        let _ = writeln!(
+            text,
+            "The load was {load:.2} when this began: other programs make intervals wide. Measure again on \
+             an idle machine."
+        );
+    }
     if build.profile.contains("opt-level 0") {
         text.push_str("THIS BUILD IS NOT OPTIMISED: build with --release.\n");
     }
@@ -172,7 +183,8 @@ pub(crate) fn time(ns: f64) -> String {
 }
 
 fn ratio(ratio: &Ratio) -> String {
-    format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
+    let mark = if ratio.is_wide() { " ?" } else { "" };
+    format!("{:.2} [{:.2}, {:.2}]{mark}", ratio.median, ratio.low, ratio.high)
 }
 
 /// The verdicts of a gate: the number of each, then the rows that are short or inconclusive.

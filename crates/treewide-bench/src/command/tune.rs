@@ -2,8 +2,9 @@
 //!
 //! Most choices are crossovers: below a size one thread is faster, and from that size on all threads are, or a device. A
 //! bisection finds the smallest size from which the other side is faster by a few percent, beyond its interval, because a
-//! choice that may lose is worse than none. The library must not choose during the measurement, so a second process
-//! measures, with a profile that splits every input.
+//! choice that may lose is worse than none. Where an interval is so wide that it says neither, the profile leaves the
+//! choice to the library. The library must not choose during the measurement, so a second process measures, with a
+//! profile that splits every input.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -42,6 +43,11 @@ fn wins(ratio: &Ratio) -> bool {
     ratio.low > 1.0 && ratio.median >= GAIN
 }
 
+/// Whether it may win by far or not at all, so that nothing follows: other programs have disturbed it.
+fn says_nothing(ratio: &Ratio) -> bool {
+    ratio.is_wide() && ratio.low < GAIN && ratio.high >= GAIN
+}
+
 pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     let wanted = |choice| args.only.is_empty() || args.only.contains(&choice);
     #[cfg(not(feature = "gpu"))]
@@ -55,12 +61,13 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     interrupt::end_with_parent();
     let mut session = super::session(&args.common)?;
     session.dir = args.output.parent().filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned);
-    let mut profile = format!(
-        "# Written by treewide-bench {}.\n# {}, {} CPUs\n",
-        env!("CARGO_PKG_VERSION"),
-        session.machine.cpu,
-        session.machine.cpus
-    );
+    let mut profile = heading(&session);
+    if let Some(load) = session.machine.is_busy() {
+        eprintln!(
+            "treewide-bench: the load is {load:.2}: other programs run, or did a minute ago. They make \
+             intervals wide, and what a wide interval cannot decide is left out."
+        );
+    }
     let limit = Limit::start(args, &profile)?;
     let cpus = session.machine.cpus as usize;
     if wanted(Choice::Kernel) {
@@ -98,6 +105,16 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     super::write(&args.output, &profile)?;
     super::finish_with(&report, &args.common, &format!("{}\n{profile}", table::of(&report)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What measured, when, and next to what.
+fn heading(session: &Session) -> String {
+    let (machine, version) = (&session.machine, env!("CARGO_PKG_VERSION"));
+    let load = machine.load.map_or("unknown".to_owned(), |load| format!("{load:.2}"));
+    let (cpu, cpus, started) = (&machine.cpu, machine.cpus, session.started());
+    format!(
+        "# Written by treewide-bench {version}, {started}.\n# {cpu}, {cpus} CPUs; load {load}\n"
+    )
 }
 
 /// Runs this command again, with a profile with which the library splits every input.
@@ -197,7 +214,8 @@ fn file_from(session: &mut Session, profile: &mut String, cpus: usize) -> Result
         of_processes(session, |session| told(session, Plan { varies: Varies::Strategy, ..plan }))
     })?;
     // The profile says up to where one thread does all.
-    let up_to = Found { from: found.from.map(|_| found.before), ..found };
+    let from = found.from.map(|_| found.before);
+    let up_to = Found { from, ..found };
     up_to.line(profile, "file-from", &format!("{cpus} threads win"), "files", "one");
     Ok(())
 }
@@ -299,6 +317,8 @@ struct Found {
     before: u64,
     /// The ratio at the smallest size, or else at the largest one; `None` if nothing was measured.
     last: Option<Ratio>,
+    /// The size at which the ratio said nothing, and so ended the search.
+    unknown: Option<u64>,
 }
 
 /// Searches sizes from `2^from` to `2^to`, in steps of a half: 8, 12, 16, 24 KiB.
@@ -313,20 +333,25 @@ fn search(
     };
     let mut least = 2 * (to - from);
     let mut last = measure(size(least))?;
-    if !last.as_ref().is_some_and(wins) {
-        return Ok(Found { from: None, before: size(least), last });
+    let unknown = last.as_ref().is_some_and(says_nothing).then(|| size(least));
+    if unknown.is_some() || !last.as_ref().is_some_and(wins) {
+        return Ok(Found { from: None, before: size(least), last, unknown });
     }
     // The number of first steps that are known not to win.
     let mut lost = 0;
     while lost < least {
         let middle = (lost + least) / 2;
         match measure(size(middle))? {
+            Some(it) if says_nothing(&it) => {
+                let (before, unknown) = (size(middle), Some(size(middle)));
+                return Ok(Found { from: None, before, last: Some(it), unknown });
+            }
             Some(it) if wins(&it) => (least, last) = (middle, Some(it)),
             _ => lost = middle + 1,
         }
     }
     let before = least.checked_sub(1).map_or(0, size);
-    Ok(Found { from: Some(size(least)), before, last })
+    Ok(Found { from: Some(size(least)), before, last, unknown: None })
 }
 
 impl Found {
@@ -334,6 +359,14 @@ impl Found {
     fn line(&self, profile: &mut String, name: &str, who: &str, what: &str, other: &str) {
         let _ = match (self.from, &self.last) {
             (_, None) => writeln!(profile, "# {name}: cannot be measured here"),
+            (_, Some(Ratio { median, low, high, .. })) if self.unknown.is_some() => {
+                let size = size::show(self.before);
+                writeln!(
+                    profile,
+                    "# {name}: left out. At {size} the ratio to {other} is {median:.2} [{low:.2}, {high:.2}], \
+                     which decides nothing: measure on an idle machine"
+                )
+            }
             (Some(from), Some(it)) => {
                 let Ratio { median, low, high, .. } = it;
                 writeln!(
@@ -397,6 +430,17 @@ mod tests {
         assert_eq!(line(searched(u64::MAX).0), expected);
         let found = search(13, 26, |_| Ok(None)).expect("nothing fails");
         assert_eq!(line(found), "# parallel-from: cannot be measured here\n");
+        let wide = || Ratio { low: 0.7, high: 1.9, ..ratio(1.2) };
+        let found = search(13, 26, |_| Ok(Some(wide()))).expect("nothing fails");
+        let expected = "# parallel-from: left out. At 64 MiB the ratio to one is 1.20 [0.70, 1.90], which \
+                        decides nothing: measure on an idle machine\n";
+        assert_eq!(line(found), expected);
+        // The same in the middle of a search.
+        let found =
+            search(13, 26, |bytes| Ok(Some(if bytes < 1 << 25 { wide() } else { ratio(1.5) })));
+        let text = line(found.expect("nothing fails"));
+        assert!(text.starts_with("# parallel-from: left out."), "{text}");
+        assert!(!text.contains("parallel-from ="), "{text}");
     }
 
     #[test]
