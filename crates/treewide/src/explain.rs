@@ -33,7 +33,8 @@ pub struct Explanation {
 
 /// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
 /// one thread, and the threads that `hash_parallel` would use (feature
-/// `rayon`, else 1). As text it also says what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have.
+/// `rayon`, else 1). As text it also says what the profile in use
+/// chooses, and what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have.
 ///
 /// ```
 /// let short = treewide::kernel::explain(100);
@@ -152,6 +153,10 @@ impl fmt::Display for Explanation {
             let es = if count == 1 { "" } else { "es" };
             write!(f, "\n{count} pass{es} of {lanes} lane{}: ", s(lanes as u64))?;
             write!(f, "{chunks} chunk{}, {parents} parent{}", s(chunks), s(parents))?;
+        }
+        #[cfg(feature = "std")]
+        if let Some(profile) = crate::profile::in_use() {
+            write!(f, "\n{profile}")?;
         }
         #[cfg(feature = "std")]
         for error in crate::environment::ignored() {

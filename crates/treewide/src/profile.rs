@@ -25,6 +25,7 @@
 //! profile of their machine. [`explain`](crate::kernel::explain) names what is ignored, and
 //! [`check_environment`](crate::check_environment) makes it an error.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
@@ -93,11 +94,39 @@ pub(crate) fn fault() -> Option<&'static str> {
     loaded().fault.as_deref()
 }
 
+/// The file that is in use and what it chooses, as text; `None` without one.
+pub(crate) fn in_use() -> Option<&'static str> {
+    loaded().in_use.as_deref()
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = [
+            ("parallel-from", self.parallel_from),
+            ("batch-task", self.batch_task),
+            ("file-from", self.file_from),
+            ("file-tile", self.file_tile),
+            ("gpu-staged-from", self.gpu_staged_from),
+            ("gpu-wrapped-from", self.gpu_wrapped_from),
+            ("gpu-file-from", self.gpu_file_from),
+        ];
+        let kernel = self.kernel.iter().map(|(_, name)| format!("kernel {name}"));
+        let bytes = bytes.into_iter().filter_map(|(name, bytes)| match bytes? {
+            usize::MAX => Some(format!("{name} never")),
+            bytes => Some(format!("{name} {bytes}")),
+        });
+        let all: Vec<String> = kernel.chain(bytes).collect();
+        f.write_str(if all.is_empty() { "no choice" } else { "" })?;
+        f.write_str(&all.join(", "))
+    }
+}
+
 /// An empty profile, if there is a fault.
 #[derive(Default)]
 struct Loaded {
     profile: Profile,
     fault: Option<String>,
+    in_use: Option<String>,
 }
 
 fn loaded() -> &'static Loaded {
@@ -110,8 +139,9 @@ fn loaded() -> &'static Loaded {
         let at = |what: &str| shown(&format!("{VARIABLE}: {}: {what}", path.display()));
         match read(&path).and_then(|text| parse(&text)) {
             Ok(mut profile) => {
+                let in_use = Some(at(&profile.to_string()));
                 profile.kernel = profile.kernel.map(|(line, name)| (at(&line), name));
-                Loaded { profile, fault: None }
+                Loaded { profile, fault: None, in_use }
             }
             Err(error) => Loaded { fault: Some(at(&error)), ..Loaded::default() },
         }
@@ -213,6 +243,10 @@ mod tests {
         };
         assert_eq!(parse(text), Ok(expected));
         assert_eq!(parse(""), Ok(Profile::default()));
+        let shown = "kernel portable, parallel-from 5, file-from never, file-tile 65536, \
+                     gpu-staged-from 9, gpu-wrapped-from never, gpu-file-from 70";
+        assert_eq!(parse(text).expect("a profile").to_string(), shown);
+        assert_eq!(Profile::default().to_string(), "no choice");
     }
 
     #[test]

@@ -133,6 +133,10 @@ fn explain_shows_kernel_lanes_and_passes() {
     let ended = folder.treewide("explain").run();
     let text = ended.text();
     assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");
+    folder.write("a.profile", "parallel-from = 65536\nfile-from = \"never\"\n");
+    let ended = folder.treewide("explain 64K").env("TREEWIDE_PROFILE", "a.profile").run();
+    let profile = "\nTREEWIDE_PROFILE: a.profile: parallel-from 65536, file-from never\n";
+    assert!(ended.text().contains(profile), "{}", ended.text());
     folder.treewide("explain 3Q").run().fails(2, &["3Q", "K, M, G or T"]);
     for length in ["99999999T", "18446744073709551616"] {
         folder.treewide(&format!("explain {length}")).run().fails(2, &["more than 2^64 - 1"]);
