@@ -7,7 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit
 
 readonly CANNOT_RUN=77
-readonly LIBRARIES=(blake3)
+readonly LIBRARIES=(blake3 treewide)
+readonly WITH_FEATURES="treewide_(update_parallel|hash_file|update_file)"
 readonly WARNINGS=(-Wall -Wextra -Wpedantic -Werror)
 out=$PWD/target/check
 prefix=$out/prefix
@@ -69,14 +70,27 @@ exported() {
 
 # ---- The tests -----------------------------------------------------------------------------------
 
+# Without a registry: Cargo has an empty folder to look for crates, and no network.
 build() {
-    rm -rf "$prefix"
-    step make install PREFIX="$prefix"
+    local empty=$out/empty-cargo-home
+    rm -rf "$prefix" "$empty" && mkdir -p "$empty"
+    CARGO_HOME=$empty CARGO_NET_OFFLINE=true step make install PREFIX="$prefix"
 }
 
 lints() {
+    cargo clippy --version >/dev/null && cargo fmt --version >/dev/null || cannot_run "there is no cargo clippy, or no cargo fmt"
     step cargo fmt --check
     step cargo clippy --locked -- -D warnings
+    step cargo fmt --check --manifest-path full/Cargo.toml
+    step cargo clippy --locked --manifest-path full/Cargo.toml --all-features -- -D warnings
+    local target
+    for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
+        if [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]]; then
+            step cargo clippy --locked --target $target -- -D warnings
+        else
+            echo "SKIPPED: rustup has no rustc target $target here"
+        fi
+    done
 }
 
 # The sizes and names that programs rely on. Change tests/abi.txt on purpose, with the SONAME.
@@ -92,7 +106,9 @@ abi() {
     } >"$out/abi.txt"
     if [[ $(uname -m) == x86_64 ]]; then step diff -u tests/abi.txt "$out/abi.txt"; fi
     for name in "${LIBRARIES[@]}"; do
-        step diff <(declared "include/$name.h") <(exported "$lib/lib$name.so")
+        # What only libraries with features have is declared, too.
+        step diff <(declared "include/$name.h" | grep -vxE "$WITH_FEATURES") <(exported "$lib/lib$name.so")
+        step diff <(nm -g --defined-only "$lib/lib$name.a" | awk 'NF == 3 { print $3 }' | sort) <(exported "$lib/lib$name.so")
     done
 }
 
@@ -166,25 +182,94 @@ swapped() {
     done
 }
 
+beyond() {
+    official_library gcc "$out"
+    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/beyond.c "$out/official.a" "$lib/libtreewide.a" -o "$out/beyond"
+    step "$out/beyond"
+    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/beyond.c "$out/official.a" -L"$lib" -ltreewide -Wl,-rpath,"$lib" -o "$out/beyond-shared"
+    step "$out/beyond-shared" 50
+}
+
+misuse() {
+    # The compiler sees the misuse, and would warn.
+    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Wno-stringop-overread -Iinclude tests/misuse.c "$lib/libblake3.a" "$lib/libtreewide.a" -o "$out/misuse"
+    step "$out/misuse"
+}
+
 sanitizers() {
     official_library gcc "$out"
-    step gcc -O1 -g -std=c11 -fsanitize=address,undefined -fno-sanitize-recover=all "${WARNINGS[@]}" -Iinclude tests/dropin.c \
-        "$out/official.a" "$lib/libblake3.a" -o "$out/dropin-sanitized"
-    step "$out/dropin-sanitized" 20
+    local name
+    for name in dropin beyond; do
+        step gcc -O1 -g -std=c11 -fsanitize=address,undefined -fno-sanitize-recover=all "${WARNINGS[@]}" -Iinclude tests/$name.c \
+            "$out/official.a" "$lib/libblake3.a" "$lib/libtreewide.a" -o "$out/$name-sanitized"
+        step "$out/$name-sanitized" 20
+    done
 }
 
 memory() {
     need valgrind
     official_library gcc "$out"
-    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/dropin.c "$out/official.a" "$lib/libblake3.a" -o "$out/dropin-memory"
-    step valgrind -q --error-exitcode=1 --leak-check=full --max-stackframe=4000000 "$out/dropin-memory" 500
+    local name
+    for name in dropin beyond; do
+        step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/$name.c "$out/official.a" "$lib/libblake3.a" "$lib/libtreewide.a" \
+            -o "$out/$name-memory"
+        step valgrind -q --error-exitcode=1 --leak-check=full --max-stackframe=4000000 "$out/$name-memory" 500
+    done
 }
 
+# Also both of ours.
 two_rust_libraries() {
     step rustc --edition 2024 -O --crate-type staticlib --crate-name other tests/other_rust.rs -o "$out/libother.a"
-    step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$lib/libblake3.a" "$out/libother.a" \
+    step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$lib/libblake3.a" "$out/libother.a" "$lib/libtreewide.a" \
         -lpthread -ldl -lm -lgcc_s -o "$out/two"
     step "$out/two"
+}
+
+# What needs a registry: threads and files.
+with_features() {
+    step make install FEATURES="parallel file" PREFIX="$out/full"
+    official_library gcc "$out"
+    local name full=$out/full/lib
+    for name in "${LIBRARIES[@]}"; do
+        step diff <(declared "include/$name.h") <(exported "$full/lib$name.so")
+    done
+    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -DFEATURES -Iinclude tests/beyond.c "$out/official.a" "$full/libtreewide.a" \
+        -lpthread -ldl -lm -lgcc_s -o "$out/beyond-full"
+    step "$out/beyond-full" 10
+    step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/dropin.c "$out/official.a" "$full/libblake3.a" \
+        -lpthread -ldl -lm -lgcc_s -o "$out/dropin-full"
+    step "$out/dropin-full" 10
+    # Two libraries, each with Rust's standard library in it.
+    step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$full/libblake3.a" "$out/libother.a" "$full/libtreewide.a" \
+        -lpthread -ldl -lm -lgcc_s -o "$out/two-full"
+    step "$out/two-full"
+}
+
+# With neither Cargo nor a registry.
+plain_rustc() {
+    local folder=$out/rustc
+    mkdir -p "$folder"
+    step rustc --edition 2024 --crate-name treewide --crate-type rlib -C opt-level=1 -C panic=abort -A warnings \
+        ../treewide/src/lib.rs --out-dir "$folder"
+    CARGO_PKG_VERSION=0.1.0 step rustc --edition 2024 --crate-name treewide_c --crate-type staticlib -C opt-level=1 -C panic=abort \
+        --extern treewide="$folder/libtreewide.rlib" src/libtreewide.rs -o "$folder/libtreewide.a"
+    official_library gcc "$out"
+    step gcc -O1 -std=c11 -Iinclude tests/beyond.c "$out/official.a" "$folder/libtreewide.a" -o "$folder/beyond"
+    step "$folder/beyond" 50
+}
+
+# Big-endian.
+emulated() {
+    local triple=s390x-unknown-linux-gnu cross=s390x-linux-gnu- name folder=$out/s390x
+    need ${cross}gcc qemu-s390x
+    [[ -d $(rustc --print sysroot)/lib/rustlib/$triple ]] || cannot_run "rustup has no rustc target $triple here"
+    step make TARGET=$triple CROSS=$cross
+    official_library ${cross}gcc "$folder"
+    for name in dropin beyond; do
+        step ${cross}gcc -O1 -std=c11 -static "${WARNINGS[@]}" -Iinclude tests/$name.c "$folder/official.a" \
+            target/$triple/release/lib/lib{blake3,treewide}.a -o "$folder/$name"
+        step qemu-s390x "$folder/$name" 200
+    done
 }
 
 installed() {
@@ -237,9 +322,10 @@ run() {
         for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
         [[ $name == *"$word"* ]] || return 0
     fi
-    echo "== $name"
+    local started=$SECONDS
     (set -e; "$@") </dev/null
     code=$?
+    echo "== $name: $((SECONDS - started)) s"
     if ((code != 0 && code != CANNOT_RUN)); then
         echo "FAILED: $name"
         failed=1
@@ -256,6 +342,11 @@ run official_tests
 run swapped
 run sanitizers
 run memory
+run beyond
+run misuse
 run two_rust_libraries
 run installed
+run plain_rustc
+run with_features
+run emulated
 ((failed == 0))

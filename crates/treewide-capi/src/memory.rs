@@ -31,6 +31,30 @@ pub(crate) unsafe fn output<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
     unsafe { slice::from_raw_parts_mut(data, len) }
 }
 
+/// `n` elements at `start`, which may be null if there are none.
+///
+/// # Safety
+/// The elements can be read, and do not change before the slice is used for the last time.
+#[allow(dead_code, reason = "libblake3 has no arrays")]
+pub(crate) unsafe fn array<'a, T>(start: *const T, n: usize) -> &'a [T] {
+    if n == 0 {
+        return &[];
+    }
+    check(start.is_null(), n.saturating_mul(size_of::<T>()));
+    // SAFETY: as our caller promises; it is not null, and not longer than half of the address space.
+    unsafe { slice::from_raw_parts(start, n) }
+}
+
+/// Room for `n` times `each` bytes at `out`.
+///
+/// # Safety
+/// As for [`output`].
+#[allow(dead_code, reason = "libblake3 has no arrays")]
+pub(crate) unsafe fn outputs<'a>(out: *mut u8, n: usize, each: usize) -> &'a mut [u8] {
+    // SAFETY: as our caller promises.
+    unsafe { output(out, n.saturating_mul(each)) }
+}
+
 #[inline(always)]
 fn check(is_null: bool, len: usize) {
     if is_null || len > isize::MAX as usize {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "blake3.h"
+#include "treewide.h"
 
 #define SIZE(type)                                                                                                     \
   do {                                                                                                                 \
@@ -15,5 +16,9 @@
 int main(void) {
   SIZE(blake3_chunk_state);
   SIZE(blake3_hasher);
+  SIZE(treewide_hasher);
+  SIZE(treewide_mode);
+  SIZE(treewide_bytes);
+  SIZE(treewide_file_options);
   return 0;
 }

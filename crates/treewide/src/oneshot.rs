@@ -43,3 +43,15 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     tree::hash(running(), key_material, &Mode::derive_key(context))
 }
+
+impl Mode {
+    /// Returns the digest of `input` in this mode, as [`hash`] does in the plain mode.
+    ///
+    /// ```
+    /// let mode = treewide::Mode::keyed(&[42; 32]);
+    /// assert_eq!(mode.hash(b"abc"), treewide::keyed_hash(&[42; 32], b"abc"));
+    /// ```
+    pub fn hash(&self, input: &[u8]) -> Hash {
+        Hash::from_bytes(tree::hash(running(), input, self))
+    }
+}

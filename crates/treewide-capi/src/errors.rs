@@ -1,0 +1,59 @@
+//! Codes of errors, and their texts.
+
+use core::ffi::{c_char, c_int};
+
+/// The errors of the header that no system call has; `-errno` is above all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Error {
+    NotAState = -10001,
+    StateVersion = -10002,
+    StateLength = -10003,
+    StateDamaged = -10004,
+    Offsets = -10005,
+    Proof = -10006,
+    Index = -10007,
+    Kernel = -10008,
+    #[cfg(feature = "file")]
+    Shrank = -10009,
+    #[cfg(feature = "file")]
+    Options = -10010,
+    #[cfg(feature = "file")]
+    File = -10011,
+}
+
+/// 0, or the code of the error.
+pub(crate) fn code(result: Result<(), Error>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(error) => error as c_int,
+    }
+}
+
+unsafe extern "C" {
+    fn strerror(number: c_int) -> *mut c_char;
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
+    let text = match code {
+        0 => c"no error",
+        -10001 => c"these bytes are not a saved state: they do not begin with \"treewide\"",
+        -10002 => c"this release does not read the version of this saved state",
+        -10003 => c"the saved state has the wrong length: it was cut off, or something follows it",
+        -10004 => c"the saved state is damaged: its check does not match",
+        -10005 => c"an offset is less than the one before it, or lies behind the end of the data",
+        -10006 => c"the proof does not show that this leaf has this place under this root",
+        -10007 => c"there is no leaf with this index: it must be less than the number of leaves",
+        -10008 => c"this CPU or this build has no kernel of this name: use \"auto\", or a name that treewide.h lists",
+        -10009 => c"the file became shorter while it was being hashed; hash it again when nothing writes to it",
+        -10010 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
+        -10011 => c"the file could not be read, and the system gave no reason",
+        -4095..=-1 => {
+            // SAFETY: every number has a text.
+            return unsafe { strerror(-code) };
+        }
+        _ => c"this is not an error of treewide",
+    };
+    text.as_ptr()
+}

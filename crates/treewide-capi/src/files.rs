@@ -1,0 +1,103 @@
+//! Files.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::Path;
+
+use crate::errors::Error;
+use crate::hashing::mode_at;
+use crate::memory::output;
+use treewide::file::{ErrorKind, Options, Strategy};
+use treewide::{Hasher, Mode};
+
+/// `treewide_file_options` of the header.
+#[repr(C)]
+pub struct FileOptions {
+    strategy: u32,
+    threads: u32,
+    drop_cache: u32,
+    reserved: [u32; 5],
+}
+
+/// The options at `options`, or those that null stands for.
+///
+/// # Safety
+/// `options` is null or can be read.
+unsafe fn options_at(options: *const FileOptions) -> Option<Options<'static>> {
+    if options.is_null() {
+        return Some(Options::new());
+    }
+    // SAFETY: as our caller promises.
+    let from = unsafe { &*options };
+    let strategy = *Strategy::ALL.get(from.strategy as usize)?;
+    if from.reserved != [0; 5] {
+        return None;
+    }
+    let options = Options::new().strategy(strategy).drop_cache(from.drop_cache != 0);
+    Some(match from.threads {
+        0 => options,
+        most => options.threads(most as usize),
+    })
+}
+
+#[cfg(unix)]
+fn path(text: &CStr) -> Option<&Path> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(Path::new(std::ffi::OsStr::from_bytes(text.to_bytes())))
+}
+
+#[cfg(not(unix))]
+fn path(text: &CStr) -> Option<&Path> {
+    text.to_str().ok().map(Path::new)
+}
+
+fn code(kind: &ErrorKind) -> c_int {
+    match kind {
+        ErrorKind::Open(error) | ErrorKind::Read(error) => match error.raw_os_error() {
+            Some(number @ 1..=4095) => -number,
+            _ => Error::File as c_int,
+        },
+        ErrorKind::Shrank { .. } => Error::Shrank as c_int,
+        _ => Error::File as c_int,
+    }
+}
+
+/// # Safety
+/// `hasher` was initialised; `name` ends with a zero; `options` is null or can be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_update_file(
+    hasher: *mut Hasher,
+    name: *const c_char,
+    options: *const FileOptions,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (hasher, name, options) =
+        unsafe { (&mut *hasher, CStr::from_ptr(name), options_at(options)) };
+    let Some(options) = options else { return Error::Options as c_int };
+    let Some(path) = path(name) else { return Error::File as c_int };
+    match options.update(hasher, path) {
+        Ok(_) => 0,
+        Err(error) => code(error.kind()),
+    }
+}
+
+/// # Safety
+/// `mode` is null or a mode; `name` ends with a zero; `options` is null or can be read; `out` has room for `out_len`
+/// bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_hash_file(
+    mode: *const Mode,
+    name: *const c_char,
+    options: *const FileOptions,
+    out: *mut u8,
+    out_len: usize,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe {
+        let mut hasher = Hasher::with_mode(mode_at(mode));
+        let code = treewide_update_file(&mut hasher, name, options);
+        if code == 0 {
+            hasher.finalize_xof().fill(output(out, out_len));
+        }
+        code
+    }
+}

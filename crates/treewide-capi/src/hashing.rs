@@ -1,0 +1,154 @@
+//! One input: at once, in pieces, on several threads.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use crate::memory::{input, output};
+use treewide::hazmat::hash_derive_key_context_bytes;
+use treewide::{Hash, Hasher, KEY_LEN, Mode, OUT_LEN};
+
+/// The size and alignment of `treewide_hasher` and `treewide_mode`.
+const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= align_of::<u64>());
+const _: () = assert!(size_of::<Mode>() <= 36 && align_of::<Mode>() <= align_of::<u32>());
+const _: () = assert!(!core::mem::needs_drop::<Hasher>() && !core::mem::needs_drop::<Mode>());
+
+/// The mode at `mode`; the plain one for null.
+///
+/// # Safety
+/// It was made by a function of this library, or is null.
+#[inline(always)]
+pub(crate) unsafe fn mode_at(mode: *const Mode) -> Mode {
+    if mode.is_null() {
+        return Mode::PLAIN;
+    }
+    // SAFETY: as our caller promises.
+    unsafe { *mode }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn treewide_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// # Safety
+/// `mode` has room for a `treewide_mode`; `key` is 32 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_mode_keyed(mode: *mut Mode, key: *const [u8; KEY_LEN]) {
+    // SAFETY: as our caller promises.
+    unsafe { mode.write(Mode::keyed(&*key)) };
+}
+
+/// # Safety
+/// `mode` has room for a `treewide_mode`; `context` is `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_mode_derive_key(
+    mode: *mut Mode,
+    context: *const c_void,
+    len: usize,
+) {
+    // SAFETY: as our caller promises.
+    unsafe {
+        let key = hash_derive_key_context_bytes(input(context, len));
+        mode.write(Mode::from_context_key(&key));
+    }
+}
+
+/// # Safety
+/// `out` has room for 32 bytes; `data` is `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_hash(out: *mut [u8; OUT_LEN], data: *const c_void, len: usize) {
+    // SAFETY: as our caller promises.
+    unsafe { out.write(treewide::hash(input(data, len)).into()) };
+}
+
+/// # Safety
+/// `mode` is null or a mode; `out` has room for `out_len` bytes; `data` is `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_hash_mode(
+    mode: *const Mode,
+    out: *mut u8,
+    out_len: usize,
+    data: *const c_void,
+    len: usize,
+) {
+    // SAFETY: as our caller promises.
+    let (mode, out, data) = unsafe { (mode_at(mode), output(out, out_len), input(data, len)) };
+    if out_len <= OUT_LEN {
+        out.copy_from_slice(&mode.hash(data).as_bytes()[..out_len]);
+    } else {
+        Hasher::with_mode(mode).update(data).finalize_xof().fill(out);
+    }
+}
+
+/// # Safety
+/// `hasher` has room for a `treewide_hasher`; `mode` is null or a mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_init(hasher: *mut Hasher, mode: *const Mode) {
+    // SAFETY: as our caller promises.
+    unsafe { hasher.write(Hasher::with_mode(mode_at(mode))) };
+}
+
+/// # Safety
+/// `hasher` was initialised; `data` is `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_update(hasher: *mut Hasher, data: *const c_void, len: usize) {
+    // SAFETY: as our caller promises.
+    unsafe { (*hasher).update(input(data, len)) };
+}
+
+/// # Safety
+/// As for [`treewide_update`].
+#[cfg(feature = "parallel")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_update_parallel(
+    hasher: *mut Hasher,
+    data: *const c_void,
+    len: usize,
+) {
+    // SAFETY: as our caller promises.
+    unsafe { (*hasher).update_rayon(input(data, len)) };
+}
+
+/// # Safety
+/// `hasher` was initialised; `out` has room for `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_finalize(
+    hasher: *const Hasher,
+    seek: u64,
+    out: *mut u8,
+    len: usize,
+) {
+    // SAFETY: as our caller promises.
+    let (hasher, out) = unsafe { (&*hasher, output(out, len)) };
+    if seek == 0 && len <= OUT_LEN {
+        out.copy_from_slice(&hasher.finalize().as_bytes()[..len]);
+        return;
+    }
+    let mut reader = hasher.finalize_xof();
+    reader.set_position(seek);
+    reader.fill(out);
+}
+
+/// # Safety
+/// `hasher` was initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_reset(hasher: *mut Hasher) {
+    // SAFETY: as our caller promises.
+    unsafe { (*hasher).reset() };
+}
+
+/// # Safety
+/// `hasher` was initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_count(hasher: *const Hasher) -> u64 {
+    // SAFETY: as our caller promises.
+    unsafe { (*hasher).count() }
+}
+
+/// # Safety
+/// `a` and `b` are 32 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_equal(a: *const [u8; OUT_LEN], b: *const [u8; OUT_LEN]) -> c_int {
+    // SAFETY: as our caller promises.
+    let (a, b) = unsafe { (Hash::from_bytes(*a), Hash::from_bytes(*b)) };
+    c_int::from(a == b)
+}

@@ -1,0 +1,42 @@
+//! A hasher as bytes.
+
+use core::ffi::{c_int, c_void};
+
+use crate::errors::{Error, code};
+use crate::memory::{input, output};
+use treewide::{Hasher, StateError};
+
+/// # Safety
+/// `hasher` was initialised; `out` has room for `TREEWIDE_STATE_MAX` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_state_save(hasher: *const Hasher, out: *mut u8) -> usize {
+    // SAFETY: as our caller promises.
+    let state = unsafe { (*hasher).to_state() };
+    let bytes = state.as_bytes();
+    // SAFETY: as our caller promises; no state is longer.
+    unsafe { output(out, bytes.len()) }.copy_from_slice(bytes);
+    bytes.len()
+}
+
+/// # Safety
+/// `hasher` has room for a `treewide_hasher`; `state` is `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_state_load(
+    hasher: *mut Hasher,
+    state: *const c_void,
+    len: usize,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let loaded = Hasher::from_state(unsafe { input(state, len) });
+    code(match loaded {
+        Ok(loaded) => {
+            // SAFETY: as our caller promises.
+            unsafe { hasher.write(loaded) };
+            Ok(())
+        }
+        Err(StateError::NotAState) => Err(Error::NotAState),
+        Err(StateError::Version(_)) => Err(Error::StateVersion),
+        Err(StateError::Length(_)) => Err(Error::StateLength),
+        Err(_) => Err(Error::StateDamaged),
+    })
+}

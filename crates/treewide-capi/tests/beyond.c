@@ -1,0 +1,289 @@
+/* libtreewide against BLAKE3's C library, and against itself. The argument, N, makes it take each N-th case. Compiled with
+ * FEATURES defined, it also tests threads and files. */
+#include "blake3.h"
+#include "treewide.h"
+
+#include "official_names.h"
+
+#include "common.h"
+
+#define MOST 70000
+#define OUT 200
+
+static uint8_t *input;
+static const char context[] = "treewide 2026-11-25 tests of C";
+
+/* Output of BLAKE3's C library. */
+static void expect(unsigned which, size_t len, uint64_t seek, uint8_t *out, size_t out_len) {
+  blake3_hasher hasher;
+  switch (which % 3) {
+  case 0:
+    official_hasher_init(&hasher);
+    break;
+  case 1:
+    official_hasher_init_keyed(&hasher, input);
+    break;
+  default:
+    official_hasher_init_derive_key(&hasher, context);
+  }
+  official_hasher_update(&hasher, input, len);
+  official_hasher_finalize_seek(&hasher, seek, out, out_len);
+}
+
+static treewide_mode modes[3];
+
+static const treewide_mode *mode_of(unsigned which) { return which % 3 == 0 ? NULL : &modes[which % 3]; }
+
+static void one_input(size_t step) {
+  size_t len;
+  for (len = 0; len <= MOST; len += len < 2100 ? 1 : step) {
+    uint8_t a[OUT], b[OUT];
+    size_t out_len = below(OUT + 1);
+    unsigned which = (unsigned)below(3);
+    treewide_hash(a, input, len);
+    expect(0, len, 0, b, 32);
+    CHECK(treewide_equal(a, b), "%lu bytes", (unsigned long)len);
+    memset(a, 1, sizeof a);
+    memset(b, 1, sizeof b);
+    treewide_hash_mode(mode_of(which), a, out_len, input, len);
+    expect(which, len, 0, b, out_len);
+    CHECK(memcmp(a, b, sizeof a) == 0, "mode %u, %lu bytes of output for %lu", which, (unsigned long)out_len, (unsigned long)len);
+  }
+  {
+    uint8_t a[32], b[32];
+    treewide_hash(a, NULL, 0);
+    expect(0, 0, 0, b, 32);
+    CHECK(treewide_equal(a, b), "nothing");
+    treewide_hash_mode(NULL, NULL, 0, NULL, 0);
+    b[31] ^= 1;
+    CHECK(!treewide_equal(a, b), "one bit");
+  }
+}
+
+/* Also saves and loads the hasher in the middle. */
+static void in_pieces(size_t step) {
+  size_t round;
+  for (round = 0; round < 3000; round += step) {
+    treewide_hasher hasher, copy;
+    unsigned which = (unsigned)below(3);
+    size_t len = below(MOST), at = below(len + 1), out_len = below(OUT + 1), saved;
+    uint64_t seek = (next_random() >> 8) >> below(56);
+    uint8_t a[OUT], b[OUT], state[TREEWIDE_STATE_MAX];
+    treewide_init(&hasher, mode_of(which));
+    treewide_update(&hasher, input, at);
+    CHECK(treewide_count(&hasher) == at, "%lu", (unsigned long)at);
+    copy = hasher;
+    treewide_update(&hasher, "another end", 11);
+    saved = treewide_state_save(&copy, state);
+    CHECK(saved >= 188 && saved <= TREEWIDE_STATE_MAX, "%lu", (unsigned long)saved);
+    memset(&copy, 0, sizeof copy);
+    CHECK(treewide_state_load(&copy, state, saved) == 0, "%lu", (unsigned long)at);
+    treewide_update(&copy, input + at, len - at);
+    treewide_finalize(&copy, seek, a, out_len);
+    expect(which, len, seek, b, out_len);
+    CHECK(memcmp(a, b, out_len) == 0, "mode %u, %lu bytes", which, (unsigned long)len);
+    treewide_reset(&copy);
+    treewide_finalize(&copy, 0, a, 64);
+    expect(which, 0, 0, b, 64);
+    CHECK(memcmp(a, b, 64) == 0, "mode %u, reset", which);
+    CHECK(treewide_state_load(&copy, state, saved - 1) == TREEWIDE_E_STATE_LENGTH, "cut off");
+    state[saved - 40] ^= 1;
+    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_STATE_DAMAGED, "a bit");
+    state[8]++;
+    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_STATE_VERSION, "the version");
+    state[0]++;
+    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_NOT_A_STATE, "the name");
+    CHECK(treewide_state_load(&copy, NULL, 0) == TREEWIDE_E_NOT_A_STATE, "nothing");
+  }
+}
+
+static void many(size_t step) {
+  size_t round, i;
+  for (round = 0; round < 400; round += step) {
+    size_t n = below(200), at = below(100);
+    unsigned which = (unsigned)below(3);
+    size_t most = below(4) == 0 ? 2000 : 150;
+    treewide_bytes *list = (treewide_bytes *)calloc(n + 1, sizeof *list);
+    uint64_t *offsets = (uint64_t *)calloc(n + 1, sizeof *offsets);
+    uint8_t *out = (uint8_t *)calloc(2 * n + 2, 32), expected[32];
+    if (list == NULL || offsets == NULL || out == NULL)
+      exit(1);
+    offsets[0] = at;
+    for (i = 0; i < n; i++) {
+      list[i].len = below(most);
+      if (at + list[i].len > MOST)
+        list[i].len = 0;
+      list[i].data = list[i].len == 0 ? NULL : input + at;
+      offsets[i + 1] = at += list[i].len;
+    }
+    treewide_hash_many(mode_of(which), list, n, out);
+    CHECK(treewide_hash_packed(mode_of(which), input, at, offsets, n, out + 32 * n) == 0, "offsets");
+    for (i = 0; i < n; i++) {
+      treewide_hash_mode(mode_of(which), expected, 32, list[i].data, list[i].len);
+      CHECK(memcmp(out + 32 * i, expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
+      CHECK(memcmp(out + 32 * (n + i), expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
+    }
+    CHECK(out[64 * n] == 0, "written behind the end");
+    if (n > 0) {
+      CHECK(treewide_hash_packed(NULL, input, at - 1, offsets, n, out) == (at > 0 ? TREEWIDE_E_OFFSETS : 0), "too long");
+      offsets[0] = (uint64_t)-1;
+      CHECK(treewide_hash_packed(NULL, input, at, offsets, n, out) == TREEWIDE_E_OFFSETS, "decreasing");
+    }
+    free(list);
+    free(offsets);
+    free(out);
+  }
+  treewide_hash_many(NULL, NULL, 0, NULL);
+  CHECK(treewide_hash_packed(NULL, NULL, 0, NULL, 0, NULL) == 0, "nothing");
+}
+
+static void own_threads(size_t step) {
+  size_t round;
+  for (round = 0; round < 600; round += step) {
+    unsigned which = (unsigned)below(3);
+    size_t part = (size_t)TREEWIDE_CHUNK_LEN << below(6), len = part + 1 + below(MOST - part), parts = (len + part - 1) / part;
+    size_t order = below(parts), i, out_len = below(OUT + 1);
+    uint8_t a[OUT], b[OUT], *cvs = (uint8_t *)calloc(parts, 32);
+    if (cvs == NULL)
+      exit(1);
+    for (i = 0; i < parts; i++) {
+      size_t at = (i + order) % parts * part;
+      treewide_subtree(mode_of(which), at, input + at, part < len - at ? part : len - at, cvs + at / part * 32);
+    }
+    treewide_merge_root(mode_of(which), cvs, parts, a, out_len);
+    expect(which, len, 0, b, out_len);
+    CHECK(memcmp(a, b, out_len) == 0, "%lu parts, %lu bytes", (unsigned long)parts, (unsigned long)len);
+    if (parts >= 4) {
+      /* The first half of four, and two steps of one part. */
+      treewide_subtree(mode_of(which), 0, input, 2 * part, a);
+      treewide_merge(mode_of(which), cvs, cvs + 32, b);
+      CHECK(memcmp(a, b, 32) == 0, "parts of %lu", (unsigned long)part);
+    }
+    free(cvs);
+  }
+}
+
+static void trees(void) {
+  size_t n, index;
+  for (n = 0; n < 70; n++) {
+    uint8_t root[32], expected[32];
+    uint8_t siblings[TREEWIDE_PROOF_MAX * 32];
+    treewide_merkle_root(root, input, n);
+    if (n < 2)
+      treewide_hash(expected, NULL, 0);
+    if (n == 1)
+      memcpy(expected, input, 32);
+    if (n == 2)
+      treewide_hash(expected, input, 64);
+    if (n <= 2)
+      CHECK(treewide_equal(root, expected), "%lu leaves", (unsigned long)n);
+    for (index = 0; index < n; index++) {
+      int count = treewide_merkle_prove(input, n, index, siblings);
+      CHECK(count >= 0 && count <= 7, "%d", count);
+      CHECK(treewide_merkle_verify(input + 32 * index, index, siblings, (size_t)count, root, n) == 0, "%lu of %lu",
+            (unsigned long)index, (unsigned long)n);
+      CHECK(treewide_merkle_verify(input + 32 * index, index + 1, siblings, (size_t)count, root, n) == TREEWIDE_E_PROOF, "index");
+      CHECK(treewide_merkle_verify(input + 1, index, siblings, (size_t)count, root, n) == TREEWIDE_E_PROOF, "leaf");
+      if (count > 0)
+        CHECK(treewide_merkle_verify(input + 32 * index, index, siblings, (size_t)count - 1, root, n) == TREEWIDE_E_PROOF, "siblings");
+    }
+    CHECK(treewide_merkle_prove(input, n, n, siblings) == TREEWIDE_E_INDEX, "%lu", (unsigned long)n);
+  }
+}
+
+static void the_rest(void) {
+  static const char *names[] = {"avx512", "avx2", "sse41", "sse2", "sve2", "neon", "array", "portable", "auto"};
+  char best[TREEWIDE_KERNEL_MAX], name[TREEWIDE_KERNEL_MAX];
+  uint8_t a[32], b[32];
+  size_t i;
+  int code, other;
+  unsigned forced = 0;
+  CHECK(strcmp(treewide_version(), TREEWIDE_VERSION) == 0, "%s", treewide_version());
+  treewide_kernel(best);
+  expect(0, MOST, 0, b, 32);
+  for (i = 0; i < sizeof names / sizeof *names; i++) {
+    code = treewide_kernel_force(names[i]);
+    CHECK(code == 0 || code == TREEWIDE_E_KERNEL, "%s: %d", names[i], code);
+    if (code == 0) {
+      forced++;
+      treewide_kernel(name);
+      CHECK(strncmp(name, names[i], strlen(names[i])) == 0 || strcmp(names[i], "auto") == 0, "%s", name);
+      treewide_hash(a, input, MOST);
+      CHECK(treewide_equal(a, b), "%s", name);
+    }
+  }
+  CHECK(forced >= 3 && strcmp(best, name) == 0, "%u kernels, %s", forced, name);
+  CHECK(treewide_kernel_force("no such kernel") == TREEWIDE_E_KERNEL, "a name");
+  for (code = TREEWIDE_E_FILE; code <= TREEWIDE_E_NOT_A_STATE; code++)
+    for (other = TREEWIDE_E_FILE; other < code; other++)
+      CHECK(strcmp(treewide_strerror(code), treewide_strerror(other)) != 0, "%d and %d", code, other);
+  CHECK(strcmp(treewide_strerror(-2), strerror(2)) == 0, "%s", treewide_strerror(-2));
+  CHECK(strcmp(treewide_strerror(1), treewide_strerror(-10000)) == 0, "%s", treewide_strerror(1));
+}
+
+#ifdef FEATURES
+#include <errno.h>
+
+static void threads_and_files(void) {
+  static const size_t lengths[] = {0, 5000, 3000000, 20000000};
+  const char *path = "target/check/beyond.bin";
+  size_t i;
+  for (i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    size_t len = lengths[i];
+    uint8_t a[OUT], b[OUT], *bytes = random_bytes(len);
+    treewide_hasher hasher;
+    treewide_file_options options;
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(bytes, 1, len, file) == len && fclose(file) == 0, "cannot write %s", path);
+    treewide_hash_mode(&modes[1], b, OUT, bytes, len);
+    treewide_init(&hasher, &modes[1]);
+    treewide_update_parallel(&hasher, bytes, len / 3);
+    treewide_update_parallel(&hasher, bytes + len / 3, len - len / 3);
+    treewide_finalize(&hasher, 0, a, OUT);
+    CHECK(memcmp(a, b, OUT) == 0, "%lu bytes in parallel", (unsigned long)len);
+    CHECK(treewide_hash_file(&modes[1], path, NULL, a, OUT) == 0, "%s", path);
+    CHECK(memcmp(a, b, OUT) == 0, "a file of %lu bytes", (unsigned long)len);
+    memset(&options, 0, sizeof options);
+    for (options.strategy = 0; options.strategy <= TREEWIDE_FILE_MMAP_PARALLEL; options.strategy++) {
+      options.threads = options.strategy % 3;
+      options.drop_cache = options.strategy % 2;
+      treewide_reset(&hasher);
+      CHECK(treewide_update_file(&hasher, path, &options) == 0, "strategy %u", (unsigned)options.strategy);
+      treewide_finalize(&hasher, 0, a, OUT);
+      CHECK(memcmp(a, b, OUT) == 0, "strategy %u, %lu bytes", (unsigned)options.strategy, (unsigned long)len);
+    }
+    CHECK(treewide_hash_file(NULL, path, &options, a, 32) == TREEWIDE_E_OPTIONS, "strategy %u", (unsigned)options.strategy);
+    options.strategy = 0;
+    options.reserved[3] = 1;
+    CHECK(treewide_hash_file(NULL, path, &options, a, 32) == TREEWIDE_E_OPTIONS, "reserved");
+    free(bytes);
+  }
+  CHECK(remove(path) == 0, "%s", path);
+  {
+    uint8_t a[32] = {7};
+    int code = treewide_hash_file(NULL, path, NULL, a, 32);
+    CHECK(code == -ENOENT && a[0] == 7, "%d: %s", code, treewide_strerror(code));
+    code = treewide_hash_file(NULL, "target/check", NULL, a, 32);
+    CHECK(code == -EISDIR && a[0] == 7, "%d: %s", code, treewide_strerror(code));
+  }
+}
+#endif
+
+int main(int argc, char **argv) {
+  size_t step = argc > 1 ? (size_t)atol(argv[1]) : 1;
+  input = random_bytes(MOST);
+  treewide_mode_keyed(&modes[1], input);
+  treewide_mode_derive_key(&modes[2], context, strlen(context));
+  one_input(step);
+  in_pieces(step);
+  many(step);
+  own_threads(step);
+  trees();
+  the_rest();
+#ifdef FEATURES
+  threads_and_files();
+#endif
+  free(input);
+  printf("capi/beyond: %lu cases\n", cases);
+  return 0;
+}
