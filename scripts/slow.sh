@@ -148,6 +148,11 @@ client() {
     step scripts/clients.sh "$1"
 }
 
+# The C libraries without Cargo, and on a big-endian machine.
+capi() {
+    step crates/treewide-capi/check.sh plain_rustc emulated
+}
+
 windows() {
     need wine64 x86_64-w64-mingw32-gcc
     need_target stable x86_64-pc-windows-gnu
@@ -220,6 +225,7 @@ sections() {
     section "windows" windows
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
+    section "capi" capi
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer
     for it in "${INTERPRETED[@]}"; do
