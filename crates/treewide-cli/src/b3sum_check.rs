@@ -10,6 +10,7 @@ use crate::input::{Input, growth, task};
 use crate::output::Output;
 use crate::stdin::{Stdin, is_stdin};
 use crate::streams;
+use crate::terminal::Form;
 use crate::wording::count;
 use anyhow::{Context, bail};
 use std::fs::File;
@@ -172,7 +173,7 @@ impl Report<'_> {
                 if holds && self.quiet {
                     return Ok(());
                 }
-                self.output.record(|to| writeln!(to, "{listed}: {verdict}"))
+                self.output.record(Form::Lines, |to| writeln!(to, "{listed}: {verdict}"))
             }
             Event::Note(Note::Malformed(list, number, Fault { cause, named })) => {
                 self.output.flush()?;

@@ -13,8 +13,9 @@ use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{Output, OutputArgs, Prints};
 use crate::program::Program;
-use crate::progress::ProgressArgs;
+use crate::progress::{Progress, ProgressArgs};
 use crate::stdin::{Stdin, is_stdin};
+use crate::terminal::Form;
 use crate::wording::count;
 use anyhow::bail;
 use clap::Args;
@@ -27,6 +28,9 @@ use treewide_files::{ErrorKind, Event, Item, Source};
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
 const MALFORMED_SHOWN: u64 = 5;
+
+/// A list of at most this many bytes is read twice, to know how many bytes there will be.
+const READ_TWICE: u64 = 64 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,12 +136,11 @@ impl CheckArgs {
             false => Prints::Always,
         };
         let output = self.output.open(&paths, prints, &progress)?;
-        if progress.is_wanted() {
-            let (paths, length) = (paths.clone(), self.length);
-            progress.count_ahead(move || total_len(&paths, length));
-        }
+        let (named, length) = (paths.clone(), self.length);
+        progress.show(move || total_len(&named, length));
         let check = self.check();
-        let lists = Lists { check, stdin: &input.stdin, paths: paths.into_iter(), list: None };
+        let (stdin, paths) = (&input.stdin, paths.into_iter());
+        let lists = Lists { check, stdin, paths, progress: &progress, list: None };
         let mut report = Report {
             args: self,
             check,
@@ -233,6 +236,7 @@ struct Lists<'a> {
     check: Check,
     stdin: &'a Stdin,
     paths: std::vec::IntoIter<PathBuf>,
+    progress: &'a Progress,
     /// The list that is being read.
     list: Option<(PathBuf, ListedFiles)>,
 }
@@ -257,7 +261,10 @@ impl Source for Lists<'_> {
     fn next(&mut self) -> Option<Item<Vec<u8>, Note>> {
         loop {
             let Some((path, list)) = &mut self.list else {
-                let path = self.paths.next()?;
+                let Some(path) = self.paths.next() else {
+                    self.progress.has_found_all();
+                    return None;
+                };
                 match self.open(&path) {
                     Ok(list) => self.list = Some((path, list)),
                     Err(error) => return Some(Item::Note(Note::End(path, Err(error)))),
@@ -276,6 +283,7 @@ impl Source for Lists<'_> {
                     return Some(Item::Note(Note::In(list, note)));
                 }
                 Some(Item::File(file)) => {
+                    self.progress.found();
                     return Some(Item::File(task(file.path, file.extent, file.about)));
                 }
                 Some(Item::Note(check::Note::Unreadable(error))) => Err(error.into()),
@@ -414,7 +422,7 @@ impl Report<'_> {
         }
         if self.args.json {
             let line = json(path, verdict, expected, self.args.read.tells_growth());
-            return self.output.record(|to| to.write_all(line.as_bytes()));
+            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
         let text = match verdict {
             Verdict::Ok { .. } => "OK".into(),
@@ -423,7 +431,7 @@ impl Report<'_> {
             Verdict::Unverified(cause) => format!("FAILED ({cause})"),
             Verdict::Missing => return Ok(()),
         };
-        self.output.record(|to| writeln!(to, "{}: {text}", Listed::new(path)))
+        self.output.record(Form::Lines, |to| writeln!(to, "{}: {text}", Listed::new(path)))
     }
 }
 
@@ -433,7 +441,8 @@ fn is_there(path: &Path) -> bool {
 
 /// The bytes that there are to hash, as far as the lengths of files say.
 ///
-/// `None` if a list is standard input or a pipe, which can be read only once, and not here.
+/// `None` if a list is standard input or a pipe, which can be read only once, and not here; or if it is so long that reading
+/// it twice would cost time.
 fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
     let mut total = 0;
     for path in lists {
@@ -441,7 +450,7 @@ fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
             return None;
         }
         let Ok(metadata) = path.metadata() else { continue };
-        if !metadata.is_file() {
+        if !metadata.is_file() || metadata.len() > READ_TWICE {
             return None;
         }
         let mut list = Lines::open(path).ok()?;

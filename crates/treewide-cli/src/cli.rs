@@ -5,6 +5,7 @@ use crate::explain::ExplainArgs;
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::sum::SumArgs;
+use crate::terminal::{self, Form};
 use crate::{console, device, docs, output};
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
@@ -100,7 +101,7 @@ pub(crate) fn parse() -> Invocation {
 
 /// Say what is wrong with the arguments, and end the process.
 pub(crate) fn refuse(error: &clap::Error) -> ! {
-    console::say(&text(error, &std::io::stderr()));
+    console::write(&text(error, &std::io::stderr()));
     std::process::exit(error.exit_code())
 }
 
@@ -112,8 +113,14 @@ pub(crate) fn print(help: &clap::Error) -> anyhow::Result<()> {
 /// The text, in colours where it goes to a terminal that has them.
 fn text(message: &clap::Error, to: &impl RawStream) -> String {
     let text = message.render();
+    let plain = text.to_string();
+    // It may repeat an argument.
+    let escaped = terminal::escape(&plain, Form::Lines);
+    if to.is_terminal() && escaped != plain {
+        return escaped.into_owned();
+    }
     match AutoStream::choice(to) {
-        ColorChoice::Never => text.to_string(),
+        ColorChoice::Never => plain,
         _ => text.ansi().to_string(),
     }
 }

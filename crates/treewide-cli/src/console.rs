@@ -3,8 +3,9 @@
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::streams::{Output, Stream};
+use crate::terminal::{self, Form};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
 use treewide_files::name::shown;
 
@@ -37,11 +38,12 @@ impl<'a> Console<'a> {
 
 /// Write one message, with or without a run under way.
 pub(crate) fn complain(program: Program, message: &str) {
-    say(&format!("{program}: {message}\n"));
+    let line = format!("{program}: {message}\n");
+    write(&if stderr().is_terminal() { terminal::escape(&line, Form::Lines) } else { line.into() });
 }
 
-/// Write lines to standard error.
-pub(crate) fn say(lines: &str) {
+/// Write a text to standard error, as it is.
+pub(crate) fn write(text: &str) {
     // If it cannot be written to, the exit code is all that is left.
-    let _ = Output::new(Stream::Error).write_all(lines.as_bytes());
+    let _ = Output::new(Stream::Error).write_all(text.as_bytes());
 }

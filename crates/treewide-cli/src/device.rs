@@ -145,9 +145,23 @@ fn whole(
     Ok(Hashed { digest, bytes: len, grown_to })
 }
 
+/// A stream whose bytes are shown as they come, however slow it is.
+struct Counted<'a, R> {
+    from: R,
+    progress: &'a dyn Progress,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.progress.hashed(0, read as u64);
+        Ok(read)
+    }
+}
+
 /// A stream.
 fn absorb(
-    mut from: impl Read,
+    from: impl Read,
     mut staged: Staged,
     progress: &dyn Progress,
     path: &Path,
@@ -155,10 +169,10 @@ fn absorb(
 ) -> Result<Hashed, ErrorKind> {
     progress.reached(path);
     let mut bytes = 0;
+    let mut from = Counted { from, progress };
     loop {
         let read = staged.update_reader((&mut from).take(STEP)).map_err(failed)?;
         bytes += read;
-        progress.hashed(0, read);
         if read < STEP {
             break;
         }

@@ -29,6 +29,7 @@ mod signals;
 mod stdin;
 mod streams;
 mod sum;
+mod terminal;
 mod threads;
 mod walk;
 mod wording;

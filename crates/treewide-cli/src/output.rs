@@ -9,11 +9,12 @@ use crate::progress::Progress;
 use crate::signals;
 use crate::stdin::is_stdin;
 use crate::streams::{self, Stream};
+use crate::terminal::{self, Form};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, long_path};
@@ -62,7 +63,8 @@ impl OutputArgs {
         if let (Sink::Stdout(_), Prints::Always) = (&sink, prints) {
             Stream::Output.require().context("standard output")?;
         }
-        let output = Output { identities: sink.identities(), sink, progress };
+        let (identities, is_terminal) = (sink.identities(), sink.is_terminal());
+        let output = Output { identities, sink, is_terminal, progress };
         inputs.iter().try_for_each(|input| output.spare(input))?;
         // It may be an input, a list or a key.
         if output.replaces(|| metadata(&io::stdin())) {
@@ -82,6 +84,7 @@ pub(crate) enum Prints {
 /// An open place for results.
 pub(crate) struct Output<'a> {
     sink: Sink,
+    is_terminal: bool,
     progress: &'a Progress,
     identities: Vec<Identity>,
 }
@@ -97,6 +100,21 @@ enum Sink {
 impl Output<'_> {
     /// Write one record: a line, as a rule. It may not be seen before [`Self::flush`].
     pub(crate) fn record(
+        &mut self,
+        form: Form,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        if self.is_terminal && form != Form::Raw {
+            let mut line = Vec::new();
+            write(&mut line).map_err(|error| self.sink.failure(error))?;
+            let line = String::from_utf8_lossy(&line);
+            let line = terminal::escape(&line, form);
+            return self.write(|to| to.write_all(line.as_bytes()));
+        }
+        self.write(write)
+    }
+
+    fn write(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
@@ -251,6 +269,14 @@ impl Sink {
             Self::Replacement(name, _) => shown(name),
         };
         WriteError { place, error }.into()
+    }
+
+    fn is_terminal(&self) -> bool {
+        match self {
+            Self::Stdout(_) => io::stdout().is_terminal(),
+            Self::Special(_, writer) => writer.get_ref().is_terminal(),
+            Self::Replacement(..) => false,
+        }
     }
 
     fn identities(&self) -> Vec<Identity> {

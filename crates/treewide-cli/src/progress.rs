@@ -1,40 +1,44 @@
-//! How far a long run has come: bytes, rate and time left, on standard error.
+//! How far a long run has come: files, bytes, rate and the file at hand, on standard error.
 //!
-//! On a terminal this is one line that is redrawn, appears only after half a second, and is wiped
-//! away at the end. Asked for elsewhere (a log file), it is a line every few seconds and one at
-//! the end. A thread of its own counts the total while hashing goes on already, so nobody waits for it; the time
-//! left appears when the total is known.
+//! On a terminal this is one line that is drawn anew ten times a second, appears only after half a second, and is wiped
+//! away at the end. Elsewhere, and on a terminal that cannot move its cursor, it is a line every five seconds.
+//! The threads that hash only count; one thread of its own draws. Nothing is walked or read for it: what a run
+//! will have to do is shown as far as it is known.
 
+mod screen;
+
+use self::screen::Screen;
 use crate::console;
+use crate::terminal::{self, Form};
 use crate::wording::count;
 use clap::Args;
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration};
 use std::io::{IsTerminal, stderr, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use treewide_files::name::shown;
 
 /// Runs shorter than this show nothing, so that they do not flicker.
 const APPEARS_AFTER: Duration = Duration::from_millis(500);
+/// Between two drawings of a line.
+const DRAWN_EVERY: Duration = Duration::from_millis(100);
 /// Between two lines, where each line stays.
 const LINE_EVERY: Duration = Duration::from_secs(5);
-
-const WITH_TOTAL: &str = "{prefix}{bytes} of {total_bytes} ({percent}%)  {bytes_per_sec}  \
-     {eta} left  {wide_msg}";
-const WITHOUT_TOTAL: &str = "{prefix}{bytes}  {bytes_per_sec}  {wide_msg}";
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ProgressArgs {
-    /// Show files, bytes, rate and time left on standard error
+    /// Show files, bytes, rate and the file at hand on standard error
     ///
     /// This is the default if standard error is a terminal. If it is not, a line is written every
-    /// five seconds, and one at the end.
+    /// five seconds, and one at the end. On a terminal that cannot move its cursor (TERM is unset, empty or
+    /// dumb), a line is written every five seconds. The total and the time left are shown for up to 1,000
+    /// files that are named, and for lists of up to 64 KiB; for others, only those of the file at hand.
     #[arg(long, overrides_with = "no_progress")]
     progress: bool,
 
@@ -43,39 +47,53 @@ pub(crate) struct ProgressArgs {
     no_progress: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum View {
+    None,
+    /// One line, drawn again and again.
+    Bar,
+    /// Lines that stay.
+    Lines {
+        /// Whether there is one at the end, however short the run was.
+        has_last: bool,
+    },
+}
+
 impl ProgressArgs {
     /// Start it; `by_itself` says whether on a terminal nobody needs to ask for it.
     pub(crate) fn start(&self, by_itself: bool) -> Progress {
         let is_terminal = stderr().is_terminal();
         let is_wanted = self.progress || by_itself && is_terminal && !self.no_progress;
-        let view = match (is_wanted, is_terminal) {
+        let view = match (is_wanted, is_terminal && screen::can_redraw()) {
             (false, _) => View::None,
-            (true, true) => View::Bar {
-                bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-                    .with_style(style(WITHOUT_TOTAL)),
-                shares_terminal: stdout().is_terminal(),
-            },
-            (true, false) => View::Lines { last: Mutex::new(Instant::now()) },
+            (true, true) => View::Bar,
+            (true, false) => View::Lines { has_last: self.progress },
         };
-        let counters = Counters::default();
-        Progress(Arc::new(Display { view, counters, started: Instant::now() }))
+        let shares_terminal = view == View::Bar && stdout().is_terminal();
+        let display = Display {
+            counters: Counters::default(),
+            current: Mutex::default(),
+            started: Instant::now(),
+            screen: Screen::default(),
+        };
+        Progress { view, shares_terminal, display: Arc::new(display) }
     }
 }
 
 /// The progress of one run. When it is dropped, nothing of it is left on a terminal.
-pub(crate) struct Progress(Arc<Display>);
-
-/// What is shown, and what was counted for it.
-struct Display {
+pub(crate) struct Progress {
     view: View,
-    counters: Counters,
-    started: Instant,
+    shares_terminal: bool,
+    display: Arc<Display>,
 }
 
-enum View {
-    None,
-    Bar { bar: ProgressBar, shares_terminal: bool },
-    Lines { last: Mutex<Instant> },
+/// What was counted, and where it is drawn.
+struct Display {
+    counters: Counters,
+    /// The file at hand.
+    current: Mutex<PathBuf>,
+    started: Instant,
+    screen: Screen,
 }
 
 /// What was done and is to be done; any thread may count.
@@ -83,142 +101,214 @@ enum View {
 struct Counters {
     files: AtomicU64,
     bytes: AtomicU64,
+    /// Bytes of the file at hand, if it is being hashed alone.
+    of_current: AtomicU64,
     total: AtomicU64,
     total_is_known: AtomicBool,
+    found: AtomicU64,
+    all_are_found: AtomicBool,
+}
+
+/// Nobody looks.
+struct Unseen;
+
+impl treewide_files::Progress for Unseen {
+    fn hashed(&self, _: u64, _: u64) {}
 }
 
 impl treewide_files::Progress for Display {
     fn hashed(&self, files: u64, bytes: u64) {
         self.counters.files.fetch_add(files, Relaxed);
         self.counters.bytes.fetch_add(bytes, Relaxed);
-        self.show();
+        if files == 0 {
+            self.counters.of_current.fetch_add(bytes, Relaxed);
+        }
     }
 
     fn reached(&self, path: &Path) {
-        if let View::Bar { bar, .. } = &self.view
-            && !bar.is_hidden()
-        {
-            bar.set_message(shown(path));
-        }
-        self.show();
+        self.counters.of_current.store(0, Relaxed);
+        let mut current = self.current();
+        current.clear();
+        current.push(path);
     }
 }
 
 impl Progress {
     /// What hears how far the run has come.
     pub(crate) fn hears(&self) -> Arc<dyn treewide_files::Progress> {
-        self.0.clone()
+        match self.view {
+            View::None => Arc::new(Unseen),
+            _ => self.display.clone(),
+        }
     }
 
-    /// Whether anybody would see the total.
-    pub(crate) fn is_wanted(&self) -> bool {
-        !matches!(self.0.view, View::None)
+    /// Begin to show it. `total` finds out how many bytes there will be, if that takes next to nothing.
+    pub(crate) fn show(&self, total: impl FnOnce() -> Option<u64> + Send + 'static) {
+        let display = Arc::clone(&self.display);
+        let work: Box<dyn FnOnce() + Send> = match self.view {
+            View::None => return,
+            View::Bar => Box::new(move || display.draw(total)),
+            View::Lines { .. } => Box::new(move || display.write_lines(total)),
+        };
+        // A run without a display is still a run, so it is not an error if the thread does not start.
+        let _ = std::thread::Builder::new().name("progress".into()).spawn(work);
     }
 
-    /// Have `count` find out, in another thread, how many bytes there will be, if that can be known.
-    pub(crate) fn count_ahead(&self, count: impl FnOnce() -> Option<u64> + Send + 'static) {
-        let display = Arc::clone(&self.0);
-        // Progress without a total is still progress, so it is not an error if the thread does not start.
-        let _ = std::thread::Builder::new().name("total".into()).spawn(move || {
-            let bar = if let View::Bar { bar, .. } = &display.view { Some(bar) } else { None };
-            if bar.is_some() {
-                // Most runs are over by then, and counting would have slowed them down.
-                std::thread::sleep(APPEARS_AFTER);
-            }
-            let Some(total) = count() else { return };
-            display.counters.total.store(total, Relaxed);
-            display.counters.total_is_known.store(true, Release);
-            if let Some(bar) = bar {
-                bar.set_length(total);
-                bar.set_style(style(WITH_TOTAL));
-            }
-        });
+    /// The run has found one more file.
+    pub(crate) fn found(&self) {
+        self.display.counters.found.fetch_add(1, Relaxed);
+    }
+
+    /// The run has found all files.
+    pub(crate) fn has_found_all(&self) {
+        self.display.counters.all_are_found.store(true, Release);
     }
 
     /// Do something that writes to the terminal, with the progress line out of the way.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.0.view {
-            View::Bar { bar, .. } => bar.suspend(work),
+        match self.view {
+            View::Bar => self.display.screen.pause(work),
             _ => work(),
         }
     }
 
     /// Whether lines on standard output would run into the progress line.
     pub(crate) fn shares_terminal_with_stdout(&self) -> bool {
-        matches!(self.0.view, View::Bar { shares_terminal: true, .. })
+        self.shares_terminal
     }
 
     /// The run is over.
     pub(crate) fn finish(&self) {
-        match &self.0.view {
-            View::None => {}
-            View::Bar { bar, .. } => bar.finish_and_clear(),
-            View::Lines { .. } => self.0.write_line(),
+        let has_lines = self.display.screen.end();
+        if let View::Lines { has_last } = self.view
+            && (has_last || has_lines)
+        {
+            self.display.write_line();
         }
-    }
-}
-
-impl Display {
-    fn show(&self) {
-        match &self.view {
-            View::None => {}
-            View::Bar { bar, .. } => {
-                if !bar.is_hidden() {
-                    let files = self.counters.files.load(Relaxed);
-                    bar.set_prefix(format!("{}  ", count(files, "file")));
-                    bar.set_position(self.counters.bytes.load(Relaxed));
-                } else if self.started.elapsed() > APPEARS_AFTER {
-                    bar.set_draw_target(ProgressDrawTarget::stderr());
-                    bar.enable_steady_tick(APPEARS_AFTER);
-                }
-            }
-            View::Lines { last } => {
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if last.elapsed() > LINE_EVERY {
-                    *last = Instant::now();
-                    self.write_line();
-                }
-            }
-        }
-    }
-
-    fn write_line(&self) {
-        let bytes = self.counters.bytes.load(Relaxed);
-        let files = count(self.counters.files.load(Relaxed), "file");
-        let rate = bytes as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        let mut line = format!("{files}, {}", HumanBytes(bytes));
-        if self.counters.total_is_known.load(Acquire) {
-            let total = self.counters.total.load(Relaxed);
-            let left = total.saturating_sub(bytes) as f64 / rate.max(1.0);
-            let left = HumanDuration(Duration::from_secs_f64(left.min(1e9)));
-            line += &format!(" of {}, about {left} left", HumanBytes(total));
-        }
-        console::say(&format!("progress: {line}, {}/s\n", HumanBytes(rate as u64)));
     }
 }
 
 impl Drop for Progress {
-    /// Also when a run is cut short, its last message should not share a line with the bar.
+    /// Also when a run is cut short, its last message should not share a line with the display.
     fn drop(&mut self) {
-        if let View::Bar { bar, .. } = &self.0.view {
-            bar.finish_and_clear();
-        }
+        self.display.screen.end();
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    // The templates are constants, and a test shows them to be well-formed.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+impl Display {
+    fn current(&self) -> MutexGuard<'_, PathBuf> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_total(&self, total: Option<u64>) {
+        if let Some(total) = total {
+            self.counters.total.store(total, Relaxed);
+            self.counters.total_is_known.store(true, Release);
+        }
+    }
+
+    /// Draw one line until the run is over.
+    fn draw(&self, total: impl FnOnce() -> Option<u64>) {
+        if !self.screen.goes_on_after(APPEARS_AFTER) {
+            return;
+        }
+        self.set_total(total());
+        let mut rate = Rate::since(self.started);
+        loop {
+            // Before the screen is taken: looking at the file at hand may take long.
+            let text = self.text(&mut rate);
+            self.screen.draw(&text);
+            if !self.screen.goes_on_after(DRAWN_EVERY) {
+                return;
+            }
+        }
+    }
+
+    /// Write a line now and then until the run is over.
+    fn write_lines(&self, total: impl FnOnce() -> Option<u64>) {
+        self.set_total(total());
+        while self.screen.goes_on_after(LINE_EVERY) {
+            self.write_line();
+            self.screen.note_line();
+        }
+    }
+
+    fn write_line(&self) {
+        let mut rate = Rate::since(self.started);
+        let parts = [self.files(), self.bytes(&mut rate)].join(", ");
+        console::write(&format!("progress: {parts}, {}/s\n", HumanBytes(rate.now as u64)));
+    }
+
+    fn text(&self, rate: &mut Rate) -> String {
+        let mut parts = vec![self.files(), self.bytes(rate)];
+        parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
+        let path = self.current().clone();
+        let is_total_known = self.counters.total_is_known.load(Acquire);
+        let at = self.counters.of_current.load(Relaxed);
+        if let Ok(metadata) = path.metadata()
+            && metadata.is_file()
+            && (1..=metadata.len()).contains(&at)
+            && !is_total_known
+        {
+            let len = metadata.len();
+            let left = time(len - at, rate.now);
+            parts.push(format!("{}% of {}, {left} left:", percent(at, len), HumanBytes(len)));
+        }
+        parts.push(terminal::escape(&shown(&path), Form::Lines).into_owned());
+        parts.join("  ")
+    }
+
+    fn files(&self) -> String {
+        let files = self.counters.files.load(Relaxed);
+        let found = self.counters.found.load(Relaxed);
+        match self.counters.all_are_found.load(Acquire) {
+            true if found > files => format!("{files} of {}", count(found, "file")),
+            _ => count(files, "file"),
+        }
+    }
+
+    fn bytes(&self, rate: &mut Rate) -> String {
+        let bytes = self.counters.bytes.load(Relaxed);
+        rate.at(bytes);
+        if !self.counters.total_is_known.load(Acquire) {
+            return HumanBytes(bytes).to_string();
+        }
+        let total = self.counters.total.load(Relaxed);
+        let left = time(total.saturating_sub(bytes), rate.now);
+        let percent = percent(bytes, total);
+        format!("{} of {} ({percent}%), {left} left", HumanBytes(bytes), HumanBytes(total))
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn percent(part: u64, whole: u64) -> u64 {
+    (u128::from(part) * 100 / u128::from(whole.max(1))).min(100) as u64
+}
 
-    #[test]
-    fn templates_are_well_formed() {
-        for template in [WITH_TOTAL, WITHOUT_TOTAL] {
-            assert!(ProgressStyle::with_template(template).is_ok());
-        }
+fn time(bytes: u64, rate: f64) -> String {
+    let seconds = bytes as f64 / rate.max(1.0);
+    HumanDuration(Duration::from_secs_f64(seconds.min(1e9))).to_string()
+}
+
+/// Bytes in a second: of the last seconds, and of all until then.
+struct Rate {
+    now: f64,
+    measured: Instant,
+    bytes: u64,
+}
+
+impl Rate {
+    fn since(start: Instant) -> Self {
+        Self { now: 0.0, measured: start, bytes: 0 }
+    }
+
+    /// Measures: `bytes` are done by now.
+    fn at(&mut self, bytes: u64) {
+        /// The time after which a measurement counts for little.
+        const FADES: f64 = 5.0;
+        let seconds = self.measured.elapsed().as_secs_f64().max(1e-3);
+        let new = bytes.saturating_sub(self.bytes) as f64 / seconds;
+        let weight = if self.bytes == 0 { 1.0 } else { (seconds / FADES).min(1.0) };
+        self.now += (new - self.now) * weight;
+        (self.measured, self.bytes) = (Instant::now(), bytes);
     }
 }

@@ -9,8 +9,9 @@ use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{Output, OutputArgs, Prints, Written, WrittenAs};
 use crate::program::Program;
-use crate::progress::ProgressArgs;
+use crate::progress::{Progress, ProgressArgs};
 use crate::stdin::is_stdin;
+use crate::terminal::Form;
 use crate::walk::WalkArgs;
 use crate::wording::count;
 use anyhow::bail;
@@ -29,6 +30,9 @@ const SCREENFUL: u64 = 24;
 /// The number of failures that are repeated: enough to see what they have in common.
 const FAILURES_LISTED: usize = 20;
 
+/// The most files that are looked at to know how many bytes there will be.
+const LOOKED_AT: usize = 1000;
+
 const EXAMPLES: &str = "\
 Examples:
   treewide sum *.iso > SUMS               the digests of some files
@@ -45,7 +49,8 @@ Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.
 /// Takes the options of b3sum 1.8 and prints the same lines. A line is `DIGEST  FILE`. If FILE
 /// holds a newline, a carriage return or a backslash, these are written `\n`, `\r` and `\\`, and
 /// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. Such a line
-/// cannot be checked; a line written with --json can.
+/// cannot be checked; a line written with --json can. On a terminal, other control characters in
+/// names are shown as `\u{1b}`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SumArgs {
@@ -146,15 +151,15 @@ impl SumArgs {
         let quiet = self.quiet || self.no_notes;
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
         let output = self.output.open(&operands, prints, &progress)?;
+        let are_few = operands.len() <= LOOKED_AT && !self.check;
+        let named = are_few.then(|| operands.clone());
+        progress.show(move || total_len(&named?));
         let failures = if self.check {
             b3sum_check::run(&input, &console, output, operands, extent, quiet)?
         } else {
-            if progress.is_wanted() {
-                let (operands, walk) = (operands.clone(), self.walk.clone());
-                progress.count_ahead(move || total_len(&operands, &walk));
-            }
             let (written, operands) = (output.written(), operands.into_iter());
-            let found = Operands { walk_args: &self.walk, extent, written, operands, walk: None };
+            let (walk_args, progress) = (&self.walk, &progress);
+            let found = Operands { walk_args, extent, written, operands, progress, walk: None };
             let tally = Tally::default();
             let mut report = Report { args: self, console: &console, output, tally };
             for event in input.run(found) {
@@ -219,6 +224,7 @@ struct Operands<'a> {
     extent: Extent,
     written: Written,
     operands: std::vec::IntoIter<PathBuf>,
+    progress: &'a Progress,
     /// The walk that is under way.
     walk: Option<walk::IntoIter>,
 }
@@ -254,14 +260,23 @@ impl Source for Operands<'_> {
             if let Some(walk) = &mut self.walk {
                 match walk.next() {
                     Some(found) => match self.found(found) {
-                        Some(item) => return Some(item),
+                        Some(item) => {
+                            if matches!(item, Item::File(_)) {
+                                self.progress.found();
+                            }
+                            return Some(item);
+                        }
                         None => continue,
                     },
                     None => self.walk = None,
                 }
             }
-            let operand = self.operands.next()?;
+            let Some(operand) = self.operands.next() else {
+                self.progress.has_found_all();
+                return None;
+            };
             if !self.walk_args.covers(&operand) {
+                self.progress.found();
                 return Some(Item::File(task(operand, self.extent, ())));
             }
             self.walk = Some(self.walk_args.walk(&operand).into_iter());
@@ -314,21 +329,23 @@ impl Report<'_> {
         let Hashed { digest, bytes, grown_to } = hashed;
         let args = self.args;
         if args.raw {
-            return self.output.record(|to| digest.write_raw(to));
+            return self.output.record(Form::Raw, |to| digest.write_raw(to));
         }
         if args.json {
             let grown_to = args.read.tells_growth().then_some(grown_to);
-            return self.output.record(|to| json::write_digest(to, path, digest, bytes, grown_to));
+            return self
+                .output
+                .record(Form::Json, |to| json::write_digest(to, path, digest, bytes, grown_to));
         }
         if args.no_names {
-            return self.output.record(|to| {
+            return self.output.record(Form::Lines, |to| {
                 digest.write_hex(to)?;
                 to.write_all(b"\n")
             });
         }
         let name = Listed::new(path);
         self.tally.ambiguous_names += u64::from(name.is_ambiguous());
-        self.output.record(|to| {
+        self.output.record(Form::Lines, |to| {
             if args.tag {
                 list::write_tagged(to, &name, digest)
             } else {
@@ -343,7 +360,8 @@ impl Report<'_> {
         self.say(path, cause)?;
         if self.args.json {
             let tells_growth = self.args.read.tells_growth();
-            self.output.record(|to| json::write_error(to, path, cause, tells_growth))?;
+            self.output
+                .record(Form::Json, |to| json::write_error(to, path, cause, tells_growth))?;
         }
         Ok(())
     }
@@ -402,24 +420,17 @@ fn with_advice(path: &Path, error: &ErrorKind) -> String {
     }
 }
 
-/// How many bytes there are to hash, as far as file lengths tell; `None` if pipes are among them.
-fn total_len(operands: &[PathBuf], walk: &WalkArgs) -> Option<u64> {
+/// How many bytes there are to hash, as far as file lengths say. `None` if there is something else than files.
+fn total_len(operands: &[PathBuf]) -> Option<u64> {
     let mut total = 0;
     for operand in operands {
-        if walk.covers(operand) {
-            for found in walk.walk(operand) {
-                if let Found::File { path, .. } = found {
-                    total += path.metadata().map_or(0, |metadata| metadata.len());
-                }
-            }
-        } else if is_stdin(operand) {
+        if is_stdin(operand) {
             return None;
-        } else if let Ok(metadata) = operand.metadata() {
-            match metadata.is_file() {
-                true => total += metadata.len(),
-                false if metadata.is_dir() => {}
-                false => return None,
-            }
+        }
+        match operand.metadata() {
+            Ok(metadata) if metadata.is_file() => total += metadata.len(),
+            Ok(_) => return None,
+            Err(_) => {}
         }
     }
     Some(total)

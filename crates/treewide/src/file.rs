@@ -321,8 +321,8 @@ impl<'a> Options<'a> {
         Self { drop_cache, ..self }
     }
 
-    /// Calls `watch` with the number of bytes of each tile that was read, from any of the threads: for progress, and to
-    /// stop. After [`ControlFlow::Break`] nothing more is read, and the error is [`ErrorKind::Stopped`]. While a pipe
+    /// Calls `watch` with the number of bytes of each tile that was read (of each read from a pipe, which may be slow), from any of the
+    /// threads: for progress, and to stop. After [`ControlFlow::Break`] nothing more is read, and the error is [`ErrorKind::Stopped`]. While a pipe
     /// has nothing to read, `watch` is called with 0.
     ///
     /// ```
@@ -418,12 +418,15 @@ impl<'a> Options<'a> {
         let opened = file.metadata().map_err(ErrorKind::Read)?;
         // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
         if !opened.is_file() || opened.len() == 0 {
-            let stream = device::Stream::new(file, &opened, self.watch.as_deref());
-            let strategy = match self.strategy {
-                Strategy::Auto if opened.is_file() => Strategy::Read,
-                strategy => strategy,
-            };
-            let report = Self { strategy, ..self.clone() }.update_reader(hasher, stream)?;
+            // A pipe calls the watcher itself, because it may fill a tile slowly.
+            let (watch, mut options) = (self.watch.as_deref(), self.clone());
+            match opened.is_file() {
+                true if self.strategy == Strategy::Auto => options.strategy = Strategy::Read,
+                true => {}
+                false => options.watch = None,
+            }
+            let stream = device::Stream::new(file, &opened, watch);
+            let report = options.update_reader(hasher, stream)?;
             let now =
                 if opened.is_file() { file.metadata().map_err(ErrorKind::Read)?.len() } else { 0 };
             return Ok(Report { grown_to: (now > report.bytes).then_some(now), ..report });

@@ -341,7 +341,7 @@ fn process_1_ends_by_signals() {
                 let children = format!("/proc/{0}/task/{0}/children", child.id());
                 let pid = fs::read_to_string(children).ok()?.trim().to_owned();
                 let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-                (name == "treewide\n" && watches(&pid)).then_some(pid)
+                (name == "treewide\n" && watches(&pid, number)).then_some(pid)
             });
             assert!(Command::new("kill").args(["-s", name, &first]).status().unwrap().success());
             let input = child.stdin.take();
@@ -354,12 +354,12 @@ fn process_1_ends_by_signals() {
     }
 }
 
-/// Whether the process has a handler for SIGTERM.
-fn watches(pid: &str) -> bool {
+/// Whether the process has a handler for the signal.
+fn watches(pid: &str, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    caught.is_some_and(|mask| mask >> (15 - 1) & 1 == 1)
+    caught.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[test]

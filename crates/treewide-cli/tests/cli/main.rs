@@ -21,6 +21,8 @@ mod progress;
 mod refused;
 mod scale;
 mod support;
+#[cfg(target_os = "linux")]
+mod terminals;
 mod trees;
 mod usage;
 mod walk;

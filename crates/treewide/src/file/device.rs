@@ -9,6 +9,7 @@ mod other;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) use linux::{
@@ -19,7 +20,7 @@ pub(super) use other::{
     drop_from_cache, is_cached, open, prefers_order, widen, will_read_in_order,
 };
 
-use super::Watch;
+use super::{ErrorKind, Watch};
 
 /// A file without a length. While it has nothing to read, the watcher is asked every 20 ms whether to continue.
 ///
@@ -68,7 +69,13 @@ impl Stream<'_> {
             match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.watch.is_some() => {
                 }
-                result => return result,
+                result => {
+                    let read = result?;
+                    return match self.watch.map(|watch| watch(read as u64)) {
+                        Some(ControlFlow::Break(())) => Err(io::Error::other(ErrorKind::Stopped)),
+                        _ => Ok(read),
+                    };
+                }
             }
         }
     }
@@ -86,7 +93,7 @@ fn wait(file: &File, watch: &Watch<'_>) -> io::Result<()> {
             // Nothing to read yet.
             Ok(0) | Err(rustix::io::Errno::INTR) => {
                 if watch(0).is_break() {
-                    return Err(io::Error::other(super::ErrorKind::Stopped));
+                    return Err(io::Error::other(ErrorKind::Stopped));
                 }
             }
             Ok(_) => return Ok(()),
