@@ -4,16 +4,19 @@
 use crate::spec::Words;
 
 /// What an instruction set calls its registers, the bytes of one, and its forms of operations: `to op= from`, and
-/// `to = a op b`, where `to` is not `b`; `b` may be a count. There are `[zmm]` and `[ymm]` with AVX-512, `[avx2]`
-/// and `[sse]`; `[zmm held]` has the message in registers, as `[ymm]` has, and `[sse bytes]` SSSE3.
+/// `to = a op b`, where `to` is not `b`; `b` may be a count. There are `[zmm]` and `[ymm]` with AVX-512, `[avx2]`,
+/// `[avx]` for a lane of that, and `[sse]`; `[zmm held]` has the message in registers, as `[ymm]` has, and `[sse bytes]` SSSE3.
 macro_rules! isa {
     ([zmm $($held:ident)?] size) => { "64" };
     ([sse $($bytes:ident)?] size) => { "16" };
+    ([avx] size) => { "16" };
     ($isa:tt size) => { "32" };
     ([zmm $($held:ident)?] register $n:literal) => { concat!("zmm", $n) };
     ([sse $($bytes:ident)?] register $n:literal) => { concat!("xmm", $n) };
+    ([avx] register $n:literal) => { concat!("xmm", $n) };
     ($isa:tt register $n:literal) => { concat!("ymm", $n) };
     ([avx2] move $to:expr, $from:expr) => { concat!("vmovdqa ", $to, ",", $from, "\n") };
+    ([avx] move $to:expr, $from:expr) => { concat!("vmovdqa ", $to, ",", $from, "\n") };
     ([sse $($bytes:ident)?] move $to:expr, $from:expr) => { concat!("movdqa ", $to, ",", $from, "\n") };
     ($isa:tt move $to:expr, $from:expr) => { concat!("vmovdqa32 ", $to, ",", $from, "\n") };
     ([sse $($bytes:ident)?] $op:literal $to:literal $from:expr) => { concat!($op, " xmm", $to, ",", $from, "\n") };

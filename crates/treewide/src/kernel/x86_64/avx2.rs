@@ -5,8 +5,9 @@ use core::mem::MaybeUninit;
 
 use super::columns::blocks::in_assembly;
 use super::cores::{Avx2, Core, vector};
+use super::rows::assembly;
 use super::rows::pass::Rows;
-use super::rows::x1::{self, One};
+use super::rows::x1::One;
 use super::rows::x2::{Two, joined};
 use super::scalar;
 use super::sse41::four_by_four;
@@ -66,13 +67,15 @@ unsafe impl<C: Core> Vector<8> for X8<C> {
     in_assembly!(8: C::COMPRESS_8[0], C::COMPRESS_8[1], C::BLOCKS_8);
 }
 
-/// One lane as rows; see `rows/x1.rs`.
+/// One lane as rows; see `rows/assembly.rs`.
 ///
 /// # Safety
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "avx2")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    x1::compress::<Avx2>(cv, input, len, counter, flags)
+    let mut padded = MaybeUninit::uninit();
+    let blocks = scalar::blocks(input, len, flags.padded, false, &mut padded);
+    assembly::compress_avx2(cv, input, blocks, counter, flags)
 }
 
 crate::kernel::table::kernels!(

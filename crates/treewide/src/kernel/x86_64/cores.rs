@@ -7,6 +7,16 @@ use super::columns::blocks::Blocks;
 use super::columns::{avx512, sse_avx2};
 use crate::kernel::rows::Next;
 
+/// How few lanes are hashed, as rows.
+#[derive(PartialEq)]
+pub(super) enum Form {
+    /// By the compiler's code.
+    Compiled,
+    /// By assembly (`rows/assembly.rs`).
+    Sse41,
+    Avx2,
+}
+
 /// A core: its instructions, and the order of instructions that is fastest on it.
 pub(super) trait Core: Copy {
     /// Whether there are shuffles of bytes (SSSE3), by which words rotate by 16 and 8, and blends (SSE4.1).
@@ -15,7 +25,9 @@ pub(super) trait Core: Copy {
     const AVX512: bool = false;
     /// Whether words of a row move by `vpalignr` (with AVX2); see `turned!`.
     const ALIGN: bool = false;
-    /// Where the message of the next round of rows is made.
+    /// Whose rounds of rows these are.
+    const ROWS: Form = Form::Compiled;
+    /// Where the compiler's rows make the message of the next round.
     const NEXT: Next = Next::Between;
     /// The same where two rows are worked side by side.
     const NEXT_IN_PAIRS: Next = Next::Split;
@@ -58,11 +70,11 @@ core!(
 );
 core!(
     /// Any core, with SSE4.1.
-    Sse41:
+    Sse41: ROWS: Form = Form::Sse41
 );
 core!(
     /// Any core, with AVX2.
-    Avx2: ALIGN: bool = true
+    Avx2: ALIGN: bool = true, ROWS: Form = Form::Avx2
 );
 core!(
     /// Intel's cores with AVX-512, and unknown cores: vector operations take one cycle, rotations too.

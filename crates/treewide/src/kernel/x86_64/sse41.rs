@@ -1,11 +1,14 @@
 //! Four lanes in SSE registers.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::columns::blocks::in_assembly;
 use super::cores::{Core, Sse41, vector};
+use super::rows::assembly;
 use super::rows::pass::Rows;
-use super::rows::x1::{self, One};
+use super::rows::x1::One;
+use super::scalar;
 use crate::kernel::columns::Vector;
 use crate::kernel::contract::Flags;
 use crate::kernel::pair::Pair;
@@ -50,13 +53,15 @@ unsafe impl<C: Core> Vector<4> for X4<C> {
     in_assembly!(4: C::COMPRESS_4[0], C::COMPRESS_4[1], C::BLOCKS_4);
 }
 
-/// One lane as rows; see `rows/x1.rs`.
+/// One lane as rows; see `rows/assembly.rs`.
 ///
 /// # Safety
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "sse4.1")]
 unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
-    x1::compress::<Sse41>(cv, input, len, counter, flags)
+    let mut padded = MaybeUninit::uninit();
+    let blocks = scalar::blocks(input, len, flags.padded, false, &mut padded);
+    assembly::compress_sse41(cv, input, blocks, counter, flags)
 }
 
 crate::kernel::table::kernels!(

@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::assembly;
 use super::x1::One;
 use super::x2::Two;
 use super::x4::Four;
@@ -13,7 +14,7 @@ use crate::kernel::contract::Root;
 use crate::kernel::inputs::{Contiguous, PassInputs};
 use crate::kernel::pair::{Pair, half};
 use crate::kernel::rows::{Row, arrange, round};
-use crate::kernel::x86_64::cores::Core;
+use crate::kernel::x86_64::cores::{Core, Form};
 use crate::kernel::x86_64::scalar::pad;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
@@ -36,10 +37,16 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
     /// Whether there are masked loads (AVX-512BW and VL, and BMI2).
     const MASKS: bool = false;
 
-    /// The seven rounds with the message at `inputs[lane] + offset` of every lane.
+    /// The seven rounds with the message of the first, as [`arrange`] has it.
+    #[inline(always)]
+    unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
+        compiled_rounds(v, m)
+    }
+
+    /// The same with the message at `inputs[lane] + offset` of every lane.
     #[inline(always)]
     unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; N], offset: usize) {
-        compiled_rounds(v, inputs, offset)
+        loaded_rounds(v, inputs, offset)
     }
 
     /// Compresses `count` blocks of each lane, one at least, one behind the other from `offset` on.
@@ -67,11 +74,20 @@ unsafe fn row_2<R: RowVector<N>, const N: usize>() -> R {
     R::broadcast(IV.first_chunk().expect("four words"))
 }
 
-/// The seven rounds on blocks of these message words, four by four. Rows 0 and 1 of `v` are the
-/// chaining value.
+/// [`RowVector::rounds`] by the arranged message.
 #[inline(always)]
-unsafe fn rounds<R: Row>(v: &mut [R; 4], block: [R; 4]) {
-    let mut m = arrange(block);
+pub(super) unsafe fn loaded_rounds<R: RowVector<N>, const N: usize>(
+    v: &mut [R; 4],
+    inputs: &[*const u8; N],
+    offset: usize,
+) {
+    let load = |part: usize| R::load(inputs, offset + 16 * part);
+    R::arranged_rounds(v, arrange([load(0), load(1), load(2), load(3)]))
+}
+
+/// [`RowVector::arranged_rounds`] by the compiler.
+#[inline(always)]
+pub(super) unsafe fn compiled_rounds<R: Row>(v: &mut [R; 4], mut m: [R; 4]) {
     for _ in 0..6 {
         m = round::<R, false>(v, m);
     }
@@ -89,17 +105,6 @@ pub(in crate::kernel::x86_64) struct RowOperands<R> {
     cv: [R; 2],
     /// Rows 3 before the first block, before those between, and before the last if that is not the first.
     tails: [R; 3],
-}
-
-/// [`RowVector::rounds`] by the compiler.
-#[inline(always)]
-pub(super) unsafe fn compiled_rounds<R: RowVector<N>, const N: usize>(
-    v: &mut [R; 4],
-    inputs: &[*const u8; N],
-    offset: usize,
-) {
-    let load = |part: usize| R::load(inputs, offset + 16 * part);
-    rounds(v, [load(0), load(1), load(2), load(3)]);
 }
 
 /// [`RowVector::blocks`] by its rounds.
@@ -225,7 +230,7 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         // Hidden, so that the compiler does not load two at once, which would wait for two that were just stored.
         let load = |part: usize| R::load(&[root.block.as_ptr(); N], 16 * part).hidden();
         let mut v = begin(cv, tail);
-        rounds(&mut v, [load(0), load(1), load(2), load(3)]);
+        R::arranged_rounds(&mut v, arrange([load(0), load(1), load(2), load(3)]));
         let ([a, b], [_, _, c, d]) = (fold(v), v);
         for (part, row) in [a, b, c.xor(cv[0]), d.xor(cv[1])].into_iter().enumerate() {
             row.store(out.cast::<u8>().add(16 * part), BLOCK_LEN, count);
@@ -253,24 +258,32 @@ pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
     [a.xor(c), b.xor(d)]
 }
 
-/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; their blocks perhaps by assembly, where the core
-/// is paced.
+/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; where the core says so, with assembly for the
+/// rounds, and for blocks.
 macro_rules! pairs {
-    ($row:ident: $half:literal, $lanes:literal $(, paced $blocks:path)?) => {
+    ($row:ident: $half:literal, $lanes:literal $(, $when:expr => $($rounds:path)?; $blocks:path)?) => {
         // SAFETY: as the row says.
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
-            $(#[inline(always)]
+            $($(#[inline(always)]
+            unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
+                if $when {
+                    $rounds(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
+                } else {
+                    compiled_rounds(v, m)
+                }
+            })?
+            #[inline(always)]
             unsafe fn blocks(
                 rows: &mut RowOperands<Self>,
                 inputs: &[*const u8; $lanes],
                 offset: usize,
                 count: usize,
             ) {
-                if C::PACED {
-                        $blocks((&raw mut *rows).cast(), inputs, offset, count)
-                    } else {
-                        compiled_blocks(rows, inputs, offset, count)
-                    }
+                if $when {
+                    $blocks((&raw mut *rows).cast(), inputs, offset, count)
+                } else {
+                    compiled_blocks(rows, inputs, offset, count)
+                }
             })?
             #[inline(always)]
             unsafe fn broadcast(words: &[u32; 4]) -> Self {
@@ -301,6 +314,6 @@ macro_rules! pairs {
     };
 }
 
-pairs!(One: 1, 2);
-pairs!(Two: 2, 4);
-pairs!(Four: 4, 8, paced zen5::blocks_8);
+pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembly::rounds_sse41_pair; assembly::blocks_sse41_pair);
+pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembly::rounds_avx2_pair; assembly::blocks_avx2_pair);
+pairs!(Four: 4, 8, C::PACED => ; zen5::blocks_8);

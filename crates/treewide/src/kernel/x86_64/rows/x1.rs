@@ -8,12 +8,13 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::pass::{RowVector, begin, compiled_rounds, fold};
+use super::assembly;
+use super::pass::{RowVector, begin, compiled_rounds, fold, loaded_rounds};
 use super::zen4::{self, Early};
 use crate::kernel::contract::Flags;
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
-use crate::kernel::x86_64::cores::{Core, vector};
+use crate::kernel::x86_64::cores::{Core, Form, vector};
 use crate::kernel::x86_64::scalar::blocks;
 use crate::spec::{BLOCK_LEN, Words};
 
@@ -152,7 +153,16 @@ unsafe impl<C: Core> RowVector<1> for One<C> {
         if C::EARLY_ROTATIONS {
             zen4::rounds(v, inputs, offset)
         } else {
-            compiled_rounds(v, inputs, offset)
+            loaded_rounds(v, inputs, offset)
+        }
+    }
+    #[inline(always)]
+    unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
+        let (state, message) = (v.as_mut_ptr().cast(), (&raw const m).cast());
+        match C::ROWS {
+            Form::Compiled => compiled_rounds(v, m),
+            Form::Sse41 => assembly::rounds_sse41(&mut *state, message),
+            Form::Avx2 => assembly::rounds_avx2(&mut *state, message),
         }
     }
     #[inline(always)]

@@ -2,13 +2,14 @@
 
 use core::arch::x86_64::*;
 
-use super::pass::{RowVector, compiled_rounds};
+use super::assembly;
+use super::pass::{RowOperands, RowVector, compiled_blocks, compiled_rounds, loaded_rounds};
 use super::x1::{BY_8, BY_16, barrier, turned};
 use super::x4;
 use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
-use crate::kernel::x86_64::cores::{Core, vector};
+use crate::kernel::x86_64::cores::{Core, Form, vector};
 
 vector!("A row of two lanes.", Two(__m256i));
 
@@ -81,7 +82,28 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
         if C::EARLY_ROTATIONS {
             zen4::rounds(v, inputs, offset)
         } else {
-            compiled_rounds(v, inputs, offset)
+            loaded_rounds(v, inputs, offset)
+        }
+    }
+    #[inline(always)]
+    unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
+        match C::ROWS {
+            Form::Avx2 => {
+                assembly::rounds_avx2_2(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
+            }
+            _ => compiled_rounds(v, m),
+        }
+    }
+    #[inline(always)]
+    unsafe fn blocks(
+        rows: &mut RowOperands<Self>,
+        inputs: &[*const u8; 2],
+        offset: usize,
+        count: usize,
+    ) {
+        match C::ROWS {
+            Form::Avx2 => assembly::blocks_2((&raw mut *rows).cast(), inputs, offset, count),
+            _ => compiled_blocks(rows, inputs, offset, count),
         }
     }
     #[inline(always)]
