@@ -66,6 +66,11 @@ mod portable;
 ))]
 mod rows;
 mod runnable;
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+))]
+mod square;
 mod table;
 #[cfg(all(test, feature = "std"))]
 mod tests;

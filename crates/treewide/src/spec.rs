@@ -81,19 +81,18 @@ pub(crate) const MAX_HEIGHT: usize = 54;
 /// A key, or a chaining value, as words.
 #[inline(always)]
 pub(crate) fn words(bytes: &[u8; 32]) -> Words {
-    let mut words = [0; 8];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u32::from_le_bytes(*bytes);
-    }
+    // SAFETY: words may have any bytes.
+    let words: Words = unsafe { core::mem::transmute(*bytes) };
+    #[cfg(target_endian = "big")]
+    let words = words.map(u32::swap_bytes);
     words
 }
 
 /// The inverse of [`words`].
 #[inline(always)]
 pub(crate) fn bytes(words: &Words) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
-    }
-    bytes
+    #[cfg(target_endian = "big")]
+    let words = &words.map(u32::swap_bytes);
+    // SAFETY: bytes may have any value.
+    unsafe { core::mem::transmute(*words) }
 }

@@ -75,7 +75,8 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
     ) {
         let mut padded = [[0; BLOCK_LEN]; N];
         let mut blocks = [ptr::null(); N];
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             let len = lens[lane] as usize;
             let padded = &mut padded[lane];
             if len > 0 && len < BLOCK_LEN {
@@ -84,6 +85,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
             // Taken when all is written: writing by another way would end a pointer's validity.
             blocks[lane] =
                 if len == BLOCK_LEN { inputs[lane].add(offset) } else { padded.as_ptr() };
+            lane += 1;
         }
         Self::load_blocks(&blocks, 0, message)
     }
@@ -247,16 +249,21 @@ unsafe fn half_round<V: Vector<N>, const N: usize>(
 
 /// The same chaining value in every lane.
 ///
-/// A loop and no closure: a closure has none of the target features of the function it stands in once
+/// Word by word and no closure: a closure has none of the target features of the function it stands in once
 /// that function is generic, and may stay a call. (Those in the kernels that only load do not, but in
 /// builds with debug assertions.)
 #[inline(always)]
-unsafe fn splat<V: Vector<N>, const N: usize>(words: &Words) -> [V; 8] {
-    let mut cv = [V::splat(0); 8];
-    for (vector, word) in cv.iter_mut().zip(words) {
-        *vector = V::splat(*word);
-    }
-    cv
+unsafe fn splat<V: Vector<N>, const N: usize>([a, b, c, d, e, f, g, h]: &Words) -> [V; 8] {
+    [
+        V::splat(*a),
+        V::splat(*b),
+        V::splat(*c),
+        V::splat(*d),
+        V::splat(*e),
+        V::splat(*f),
+        V::splat(*g),
+        V::splat(*h),
+    ]
 }
 
 /// One pass over up to `N` nodes, whatever the shape of the state.
@@ -368,8 +375,10 @@ pub(super) unsafe fn hash<V: Vector<N>, const N: usize>(
         } else {
             let done = step * BLOCK_LEN;
             for node in ahead.next().unwrap_or_default() {
-                for line in 0..steps {
+                let mut line = 0;
+                while line < steps {
                     V::prefetch(node.wrapping_add(line * BLOCK_LEN));
+                    line += 1;
                 }
             }
             if N < 32 && steps > 1 {
@@ -425,8 +434,10 @@ unsafe fn contiguous<V: Vector<N>, const N: usize>(
 ) {
     // What is read or replaced far behind this pass is in no cache.
     if blocks.long {
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             V::prefetch(blocks.block(PARENTS_AHEAD + lane));
+            lane += 1;
         }
         let out = out.wrapping_add(PARENTS_AHEAD).cast::<u8>();
         for line in 0..N * size_of::<ChainingValue>() / BLOCK_LEN {
@@ -465,11 +476,13 @@ pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
     // Hidden: of what is known compilers make vectors word by word, not by adding (a 16-lane pass took 3 % longer).
     let lanes: &[u32; 32] = if N < 8 { &LANES } else { black_box(&LANES) };
     let (mut low, mut high) = ([0; N], [0; N]);
-    for lane in 0..N {
+    let mut lane = 0;
+    while lane < N {
         low[lane] = (first as u32).wrapping_add(lanes[lane]);
         // Compilers make vectors of 32 bits of that, not of 64.
         let carry = low[lane] < lanes[lane];
         high[lane] = ((first >> 32) as u32).wrapping_add(u32::from(carry));
+        lane += 1;
     }
     (low, high)
 }
@@ -500,8 +513,10 @@ pub(super) unsafe fn xof<V: Vector<N>, const N: usize>(
     let tail =
         [V::load(&low), V::load(&high), V::splat(root.block_len), V::splat(u32::from(root.flags))];
     if root.long {
-        for line in 0..N {
+        let mut line = 0;
+        while line < N {
             V::prefetch(out.wrapping_add(2 * N + line).cast());
+            line += 1;
         }
     }
     let words = V::output(root, &tail);

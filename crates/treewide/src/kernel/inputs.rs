@@ -79,8 +79,10 @@ impl Contiguous {
     #[inline(always)]
     pub(super) fn inputs<const N: usize>(&self, count: usize) -> [*const u8; N] {
         let mut inputs = [ptr::null(); N];
-        for (lane, input) in inputs.iter_mut().enumerate() {
-            *input = self.block(filled(lane, if count == N { N } else { count }));
+        let mut lane = 0;
+        while lane < N {
+            inputs[lane] = self.block(filled(lane, if count == N { N } else { count }));
+            lane += 1;
         }
         inputs
     }
@@ -122,23 +124,29 @@ impl Nodes for Chunks {
     unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
         let (first, last) = (self.node(at), self.node(at + count - 1));
         pass.shortest = last.len;
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             if filled(lane, count) == count - 1 {
                 pass.lens[lane] = last.len;
             }
+            lane += 1;
         }
         if last.flags.last != first.flags.last {
-            for lane in 0..N {
+            let mut lane = 0;
+            while lane < N {
                 if filled(lane, count) == count - 1 {
                     pass.last[lane] = u32::from(last.flags.last);
                 }
+                lane += 1;
             }
         }
         // A long input comes in pieces, so what follows the last pass is most likely wanted too.
         if self.len >= AHEAD {
             pass.fetch = N;
-            for lane in 0..N {
+            let mut lane = 0;
+            while lane < N {
                 pass.ahead[lane] = first.input.wrapping_add((N + lane) * CHUNK_LEN);
+                lane += 1;
             }
         }
     }
@@ -244,13 +252,17 @@ impl<const N: usize> PassInputs<N> {
             longest: node.len,
             fetch: 0,
         };
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             pass.inputs[lane] = node.input.wrapping_add(filled(lane, count) * S::STRIDE);
+            lane += 1;
         }
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             let counter = node.counter.wrapping_add(lane as u64 * S::RISE);
             pass.low[lane] = counter as u32;
             pass.high[lane] = (counter >> 32) as u32;
+            lane += 1;
         }
         pass
     }
@@ -258,10 +270,12 @@ impl<const N: usize> PassInputs<N> {
     /// Other inputs, lane by lane the one that `pick` says.
     #[inline(always)]
     fn set_inputs(&mut self, inputs: &[&[u8]], pick: impl Fn(usize) -> usize) {
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             let input = inputs[pick(lane)];
             self.inputs[lane] = input.as_ptr();
             self.lens[lane] = input.len() as u32;
+            lane += 1;
         }
         self.longest = by_halves(self.lens, u32::max);
         assert!(self.longest as usize <= NOTHING.len(), "no node is longer than a chunk");
@@ -271,13 +285,17 @@ impl<const N: usize> PassInputs<N> {
     /// Other counters and flags, likewise.
     #[inline(always)]
     fn set_own(&mut self, counters: &[u64], last: &[u8], pick: impl Fn(usize) -> usize) {
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             let counter = counters[pick(lane)];
             self.low[lane] = counter as u32;
             self.high[lane] = (counter >> 32) as u32;
+            lane += 1;
         }
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             self.last[lane] = u32::from(last[pick(lane)]);
+            lane += 1;
         }
     }
 }
@@ -287,8 +305,10 @@ impl<const N: usize> PassInputs<N> {
 fn by_halves<const N: usize>(mut lens: [u32; N], best: impl Fn(u32, u32) -> u32) -> u32 {
     let mut half = N / 2;
     while half > 0 {
-        for lane in 0..half {
+        let mut lane = 0;
+        while lane < half {
             lens[lane] = best(lens[lane], lens[lane + half]);
+            lane += 1;
         }
         half /= 2;
     }
@@ -333,10 +353,12 @@ impl<const N: usize> PassInputs<N> {
         const BLOCK: u32 = BLOCK_LEN as u32;
         let each = if step == 0 { self.first } else { self.each };
         let mut block = Block { lens: [0; N], flags: [each; N] };
-        for lane in 0..N {
+        let mut lane = 0;
+        while lane < N {
             let left = self.lens[lane] - step as u32 * BLOCK;
             block.lens[lane] = left.min(BLOCK);
             block.flags[lane] |= if left <= BLOCK { self.last[lane] } else { 0 };
+            lane += 1;
         }
         block
     }
@@ -346,11 +368,13 @@ impl<const N: usize> PassInputs<N> {
     /// becomes zero for them.
     #[inline(always)]
     pub(super) fn retire(&mut self, step: usize, live: &mut [u32; N]) {
-        for (lane, live) in live.iter_mut().enumerate() {
+        let mut lane = 0;
+        while lane < N {
             let ended = self.lens[lane] as usize <= step * BLOCK_LEN;
             self.inputs[lane] = if ended { NOTHING.as_ptr() } else { self.inputs[lane] };
             self.lens[lane] = if ended { self.longest } else { self.lens[lane] };
-            *live = if ended { 0 } else { *live };
+            live[lane] = if ended { 0 } else { live[lane] };
+            lane += 1;
         }
         self.shortest = by_halves(self.lens, u32::min);
     }

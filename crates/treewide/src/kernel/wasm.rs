@@ -10,7 +10,8 @@ use core::cell::UnsafeCell;
 
 use super::columns::{self, Vector};
 use super::portable::compress;
-use super::vectors::{by_rows, load_blocks, operations, square};
+use super::square::{by_rows, load_blocks, square};
+use super::vectors::operations;
 
 mod rows;
 

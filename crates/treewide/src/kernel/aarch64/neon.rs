@@ -7,7 +7,8 @@ use super::columns;
 use crate::kernel::columns::Vector;
 use crate::kernel::pair::{Pair, by_halves, half, state};
 use crate::kernel::portable::compress;
-use crate::kernel::vectors::{by_rows, compressions, load_blocks, load_words, operations, square};
+use crate::kernel::square::{by_rows, load_blocks, load_words, square};
+use crate::kernel::vectors::{compressions, operations};
 
 /// A word of four lanes; `SVE2` says that the CPU has that too.
 #[derive(Clone, Copy)]

@@ -15,7 +15,8 @@ use crate::kernel::inputs::{Contiguous, Node, Nodes};
 use crate::kernel::pair::Pair;
 use crate::kernel::portable::compress;
 use crate::kernel::rows::{Row, arrange, round};
-use crate::kernel::vectors::{Square, operations};
+use crate::kernel::square::Square;
+use crate::kernel::vectors::operations;
 use crate::spec::{BLOCK_LEN, ChainingValue, IV, Words};
 
 /// A shuffle by those of these places that are `$pick`, two bits each: two of the first vector, then two of the

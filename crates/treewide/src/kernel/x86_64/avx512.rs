@@ -22,7 +22,6 @@ use super::rows::x1::{self, One};
 use super::rows::x2::Two;
 use super::rows::x4::Four;
 use super::scalar;
-use super::sse41::four_by_four;
 use crate::kernel::columns::{self, Vector};
 use crate::kernel::contract::{Flags, Root};
 use crate::kernel::pair::{Pair, by_halves, half, state};
@@ -31,7 +30,18 @@ use crate::spec::{BLOCK_LEN, ChainingValue, Words};
 
 vector!("A word of sixteen lanes.", X16(__m512i));
 
-four_by_four!(__m512i: _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64);
+/// Transposes the 4 by 4 words in every 128-bit part of four vectors.
+#[inline(always)]
+unsafe fn quads(a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> [__m512i; 4] {
+    let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    [
+        _mm512_unpacklo_epi64(ab_low, cd_low),
+        _mm512_unpackhi_epi64(ab_low, cd_low),
+        _mm512_unpacklo_epi64(ab_high, cd_high),
+        _mm512_unpackhi_epi64(ab_high, cd_high),
+    ]
+}
 
 /// Rows become columns: `rows[i]` word `j` goes to row `j` word `i`.
 #[inline(always)]

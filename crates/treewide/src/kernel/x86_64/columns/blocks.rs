@@ -87,3 +87,38 @@ macro_rules! in_assembly {
     };
 }
 pub(in crate::kernel::x86_64) use in_assembly;
+
+/// Implements [`Vector`]'s loads of blocks and its stores by routines, the stores of `$lanes` words at a time.
+macro_rules! transposed {
+    ($lanes:literal: $load:path, $store:path) => {
+        #[inline(always)]
+        unsafe fn load_blocks(
+            inputs: &[*const u8; $lanes],
+            offset: usize,
+            message: &mut [core::mem::MaybeUninit<Self>; 16],
+        ) {
+            $load(inputs.as_ptr(), offset, message.as_mut_ptr().cast())
+        }
+        #[inline(always)]
+        unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {
+            let mut word = 0;
+            while word < 8 {
+                $store((&raw const cv[word]).cast(), out.cast::<u8>().add(4 * word), 32, count);
+                word += $lanes;
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_blocks(
+            words: &[Self; 16],
+            out: *mut [u8; crate::spec::BLOCK_LEN],
+            count: usize,
+        ) {
+            let mut word = 0;
+            while word < 16 {
+                $store((&raw const words[word]).cast(), out.cast::<u8>().add(4 * word), 64, count);
+                word += $lanes;
+            }
+        }
+    };
+}
+pub(in crate::kernel::x86_64) use transposed;

@@ -116,7 +116,8 @@ pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
     count: usize,
 ) {
     let (mut cv, [mut tail, each, last]) = (rows.cv, rows.tails);
-    for block in 0..count {
+    let mut block = 0;
+    while block < count {
         let offset = offset + block * BLOCK_LEN;
         if count > 1 {
             fetch(inputs, offset + AHEAD * BLOCK_LEN);
@@ -125,6 +126,7 @@ pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
         R::rounds(&mut v, inputs, offset);
         cv = fold(v);
         tail = if block + 2 == count { last } else { each };
+        block += 1;
     }
     rows.cv = cv;
 }
@@ -132,9 +134,11 @@ pub(super) unsafe fn compiled_blocks<R: RowVector<N>, const N: usize>(
 /// Asks for the cache line at this place of each lane, which need not exist.
 #[inline(always)]
 fn fetch<const N: usize>(inputs: &[*const u8; N], offset: usize) {
-    for input in inputs {
+    let mut lane = 0;
+    while lane < N {
         // SAFETY: a hint.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(input.wrapping_add(offset).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(inputs[lane].wrapping_add(offset).cast()) }
+        lane += 1;
     }
 }
 
@@ -148,9 +152,8 @@ unsafe fn store<R: RowVector<N>, const N: usize>(
     out: *mut ChainingValue,
     count: usize,
 ) {
-    for (half, row) in cv.into_iter().enumerate() {
-        row.store(out.cast::<u8>().add(16 * half), size_of::<ChainingValue>(), count)
-    }
+    cv[0].store(out.cast(), size_of::<ChainingValue>(), count);
+    cv[1].store(out.cast::<u8>().add(16), size_of::<ChainingValue>(), count);
 }
 
 // SAFETY: what `R` says.
@@ -161,7 +164,11 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
     unsafe fn hash(nodes: &mut PassInputs<N>, key: &Words, out: *mut ChainingValue, count: usize) {
         let steps = nodes.steps();
         if steps > 1 {
-            (1..AHEAD).for_each(|block| fetch(&nodes.inputs, block * BLOCK_LEN));
+            let mut block = 1;
+            while block < AHEAD {
+                fetch(&nodes.inputs, block * BLOCK_LEN);
+                block += 1;
+            }
         }
         let (low, high) = (one_by_one(&nodes.low), one_by_one(&nodes.high));
         let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
@@ -242,8 +249,14 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
 /// cache.
 #[inline(always)]
 fn one_by_one<const N: usize>(words: &[u32; N]) -> [u32; N] {
-    // SAFETY: words of an array.
-    core::array::from_fn(|lane| unsafe { (&raw const words[lane]).read_volatile() })
+    let mut loaded = [0; N];
+    let mut lane = 0;
+    while lane < N {
+        // SAFETY: a word of an array.
+        loaded[lane] = unsafe { (&raw const words[lane]).read_volatile() };
+        lane += 1;
+    }
+    loaded
 }
 
 /// The rows before the rounds of a compression.
@@ -261,7 +274,7 @@ pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
 /// Implements [`RowVector`] for pairs of rows, each of half as many lanes; where the core says so, with assembly for the
 /// rounds, and for blocks.
 macro_rules! pairs {
-    ($row:ident: $half:literal, $lanes:literal $(, $when:expr => $($rounds:path)?; $blocks:path)?) => {
+    ($row:ident: $half:literal, $lanes:literal $(, $when:expr => $($rounds:path)?; $blocks:path, from $least:literal)?) => {
         // SAFETY: as the row says.
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
             $($(#[inline(always)]
@@ -279,7 +292,7 @@ macro_rules! pairs {
                 offset: usize,
                 count: usize,
             ) {
-                if $when {
+                if $when && count >= $least {
                     $blocks((&raw mut *rows).cast(), inputs, offset, count)
                 } else {
                     compiled_blocks(rows, inputs, offset, count)
@@ -314,6 +327,6 @@ macro_rules! pairs {
     };
 }
 
-pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembly::rounds_sse41_pair; assembly::blocks_sse41_pair);
-pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembly::rounds_avx2_pair; assembly::blocks_avx2_pair);
-pairs!(Four: 4, 8, C::PACED => ; zen5::blocks_8);
+pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembly::rounds_sse41_pair; assembly::blocks_sse41_pair, from 2);
+pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembly::rounds_avx2_pair; assembly::blocks_avx2_pair, from 2);
+pairs!(Four: 4, 8, C::PACED => ; zen5::blocks_8, from 1);

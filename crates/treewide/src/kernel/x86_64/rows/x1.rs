@@ -175,8 +175,8 @@ unsafe impl<C: Core> RowVector<1> for One<C> {
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 1], high: &[u32; 1], lens: &[u32; 1], flags: &[u32; 1]) -> Self {
-        let words = [low, high, lens, flags].map(|words| words[0] as i32);
-        Self::new(_mm_setr_epi32(words[0], words[1], words[2], words[3]))
+        let (counter, rest) = ([low[0] as i32, high[0] as i32], [lens[0] as i32, flags[0] as i32]);
+        Self::new(_mm_setr_epi32(counter[0], counter[1], rest[0], rest[1]))
     }
     #[inline(always)]
     unsafe fn replace(self, live: &[u32; 1], new: Self) -> Self {

@@ -120,11 +120,13 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
         Self::new({
-            let part = |lane: usize| {
-                let words = [low, high, lens, flags].map(|words| words[lane] as i32);
-                _mm_setr_epi32(words[0], words[1], words[2], words[3])
+            let part = |low: u32, high: u32, len: u32, flags: u32| {
+                _mm_setr_epi32(low as i32, high as i32, len as i32, flags as i32)
             };
-            joined(part(0), part(1))
+            joined(
+                part(low[0], high[0], lens[0], flags[0]),
+                part(low[1], high[1], lens[1], flags[1]),
+            )
         })
     }
     #[inline(always)]
