@@ -199,6 +199,17 @@ macro_rules! interleave {
 }
 pub(super) use interleave;
 
+/// Two registers' words by interleave, the first ones in `low`, the others in `a`.
+macro_rules! interleave_two {
+    ($isa:tt $low_op:literal $high_op:literal: $low:literal $a:literal $b:literal) => {
+        concat!(
+            isa!($isa $low_op $low $a isa!($isa register $b)),
+            isa!($isa $high_op $a isa!($isa register $b)),
+        )
+    };
+}
+pub(super) use interleave_two;
+
 /// Where several blocks are compressed (`columns/blocks.rs`): the flags of the next block, which are those of the last if `r8` says that two
 /// blocks are left. `rdx` points to `Operands::tail`; a register to spare.
 macro_rules! next_flags {

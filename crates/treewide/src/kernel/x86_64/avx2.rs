@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::columns::blocks::{in_assembly, transposed};
-use super::columns::sse_avx2;
+use super::columns::transpose;
 use super::cores::{Avx2, Core, vector};
 use super::rows::assembly;
 use super::rows::pass::Rows;
@@ -26,7 +26,7 @@ vector!("A word of eight lanes.", X8(__m256i));
 unsafe impl<C: Core> Vector<8> for X8<C> {
     operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
         xor: _mm256_xor_si256, and: _mm256_and_si256);
-    transposed!(8: sse_avx2::load_8, sse_avx2::store_8);
+    transposed!(8: transpose::load_8, transpose::store_8);
     in_assembly!(8: C::COMPRESS_8[0], C::COMPRESS_8[1], C::BLOCKS_8);
 }
 

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::columns::blocks::{in_assembly, transposed};
-use super::columns::sse_avx2;
+use super::columns::transpose;
 use super::cores::{Core, Sse41, vector};
 use super::rows::assembly;
 use super::rows::pass::Rows;
@@ -21,7 +21,7 @@ vector!("A word of four lanes.", X4(__m128i));
 // SAFETY: SSE2, or SSSE3 where the core has it.
 unsafe impl<C: Core> Vector<4> for X4<C> {
     operations!(4: _mm_set1_epi32, _mm_loadu_si128; xor: _mm_xor_si128, and: _mm_and_si128);
-    transposed!(4: sse_avx2::load_4, sse_avx2::store_4);
+    transposed!(4: transpose::load_4, transpose::store_4);
     in_assembly!(4: C::COMPRESS_4[0], C::COMPRESS_4[1], C::BLOCKS_4);
 }
 

@@ -97,7 +97,7 @@ macro_rules! transposed {
             offset: usize,
             message: &mut [core::mem::MaybeUninit<Self>; 16],
         ) {
-            $load(inputs.as_ptr(), offset, message.as_mut_ptr().cast())
+            $load(inputs, offset, message.as_mut_ptr().cast())
         }
         #[inline(always)]
         unsafe fn store_cvs(cv: &[Self; 8], out: *mut crate::spec::ChainingValue, count: usize) {

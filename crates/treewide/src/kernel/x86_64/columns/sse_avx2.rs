@@ -17,7 +17,8 @@
 use core::arch::naked_asm;
 
 use crate::kernel::x86_64::assembly::{
-    IV, blocks_routine, fold, high_words, isa, load, next_flags, pair, rounds, routine, store,
+    IV, blocks_routine, fold, high_words, interleave_two, isa, load, next_flags, pair, rounds,
+    routine, store,
 };
 use crate::kernel::x86_64::rows::x1::{BY_8, BY_16};
 
@@ -61,16 +62,6 @@ macro_rules! half {
     };
     ([sse $($bytes:ident)?] $to:literal $lane:literal $other:literal $quarter:literal) => {
         concat!("movdqu xmm", $to, ",[", $lane, "+r11+16*", $quarter, "]\n")
-    };
-}
-
-/// Two registers' words by interleave, the first ones in `low`, the others in `a`.
-macro_rules! interleave_two {
-    ($isa:tt $low_op:literal $high_op:literal: $low:literal $a:literal $b:literal) => {
-        concat!(
-            isa!($isa $low_op $low $a isa!($isa register $b)),
-            isa!($isa $high_op $a isa!($isa register $b)),
-        )
     };
 }
 
@@ -159,113 +150,3 @@ routine!([sse] "SSE2": compress_xof_sse2_4 high_words!([sse]));
 blocks!([avx2] blocks_8);
 blocks!([sse bytes] blocks_4);
 blocks!([sse] blocks_sse2_4);
-
-macro_rules! load_routine {
-    ($isa:tt $name:ident) => {
-        /// [`Vector::load_blocks`](crate::kernel::columns::Vector::load_blocks).
-        ///
-        /// # Safety
-        /// The CPU has the instructions, the blocks are readable, and `message` is aligned vectors.
-        #[unsafe(naked)]
-        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
-            inputs: *const *const u8,
-            offset: usize,
-            message: *mut u8,
-        ) {
-            naked_asm!(
-                "push rbx\n push rbp\n push r12\n push r13\n push r14",
-                "mov rcx,rdi\n mov r11,rsi\n mov rsi,rdx",
-                inputs!($isa),
-                quarter!($isa 0), quarter!($isa 1), quarter!($isa 2), quarter!($isa 3),
-                "pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx",
-                leave!($isa), "ret",
-            )
-        }
-    };
-}
-
-/// Words in `a` to `d` of four lanes, in each half of the registers, to rows of four words: of lane 0 in `b`, then in `e`,
-/// `g` and `a`.
-macro_rules! transpose {
-    ($isa:tt $a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal) => {
-        concat!(
-            interleave_two!($isa "punpckldq" "punpckhdq": $e $a $b),
-            interleave_two!($isa "punpckldq" "punpckhdq": $f $c $d),
-            interleave_two!($isa "punpcklqdq" "punpckhqdq": $g $a $c),
-            interleave_two!($isa "punpcklqdq" "punpckhqdq": $b $e $f),
-        )
-    };
-}
-
-macro_rules! leave {
-    ([avx2]) => {
-        "vzeroupper"
-    };
-    ([sse]) => {
-        ""
-    };
-}
-
-/// The rest of the lanes, one after the other, as long as there are more.
-macro_rules! store_lanes {
-    ($first:expr; $($n:literal: $row:expr),*) => {
-        concat!($first, $("cmp ecx,", $n, "\n je 2f\n add rsi,rdx\n", $row,)* "2:\n")
-    };
-}
-
-/// Words of two lanes, one four further than the other, from two registers.
-macro_rules! put {
-    (low $a:literal $b:literal) => {
-        concat!("vinserti128 ymm15,ymm", $a, ",xmm", $b, ",1\n vmovdqu [rsi],ymm15\n")
-    };
-    (high $a:literal $b:literal) => {
-        concat!("vperm2i128 ymm15,ymm", $a, ",ymm", $b, ",0x31\n vmovdqu [rsi],ymm15\n")
-    };
-    ($a:literal) => {
-        concat!("movdqu [rsi],xmm", $a, "\n")
-    };
-}
-
-/// Eight words of eight lanes, as rows: to the first `count` lanes, `stride` bytes apart.
-///
-/// # Safety
-/// The CPU has AVX2, the words are aligned vectors, and `out` has room for 32 bytes of each of the `count` lanes, 1 to 8.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn store_8(
-    words: *const u8,
-    out: *mut u8,
-    stride: usize,
-    count: usize,
-) {
-    naked_asm!(
-        load!([avx2] "rdi"),
-        transpose!([avx2] 0 1 2 3 8 9 10),
-        transpose!([avx2] 4 5 6 7 12 13 14),
-        store_lanes!(put!(low 1 5); 1: put!(low 8 12), 2: put!(low 10 14), 3: put!(low 0 4),
-            4: put!(high 1 5), 5: put!(high 8 12), 6: put!(high 10 14), 7: put!(high 0 4)),
-        "vzeroupper",
-        "ret",
-    )
-}
-
-/// The same, four words of four lanes.
-///
-/// # Safety
-/// The words are aligned vectors, and `out` has room for 16 bytes of each of the `count` lanes, 1 to 4.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn store_4(
-    words: *const u8,
-    out: *mut u8,
-    stride: usize,
-    count: usize,
-) {
-    naked_asm!(
-        load!([sse] "rdi" 0 0, 1 1, 2 2, 3 3,),
-        transpose!([sse] 0 1 2 3 8 9 10),
-        store_lanes!(put!(1); 1: put!(8), 2: put!(10), 3: put!(0)),
-        "ret",
-    )
-}
-
-load_routine!([avx2] load_8);
-load_routine!([sse] load_4);

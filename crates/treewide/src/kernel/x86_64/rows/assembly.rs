@@ -11,16 +11,13 @@
 //!             12, 13    tables of bytes: rotations by 16 and by 8
 //! ```
 
-use core::arch::x86_64::*;
-use core::arch::{asm, naked_asm};
+use core::arch::asm;
+use core::arch::x86_64::{__m128i, __m256i};
+use core::mem::MaybeUninit;
 
-use super::pass::RowOperands;
-use super::x1::{BY_8, BY_16, One};
-use super::x2::Two;
+use super::x1::{BY_8, BY_16};
 use crate::kernel::contract::Flags;
-use crate::kernel::pair::Pair;
 use crate::kernel::x86_64::assembly::{IV, isa};
-use crate::kernel::x86_64::cores::{Avx2, Sse41};
 use crate::spec::{BLOCK_LEN, Words};
 
 /// Words 0 and 1 of every part picked from `a`, 2 and 3 from `b`; `to` is not `b`.
@@ -400,7 +397,7 @@ macro_rules! two_states {
         #[target_feature(enable = $features)]
         pub(super) unsafe fn $name(v: &mut [[$vector; 2]; 4], m: *const [[$vector; 2]; 4]) {
             let ([[a, e], [b, f], [c, g], [d, h]], m) = (v, *m);
-            let mut messages = core::mem::MaybeUninit::<[$vector; MESSAGES]>::uninit();
+            let mut messages = MaybeUninit::<[$vector; MESSAGES]>::uninit();
             let first: *mut [$vector; 8] = messages.as_mut_ptr().cast();
             first.write([m[0][0], m[1][0], m[2][0], m[3][0], m[0][1], m[1][1], m[2][1], m[3][1]]);
             asm!(
@@ -423,13 +420,6 @@ two_states!(rounds_sse41_pair [sse bytes] "sse4.1" __m128i: "xmm0" "xmm1" "xmm2"
 two_states!(rounds_avx2_pair [avx2] "avx2" __m256i: "ymm0" "ymm1" "ymm2" "ymm3" "ymm4" "ymm5" "ymm6" "ymm7"
     "ymm8" "ymm9" "ymm10" "ymm11" "ymm12" "ymm13" "ymm14" "ymm15");
 
-/// The addresses of the blocks at this offset, each in a register.
-macro_rules! addresses {
-    ($($lane:literal $n:literal)*) => {
-        concat!($("mov ", $lane, ",[rsi+8*", $n, "]\n add ", $lane, ",rdx\n",)*)
-    };
-}
-
 /// Asks for blocks that come later, unless this is the last.
 macro_rules! fetch {
     ($($lane:literal)*) => {
@@ -437,12 +427,12 @@ macro_rules! fetch {
     };
 }
 
-/// To the next block; `rdx` is where the tails of the blocks between are.
+/// To the next block, whose tail is that of the blocks between, or of the last.
 macro_rules! next {
     ($isa:tt $rows:literal $($lane:literal)*) => {
         concat!(
-            "lea rax,[rdi+", isa!($isa size), "*3*", $rows, "]\n lea rdx,[rax+", isa!($isa size), "*", $rows, "]\n",
-            "cmp rcx,2\n cmovne rdx,rax\n",
+            "lea rdx,[rdi+", isa!($isa size), "*", $rows, "]\n lea rax,[rdx+", isa!($isa size), "*", $rows, "]\n",
+            "cmp rcx,2\n cmove rdx,rax\n",
             $("add ", $lane, ",64\n",)*
             "dec rcx\n jnz 2b\n",
         )
@@ -450,22 +440,18 @@ macro_rules! next {
 }
 
 /// Compresses blocks of two lanes with AVX2, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
-///
-/// # Safety
-/// The CPU has AVX2, and the OS saves its registers; the bytes are readable.
-#[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_2(
-    operands: *mut RowOperands<Two<Avx2>>,
-    inputs: *const [*const u8; 2],
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn blocks_avx2_2(
+    [a, b]: &mut [__m256i; 2],
+    tails: *const [__m256i; 3],
+    [p, q]: &[*const u8; 2],
     offset: usize,
     count: usize,
 ) {
-    naked_asm!(
-        addresses!("r8" 0 "r9" 1),
-        isa!([avx2] move "ymm0", "[rdi]"),
-        isa!([avx2] move "ymm1", "[rdi+32]"),
+    asm!(
         tables!([avx2]),
-        "lea rdx,[rdi+64]",
+        "mov rdx,rdi",
         ".p2align 4\n 2:",
         fetch!("r8" "r9"),
         arrange!([avx2] ["r8" "r9"] 4 5 6 7),
@@ -475,74 +461,75 @@ pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_2(
         isa!([avx2] "pxor" 0 "ymm2"),
         isa!([avx2] "pxor" 1 "ymm3"),
         next!([avx2] 1 "r8" "r9"),
-        isa!([avx2] move "[rdi]", "ymm0"),
-        isa!([avx2] move "[rdi+32]", "ymm1"),
-        "vzeroupper\n ret",
         iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
         ahead = const super::pass::AHEAD * BLOCK_LEN,
-    )
+        inout("ymm0") *a, inout("ymm1") *b,
+        in("rdi") tails,
+        inout("r8") p.add(offset) => _, inout("r9") q.add(offset) => _,
+        inout("rcx") count => _,
+        out("rax") _, out("rdx") _,
+        out("ymm2") _, out("ymm3") _, out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _, out("ymm8") _,
+        out("ymm9") _, out("ymm10") _, out("ymm11") _, out("ymm12") _, out("ymm13") _, out("ymm15") _,
+        options(nostack),
+    );
 }
 
 /// Defines the same for pairs of states.
 macro_rules! blocks_of_pairs {
-    ($name:ident $isa:tt $row:ty, $lanes:literal: $first:tt $second:tt $($lane:literal $n:literal)*, $($end:literal)?) => {
+    ($name:ident $isa:tt $features:literal $vector:ty, $lanes:literal: $first:tt $second:tt [$($lane:tt $n:literal)*]
+     $a:tt $b:tt $e:tt $f:tt $($other:tt)*) => {
         /// Compresses blocks of pairs, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
-        ///
-        /// # Safety
-        /// The CPU has the instructions, and the OS saves its registers; the bytes are readable.
-        #[unsafe(naked)]
-        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
-            operands: *mut RowOperands<Pair<$row>>,
-            inputs: *const [*const u8; $lanes],
+        #[inline]
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $name(
+            [[a, e], [b, f]]: &mut [[$vector; 2]; 2],
+            tails: *const [[$vector; 2]; 3],
+            inputs: &[*const u8; $lanes],
             offset: usize,
             count: usize,
         ) {
-            naked_asm!(
-                "push rbp\n mov rbp,rsp",
-                concat!("sub rsp,", isa!($isa size), "*{messages}\n and rsp,-32"),
-                addresses!($($lane $n)*),
-                isa!($isa move isa!($isa register 0), row!($isa "rdi" 0)),
-                isa!($isa move isa!($isa register 4), row!($isa "rdi" 1)),
-                isa!($isa move isa!($isa register 1), row!($isa "rdi" 2)),
-                isa!($isa move isa!($isa register 5), row!($isa "rdi" 3)),
+            let mut messages = MaybeUninit::<[$vector; MESSAGES]>::uninit();
+            asm!(
                 tables!($isa),
-                concat!("lea rdx,[rdi+", isa!($isa size), "*4]"),
+                "mov rdx,rdi",
                 ".p2align 4\n 2:",
                 fetch!($($lane)*),
                 arrange!($isa $first 2 3 6 7),
-                isa!($isa move row!($isa "rsp" 0), isa!($isa register 2)),
-                isa!($isa move row!($isa "rsp" 1), isa!($isa register 3)),
-                isa!($isa move row!($isa "rsp" 2), isa!($isa register 6)),
-                isa!($isa move row!($isa "rsp" 3), isa!($isa register 7)),
+                isa!($isa move row!($isa "rsi" 0), isa!($isa register 2)),
+                isa!($isa move row!($isa "rsi" 1), isa!($isa register 3)),
+                isa!($isa move row!($isa "rsi" 2), isa!($isa register 6)),
+                isa!($isa move row!($isa "rsi" 3), isa!($isa register 7)),
                 arrange!($isa $second 2 3 6 7),
-                isa!($isa move row!($isa "rsp" 4), isa!($isa register 2)),
-                isa!($isa move row!($isa "rsp" 5), isa!($isa register 3)),
-                isa!($isa move row!($isa "rsp" 6), isa!($isa register 6)),
-                isa!($isa move row!($isa "rsp" 7), isa!($isa register 7)),
+                isa!($isa move row!($isa "rsi" 4), isa!($isa register 2)),
+                isa!($isa move row!($isa "rsi" 5), isa!($isa register 3)),
+                isa!($isa move row!($isa "rsi" 6), isa!($isa register 6)),
+                isa!($isa move row!($isa "rsi" 7), isa!($isa register 7)),
                 iv!($isa 2),
                 isa!($isa move isa!($isa register 6), isa!($isa register 2)),
                 isa!($isa move isa!($isa register 3), row!($isa "rdx" 0)),
                 isa!($isa move isa!($isa register 7), row!($isa "rdx" 1)),
-                paired_rounds!($isa "rsp"),
+                paired_rounds!($isa "rsi"),
                 isa!($isa "pxor" 0 isa!($isa register 2)),
                 isa!($isa "pxor" 4 isa!($isa register 6)),
                 isa!($isa "pxor" 1 isa!($isa register 3)),
                 isa!($isa "pxor" 5 isa!($isa register 7)),
                 next!($isa 2 $($lane)*),
-                isa!($isa move row!($isa "rdi" 0), isa!($isa register 0)),
-                isa!($isa move row!($isa "rdi" 1), isa!($isa register 4)),
-                isa!($isa move row!($isa "rdi" 2), isa!($isa register 1)),
-                isa!($isa move row!($isa "rdi" 3), isa!($isa register 5)),
-                "mov rsp,rbp\n pop rbp",
-                $($end,)?
-                "ret",
                 iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
-                messages = const MESSAGES,
                 ahead = const super::pass::AHEAD * BLOCK_LEN,
-            )
+                inout($a) *a, inout($b) *b, inout($e) *e, inout($f) *f,
+                in("rdi") tails,
+                in("rsi") messages.as_mut_ptr(),
+                $(inout($lane) inputs[$n].add(offset) => _,)*
+                inout("rcx") count => _,
+                out("rax") _, out("rdx") _,
+                $(out($other) _,)*
+                options(nostack),
+            );
         }
     };
 }
 
-blocks_of_pairs!(blocks_avx2_pair [avx2] Two<Avx2>, 4: ["r8" "r9"] ["r10" "r11"] "r8" 0 "r9" 1 "r10" 2 "r11" 3, "vzeroupper");
-blocks_of_pairs!(blocks_sse41_pair [sse bytes] One<Sse41>, 2: ["r8"] ["r9"] "r8" 0 "r9" 1,);
+blocks_of_pairs!(blocks_avx2_pair [avx2] "avx2" __m256i, 4: ["r8" "r9"] ["r10" "r11"] ["r8" 0 "r9" 1 "r10" 2 "r11" 3]
+    "ymm0" "ymm1" "ymm4" "ymm5" "ymm2" "ymm3" "ymm6" "ymm7" "ymm8" "ymm9" "ymm10" "ymm11" "ymm12" "ymm13" "ymm14" "ymm15");
+blocks_of_pairs!(blocks_sse41_pair [sse bytes] "sse4.1" __m128i, 2: ["r8"] ["r9"] ["r8" 0 "r9" 1]
+    "xmm0" "xmm1" "xmm4" "xmm5" "xmm2" "xmm3" "xmm6" "xmm7" "xmm8" "xmm9" "xmm10" "xmm11" "xmm12" "xmm13" "xmm14" "xmm15");

@@ -2,7 +2,6 @@
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
-use core::ptr;
 
 use super::assembly;
 use super::x1::One;
@@ -102,9 +101,9 @@ pub(in crate::kernel::x86_64) struct Rows<R>(R);
 #[repr(C)]
 pub(in crate::kernel::x86_64) struct RowOperands<R> {
     /// Rows 0 and 1: the chaining values.
-    cv: [R; 2],
+    pub(super) cv: [R; 2],
     /// Rows 3 before the first block, before those between, and before the last if that is not the first.
-    tails: [R; 3],
+    pub(super) tails: [R; 3],
 }
 
 /// [`RowVector::blocks`] by its rounds.
@@ -181,27 +180,36 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         loop {
             // Blocks before the one with which the next lane ends, or all.
             let together = nodes.whole_blocks() - step;
+            let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], nodes.inputs);
+            let (mut offset, mut blocks) = (step * BLOCK_LEN, together);
             if together > 0 {
-                rows.tails[0] = if step == 0 { first } else { each };
+                let now = if step == 0 { first } else { each };
+                rows.tails = [now, each, each];
                 if nodes.ends_whole() {
                     let last = R::row_3(&[0; N], &[0; N], &[0; N], &nodes.last);
-                    let tail = &mut rows.tails[if together == 1 { 0 } else { 2 }];
-                    *tail = tail.xor(last);
+                    if together == 1 {
+                        rows.tails[0] = now.xor(last);
+                    } else {
+                        rows.tails[2] = each.xor(last);
+                    }
                 }
-                R::blocks(&mut rows, &nodes.inputs, step * BLOCK_LEN, together);
-                step += together;
-            }
-            if step < steps {
+            } else {
                 let block = nodes.block(step);
-                let (mut padded, mut inputs) = ([MaybeUninit::uninit(); N], [ptr::null(); N]);
-                for (lane, padded) in padded.iter_mut().enumerate() {
-                    let input = nodes.inputs[lane].wrapping_add(step * BLOCK_LEN);
-                    inputs[lane] = pad(input, block.lens[lane] as usize, R::MASKS, padded);
+                let mut lane = 0;
+                while lane < N {
+                    let (input, len) = (inputs[lane].wrapping_add(offset), block.lens[lane]);
+                    inputs[lane] = pad(input, len as usize, R::MASKS, &mut padded[lane]);
+                    lane += 1;
                 }
                 rows.tails[0] = row(&block.lens, &block.flags);
-                R::blocks(&mut rows, &inputs, 0, 1);
-                step += 1;
+                (offset, blocks) = (0, 1);
             }
+            R::blocks(&mut rows, &inputs, offset, blocks);
+            step += blocks;
+            if together > 0 && step < steps {
+                continue;
+            }
+            // Some lane has ended, or all.
             if let Some([a, b]) = ended {
                 rows.cv = [a.replace(&live, rows.cv[0]), b.replace(&live, rows.cv[1])];
             }
@@ -271,13 +279,24 @@ pub(super) unsafe fn fold<R: Row>([a, b, c, d]: [R; 4]) -> [R; 2] {
     [a.xor(c), b.xor(d)]
 }
 
-/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; where the core says so, with assembly for the
-/// rounds, and for blocks.
+/// Calls a function of `assembly.rs` or of `zen5.rs`.
+macro_rules! call {
+    (assembled $blocks:path: $rows:ident, $inputs:ident, $offset:ident, $count:ident) => {{
+        let cv = &mut *$rows.cv.as_mut_ptr().cast();
+        $blocks(cv, $rows.tails.as_ptr().cast(), $inputs, $offset, $count)
+    }};
+    (paced $blocks:path: $rows:ident, $inputs:ident, $offset:ident, $count:ident) => {
+        $blocks((&raw mut *$rows).cast(), $inputs, $offset, $count)
+    };
+}
+
+/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; with assembly for blocks, and perhaps for rounds,
+/// where a core says so.
 macro_rules! pairs {
-    ($row:ident: $half:literal, $lanes:literal $(, $when:expr => $($rounds:path)?; $blocks:path, from $least:literal)?) => {
+    ($row:ident: $half:literal, $lanes:literal, $when:expr => $kind:ident $blocks:path $(, $rounds:path)?) => {
         // SAFETY: as the row says.
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
-            $($(#[inline(always)]
+            $(#[inline(always)]
             unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
                 if $when {
                     $rounds(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
@@ -292,12 +311,12 @@ macro_rules! pairs {
                 offset: usize,
                 count: usize,
             ) {
-                if $when && count >= $least {
-                    $blocks((&raw mut *rows).cast(), inputs, offset, count)
+                if $when {
+                    call!($kind $blocks: rows, inputs, offset, count)
                 } else {
                     compiled_blocks(rows, inputs, offset, count)
                 }
-            })?
+            }
             #[inline(always)]
             unsafe fn broadcast(words: &[u32; 4]) -> Self {
                 Self([<$row<C>>::broadcast(words); 2])
@@ -327,6 +346,6 @@ macro_rules! pairs {
     };
 }
 
-pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembly::rounds_sse41_pair; assembly::blocks_sse41_pair, from 2);
-pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembly::rounds_avx2_pair; assembly::blocks_avx2_pair, from 2);
-pairs!(Four: 4, 8, C::PACED => ; zen5::blocks_8, from 1);
+pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembled assembly::blocks_sse41_pair, assembly::rounds_sse41_pair);
+pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembled assembly::blocks_avx2_pair, assembly::rounds_avx2_pair);
+pairs!(Four: 4, 8, C::PACED => paced zen5::blocks_8);

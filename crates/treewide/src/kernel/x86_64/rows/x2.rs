@@ -101,9 +101,11 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
         offset: usize,
         count: usize,
     ) {
-        match C::ROWS {
-            Form::Avx2 => assembly::blocks_2((&raw mut *rows).cast(), inputs, offset, count),
-            _ => compiled_blocks(rows, inputs, offset, count),
+        if C::ROWS == Form::Avx2 {
+            let cv = &mut *rows.cv.as_mut_ptr().cast();
+            assembly::blocks_avx2_2(cv, rows.tails.as_ptr().cast(), inputs, offset, count)
+        } else {
+            compiled_blocks(rows, inputs, offset, count)
         }
     }
     #[inline(always)]
