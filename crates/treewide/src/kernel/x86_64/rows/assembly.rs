@@ -186,7 +186,7 @@ macro_rules! next_diagonals {
     };
 }
 
-/// A round of two states side by side, each of which fills the waiting of the other. Half of the next message is made where
+/// A round of two states side by side, each fills the waiting of the other. Half of the next message is made where
 /// the columns wait, half where the diagonals do (`kernel/rows.rs`).
 macro_rules! paired_round {
     ($isa:tt $base:literal [$m0:literal $m1:literal $m2:literal $m3:literal]
