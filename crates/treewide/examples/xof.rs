@@ -13,7 +13,7 @@ fn main() -> std::io::Result<()> {
     hasher.update(b"seed");
 
     let mut all = vec![0; 10_000_000];
-    hasher.finalize_xof().fill_rayon(&mut all);
+    hasher.finalize_xof().fill_parallel(&mut all);
     println!("the first bytes: {:02x?}", &all[..8]);
 
     // `Read` never ends and never fails.

@@ -189,7 +189,7 @@ pub struct Batch {
     mode: Mode,
     output_len: usize,
     #[cfg(feature = "rayon")]
-    threads: bool,
+    threads: usize,
 }
 
 impl Batch {
@@ -199,7 +199,7 @@ impl Batch {
             mode,
             output_len: OUT_LEN,
             #[cfg(feature = "rayon")]
-            threads: false,
+            threads: 1,
         }
     }
 
@@ -217,14 +217,14 @@ impl Batch {
         self
     }
 
-    /// Sets whether to use the threads of the current rayon pool: the pool of the calling thread, or else the
-    /// global pool. By default the calling thread does all the work.
+    /// Sets the most threads to use, including the calling thread; `usize::MAX` means all threads of the pool. The
+    /// default is 1. The others come from the current rayon pool: that of the calling thread, or else the global pool.
     ///
     /// Threads take parts of the batch, or leaves of its long inputs, until nothing is left. The number of threads
     /// follows from the number of bytes, as for [`hash_parallel`](crate::hash_parallel).
     #[cfg(feature = "rayon")]
-    pub fn threads(mut self, on: bool) -> Self {
-        self.threads = on;
+    pub fn threads(mut self, most: usize) -> Self {
+        self.threads = most;
         self
     }
 
@@ -246,9 +246,9 @@ impl Batch {
 
     fn digests<B: Blobs + Sync + ?Sized>(&self, blobs: &B, out: impl Places + Send) {
         #[cfg(feature = "rayon")]
-        if self.threads {
+        if self.threads > 1 {
             let part = |range, out| window::digests(&self.mode, blobs, range, out);
-            return threads::split(&self.mode, blobs, out, part, |hasher, out| {
+            return threads::split(&self.mode, self.threads, blobs, out, part, |hasher, out| {
                 out.write(|out| out[0] = *hasher.finalize().as_bytes());
             });
         }
@@ -284,9 +284,9 @@ impl Batch {
         }
         let out = Bytes { places: out, per };
         #[cfg(feature = "rayon")]
-        if self.threads {
+        if self.threads > 1 {
             let part = |range, out: Bytes<'_>| outputs(&self.mode, blobs, range, out);
-            return threads::split(&self.mode, blobs, out, part, |hasher, out| {
+            return threads::split(&self.mode, self.threads, blobs, out, part, |hasher, out| {
                 hasher.finalize_xof().fill(out.places);
             });
         }

@@ -19,6 +19,30 @@
 //! assert_eq!(hashes[2], hash);
 //! ```
 //!
+//! # What to use
+//!
+//! | you have or want | use |
+//! |---|---|
+//! | bytes in memory | [`hash`](hash()), [`keyed_hash`], [`derive_key`]; `hash_parallel` from 1 MiB |
+//! | bytes that come in pieces | [`Hasher::update`]; `Hasher::update_reader` for a `Read` |
+//! | many inputs | [`hash_many`]; [`Batch`] for keys, threads, other lengths |
+//! | the rows of one buffer | [`batch::Packed`] |
+//! | a file | `file::Options`, or `update_mmap_rayon` as in `blake3` |
+//! | a tree of files, a list to check | the crate `treewide-files` |
+//! | output of any length, from any place | [`Hasher::finalize_xof`], [`OutputReader`] |
+//! | to stop, and continue in another process | [`Hasher::to_state`] |
+//! | one digest of parts that several machines hash | [`hazmat::Subtrees`], [`merkle::groups`] |
+//! | a tree over digests, and proofs | [`merkle`] |
+//! | to choose the mode at run time | [`Mode`] |
+//!
+//! # Threads
+//!
+//! Nothing uses threads unless its name or an option says so, and all threads come from the current rayon pool.
+//! There are three forms. `_rayon` ends the methods that `blake3` has ([`Hasher`]). `_parallel` ends the others:
+//! `hash_parallel`, `merkle::root_parallel`, `OutputReader::fill_parallel`. Options have `threads(most)`:
+//! [`Batch`] and `file::Options`. Each decides by the number of bytes how many threads work, the calling one included, so
+//! short inputs stay on one.
+//!
 //! # Coming from the `blake3` crate
 //!
 //! Every public item of `blake3` 1.8 is here with the same name and meaning, so one line of `Cargo.toml`
@@ -39,7 +63,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`, [profiles](profile); without it the crate is `no_std` |
-//! | `rayon` | `update_rayon`, `hash_parallel`, `fill_rayon`, with the threads of the current rayon pool |
+//! | `rayon` | `update_rayon`, `hash_parallel`, `fill_parallel`, with the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
 //! | `file` | the module `file`: each file by the strategy that suits it, on several threads, in bounded memory |
 //! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |

@@ -58,9 +58,9 @@ impl OutputReader {
     ///
     /// ```
     /// let mut output = vec![0; 2 << 20];
-    /// treewide::Hasher::new().update(b"seed").finalize_xof().fill_rayon(&mut output);
+    /// treewide::Hasher::new().update(b"seed").finalize_xof().fill_parallel(&mut output);
     /// ```
-    pub fn fill_rayon(&mut self, buf: &mut [u8]) {
+    pub fn fill_parallel(&mut self, buf: &mut [u8]) {
         match policy::threads(buf.len()) {
             1 => self.fill(buf),
             threads => leaves::fill(self, buf, threads),

@@ -138,7 +138,7 @@ fn check(random: &mut Random, lens: &[usize], mode: &Mode) {
 
     #[cfg(feature = "rayon")]
     {
-        let batch = batch.threads(true);
+        let batch = batch.threads(usize::MAX);
         check_form(&batch, &slices, &digests, &format!("{what}, threads"));
         assert_eq!(batch.bytes(&slices), outputs, "{what}, {len} bytes, threads");
         assert_eq!(flat(&batch.iter(&slices).collect::<Vec<_>>()), digests, "{what}, threads");
@@ -202,11 +202,11 @@ fn one_huge_among_tiny_ones() {
     assert_eq!(hash_many(&blobs), expected);
     #[cfg(feature = "rayon")]
     {
-        assert_eq!(Batch::new().threads(true).hash(&blobs), expected);
+        assert_eq!(Batch::new().threads(usize::MAX).hash(&blobs), expected);
         blobs.swap(1234, 0);
-        assert_eq!(Batch::new().threads(true).hash(&blobs)[0], expected[1234]);
+        assert_eq!(Batch::new().threads(usize::MAX).hash(&blobs)[0], expected[1234]);
         blobs.swap(0, 2999);
-        assert_eq!(Batch::new().threads(true).hash(&blobs)[2999], expected[1234]);
+        assert_eq!(Batch::new().threads(usize::MAX).hash(&blobs)[2999], expected[1234]);
     }
 }
 
@@ -218,11 +218,37 @@ fn threads_split_by_count_and_by_bytes() {
         let lens: Vec<usize> = (0..count).map(|_| random.length(most)).collect();
         let data = Data::new(&mut random, &lens);
         let slices = data.slices();
-        let threaded = Batch::new().threads(true).output_len(40);
+        let threaded = Batch::new().threads(usize::MAX).output_len(40);
         assert_eq!(threaded.hash(&slices), hash_many(&slices));
         assert_eq!(threaded.bytes(&slices), Batch::new().output_len(40).bytes(&slices));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         assert_eq!(pool.install(|| threaded.hash(&slices)), hash_many(&slices));
+    }
+}
+
+/// No more threads than were asked for look at the blobs.
+#[test]
+#[cfg(feature = "rayon")]
+fn threads_are_at_most_as_many_as_asked_for() {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+
+    struct Seen<'a>(&'a [u8], &'a Mutex<HashSet<std::thread::ThreadId>>);
+    impl AsRef<[u8]> for Seen<'_> {
+        fn as_ref(&self) -> &[u8] {
+            self.1.lock().unwrap().insert(std::thread::current().id());
+            self.0
+        }
+    }
+    let data = Random::new(8).bytes(20 << 20);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    for most in [0, 1, 2, 3] {
+        let seen = Mutex::new(HashSet::new());
+        let blobs: Vec<Seen<'_>> = data.chunks(10_000).map(|blob| Seen(blob, &seen)).collect();
+        let expected: Vec<Hash> = data.chunks(10_000).map(treewide::hash).collect();
+        assert_eq!(pool.install(|| Batch::new().threads(most).hash(&blobs)), expected);
+        let seen = seen.into_inner().unwrap().len();
+        assert!((1..=most.max(1)).contains(&seen), "{seen} of {most}");
     }
 }
 
@@ -236,7 +262,7 @@ fn very_many() {
         blobs.iter().map(|blob| Hash::from_bytes(*blake3::hash(blob).as_bytes())).collect();
     assert_eq!(hash_many(&blobs), expected);
     #[cfg(feature = "rayon")]
-    assert_eq!(Batch::new().threads(true).hash(&blobs), expected);
+    assert_eq!(Batch::new().threads(usize::MAX).hash(&blobs), expected);
     tally.case();
 }
 
@@ -249,7 +275,7 @@ fn pools_of_any_size_and_batches_within_batches() {
     let data = Data::new(&mut random, &lens);
     let slices = data.slices();
     let expected = hash_many(&slices);
-    let batch = Batch::new().threads(true);
+    let batch = Batch::new().threads(usize::MAX);
     let check = || assert_eq!(batch.hash(&slices), expected);
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

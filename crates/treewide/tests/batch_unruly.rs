@@ -43,7 +43,7 @@ fn still_works(random: &mut Random) {
         blobs.iter().map(|blob| Hash::from_bytes(*blake3::hash(blob).as_bytes())).collect();
     assert_eq!(hash_many(&blobs), expected);
     #[cfg(feature = "rayon")]
-    assert_eq!(Batch::new().threads(true).hash(&blobs), expected);
+    assert_eq!(Batch::new().threads(usize::MAX).hash(&blobs), expected);
 }
 
 /// A blob that counts itself.
@@ -252,7 +252,7 @@ fn every_batch_ends<T: AsRef<[u8]> + Send + Sync + 'static>(
                 (Arc::clone(&pool), Arc::clone(&blobs), Arc::clone(&expected), sender.clone());
             std::thread::spawn(move || {
                 for _ in 0..rounds(4) {
-                    let hash = || Batch::new().threads(true).hash(&*blobs);
+                    let hash = || Batch::new().threads(usize::MAX).hash(&*blobs);
                     assert_eq!(if in_pool { pool.install(hash) } else { hash() }, *expected);
                 }
                 sender.send(()).expect("the test waits");
@@ -297,6 +297,6 @@ fn batches() -> Vec<Batch> {
     #[allow(unused_mut, reason = "without threads there is one")]
     let mut batches = vec![Batch::new()];
     #[cfg(feature = "rayon")]
-    batches.push(Batch::new().threads(true));
+    batches.push(Batch::new().threads(usize::MAX));
     batches
 }

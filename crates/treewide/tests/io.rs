@@ -214,7 +214,7 @@ fn output_by_threads() {
             let [expected, found] = buffers.each_mut().map(|buffer| &mut buffer[..len]);
             one.fill(expected);
             found.fill(0);
-            pool.install(|| several.fill_rayon(found));
+            pool.install(|| several.fill_parallel(found));
             assert!(found == expected, "{threads} threads, {len} bytes from {position}");
             assert_eq!(several.position(), one.position());
             tally.case();

@@ -78,7 +78,7 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
         Work::Batch { shape } => {
             let blobs = blobs(stream, &shape.lengths());
             if threads {
-                let batch = Batch::new().threads(true);
+                let batch = Batch::new().threads(usize::MAX);
                 repeated(move || batch.hash(&blobs))
             } else {
                 repeated(move || treewide::hash_many(&blobs))
@@ -113,7 +113,7 @@ fn apart(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Ta
     let mut tiny = blobs(stream, &shape.lengths());
     let middle = *count as usize / 2;
     let huge = tiny.remove(middle);
-    let batch = Batch::new().threads(threads);
+    let batch = Batch::new().threads(if threads { usize::MAX } else { 1 });
     repeated(move || {
         let mut hashes = batch.hash(&tiny);
         let hash = if threads { treewide::hash_parallel(huge) } else { treewide::hash(huge) };
@@ -126,7 +126,11 @@ fn into(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
     let Work::Batch { shape } = work else { return None };
     let blobs = blobs(stream, &shape.lengths());
     let hashes = vec![Hash::from_bytes([0; 32]); blobs.len()];
-    Some(Box::new(Into { batch: Batch::new().threads(threads), blobs, hashes }))
+    Some(Box::new(Into {
+        batch: Batch::new().threads(if threads { usize::MAX } else { 1 }),
+        blobs,
+        hashes,
+    }))
 }
 
 struct Into {

@@ -86,7 +86,7 @@ impl Batch {
         I: Iterator<Item: AsRef<[u8]>>,
     {
         #[cfg(feature = "rayon")]
-        let times = if self.threads { THREADS } else { 1 };
+        let times = if self.threads > 1 { THREADS } else { 1 };
         #[cfg(not(feature = "rayon"))]
         let times = 1;
         let (mut blobs, mut bytes) = (Vec::new(), 0_usize);

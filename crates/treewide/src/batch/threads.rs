@@ -46,6 +46,7 @@ fn cost(blob: &[u8]) -> usize {
 /// Runs `task` on parts of the batch and their places, and `finish` on hashers that have absorbed a whole blob.
 pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     mode: &Mode,
+    most: usize,
     blobs: &B,
     places: P,
     task: impl Fn(Range<usize>, P) + Sync,
@@ -61,7 +62,7 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     let mean = all / counted.max(1);
     let bytes = mean.saturating_mul(count).max(all);
     let from = profile::current().batch_task;
-    let threads = policy::threads_from(bytes, from);
+    let threads = policy::threads_from(bytes, from).min(most);
     if threads == 1 {
         return task(0..count, places);
     }
