@@ -17,6 +17,9 @@ use std::path::Path;
 const TREEWIDE: &str = Program::Treewide.name();
 const B3SUM: &str = Program::B3sum.name();
 
+/// The version of b3sum whose options and output ours are, for scripts that want at least some version.
+const AS_B3SUM: &str = concat!("1.8.7 (treewide ", env!("CARGO_PKG_VERSION"), ")");
+
 const EXIT_STATUS: &str = "\
 Exit status:
   0  everything was done, and everything checked is as listed
@@ -41,7 +44,7 @@ struct Treewide {
 
 /// Print the BLAKE3 digests of files
 #[derive(Parser)]
-#[command(name = B3SUM, version = concat!(env!("CARGO_PKG_VERSION"), " (treewide)"))]
+#[command(name = B3SUM, version = AS_B3SUM)]
 #[command(max_term_width = 100)]
 // Messages then name the flag as b3sum does.
 #[command(mut_arg("threads", |arg| arg.long("num-threads").visible_alias(None).visible_alias("threads")))]

@@ -191,6 +191,17 @@ impl Output<'_> {
 pub(crate) struct Written(Vec<Identity>);
 
 impl Written {
+    /// Whether the named file is what standard output was directed to.
+    pub(crate) fn is_standard_output(&self, path: &Path) -> bool {
+        let is_output = |it: &Identity| it.written_as == WrittenAs::StandardOutput;
+        // Nobody asks the system where the answer cannot be yes.
+        self.0.iter().any(is_output)
+            && !is_stdin(path)
+            && found(path)
+                .and_then(|it| Identity::of(&it, WrittenAs::StandardOutput))
+                .is_some_and(|it| self.0.contains(&it))
+    }
+
     /// Whether the file found by a walk is one of them.
     ///
     /// `inode` is what the walk knows of the file without asking the system again.

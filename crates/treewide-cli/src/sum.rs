@@ -33,6 +33,8 @@ const FAILURES_LISTED: usize = 20;
 /// The most files that are looked at to know how many bytes there will be.
 const LOOKED_AT: usize = 1000;
 
+const OUTPUT_IS_HERE: &str = "this is where the output goes";
+
 const EXAMPLES: &str = "\
 Examples:
   treewide sum *.iso > SUMS               the digests of some files
@@ -56,7 +58,8 @@ Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.
 pub(crate) struct SumArgs {
     /// Files to hash, or checkfiles to check
     ///
-    /// When no file is given, or when - is given, read standard input.
+    /// When no file is given, or when - is given, read standard input. A file that standard output is
+    /// directed to is passed over with a message, so that `sum * > SUMS` does not list SUMS.
     file: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -151,6 +154,9 @@ impl SumArgs {
         let quiet = self.quiet || self.no_notes;
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
         let output = self.output.open(&operands, prints, &progress)?;
+        if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
+            bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
+        }
         let are_few = operands.len() <= LOOKED_AT && !self.check;
         let named = are_few.then(|| operands.clone());
         progress.show(move || total_len(&named?));
@@ -159,7 +165,8 @@ impl SumArgs {
         } else {
             let (written, operands) = (output.written(), operands.into_iter());
             let (walk_args, progress) = (&self.walk, &progress);
-            let found = Operands { walk_args, extent, written, operands, progress, walk: None };
+            let walk = None;
+            let found = Operands { program, walk_args, extent, written, operands, progress, walk };
             let tally = Tally::default();
             let mut report = Report { args: self, console: &console, output, tally };
             for event in input.run(found) {
@@ -220,6 +227,7 @@ enum Note {
 
 /// The files that the operands stand for.
 struct Operands<'a> {
+    program: Program,
     walk_args: &'a WalkArgs,
     extent: Extent,
     written: Written,
@@ -239,9 +247,7 @@ impl Operands<'_> {
                     return Some(Item::File(Task { path, kind, extent, about: () }));
                 }
                 Some(WrittenAs::NamedFile) => return None,
-                Some(WrittenAs::StandardOutput) => {
-                    Note::Skipped(path, "this is where the output goes")
-                }
+                Some(WrittenAs::StandardOutput) => Note::Skipped(path, OUTPUT_IS_HERE),
             },
             Found::Special { path, kind } => Note::Skipped(path, kind),
             Found::Link(_) => Note::Link,
@@ -276,6 +282,10 @@ impl Source for Operands<'_> {
                 return None;
             };
             if !self.walk_args.covers(&operand) {
+                // The shell has emptied it. (b3sum hashes it all the same.)
+                if !self.program.speaks_as_b3sum() && self.written.is_standard_output(&operand) {
+                    return Some(Item::Note(Note::Skipped(operand, OUTPUT_IS_HERE)));
+                }
                 self.progress.found();
                 return Some(Item::File(task(operand, self.extent, ())));
             }

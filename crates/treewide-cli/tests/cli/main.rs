@@ -14,6 +14,7 @@ mod docs;
 mod inherited;
 mod input;
 mod json;
+mod named_output;
 mod names_in_lists;
 mod output;
 mod progress;
