@@ -48,7 +48,7 @@ fn an_output_that_is_named_is_passed_over() {
         ("--no-names", hex("a") + "\n"),
         ("-q", sums(&["a"])),
     ] {
-        let folder = Folder::with(&["a"]);
+        let folder = Folder::with(&["a", "SUMS"]);
         let script = format!("\"$0\" sum {args} * > SUMS");
         let ended = folder.program("sh").args(["-c", &script, TREEWIDE]).run();
         let note = if args == "-q" { String::new() } else { note("SUMS") };
