@@ -167,7 +167,7 @@ formatting() {
 
 scripts() {
     need shellcheck
-    step shellcheck scripts/*.sh crates/treewide-capi/*.sh .ci/run
+    step shellcheck scripts/*.sh crates/treewide-{capi,python}/*.sh .ci/run
 }
 
 prose() {
@@ -267,6 +267,12 @@ unoptimised() {
 capi() {
     need make gcc
     step crates/treewide-capi/check.sh --quick
+}
+
+# The Python package: a wheel, as pip installs it, and the tests of those whose place it takes.
+python_package() {
+    need python3
+    step crates/treewide-python/check.sh
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -403,6 +409,7 @@ sections() {
     section test "clients" clients
     section test "unoptimised client" unoptimised
     section test "capi" capi
+    section test "python" python_package
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Tests the Python package: ./check.sh, or ./check.sh WORD... for the tests whose names contain one of these words.
+#
+# Makes a virtual environment in target/venv, builds the wheel and installs it there. PYTHON names another Python than
+# python3. What a test lacks on this machine it says as SKIPPED, and the others run.
+
+set -uo pipefail
+cd "$(dirname "$0")" || exit
+
+readonly CANNOT_RUN=77
+python=${PYTHON:-python3}
+venv=$PWD/target/venv
+export PATH=$venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1
+
+step() {
+    echo "+ $*"
+    "$@"
+}
+
+cannot_run() {
+    echo "SKIPPED: $*"
+    exit "$CANNOT_RUN"
+}
+
+# Runs pytest, and counts as the tests of Cargo do.
+run_tests() {
+    echo "+ pytest $*"
+    "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$@" | awk '
+        function number(what) { return match($0, "[0-9]+ " what) ? substr($0, RSTART) + 0 : 0 }
+        /^SKIPPED \[/ { sub(/^SKIPPED \[[0-9]+\] [^ ]+ /, "SKIPPED: ") }
+        { print }
+        / in [0-9.]+s/ {
+            printf "test result: %d passed; %d failed; 0 ignored\n", number("passed"), number("failed") + number("error")
+        }'
+}
+
+# ---- The tests -----------------------------------------------------------------------------------
+
+environment() {
+    command -v "$python" >/dev/null || cannot_run "there is no $python on this machine"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        cannot_run "$python is $("$python" --version), and the package needs 3.11"
+    [[ -x $venv/bin/pip && $("$venv/bin/python" --version) == "$("$python" --version)" ]] ||
+        step "$python" -m venv --clear "$venv" || cannot_run "$python cannot make virtual environments"
+    step "$venv/bin/pip" install --quiet --requirement tests/requirements.txt ||
+        cannot_run "pip cannot install what is in tests/requirements.txt"
+}
+
+wheel() {
+    rm -rf target/wheels
+    # Locked, and for this Python.
+    step maturin build --release --locked --interpreter "$venv/bin/python" --out target/wheels
+    step "$venv/bin/pip" install --quiet --force-reinstall target/wheels/treewide-*.whl
+}
+
+lints() {
+    step cargo fmt --check
+    step cargo clippy --release --locked -- -D warnings
+    step ruff check .
+    step ruff format --check .
+}
+
+types() {
+    step mypy python
+    # The stubs against what was built.
+    step "$venv/bin/python" -m mypy.stubtest treewide
+}
+
+package() {
+    run_tests tests
+}
+
+# The tests of the package `blake3`, as the registry delivers them.
+blake3_suite() {
+    local version=1.0.11
+    local folder=$PWD/target/blake3-$version
+    if [[ ! -e $folder/tests/test_blake3.py ]]; then
+        # Pip asks the source for its metadata, for which maturin is there already.
+        step "$venv/bin/pip" download --quiet --no-deps --no-binary blake3 --no-build-isolation --dest target "blake3==$version" ||
+            cannot_run "pip cannot fetch the source of blake3 $version"
+        tar -xzf "target/blake3-$version.tar.gz" -C target
+    fi
+    PYTHONPATH=tests run_tests -p blake3_suite --rootdir "$folder" "$folder/tests"
+}
+
+# ---- Running -------------------------------------------------------------------------------------
+
+words=("$@")
+failed=0
+run() {
+    local name=$1 word code
+    if [[ ${#words[@]} -gt 0 && $name != environment && $name != wheel ]]; then
+        for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
+        [[ $name == *"$word"* ]] || return 0
+    fi
+    echo "== $name"
+    (set -e; "$@") </dev/null
+    code=$?
+    if ((code == CANNOT_RUN)) && [[ $name == environment ]]; then
+        exit "$CANNOT_RUN"
+    elif ((code != 0 && code != CANNOT_RUN)); then
+        echo "FAILED: $name"
+        failed=1
+    fi
+}
+
+run environment
+run wheel
+((failed == 0)) || exit
+run lints
+run types
+run package
+run blake3_suite
+((failed == 0))

@@ -1,0 +1,136 @@
+import sys
+from os import PathLike
+from typing import Final, Literal, Protocol, final
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+__all__ = ["__version__", "blake3", "digest", "hexdigest", "new"]
+
+__version__: Final[str]
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> Buffer | None: ...
+
+class _ReadableInto(Protocol):
+    def readinto(self, buffer: bytearray, /) -> int | None: ...
+
+@final
+class blake3:
+    """A BLAKE3 hasher: input in pieces, output of any length.
+
+    `data` is the first piece, if there is one. `key` is 32 bytes. `derive_key_context` names the purpose of a derived
+    key; it excludes `key`. `max_threads` is the most threads that work on one input: 1, more, or `blake3.AUTO`.
+    `usedforsecurity` changes nothing.
+
+    Takes buffers whose items are single bytes. `treewide.digest` takes the bytes of any items.
+    """
+
+    name: Final = "blake3"
+    digest_size: Final = 32
+    block_size: Final = 64
+    key_size: Final = 32
+    AUTO: Final = -1
+
+    def __new__(
+        cls,
+        data: Buffer | None = None,
+        /,
+        *,
+        key: Buffer | None = None,
+        derive_key_context: str | None = None,
+        max_threads: int = 1,
+        usedforsecurity: bool = True,
+    ) -> blake3: ...
+    def update(self, data: Buffer, /) -> blake3:
+        """Append bytes. Returns the hasher."""
+
+    def update_mmap(self, path: str | PathLike[str]) -> blake3:
+        """Append a file. Returns the hasher.
+
+        The file is mapped or read, by what takes less time. If it becomes shorter while it is read, this raises
+        `OSError`, and the hasher is as it was before.
+        """
+
+    def update_reader(self, file: _Readable | _ReadableInto, /) -> blake3:
+        """Append all that is left of a binary file object. Returns the hasher.
+
+        The object has `readinto`, or `read` that takes a number of bytes. For a file with a name, `update_mmap` is
+        faster.
+        """
+
+    def copy(self) -> blake3:
+        """Return an independent hasher with the same input so far."""
+
+    def reset(self) -> None:
+        """Forget all input, also that of the constructor. The key or context stays."""
+
+    def digest(self, length: int = 32, *, seek: int = 0) -> bytes:
+        """Return `length` bytes of the digest, from byte `seek` on. More input may follow."""
+
+    def hexdigest(self, length: int = 32, *, seek: int = 0) -> str:
+        """Return the same as `digest`, as hexadecimal digits. `length` and `seek` are in bytes."""
+
+    def digest_into(self, out: Buffer, /, *, seek: int = 0) -> None:
+        """Write the digest, from byte `seek` on, to all of a writable buffer."""
+
+    @property
+    def count(self) -> int:
+        """The number of bytes so far."""
+
+    def to_state(self) -> bytes:
+        """Return the state, as 188 to 1,916 bytes that `from_state` continues from, also on another machine.
+
+        Secret: the bytes contain the key, and up to 64 bytes of input. `pickle` stores these bytes too.
+        """
+
+    @classmethod
+    def from_state(cls, state: Buffer, /, max_threads: int = 1) -> blake3:
+        """Return the hasher that `to_state` saved.
+
+        Raises `ValueError` for bytes that are not a state or were changed. This finds accidents, not attacks.
+        """
+
+def digest(
+    data: Buffer,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = 1,
+) -> bytes:
+    """Return the BLAKE3 digest of the bytes of an object.
+
+    `data` is any C-contiguous object with the buffer protocol, such as `bytes`, `bytearray`, `memoryview`,
+    `array.array`, `mmap` or a NumPy array of any type. Its bytes are hashed as they are in memory; type and shape are
+    not part of the digest.
+
+    Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous;
+    `ValueError` for a wrong key.
+    """
+
+def hexdigest(
+    data: Buffer,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = 1,
+) -> str:
+    """Return the same as `digest`, as hexadecimal digits. `length` is in bytes."""
+
+def new(
+    name: Literal["blake3"],
+    data: Buffer | None = None,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    max_threads: int = 1,
+    usedforsecurity: bool = True,
+) -> blake3:
+    """Return `blake3(data, ...)`, with the shape of `hashlib.new`. Raises `ValueError` for another name."""

@@ -1,0 +1,25 @@
+"""What the package `blake3` has, under the same names.
+
+`from treewide.compat import blake3` replaces `from blake3 import blake3`. For a program that you cannot change,
+`install()` makes its `import blake3` find this module.
+"""
+
+import sys
+
+from treewide._treewide import __version__, blake3
+
+__all__ = ["__version__", "blake3", "install"]
+
+
+def install() -> None:
+    """Make `import blake3` resolve to this module, in this process and from now on.
+
+    Raises `ImportError` if the package `blake3` was imported before: what has it already would keep it.
+    """
+    found = sys.modules.get("blake3")
+    if found is not None and found is not sys.modules[__name__]:
+        raise ImportError(
+            f"blake3 was imported before, from {getattr(found, '__file__', None)}: "
+            "call treewide.compat.install() before anything imports it"
+        )
+    sys.modules["blake3"] = sys.modules[__name__]

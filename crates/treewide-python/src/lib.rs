@@ -1,0 +1,26 @@
+//! The extension module `treewide._treewide`: what the Python package `treewide` is made of.
+//!
+//! Python's memory is read in place, by the buffer protocol. Nothing is started at import: threads begin with the first call
+//! that wants them.
+
+mod buffer;
+mod failure;
+mod hasher;
+mod mode;
+mod oneshot;
+mod threads;
+
+use pyo3::prelude::*;
+
+/// BLAKE3 of bytes, arrays, batches and files.
+#[pymodule(gil_used = false)]
+mod _treewide {
+    #[pymodule_export]
+    use crate::hasher::{Blake3, new};
+    #[pymodule_export]
+    use crate::oneshot::{digest, hexdigest};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,149 @@
+"""Threads, forks, interpreters and memory."""
+
+import contextlib
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import sysconfig
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import treewide
+from treewide import blake3, digest
+
+from conftest import pattern
+
+LONG = pattern(4_000_000)
+
+
+def run(code):
+    """The output of a program of its own."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_child(_):
+    return digest(LONG, max_threads=-1), blake3(LONG, max_threads=2).digest(), digest(LONG)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    expected = (digest(LONG),) * 3
+    assert in_child(None) == expected
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(in_child, range(4)).get(timeout=60) == [expected] * 4
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="this system does not list threads")
+def test_a_forked_child_of_a_child_starts_its_threads():
+    out = run(
+        """
+        import os, sys, treewide
+        data = bytes(8_000_000)
+        threads = lambda: len(os.listdir("/proc/self/task"))
+        assert threads() == 1, "importing starts no thread"
+        treewide.digest(data)
+        assert threads() == 1, "one thread is enough for one"
+        expected = treewide.digest(data, max_threads=-1)
+        for generation in range(3):
+            child = os.fork()
+            if child:
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+                break
+            assert threads() == 1
+            assert treewide.digest(data, max_threads=-1) == expected
+            if os.cpu_count() > 1:
+                assert threads() > 1, "a pool of its own"
+        sys.exit(0)
+        """
+    )
+    assert out == ""
+
+
+def test_threads_share_a_hasher():
+    hasher = blake3(max_threads=2)
+    piece = bytes(100_000)
+
+    def work(_):
+        for _ in range(20):
+            hasher.update(piece)
+            hasher.update(b"\0" * 7)
+            hasher.copy().digest(100)
+            assert hasher.count % 7 in range(7)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert hasher.digest() == digest(bytes(hasher.count))
+    assert hasher.count == 4 * 20 * (len(piece) + 7)
+
+
+def test_threads_hash_at_the_same_time():
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: digest(LONG, max_threads=-1), range(40))) == {digest(LONG)}
+
+
+def test_a_bytearray_cannot_be_resized_while_it_is_hashed():
+    data = bytearray(30_000_000)
+    refused = 0
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(20):
+            work = pool.submit(digest, data)
+            while not work.done():
+                try:
+                    data.append(0)
+                    data.pop()
+                except BufferError:
+                    refused += 1
+            assert work.result() == digest(data)
+    print(f"resizing was refused: {refused} cases")
+
+
+def test_a_million_calls_leak_nothing():
+    def calls(count):
+        array = bytearray(100)
+        for _ in range(count):
+            digest(array)
+            treewide.hexdigest(b"abc", length=40)
+            blake3(array).update(b"x").hexdigest()
+            for wrong in ("text", memoryview(array)[::2]):
+                with contextlib.suppress(TypeError, BufferError):
+                    digest(wrong)
+
+    calls(20_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(200_000)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 2000, f"{grown} KiB more after a million calls"
+
+
+def test_another_interpreter_gets_an_import_error():
+    code = "import sys; sys.path = {!r}\ntry: import treewide; print('works')\nexcept ImportError as e: print(e)"
+    out = run(
+        f"""
+        import sys, treewide
+        if sys.version_info >= (3, 13):
+            import _interpreters as interpreters
+        else:
+            import _xxsubinterpreters as interpreters
+        interpreters.run_string(interpreters.create(), {code!r}.format(sys.path))
+        """
+    )
+    if sys.version_info >= (3, 12):
+        assert "does not support loading in subinterpreters" in out
+    else:
+        assert out == "works\n", "interpreters share a lock"
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock")
+def test_importing_keeps_the_global_lock_off():
+    assert not sys._is_gil_enabled()
