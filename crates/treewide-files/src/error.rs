@@ -28,6 +28,18 @@ pub enum ErrorKind {
         /// The length when the file was opened.
         len: u64,
     },
+    /// Reading ended before the length of the file, which is still the same.
+    Ended {
+        /// The bytes that could be read.
+        read: u64,
+        /// The length.
+        len: u64,
+    },
+    /// Reading goes on after the length of the file, which is still the same.
+    GoesOn {
+        /// The length.
+        len: u64,
+    },
     /// It was a regular file when it was found, and something else when it was opened.
     Replaced,
     /// A symbolic link leads back to a directory that contains it.
@@ -93,9 +105,9 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(error) | Self::Read(error) => error.fmt(f),
-            Self::Shrank { read, len } => {
-                write!(f, "file shrank while being hashed: {read} of {len} bytes")
-            }
+            Self::Shrank { read, len } => file::ErrorKind::Shrank { read: *read, len: *len }.fmt(f),
+            Self::Ended { read, len } => file::ErrorKind::Ended { read: *read, len: *len }.fmt(f),
+            Self::GoesOn { len } => file::ErrorKind::GoesOn { len: *len }.fmt(f),
             Self::Replaced => f.write_str("was replaced by something that is not a regular file"),
             Self::LinkLoop { leads_to } => {
                 let leads_to = crate::name::shown(leads_to);
@@ -126,6 +138,8 @@ impl From<file::ErrorKind> for ErrorKind {
             file::ErrorKind::Open(error) => Self::Open(error),
             file::ErrorKind::Read(error) => Self::Read(error),
             file::ErrorKind::Shrank { read, len } => Self::Shrank { read, len },
+            file::ErrorKind::Ended { read, len } => Self::Ended { read, len },
+            file::ErrorKind::GoesOn { len } => Self::GoesOn { len },
             file::ErrorKind::Stopped => Self::Cancelled,
             other => Self::Other(other.into()),
         }

@@ -1,8 +1,8 @@
 //! Small files, next to each other in the lanes of the kernel.
 //!
 //! A thread reads files one after the other into its buffer, as many as fit, and hashes them as one batch. For a
-//! file of a few KiB the system calls are most of the work, so there are four of them: open, read, read
-//! (which finds the end; asking for the length costs more), close. A path that may be a named pipe is looked
+//! file of a few KiB the system calls are most of the work, so there are four of them: open, fstat (which
+//! says what it is and how long), read, close. A path that may be a named pipe is looked
 //! at before it is opened, because opening a pipe waits for its writer. A file that does not fit into the
 //! buffer is left to be hashed alone.
 //!
@@ -14,17 +14,18 @@ use crate::error::ErrorKind;
 use crate::group::{Place, Progressed};
 use crate::long_path;
 use crate::options::{Hashed, Options, check_regular};
-use crate::task::Kind;
+use crate::task::{Kind, Task};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 use treewide::batch::Packed;
+use treewide::file::check_end;
 use treewide::{Batch, Hash, Hasher, OUT_LEN};
 
 /// Bytes that files are read into. A file that fills it is not small.
 const BUFFER: usize = 1 << 20;
-/// Bytes that must be free for the next file; otherwise what is in the buffer is hashed first. No more
-/// is read of a file before asking whether it is small.
+/// Bytes that must be free for the next file; otherwise what is in the buffer is hashed first. A file that is
+/// said to be empty, as those of `/proc` are, is small if it is shorter than this.
 const ROOM: usize = 128 << 10;
 
 /// A thread's buffer for small files.
@@ -37,14 +38,6 @@ pub(crate) struct SmallFiles {
     /// Where these files end, after a 0.
     ends: Vec<usize>,
     hashes: Vec<Hash>,
-}
-
-/// What became of reading the beginning of a file.
-enum Begun {
-    /// That is all there is.
-    Whole(Small),
-    /// There may be more.
-    Long(File),
 }
 
 /// A file that was read.
@@ -74,17 +67,11 @@ impl SmallFiles {
             if self.options.is_cancelled() {
                 break;
             }
-            if BUFFER - self.filled() < ROOM {
-                self.finish(group);
-            }
             let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
             let found = if task.kind != Kind::Regular && may_wait(&task.path) {
                 Ok(None)
             } else {
-                self.begin(&task.path).and_then(|begun| match begun {
-                    Begun::Whole(small) => Ok(Some(small)),
-                    Begun::Long(file) => self.go_on(file, group),
-                })
+                self.open(task).and_then(|(file, opened)| self.read(file, &opened, group))
             };
             let Place::File(_, progressed) = &mut group[index] else { continue };
             match found {
@@ -103,59 +90,47 @@ impl SmallFiles {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    fn begin(&mut self, path: &Path) -> Result<Begun, ErrorKind> {
-        let mut file = long_path::open(path, true)?;
-        // Asking costs time, so only if somebody wants to know.
-        let opened = if self.options.reports_growth() { Some(file.metadata()?) } else { None };
-        let start = self.filled();
-        let read = fill(&mut self.buffer[start..start + ROOM], &mut file);
-        // A pipe has nothing to read, with or without a writer. Nothing else is asked what it is.
-        let may_be_pipe = match &read {
-            Ok(read) => *read == 0,
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-        };
-        if may_be_pipe {
-            check_regular(&file)?;
+    /// Opens a file, and looks what it is.
+    fn open<A>(&self, task: &Task<A>) -> Result<(File, Metadata), ErrorKind> {
+        let file = long_path::open(&task.path, true)?;
+        let opened = file.metadata()?;
+        // It was looked at before it was opened.
+        if task.kind == Kind::Regular || !opened.is_dir() {
+            check_regular(&opened)?;
         }
-        let read = read?;
-        if read == ROOM {
-            return Ok(Begun::Long(file));
-        }
-        let grown_to = match opened {
-            Some(opened) => grown_to(&opened, &file.metadata()?, read),
-            None => None,
-        };
-        Ok(Begun::Whole(Small { end: start + read, grown_to }))
+        Ok((file, opened))
     }
 
-    /// Reads the rest of a file behind what [`Self::begin`] has read. `None` if it is not small.
-    fn go_on<A, N>(
+    /// Reads a file to its end. `None` if it is not small.
+    ///
+    /// Reading has found the end when it returns less than it was asked for, at the very place where the length says
+    /// that the end is. Everything else is read on until nothing more is returned, and then looked into.
+    fn read<A, N>(
         &mut self,
         mut file: File,
+        opened: &Metadata,
         group: &mut [Place<A, N>],
     ) -> Result<Option<Small>, ErrorKind> {
-        let opened = file.metadata()?;
         let len = usize::try_from(opened.len()).unwrap_or(usize::MAX);
-        if !(ROOM..BUFFER).contains(&len) {
+        if len >= BUFFER {
             return Ok(None);
         }
-        let mut start = self.filled();
-        if start + len > BUFFER {
+        let room = ROOM.max(len + 1);
+        if BUFFER - self.filled() < room {
             self.finish(group);
-            self.buffer.copy_within(start..start + ROOM, 0);
-            start = 0;
         }
-        let read = ROOM + fill(&mut self.buffer[start + ROOM..start + len], &mut file)?;
-        let mut grown = None;
-        if read < len || self.options.reports_growth() {
-            let now = file.metadata()?;
-            if read < len && was_changed(&opened, &now) {
-                let (read, len) = (read as u64, len as u64);
-                return Err(ErrorKind::Shrank { read, len });
-            }
-            grown = grown_to(&opened, &now, read);
+        let start = self.filled();
+        let read = fill(&mut self.buffer[start..start + room], len, &mut file)?;
+        if read == room {
+            return Ok(None);
         }
-        Ok(Some(Small { end: start + read, grown_to: grown }))
+        let grown_to = if read != len || self.options.reports_growth() {
+            let now = check_end(&file, opened, read as u64)?;
+            grown_to(opened, &now, read)
+        } else {
+            None
+        };
+        Ok(Some(Small { end: start + read, grown_to }))
     }
 
     /// Hashes what is in the buffer.
@@ -183,15 +158,19 @@ impl SmallFiles {
     }
 }
 
-/// Reads until the buffer is full or the file ends, and returns the number of bytes.
-fn fill(buffer: &mut [u8], file: &mut File) -> io::Result<usize> {
+/// Reads until the buffer is full or the file ends, and returns the number of bytes. `len` is the length of the file.
+fn fill(buffer: &mut [u8], len: usize, file: &mut impl Read) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
+        }
+        // The system returned less than it was asked for: with the length, two witnesses of the end.
+        if filled == len && filled < buffer.len() {
+            break;
         }
     }
     Ok(filled)
@@ -207,13 +186,6 @@ fn grown_to(before: &Metadata, after: &Metadata, read: usize) -> Option<u64> {
     Some(after.len()).filter(|now| *now > before.len().max(read as u64))
 }
 
-/// Whether a file that ended early was changed.
-///
-/// The length of files in `/sys` is only a guess: they end early and stay as they were.
-fn was_changed(before: &Metadata, after: &Metadata) -> bool {
-    before.len() != after.len() || before.modified().ok() != after.modified().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,21 +194,42 @@ mod tests {
     /// With a writer and without.
     #[cfg(unix)]
     #[test]
-    fn begin_does_not_wait_for_a_pipe_in_the_place_of_a_file() {
+    fn open_does_not_wait_for_a_pipe_in_the_place_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let mut small_files = SmallFiles::new(&Options::new());
-        small_files.buffer.resize(BUFFER, 0);
-        let begin = |small_files: &mut SmallFiles| match small_files.begin(&path) {
+        let small_files = SmallFiles::new(&Options::new());
+        let (kind, extent) = (Kind::Regular, crate::digest::Extent::HASH);
+        let task = Task { path: path.clone(), kind, extent, about: () };
+        let open = || match small_files.open(&task) {
             Err(ErrorKind::Replaced) => (),
             Err(error) => panic!("{error}"),
-            Ok(_) => panic!("it was read"),
+            Ok(_) => panic!("it was opened"),
         };
-        begin(&mut small_files);
+        open();
         let _reader = long_path::open(&path, true).unwrap();
         let _writer = File::options().write(true).open(&path).unwrap();
-        begin(&mut small_files);
+        open();
+    }
+
+    /// Returns at most three bytes at a time, and no error for more.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let most = to.len().min(3);
+            self.0.read(&mut to[..most])
+        }
+    }
+
+    #[test]
+    fn fill_stops_at_the_length_or_at_the_end() {
+        let mut buffer = [0; 10];
+        for (there, len, read) in [(7, 7, 7), (7, 9, 7), (8, 7, 8), (8, 0, 8), (12, 12, 10)] {
+            let bytes = [1; 12];
+            let filled = fill(&mut buffer, len, &mut Slow(&bytes[..there])).unwrap();
+            assert_eq!(filled, read, "{there} bytes, said to be {len}");
+        }
     }
 
     #[test]

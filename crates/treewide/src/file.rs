@@ -22,7 +22,7 @@
 //! |---|---|---|
 //! | up to 1 MiB | [`Read`](Strategy::Read) | the calling thread fills one buffer and hashes it; other threads would not be awake in time |
 //! | pipe, socket, terminal, device | [`ReadOverlapped`](Strategy::ReadOverlapped) | the length is unknown, and only one thread can read |
-//! | file of length 0 with content (`/proc`) | [`Read`](Strategy::Read) | such files are short, and reading is the only way to find the length |
+//! | file of length 0 with content (`/proc`), or whose length is a guess (`/sys`) | [`Read`](Strategy::Read) | such files are short, and reading is the only way to find the length |
 //! | not in the page cache, on a rotating disk or a network file system | [`ReadOverlapped`](Strategy::ReadOverlapped) | one reader reads in order: seeks and round trips cost more than everything else |
 //! | not in the page cache, elsewhere | [`Pread`](Strategy::Pread), alternately at up to four places of the file, at least 64 MiB apart | the system reads ahead at each of them, so the device has work while one of them is hashed |
 //! | in the page cache, less than 16 MiB | [`Pread`](Strategy::Pread) | mapping and unmapping would cost more than copying |
@@ -40,6 +40,10 @@
 //!   every strategy. Mappings are guarded: if a page disappears, a handler of SIGBUS puts zeros in its place and
 //!   the hash is discarded. Other faults go to the handler that was installed before. Where there is no such
 //!   handler (Windows, or if the program installs its own one later), mapping strategies read instead.
+//! - A file whose reading **ends before its length**, which stays the same, is an [error](ErrorKind::Ended): some network
+//!   file systems report a lost connection as the end of the file. So is a file that [goes on](ErrorKind::GoesOn) after
+//!   its length. Only where lengths are guesses (length 0, `/proc`, `/sys` and similar file systems of Linux) is the end
+//!   of reading the end of the file.
 //! - A file that **becomes longer** is hashed up to the length that it had at the beginning, or, if it was empty
 //!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] reports this.
 //! - Memory does not depend on the length of the file: at most a buffer of 512 KiB for each thread, 32 MiB for all
@@ -69,6 +73,7 @@ use std::sync::Arc;
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;
+use crate::length;
 use crate::mode::Mode;
 use crate::parallel::policy;
 use crate::profile;
@@ -247,9 +252,55 @@ impl Hashed {
 /// Hashes the file at `path` with [`Strategy::Auto`] and the threads of the current rayon pool.
 ///
 /// # Errors
-/// If the file cannot be opened or read, or becomes shorter while it is being hashed.
+/// If the file cannot be opened or read, becomes shorter while it is being hashed, or does not end at its length.
 pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
     Ok(Options::new().hash(path)?.hash())
+}
+
+/// Checks that reading a regular file from its beginning found the end at `end`, where the file ends: for callers who
+/// read it themselves. `opened` is its metadata before the first byte was read. Returns the metadata of now.
+///
+/// A file of length 0, or on a file system whose lengths are guesses (`/proc`, `/sys`, cgroups and others of Linux), may
+/// end anywhere. A file that has become longer since may end at its old length, its new length, or between them.
+///
+/// # Errors
+/// [`ErrorKind::Shrank`], [`ErrorKind::Ended`], [`ErrorKind::GoesOn`], or [`ErrorKind::Read`] if the system does not
+/// return the metadata.
+pub fn check_end(file: &File, opened: &Metadata, end: u64) -> Result<Metadata, ErrorKind> {
+    length::check_end(file, opened, end).map_err(ErrorKind::of)
+}
+
+/// Like [`check_end`], for callers who have read all bytes up to the length in `opened` and have not looked for more: reads
+/// at the end.
+///
+/// # Errors
+/// As [`check_end`], or [`ErrorKind::Read`] if the file cannot be read.
+pub fn check_length(file: &File, opened: &Metadata) -> Result<Metadata, ErrorKind> {
+    let len = opened.len();
+    let end = length::end_of_reading(file, len.saturating_sub(1), len).map_err(ErrorKind::Read)?;
+    check_end(file, opened, end)
+}
+
+/// Returns whether the length in the metadata of an open file is a promise, so that reading must end there. It is not for
+/// pipes and devices, for length 0, and on file systems whose lengths are guesses.
+pub fn promises_length(file: &File, opened: &Metadata) -> bool {
+    length::is_promise(file, opened)
+}
+
+/// Checks a file that was empty when it was opened and has become a log since.
+fn check_end_of_log(file: &File, log: &Metadata, end: u64) -> Result<Metadata, ErrorKind> {
+    let len = log.len();
+    let end = if end == len {
+        length::end_of_reading(file, len, len).map_err(ErrorKind::Read)?
+    } else {
+        end
+    };
+    check_end(file, log, end)
+}
+
+/// The length of a file now, if it is more than was hashed.
+fn grown_to(now: &Metadata, hashed: u64) -> Option<u64> {
+    Some(now.len()).filter(|now| *now > hashed)
 }
 
 /// Opens a file for hashing. Its access time stays as it is where the system allows that (`O_NOATIME`).
@@ -357,7 +408,8 @@ impl<'a> Options<'a> {
     /// Hashes the file at `path`.
     ///
     /// # Errors
-    /// If the file cannot be opened or read, becomes shorter while it is being hashed, or if hashing is stopped.
+    /// If the file cannot be opened or read, becomes shorter while it is being hashed, does not end at its length, or if
+    /// hashing is stopped.
     pub fn hash(&self, path: impl AsRef<Path>) -> Result<Hashed, Error> {
         let mut hasher = Hasher::with_mode(self.mode);
         let report = self.update(&mut hasher, path)?;
@@ -417,21 +469,31 @@ impl<'a> Options<'a> {
     fn absorb(&self, hasher: &mut Hasher, file: &File) -> Result<Report, ErrorKind> {
         let opened = file.metadata().map_err(ErrorKind::Read)?;
         // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
-        if !opened.is_file() || opened.len() == 0 {
-            // A pipe calls the watcher itself, because it may fill a tile slowly.
-            let (watch, mut options) = (self.watch.as_deref(), self.clone());
-            match opened.is_file() {
-                true if self.strategy == Strategy::Auto => options.strategy = Strategy::Read,
-                true => {}
-                false => options.watch = None,
-            }
-            let stream = device::Stream::new(file, &opened, watch);
-            let report = options.update_reader(hasher, stream)?;
-            let now =
-                if opened.is_file() { file.metadata().map_err(ErrorKind::Read)?.len() } else { 0 };
-            return Ok(Report { grown_to: (now > report.bytes).then_some(now), ..report });
+        // In others (/sys) the length is a guess.
+        if length::is_promise(file, &opened) {
+            return self.absorb_regular(hasher, file, &opened);
         }
-        self.absorb_regular(hasher, file, &opened)
+        // A pipe calls the watcher itself, because it may fill a tile slowly.
+        let mut options = self.clone();
+        match opened.is_file() {
+            true if self.strategy == Strategy::Auto => options.strategy = Strategy::Read,
+            true => {}
+            false => options.watch = None,
+        }
+        let mut stream = device::Stream::new(file, &opened, self.watch.as_deref());
+        let report = options.update_reader(hasher, &mut stream)?;
+        let grown_to = match stream.log() {
+            Some(log) => {
+                let end = { file }.stream_position().map_err(ErrorKind::Read)?;
+                grown_to(&check_end_of_log(file, log, end)?, end)
+            }
+            None if opened.is_file() => {
+                let now = file.metadata().map_err(ErrorKind::Read)?;
+                grown_to(&now, report.bytes).filter(|_| length::is_promise(file, &now))
+            }
+            None => None,
+        };
+        Ok(Report { grown_to, ..report })
     }
 
     fn absorb_regular(
@@ -440,19 +502,22 @@ impl<'a> Options<'a> {
         file: &File,
         opened: &Metadata,
     ) -> Result<Report, ErrorKind> {
+        let len = opened.len();
         let Ok(at) = { file }.stream_position() else {
-            // Where nobody may ask for the position, the file is read in order. If it does not begin at 0, the check of
-            // the length finds that.
-            let (len, hooks) = (opened.len(), self.hooks(1, None));
-            let bytes = read::simply(hasher, file, Some(len), &hooks)?;
-            let now = file.metadata().map_err(ErrorKind::Read)?.len();
-            if bytes < len {
-                return Err(ErrorKind::Shrank { read: bytes, len });
-            }
-            let grown_to = (now > len).then_some(now);
+            // Where the system refuses the position, the file is read in order. If it does not begin at 0, the check of
+            // the end finds that.
+            let bytes = read::simply(hasher, file, Some(len), &self.hooks(1, None))?;
+            let end = match bytes == len {
+                true => length::end_of_reading(file, len, len).unwrap_or(len),
+                false => bytes,
+            };
+            let now = length::check_end(file, opened, end).map_err(ErrorKind::of)?;
+            let grown_to = grown_to(&now, len);
             return Ok(Report { bytes, grown_to, strategy: Strategy::Read });
         };
-        let len = opened.len().max(at);
+        if at > len {
+            return Ok(Report { bytes: 0, grown_to: None, strategy: Strategy::Read });
+        }
         let may_be_cold = self.drop_cache || len - at > small();
         let is_cold = may_be_cold && !device::is_cached(file, len);
         let strategy = self.choose(hasher, file, len - at, is_cold);
@@ -482,15 +547,15 @@ impl<'a> Options<'a> {
                 read::positional(hasher, file, at, len, threads, may_seek, &hooks)?
             }
         };
-        { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
-        let now = file.metadata().map_err(ErrorKind::Read)?;
-        // The length of some files (/sys) is only a guess: they end early and have not changed.
-        let was_changed =
-            || now.len() != opened.len() || now.modified().ok() != opened.modified().ok();
-        if now.len() < opened.len() || bytes < len - at && was_changed() {
-            return Err(ErrorKind::Shrank { read: now.len().min(at + bytes), len });
+        let mut end = at + bytes;
+        if end == len {
+            // Pages of a mapping may be there even if reading ends before them.
+            let from = if strategy.maps() { len.saturating_sub(1).max(at) } else { len };
+            end = length::end_of_reading(file, from, len).map_err(ErrorKind::Read)?;
         }
-        Ok(Report { bytes, grown_to: (now.len() > len).then_some(now.len()), strategy })
+        let now = length::check_end(file, opened, end).map_err(ErrorKind::of)?;
+        { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
+        Ok(Report { bytes, grown_to: grown_to(&now, len), strategy })
     }
 
     /// Chooses the strategy for a regular file that is not empty.

@@ -109,6 +109,8 @@ mod hash;
 mod hasher;
 pub mod hazmat;
 pub mod kernel;
+#[cfg(any(feature = "mmap", all(feature = "file", any(unix, windows))))]
+mod length;
 pub mod merkle;
 #[cfg(feature = "mmap")]
 mod mmap;

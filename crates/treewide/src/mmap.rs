@@ -7,6 +7,7 @@ use std::path::Path;
 use memmap2::Mmap;
 
 use crate::hasher::Hasher;
+use crate::length;
 
 /// Files below this length are read: mapping and page faults cost more than copying. A guess, as in the `blake3` crate.
 const MIN_LEN: u64 = 16 * 1024;
@@ -18,16 +19,26 @@ fn append(
     update: for<'a> fn(&'a mut Hasher, &[u8]) -> &'a mut Hasher,
 ) -> io::Result<()> {
     let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_file() && metadata.len() >= MIN_LEN && usize::try_from(metadata.len()).is_ok() {
+    let opened = file.metadata()?;
+    let len = opened.len();
+    let is_promise = length::is_promise(&file, &opened);
+    if is_promise && len >= MIN_LEN && usize::try_from(len).is_ok() {
         // SAFETY: sound only while nobody truncates or writes the file; the documentation of the public
         // methods requires that, as in the `blake3` crate.
         if let Ok(map) = unsafe { Mmap::map(&file) } {
+            // A file that has become longer since is mapped, and hashed, up to its new length.
             update(hasher, &map);
+            let len = map.len() as u64;
+            let end = length::end_of_reading(&file, len.saturating_sub(1), len)?;
+            length::check_end(&file, &opened, end)?;
             return Ok(());
         }
     }
-    hasher.update_reader(file)?;
+    let before = hasher.count();
+    hasher.update_reader(&file)?;
+    if is_promise {
+        length::check_end(&file, &opened, hasher.count() - before)?;
+    }
     Ok(())
 }
 
@@ -38,7 +49,8 @@ impl Hasher {
     /// **The file must not change while it is being hashed**: if it becomes shorter, the process gets SIGBUS.
     ///
     /// # Errors
-    /// If the file cannot be opened or read.
+    /// If the file cannot be opened or read, or does not end at its length: [`UnexpectedEof`](io::ErrorKind::UnexpectedEof)
+    /// or [`InvalidData`](io::ErrorKind::InvalidData). The hasher has then absorbed an unknown part of the file: discard it.
     pub fn update_mmap(&mut self, path: impl AsRef<Path>) -> io::Result<&mut Self> {
         append(self, path.as_ref(), Hasher::update)?;
         Ok(self)
@@ -47,7 +59,8 @@ impl Hasher {
     /// Like [`update_mmap`](Self::update_mmap), with the threads of the current rayon pool.
     ///
     /// # Errors
-    /// If the file cannot be opened or read.
+    /// If the file cannot be opened or read, or does not end at its length: [`UnexpectedEof`](io::ErrorKind::UnexpectedEof)
+    /// or [`InvalidData`](io::ErrorKind::InvalidData). The hasher has then absorbed an unknown part of the file: discard it.
     #[cfg(feature = "rayon")]
     pub fn update_mmap_rayon(&mut self, path: impl AsRef<Path>) -> io::Result<&mut Self> {
         append(self, path.as_ref(), Hasher::update_rayon)?;

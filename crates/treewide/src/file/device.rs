@@ -8,7 +8,7 @@ mod linux;
 mod other;
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -21,6 +21,7 @@ pub(super) use other::{
 };
 
 use super::{ErrorKind, Watch};
+use crate::length::is_promise;
 
 /// A file without a length. While it has nothing to read, the watcher is asked every 20 ms whether to continue.
 ///
@@ -29,6 +30,10 @@ use super::{ErrorKind, Watch};
 pub(super) struct Stream<'a> {
     file: &'a File,
     watch: Option<&'a Watch<'a>>,
+    /// What the file is, if it was empty, and is not any more since its first bytes were read.
+    log: Option<Metadata>,
+    /// Whether it may be such a log.
+    was_empty: bool,
     /// The number of bytes up to the end, once it is known.
     left: Option<u64>,
 }
@@ -36,7 +41,8 @@ pub(super) struct Stream<'a> {
 impl<'a> Stream<'a> {
     pub(super) fn new(file: &'a File, opened: &Metadata, watch: Option<&'a Watch<'a>>) -> Self {
         widen(file, opened);
-        Self { file, watch: watch.filter(|_| !opened.is_file()), left: None }
+        let was_empty = opened.is_file() && opened.len() == 0;
+        Self { file, watch: watch.filter(|_| !opened.is_file()), log: None, was_empty, left: None }
     }
 }
 
@@ -47,19 +53,29 @@ impl Read for Stream<'_> {
         let read = self.wait_and_read(&mut buffer[..most])?;
         self.left = match self.left {
             Some(left) => Some(left - read as u64),
-            None if read == 0 => None,
-            None => match self.file.metadata()? {
-                now if now.is_file() && now.len() > 0 => {
-                    Some(now.len().saturating_sub(read as u64))
+            None if read == 0 || !self.was_empty || self.log.is_some() => None,
+            None => {
+                let now = self.file.metadata()?;
+                if is_promise(self.file, &now) {
+                    let left = now.len().saturating_sub(self.file.stream_position()?);
+                    self.log = Some(now);
+                    Some(left)
+                } else {
+                    self.was_empty = false;
+                    None
                 }
-                _ => None,
-            },
+            }
         };
         Ok(read)
     }
 }
 
 impl Stream<'_> {
+    /// What the file is, if it has become a log.
+    pub(super) fn log(&self) -> Option<&Metadata> {
+        self.log.as_ref()
+    }
+
     fn wait_and_read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             #[cfg(unix)]

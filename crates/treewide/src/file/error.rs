@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::length::Mismatch;
+
 /// Which file could not be hashed, and why.
 #[derive(Debug)]
 pub struct Error {
@@ -26,8 +28,36 @@ pub enum ErrorKind {
         /// Bytes at the beginning.
         len: u64,
     },
+    /// Reading ended before the length of the file, which is still the same.
+    Ended {
+        /// Bytes that could be read.
+        read: u64,
+        /// The length.
+        len: u64,
+    },
+    /// Reading goes on after the length of the file, which is still the same.
+    GoesOn {
+        /// The length.
+        len: u64,
+    },
     /// The watcher stopped it, or the future was dropped.
     Stopped,
+}
+
+impl ErrorKind {
+    /// The cause of an error of reading: a kind or a mismatch of ours, or what the system says.
+    pub(super) fn of(error: io::Error) -> Self {
+        let mismatch = match error.downcast::<Mismatch>() {
+            Ok(mismatch) => mismatch,
+            // An error of ours, if the reader is a stream of `device`.
+            Err(error) => return error.downcast().unwrap_or_else(Self::Read),
+        };
+        match mismatch {
+            Mismatch::Shrank { read, len } => Self::Shrank { read, len },
+            Mismatch::Ended { read, len } => Self::Ended { read, len },
+            Mismatch::GoesOn { len } => Self::GoesOn { len },
+        }
+    }
 }
 
 impl Error {
@@ -67,9 +97,9 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(error) | Self::Read(error) => error.fmt(f),
-            Self::Shrank { read, len } => {
-                write!(f, "file shrank while being hashed: {read} of {len} bytes")
-            }
+            Self::Shrank { read, len } => Mismatch::Shrank { read: *read, len: *len }.fmt(f),
+            Self::Ended { read, len } => Mismatch::Ended { read: *read, len: *len }.fmt(f),
+            Self::GoesOn { len } => Mismatch::GoesOn { len: *len }.fmt(f),
             Self::Stopped => f.write_str("stopped before the end"),
         }
     }

@@ -20,6 +20,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
 use crate::hasher::Hasher;
+use crate::length;
 use crate::parallel::leaves::{self, Leaves};
 
 /// The bytes of a mapping. A guess: large enough that mapping costs nothing, small enough for 32-bit address spaces.
@@ -50,7 +51,7 @@ pub(super) fn mapped(
             return Ok(at - start + read);
         };
         let best = [const { AtomicU64::new(u64::MAX) }; 2];
-        let both = may_copy.then_some(BothWays { file, at, best });
+        let both = may_copy.then_some(BothWays { file, at, len, best });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
         leaves::append(hasher, &tiles, tile, here / tile, threads)?;
         let rest = here % tile;
@@ -91,6 +92,8 @@ struct BothWays<'a> {
     file: &'a File,
     /// The position of the mapping in the file.
     at: u64,
+    /// The length of the file.
+    len: u64,
     /// The least time of a tile so far, in nanoseconds: mapped, copied.
     best: [AtomicU64; 2],
 }
@@ -151,8 +154,11 @@ impl<'m> Leaves for Tiles<'m> {
                 let at = both.at + (index * len) as u64;
                 let read = read::fill(&mut read::At { file: both.file, at }, &mut scratch.buffer)?;
                 if read < len {
-                    self.map.is_hit.store(true, Ordering::Relaxed);
-                    return Ok(None);
+                    return Err(ErrorKind::of(length::ended(
+                        both.file,
+                        at + read as u64,
+                        both.len,
+                    )));
                 }
                 &scratch.buffer[..]
             }
@@ -316,7 +322,7 @@ mod tests {
     fn tiles_go_the_way_that_was_faster() {
         let file = File::open("/dev/null").unwrap();
         let best = [const { AtomicU64::new(u64::MAX) }; 2];
-        let both = BothWays { file: &file, at: 0, best };
+        let both = BothWays { file: &file, at: 0, len: 0, best };
         let ways: Vec<_> = (0..TRIAL).map(|tile| both.choose(tile)).collect();
         assert_eq!(ways, [MAPPED, COPIED].repeat(TRIAL / 2), "each in turn");
         // The least time counts, because other programs only make a tile slower.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{ErrorKind, Hooks};
 use crate::hasher::Hasher;
+use crate::length;
 use crate::parallel::leaves::{self, Leaves};
 
 /// The number of tiles whose nodes are kept before they go into the tree: 1 MiB of nodes. A guess.
@@ -32,37 +33,9 @@ pub(super) struct At<'a> {
 
 impl Read for At<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.at)
-            .or_else(|error| seek_and_read(self.file, buffer, self.at, error))?;
-        #[cfg(windows)]
-        let read = std::os::windows::fs::FileExt::seek_read(self.file, buffer, self.at)?;
+        let read = length::read_at(self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
-    }
-}
-
-/// Reads at a position where the system refuses to do that in one call: one thread at a time, as all share the position
-/// of the file.
-#[cfg(unix)]
-fn seek_and_read(
-    mut file: &File,
-    buffer: &mut [u8],
-    at: u64,
-    error: io::Error,
-) -> io::Result<usize> {
-    use io::ErrorKind::{
-        InvalidInput, NotSeekable, PermissionDenied, ReadOnlyFilesystem, Unsupported,
-    };
-    use io::{Seek, SeekFrom};
-    static POSITION: Mutex<()> = Mutex::new(());
-    match error.kind() {
-        InvalidInput | NotSeekable | PermissionDenied | ReadOnlyFilesystem | Unsupported => {
-            let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(at))?;
-            file.read(buffer)
-        }
-        _ => Err(error),
     }
 }
 
@@ -74,8 +47,7 @@ pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, E
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == Interrupted => {}
-            // An error of ours, if the reader is a stream of `device`.
-            Err(error) => return Err(error.downcast().unwrap_or_else(ErrorKind::Read)),
+            Err(error) => return Err(ErrorKind::of(error)),
         }
     }
     Ok(filled)
@@ -281,8 +253,7 @@ pub(super) fn positional(
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
             // A place behind the end may have found the end first, and all threads stopped.
-            let now = file.metadata().map_err(ErrorKind::Read)?.len();
-            return Err(ErrorKind::Shrank { read: now.min(shrank_to), len });
+            return Err(ErrorKind::of(length::ended(file, shrank_to, len)));
         }
         hooks.done(start, tiles * tile);
         start += tiles * tile;

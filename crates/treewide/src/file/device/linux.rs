@@ -4,8 +4,10 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Advice, OFlags, fadvise, fstatfs, major, minor};
+use rustix::fs::{Advice, OFlags, fadvise, major, minor};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use crate::length::file_system;
 
 /// Places of a file at which the page cache is tested. A guess: few enough to cost less than reading 1 MiB.
 const PROBES: u64 = 16;
@@ -76,12 +78,6 @@ pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
             return Err(error);
         }
     }
-}
-
-/// The number of the file system that the file is on.
-fn file_system(file: &File) -> u32 {
-    // The type is wider on some architectures; the numbers are not.
-    fstatfs(file).map_or(0, |it| it.f_type as u32)
 }
 
 /// Whether the page cache has all tested places. The reads do not wait, but where a page is missing the system may
