@@ -13,14 +13,13 @@ use crate::streams;
 use crate::terminal::Form;
 use crate::wording::count;
 use anyhow::{Context, bail};
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use treewide::OUT_LEN;
 use treewide_files::digest::{self, Extent};
 use treewide_files::list;
 use treewide_files::name::{self, shown};
-use treewide_files::{Event, Item, Source};
+use treewide_files::{Event, Item, Source, Whole};
 
 /// A pipe holds this many bytes.
 const BUFFER: usize = 64 << 10;
@@ -81,8 +80,8 @@ impl List {
             (Box::new(streams::Input::open()?), true)
         } else {
             descriptor::require(&path)?;
-            let file = File::open(&path)?;
-            let is_stream = !file.metadata()?.is_file();
+            let file = Whole::open(&path)?;
+            let is_stream = !file.is_regular();
             (Box::new(file), is_stream)
         };
         let reader = BufReader::with_capacity(BUFFER, reader);

@@ -5,11 +5,12 @@ use crate::output;
 use crate::stdin::{Stdin, is_stdin};
 use clap::{Args, Subcommand};
 use std::fmt::Write;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 use treewide::Mode;
+use treewide::file::{check_length, promises_length};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::{ErrorKind, Hashed, Progress};
 use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, TAIL, Threshold, devices};
@@ -78,14 +79,12 @@ impl ByDevice {
         }
         // If it cannot be opened, the CPU says so in the usual words.
         let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok().filter(|metadata| !metadata.is_dir())?;
-        // Pipes and devices have no length, and some file systems (/proc) say 0 of any file.
-        match if metadata.is_file() { metadata.len() } else { 0 } {
-            0 => Some(absorb(file, staged, progress, path, extent)),
-            // All of it would be the tail, which is the CPU's.
-            1..TAIL => None,
-            len => Some(whole(&file, len, staged, progress, path, extent)),
+        let opened = file.metadata().ok().filter(|opened| !opened.is_dir())?;
+        if !promises_length(&file, &opened) {
+            return Some(absorb(file, staged, progress, path, extent));
         }
+        // All of a short file would be the tail, which is the CPU's.
+        (opened.len() >= TAIL).then(|| whole(&file, &opened, staged, progress, path, extent))
     }
 
     /// The same where nobody has asked for a device: `None` also if the device fails, so that the CPU
@@ -106,23 +105,25 @@ impl ByDevice {
         let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
         let device = self.automatic.get_or_init(open).as_ref()?;
         let file = File::open(path).ok()?;
-        match whole(&file, len, Staged::new(device, &self.mode), progress, path, extent) {
+        let opened = file.metadata().ok().filter(|opened| promises_length(&file, opened))?;
+        match whole(&file, &opened, Staged::new(device, &self.mode), progress, path, extent) {
             Err(ErrorKind::Other(_)) => None,
             hashed => Some(hashed),
         }
     }
 }
 
-/// A file of known length.
+/// A file that promises its length.
 fn whole(
     file: &File,
-    len: u64,
+    opened: &Metadata,
     staged: Staged,
     progress: &dyn Progress,
     path: &Path,
     extent: Extent,
 ) -> Result<Hashed, ErrorKind> {
     progress.reached(path);
+    let len = opened.len();
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
     let mut staged = staged.ring(Ring { part, ..Ring::default() }).map_err(failed)?;
@@ -130,18 +131,17 @@ fn whole(
     while at < len {
         let step = STEP.min(len - at);
         if let Err(error) = staged.update_file(file, at, step) {
-            // In the words that the CPU has for it.
-            return Err(match file.metadata() {
-                Ok(now) if now.len() < len => ErrorKind::Shrank { read: now.len(), len },
-                _ => failed(error),
-            });
+            // In the words that the CPU has for it, if the file is the reason.
+            check_length(file, opened)?;
+            return Err(failed(error));
         }
         progress.hashed(0, step);
         at += step;
     }
+    let now = check_length(file, opened)?;
     let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
     progress.hashed(1, 0);
-    let grown_to = file.metadata().map(|now| now.len()).ok().filter(|now| *now > len);
+    let grown_to = Some(now.len()).filter(|now| *now > len);
     Ok(Hashed { digest, bytes: len, grown_to })
 }
 

@@ -71,6 +71,7 @@
 //! | write and read lists, check them | [`list`], [`check`] |
 //! | turn names into text and back | [`name`] |
 //! | write a list or another file that appears all at once | [`Replacement`] |
+//! | read a file in order, and be sure that it ends at its length | [`Whole`] |
 //!
 //! # What a run promises
 //!
@@ -78,7 +79,7 @@
 //!   are.
 //! - At most 8192 files are under way and at most one file for each thread is open, so memory is bounded (about
 //!   10 MiB, and 130 bytes for each file of the largest directory).
-//! - A file that becomes shorter while it is being hashed is an error; see [`treewide::file`] for what else is
+//! - A file that becomes shorter while it is being hashed, or does not end at its length, is an error; see [`treewide::file`] for what else is
 //!   promised about files that change.
 
 #![forbid(unsafe_code)]
@@ -100,6 +101,7 @@ mod run;
 mod small_files;
 mod task;
 pub mod walk;
+mod whole;
 
 pub use cancel::Cancel;
 pub use error::{Error, ErrorKind};
@@ -108,3 +110,4 @@ pub use progress::Progress;
 pub use replacement::Replacement;
 pub use run::{Event, HashAlone, Run};
 pub use task::{Item, Kind, Source, Task};
+pub use whole::Whole;

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::long_path;
 use crate::progress::Progress;
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -112,7 +112,7 @@ impl Options {
         Self { drop_cache, ..self }
     }
 
-    /// Whether [`Hashed::grown_to`] is found out. That takes two more system calls for each small file.
+    /// Whether [`Hashed::grown_to`] is found out.
     pub fn report_growth(self, report_growth: bool) -> Self {
         Self { report_growth, ..self }
     }
@@ -173,7 +173,7 @@ impl Options {
         self.hash_by(path, extent, |options, hasher| {
             let file = long_path::open(path, regular)?;
             if regular {
-                check_regular(&file.metadata()?)?;
+                check_regular(&file)?;
             }
             Ok(options.update_file(hasher, &file, path)?)
         })
@@ -252,6 +252,6 @@ fn cores() -> usize {
 }
 
 /// An error if a file that was regular when it was found is not regular any more.
-pub(crate) fn check_regular(opened: &Metadata) -> Result<(), ErrorKind> {
-    if opened.is_file() { Ok(()) } else { Err(ErrorKind::Replaced) }
+pub(crate) fn check_regular(file: &File) -> Result<(), ErrorKind> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(ErrorKind::Replaced) }
 }

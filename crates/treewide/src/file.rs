@@ -53,6 +53,7 @@
 //!   program that reads it.
 
 mod device;
+mod end;
 mod error;
 #[cfg(feature = "async")]
 mod future;
@@ -78,6 +79,8 @@ use crate::mode::Mode;
 use crate::parallel::policy;
 use crate::profile;
 use crate::xof::OutputReader;
+pub use end::{check_end, check_length, promises_length, read_at};
+use end::{check_end_of_log, grown_to};
 pub use error::{Error, ErrorKind};
 
 /// A file of at most this many bytes is one read on the calling thread, unless a profile says otherwise: hashing it takes
@@ -255,52 +258,6 @@ impl Hashed {
 /// If the file cannot be opened or read, becomes shorter while it is being hashed, or does not end at its length.
 pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
     Ok(Options::new().hash(path)?.hash())
-}
-
-/// Checks that reading a regular file from its beginning found the end at `end`, where the file ends: for callers who
-/// read it themselves. `opened` is its metadata before the first byte was read. Returns the metadata of now.
-///
-/// A file of length 0, or on a file system whose lengths are guesses (`/proc`, `/sys`, cgroups and others of Linux), may
-/// end anywhere. A file that has become longer since may end at its old length, its new length, or between them.
-///
-/// # Errors
-/// [`ErrorKind::Shrank`], [`ErrorKind::Ended`], [`ErrorKind::GoesOn`], or [`ErrorKind::Read`] if the system does not
-/// return the metadata.
-pub fn check_end(file: &File, opened: &Metadata, end: u64) -> Result<Metadata, ErrorKind> {
-    length::check_end(file, opened, end).map_err(ErrorKind::of)
-}
-
-/// Like [`check_end`], for callers who have read all bytes up to the length in `opened` and have not looked for more: reads
-/// at the end.
-///
-/// # Errors
-/// As [`check_end`], or [`ErrorKind::Read`] if the file cannot be read.
-pub fn check_length(file: &File, opened: &Metadata) -> Result<Metadata, ErrorKind> {
-    let len = opened.len();
-    let end = length::end_of_reading(file, len.saturating_sub(1), len).map_err(ErrorKind::Read)?;
-    check_end(file, opened, end)
-}
-
-/// Returns whether the length in the metadata of an open file is a promise, so that reading must end there. It is not for
-/// pipes and devices, for length 0, and on file systems whose lengths are guesses.
-pub fn promises_length(file: &File, opened: &Metadata) -> bool {
-    length::is_promise(file, opened)
-}
-
-/// Checks a file that was empty when it was opened and has become a log since.
-fn check_end_of_log(file: &File, log: &Metadata, end: u64) -> Result<Metadata, ErrorKind> {
-    let len = log.len();
-    let end = if end == len {
-        length::end_of_reading(file, len, len).map_err(ErrorKind::Read)?
-    } else {
-        end
-    };
-    check_end(file, log, end)
-}
-
-/// The length of a file now, if it is more than was hashed.
-fn grown_to(now: &Metadata, hashed: u64) -> Option<u64> {
-    Some(now.len()).filter(|now| *now > hashed)
 }
 
 /// Opens a file for hashing. Its access time stays as it is where the system allows that (`O_NOATIME`).

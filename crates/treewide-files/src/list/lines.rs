@@ -4,8 +4,8 @@
 //! the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
 //! may be of any size; and a disk image that is taken for a list is read no further than one such line.
 
+use crate::whole::Whole;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
@@ -56,10 +56,11 @@ impl Lines {
     /// Opens the list at `path`.
     ///
     /// # Errors
-    /// If it cannot be opened, or its first bytes cannot be read.
+    /// If it cannot be opened, or its first bytes cannot be read. Reading fails later if the list does not end at its
+    /// length.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let is_stream = !file.metadata()?.is_file();
+        let file = Whole::open(path)?;
+        let is_stream = !file.is_regular();
         Self::new(file, is_stream)
     }
 

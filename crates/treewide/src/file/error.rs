@@ -60,6 +60,19 @@ impl ErrorKind {
     }
 }
 
+/// For readers that compare the end with the length of a file.
+impl From<ErrorKind> for io::Error {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Open(error) | ErrorKind::Read(error) => error,
+            ErrorKind::Shrank { read, len } => Mismatch::Shrank { read, len }.into(),
+            ErrorKind::Ended { read, len } => Mismatch::Ended { read, len }.into(),
+            ErrorKind::GoesOn { len } => Mismatch::GoesOn { len }.into(),
+            ErrorKind::Stopped => Self::other(kind),
+        }
+    }
+}
+
 impl Error {
     pub(super) fn new(path: &Path, kind: ErrorKind) -> Self {
         Self { path: path.to_owned(), kind }
