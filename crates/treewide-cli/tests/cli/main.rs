@@ -14,6 +14,8 @@ mod docs;
 mod inherited;
 mod input;
 mod json;
+#[cfg(target_os = "linux")]
+mod lengths;
 mod named_output;
 mod names_in_lists;
 mod output;
