@@ -1,9 +1,9 @@
 //! Standard input, which can be read only once.
 
+#[cfg(unix)]
+use crate::streams;
 use crate::streams::Input;
 use std::cell::Cell;
-#[cfg(unix)]
-use std::io;
 use std::path::Path;
 use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Hashed, Options};
@@ -44,12 +44,9 @@ impl Stdin {
     /// Hash standard input from where it is. If it is a file, it is hashed as fast as one.
     #[cfg(unix)]
     pub(crate) fn hash(&self, options: &Options, extent: Extent) -> Result<Hashed, ErrorKind> {
-        use std::fs::File;
-        use std::os::fd::AsFd;
-
         let stdin = self.open()?;
-        match io::stdin().as_fd().try_clone_to_owned() {
-            Ok(file) => options.hash_file(&File::from(file), Path::new(STDIN), extent),
+        match streams::copy() {
+            Ok(file) => options.hash_file(&file, Path::new(STDIN), extent),
             // Without a second descriptor it is only read more slowly.
             Err(_) => options.hash_reader(stdin, Path::new(STDIN), extent),
         }

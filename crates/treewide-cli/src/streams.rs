@@ -4,7 +4,9 @@
 //! "try again" where they would have waited, and we wait ourselves.
 
 use crate::inherited;
+use std::fs::File;
 use std::io::{self, Read, Write};
+use treewide_files::Whole;
 
 /// One of the three.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,33 +45,55 @@ fn wait(stream: impl std::os::fd::AsFd, what: rustix::event::PollFlags) {
 }
 
 /// Reads standard input. Only one reader may be in use, because it keeps nothing for the next one.
-pub(crate) struct Input(());
+pub(crate) struct Input {
+    /// Standard input, if it is a file: then reading must end at its length.
+    file: Option<Whole>,
+}
 
 impl Input {
     pub(crate) fn open() -> io::Result<Self> {
         Stream::Input.require()?;
-        Ok(Self(()))
+        let file = copy().and_then(Whole::new).ok().filter(Whole::is_regular);
+        Ok(Self { file })
     }
 }
 
-#[cfg(unix)]
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let stdin = io::stdin();
-        loop {
-            match rustix::io::read(&stdin, &mut *buffer) {
-                Err(rustix::io::Errno::AGAIN) => wait(&stdin, rustix::event::PollFlags::IN),
-                result => return Ok(result?),
-            }
+        match &mut self.file {
+            Some(file) => file.read(buffer),
+            None => read(buffer),
+        }
+    }
+}
+
+/// Standard input under another descriptor, with the same position.
+#[cfg(unix)]
+pub(crate) fn copy() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+pub(crate) fn copy() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(unix)]
+fn read(buffer: &mut [u8]) -> io::Result<usize> {
+    let stdin = io::stdin();
+    loop {
+        match rustix::io::read(&stdin, &mut *buffer) {
+            Err(rustix::io::Errno::AGAIN) => wait(&stdin, rustix::event::PollFlags::IN),
+            result => return Ok(result?),
         }
     }
 }
 
 #[cfg(not(unix))]
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        io::stdin().read(buffer)
-    }
+fn read(buffer: &mut [u8]) -> io::Result<usize> {
+    io::stdin().read(buffer)
 }
 
 /// Writes to standard output or standard error.

@@ -4,7 +4,7 @@
 //! - reading ends 1, 100 or all bytes before the length: a file by name, in a tree, in a list, on standard input, on a device;
 //!   short files in lanes, files of one buffer, files in tiles, mapped files; every strategy; every mode
 //! - reading goes on behind the length that the system states
-//! - a list that is read up to an end that is not its end
+//! - a list, or a key, that is read up to an end that is not its end
 //! - both at once: a list of the digests of the parts, which a check of parts would call OK
 //!
 //! And where it must not show: lengths that are guesses (`/proc`, `/sys`, length 0), and files that grow (`input.rs`).
@@ -185,7 +185,13 @@ fn a_list_that_ends_too_soon_fails() {
         let len = machine.folder.join(name).metadata().unwrap().len() as usize;
         for by in [line, len] {
             let expected = format!("ended at {} of {len} bytes", len - by);
-            for command in ["check NAME", "sum --check NAME"] {
+            for command in [
+                "check NAME",
+                "check <NAME",
+                "check - <NAME",
+                "sum --check NAME",
+                "sum --check <NAME",
+            ] {
                 if name == "cut-16" && command.starts_with("sum") {
                     continue; // as `b3sum` does, it takes UTF-8 only
                 }
@@ -194,6 +200,37 @@ fn a_list_that_ends_too_soon_fails() {
             }
         }
     }
+}
+
+#[test]
+fn a_list_that_is_the_rest_of_standard_input_fails_too() {
+    let machine = match Machine::new() {
+        Ok(machine) => machine,
+        Err(why) => return skip("the rest of standard input", why),
+    };
+    machine.folder.write("a", "a");
+    let line = format!("{}  a\n", hex("a"));
+    machine.folder.write("cut", format!("first\n{line}{line}"));
+    let ended = machine.run(line.len(), "{ read -r line; exec treewide check; } <cut");
+    ended.fails(1, &["ended at 74 of 142 bytes"]);
+}
+
+#[test]
+fn a_key_that_ends_too_soon_fails() {
+    let machine = match Machine::new() {
+        Ok(machine) => machine,
+        Err(why) => return skip("keys that end too soon", why),
+    };
+    machine.folder.write("a", "a");
+    // What is left of the second one is as long as a key.
+    for (len, by) in [(32, 1), (33, 1), (100, 68)] {
+        machine.folder.write("cut", content(len));
+        let ended = machine.run(by, "treewide sum --keyed a <cut");
+        ended.fails(1, &["key", &format!("ended at {} of {len} bytes", len - by)]);
+        assert!(ended.stdout.is_empty());
+    }
+    machine.folder.write("low", content(33));
+    machine.run(1, "treewide sum --keyed a <low").fails(1, &["more than 32 key bytes"]);
 }
 
 /// With the device that there is.
