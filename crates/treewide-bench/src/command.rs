@@ -1,12 +1,12 @@
 //! The commands. Each makes plans, measures them, and prints the result.
 
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
-
-use tempfile::NamedTempFile;
+use anyhow::{Context as _, Result};
+use treewide_files::Replacement;
 
 use crate::busy;
 use crate::cli::{Command, Common};
@@ -42,7 +42,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         #[cfg(feature = "gpu")]
         Command::Gpu(args) => gpu::run(&args),
         #[cfg(not(feature = "gpu"))]
-        Command::Gpu(_) => bail!("{NO_DEVICES}"),
+        Command::Gpu(_) => anyhow::bail!("{NO_DEVICES}"),
         Command::Sustained(args) => sustained::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Gate(args) => gate::run(&args),
@@ -65,7 +65,7 @@ const BUDGET_MS: u64 = 300;
 /// Begins a run, after checking that its output files can be written.
 fn session(common: &Common) -> Result<Session> {
     for path in [&common.json, &common.html].into_iter().flatten() {
-        temporary(path)?;
+        replacement(path)?;
     }
     let Common { seed, confidence, budget, .. } = *common;
     Ok(Session::new(Settings { seed, confidence, budget_ms: budget.unwrap_or(BUDGET_MS) }))
@@ -98,24 +98,27 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A temporary file that replaces the file of this name once it is complete.
-fn temporary(path: &Path) -> Result<NamedTempFile> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() {
-        bail!("cannot write {}: it is a folder", path.display());
+/// A file that replaces the one of this name once it is complete; `None` for a device or a pipe, which is written to.
+fn replacement(path: &Path) -> Result<Option<Replacement>> {
+    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Ok(None);
     }
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    builder.tempfile_in(dir).with_context(|| format!("cannot write {}", path.display()))
+    Ok(Some(Replacement::begin(path).with_context(|| format!("cannot write {}", path.display()))?))
 }
 
-/// Writes a complete file, or none.
+/// Writes a complete file. What cannot appear at its place stays in a temporary file, which the error names.
 fn write(path: &Path, text: &str) -> Result<()> {
-    let name = || format!("cannot write {}", path.display());
-    let mut file = temporary(path)?;
-    file.write_all(text.as_bytes()).with_context(name)?;
-    file.persist(path).with_context(name)?;
+    let written = match replacement(path)? {
+        Some(mut file) => file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.complete())
+            .and_then(|()| file.appear()),
+        None => OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(text.as_bytes())),
+    };
+    written.with_context(|| format!("cannot write {}", path.display()))?;
     eprintln!("wrote {}", path.display());
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for path in args.json.iter().chain([&args.output]) {
-        super::temporary(path)?;
+        super::replacement(path)?;
     }
     if !args.files.is_empty() {
         let reports = args.files.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;

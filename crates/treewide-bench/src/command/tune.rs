@@ -55,7 +55,7 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
         bail!("{}", super::NO_DEVICES);
     }
     if !args.split {
-        super::temporary(&args.output)?;
+        super::replacement(&args.output)?;
         return in_second_process();
     }
     interrupt::end_with_parent();
