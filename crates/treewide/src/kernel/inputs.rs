@@ -110,11 +110,12 @@ impl Nodes for Chunks {
     #[inline(always)]
     unsafe fn node(&self, index: usize) -> Node {
         let start = index * CHUNK_LEN;
-        let last = if index + 1 == self.count() { self.end } else { CHUNK_END };
+        let left = self.len - start;
+        let (len, last) = if left <= CHUNK_LEN { (left, self.end) } else { (CHUNK_LEN, CHUNK_END) };
         Node {
             // `index` is within the input.
             input: self.input.add(start),
-            len: (self.len - start).min(CHUNK_LEN) as u32,
+            len: len as u32,
             counter: self.counter + index as u64,
             flags: Flags { each: self.flags, first: CHUNK_START, last, padded: false },
         }
@@ -124,12 +125,14 @@ impl Nodes for Chunks {
     unsafe fn complete<const N: usize>(&self, pass: &mut PassInputs<N>, at: usize, count: usize) {
         let (first, last) = (self.node(at), self.node(at + count - 1));
         pass.shortest = last.len;
-        let mut lane = 0;
-        while lane < N {
-            if filled(lane, count) == count - 1 {
-                pass.lens[lane] = last.len;
+        if last.len != first.len {
+            let mut lane = 0;
+            while lane < N {
+                if filled(lane, count) == count - 1 {
+                    pass.lens[lane] = last.len;
+                }
+                lane += 1;
             }
-            lane += 1;
         }
         if last.flags.last != first.flags.last {
             let mut lane = 0;

@@ -36,6 +36,9 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
     /// Whether there are masked loads (AVX-512BW and VL, and BMI2).
     const MASKS: bool = false;
 
+    /// Whether [`blocks`](Self::blocks) is assembly, which takes a single block too.
+    const ASSEMBLED: bool = false;
+
     /// The seven rounds with the message of the first, as [`arrange`] has it.
     #[inline(always)]
     unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
@@ -63,8 +66,7 @@ pub(super) unsafe trait RowVector<const N: usize>: Row {
 /// Rows 0 and 1 before the rounds: the same chaining value in every lane.
 #[inline(always)]
 unsafe fn rows_0_1<R: RowVector<N>, const N: usize>(cv: &Words) -> [R; 2] {
-    let (low, high) = (cv.first_chunk(), cv.last_chunk());
-    [R::broadcast(low.expect("four words")), R::broadcast(high.expect("four words"))]
+    [R::broadcast(half(cv, 0)), R::broadcast(half(cv, 1))]
 }
 
 /// Row 2 before the rounds.
@@ -172,7 +174,8 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
         let (low, high) = (one_by_one(&nodes.low), one_by_one(&nodes.high));
         let row = |lens: &[u32; N], flags: &[u32; N]| R::row_3(&low, &high, lens, flags);
         let whole = [BLOCK_LEN as u32; N];
-        let (first, each) = (row(&whole, &[nodes.first; N]), row(&whole, &[nodes.each; N]));
+        let first = row(&whole, &[nodes.first; N]);
+        let each = first.xor(R::broadcast(&[0, 0, 0, nodes.first ^ nodes.each]));
         let mut rows = RowOperands { cv: rows_0_1(key), tails: [first, each, each] };
         // Which lanes have not ended, and chaining values as they were when one last did.
         let (mut live, mut ended) = ([u32::MAX; N], None::<[R; 2]>);
@@ -231,6 +234,11 @@ unsafe impl<R: RowVector<N>, const N: usize> Pass<N> for Rows<R> {
     ) {
         let last = R::broadcast(&[0, 0, BLOCK_LEN as u32, blocks.flags]);
         let inputs = blocks.inputs(count);
+        if const { R::ASSEMBLED } {
+            let mut rows = RowOperands { cv: rows_0_1(key), tails: [last; 3] };
+            R::blocks(&mut rows, &inputs, 0, 1);
+            return store(rows.cv, out, count);
+        }
         let mut v = begin(rows_0_1(key), last);
         R::rounds(&mut v, &inputs, 0);
         store(fold(v), out, count);
@@ -296,9 +304,11 @@ macro_rules! pairs {
     ($row:ident: $half:literal, $lanes:literal, $when:expr => $kind:ident $blocks:path $(, $rounds:path)?) => {
         // SAFETY: as the row says.
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
-            $(#[inline(always)]
+            $(const ASSEMBLED: bool = $when;
+
+            #[inline(always)]
             unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
-                if $when {
+                if const { $when } {
                     $rounds(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
                 } else {
                     compiled_rounds(v, m)
@@ -311,7 +321,7 @@ macro_rules! pairs {
                 offset: usize,
                 count: usize,
             ) {
-                if $when {
+                if const { $when } {
                     call!($kind $blocks: rows, inputs, offset, count)
                 } else {
                     compiled_blocks(rows, inputs, offset, count)
@@ -346,6 +356,6 @@ macro_rules! pairs {
     };
 }
 
-pairs!(One: 1, 2, C::ROWS == Form::Sse41 => assembled assembly::blocks_sse41_pair, assembly::rounds_sse41_pair);
-pairs!(Two: 2, 4, C::ROWS == Form::Avx2 => assembled assembly::blocks_avx2_pair, assembly::rounds_avx2_pair);
+pairs!(One: 1, 2, matches!(C::ROWS, Form::Sse41) => assembled assembly::blocks_sse41_pair, assembly::rounds_sse41_pair);
+pairs!(Two: 2, 4, matches!(C::ROWS, Form::Avx2) => assembled assembly::blocks_avx2_pair, assembly::rounds_avx2_pair);
 pairs!(Four: 4, 8, C::PACED => paced zen5::blocks_8);

@@ -86,6 +86,23 @@ impl Table {
     }
 }
 
+/// 16 bytes at any place.
+///
+/// Instead of intrinsics, in which an unoptimised build checks a hundred instructions long whether pointers are sound.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Unaligned(__m128i);
+
+#[inline(always)]
+pub(super) unsafe fn load(from: *const u8) -> __m128i {
+    (*from.cast::<Unaligned>()).0
+}
+
+#[inline(always)]
+pub(super) unsafe fn store(to: *mut u8, row: __m128i) {
+    *to.cast::<Unaligned>() = Unaligned(row);
+}
+
 vector!("A row of one lane.", One(__m128i));
 
 // SAFETY: SSE2; SSSE3 and SSE4.1; with these AVX2, or AVX-512F and VL.
@@ -134,7 +151,8 @@ unsafe impl<C: Core> Row for One<C> {
     }
     #[inline(always)]
     unsafe fn ordered_pair([a, b]: [Self; 2]) -> [Self; 2] {
-        barrier!(xmm_reg "sse2" [__m128i; 2] a b,).map(Self::new)
+        let [a, b] = barrier!(xmm_reg "sse2" [__m128i; 2] a b,);
+        [Self::new(a), Self::new(b)]
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
@@ -159,19 +177,21 @@ unsafe impl<C: Core> RowVector<1> for One<C> {
     #[inline(always)]
     unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
         let (state, message) = (v.as_mut_ptr().cast(), (&raw const m).cast());
-        match C::ROWS {
-            Form::Compiled => compiled_rounds(v, m),
-            Form::Sse41 => assembly::rounds_sse41(&mut *state, message),
-            Form::Avx2 => assembly::rounds_avx2(&mut *state, message),
+        if const { matches!(C::ROWS, Form::Sse41) } {
+            assembly::rounds_sse41(&mut *state, message)
+        } else if const { matches!(C::ROWS, Form::Avx2) } {
+            assembly::rounds_avx2(&mut *state, message)
+        } else {
+            compiled_rounds(v, m)
         }
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        Self::new(_mm_loadu_si128(words.as_ptr().cast()))
+        Self::new(load(words.as_ptr().cast()))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 1], offset: usize) -> Self {
-        Self::new(_mm_loadu_si128(inputs[0].add(offset).cast()))
+        Self::new(load(inputs[0].wrapping_add(offset)))
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 1], high: &[u32; 1], lens: &[u32; 1], flags: &[u32; 1]) -> Self {
@@ -184,7 +204,7 @@ unsafe impl<C: Core> RowVector<1> for One<C> {
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, _stride: usize, _count: usize) {
-        _mm_storeu_si128(out.cast(), self.0)
+        store(out, self.0)
     }
 }
 

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::assembly;
 use super::pass::{RowOperands, RowVector, compiled_blocks, compiled_rounds, loaded_rounds};
-use super::x1::{BY_8, BY_16, barrier, turned};
+use super::x1::{BY_8, BY_16, barrier, load, store, turned};
 use super::x4;
 use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
@@ -57,7 +57,8 @@ unsafe impl<C: Core> Row for Two<C> {
     }
     #[inline(always)]
     unsafe fn ordered_pair([a, b]: [Self; 2]) -> [Self; 2] {
-        barrier!(ymm_reg "avx2" [__m256i; 2] a b,).map(Self::new)
+        let [a, b] = barrier!(ymm_reg "avx2" [__m256i; 2] a b,);
+        [Self::new(a), Self::new(b)]
     }
     #[inline(always)]
     unsafe fn hidden(self) -> Self {
@@ -76,6 +77,7 @@ pub(in crate::kernel::x86_64) unsafe fn joined(a: __m128i, b: __m128i) -> __m256
 // SAFETY: AVX2, or AVX-512F, BW and VL, and BMI2.
 unsafe impl<C: Core> RowVector<2> for Two<C> {
     const MASKS: bool = C::AVX512;
+    const ASSEMBLED: bool = matches!(C::ROWS, Form::Avx2);
 
     #[inline(always)]
     unsafe fn rounds(v: &mut [Self; 4], inputs: &[*const u8; 2], offset: usize) {
@@ -87,11 +89,10 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
-        match C::ROWS {
-            Form::Avx2 => {
-                assembly::rounds_avx2_2(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
-            }
-            _ => compiled_rounds(v, m),
+        if const { Self::ASSEMBLED } {
+            assembly::rounds_avx2_2(&mut *v.as_mut_ptr().cast(), (&raw const m).cast())
+        } else {
+            compiled_rounds(v, m)
         }
     }
     #[inline(always)]
@@ -101,7 +102,7 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
         offset: usize,
         count: usize,
     ) {
-        if C::ROWS == Form::Avx2 {
+        if const { Self::ASSEMBLED } {
             let cv = &mut *rows.cv.as_mut_ptr().cast();
             assembly::blocks_avx2_2(cv, rows.tails.as_ptr().cast(), inputs, offset, count)
         } else {
@@ -110,14 +111,12 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        Self::new(_mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast())))
+        Self::new(_mm256_broadcastsi128_si256(load(words.as_ptr().cast())))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 2], offset: usize) -> Self {
-        Self::new({
-            let part = |lane: usize| _mm_loadu_si128(inputs[lane].add(offset).cast());
-            joined(part(0), part(1))
-        })
+        let first = load(inputs[0].wrapping_add(offset));
+        Self::new(joined(first, load(inputs[1].wrapping_add(offset))))
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 2], high: &[u32; 2], lens: &[u32; 2], flags: &[u32; 2]) -> Self {
@@ -144,11 +143,11 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     }
     #[inline(always)]
     unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
-        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(self.0));
+        store(out, _mm256_castsi256_si128(self.0));
         if count > 1 {
             // Hidden, so that the compiler does not make vectors of 512 bits of halves that are stored side by side.
             let row = self.hidden().0;
-            _mm_storeu_si128(out.add(stride).cast(), _mm256_extracti128_si256::<1>(row));
+            store(out.wrapping_add(stride), _mm256_extracti128_si256::<1>(row));
         }
     }
 }
