@@ -123,10 +123,11 @@ impl fmt::Display for ErrorKind {
 }
 
 impl StdError for ErrorKind {
+    // The text shows the error itself, so a chain of causes goes on behind it.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Open(error) | Self::Read(error) | Self::TooDeep(error) => Some(error),
-            Self::Other(error) => Some(&**error),
+            Self::Open(error) | Self::Read(error) | Self::TooDeep(error) => error.source(),
+            Self::Other(error) => error.source(),
             _ => None,
         }
     }

@@ -119,9 +119,10 @@ impl fmt::Display for ErrorKind {
 }
 
 impl std::error::Error for ErrorKind {
+    // The text shows the error itself, so a chain of causes goes on behind it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Open(error) | Self::Read(error) => Some(error),
+            Self::Open(error) | Self::Read(error) => error.source(),
             _ => None,
         }
     }
