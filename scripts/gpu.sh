@@ -32,12 +32,12 @@ carry() {
     local to=$1 target=${CARGO_TARGET_DIR:-target}
     mkdir -p "$to"
     cargo build --locked --release -p treewide-gpu --features cuda,wgpu --example gpu-bench
-    cargo build --locked --release -p treewide-gpu --features cuda --example treewide_gpu_c
+    make -C crates/treewide-capi FEATURES=gpu
     cargo build --locked --release -p treewide-cli --features gpu
     cargo build --locked --release -p treewide-bench --features gpu
     local built=$target/release
-    cp "$built/examples/gpu-bench" "$built/examples/libtreewide_gpu_c.so" "$built/treewide" \
-        "$built/treewide-bench" "$to"
+    cp "$built/examples/gpu-bench" "$built/treewide" "$built/treewide-bench" \
+        crates/treewide-capi/full/target/release/lib/libtreewide_gpu.so "$to"
     strip "$to/gpu-bench" "$to/treewide" "$to/treewide-bench"
     git rev-parse HEAD >"$to/commit"
     [[ -z $(git status --porcelain) ]] || echo "with changes" >>"$to/commit"
@@ -109,7 +109,7 @@ except Exception as error:
 
 PYTHON
     sed -n '/^```python/,/^```/ {/^`/!p}' docs/gpu.md |
-        sed "s|target/release/examples/libtreewide_gpu_c.so|$1/libtreewide_gpu_c.so|" >>"$program"
+        sed "s|crates/treewide-capi/full/target/release/lib/libtreewide_gpu.so|$1/libtreewide_gpu.so|" >>"$program"
     cat >>"$program" <<'PYTHON'
 
 good = True

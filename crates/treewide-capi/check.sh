@@ -17,6 +17,7 @@ readonly WARNINGS=(-Wall -Wextra -Wpedantic -Werror)
 out=$PWD/target/check
 prefix=$out/prefix
 lib=$prefix/lib
+full=$out/full
 mkdir -p "$out"
 
 step() {
@@ -63,13 +64,18 @@ official_library() {
     ar rcs "$folder/official.a" "$folder"/official/*.o
 }
 
-# The functions that a header declares.
+# The functions that a header declares: without its comments, and without those of a header that it includes.
 declared() {
-    "${CC:-gcc}" -E -P "$1" | tr '\n' ' ' | grep -oE '\b(blake3|treewide)_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u
+    sed 's/^#include.*//' "$1" | gcc -E -P -DBLAKE3_API= -DTREEWIDE_API= -x c - | grep -oE '\b(blake3|treewide)_[a-z0-9_]+ ?\(' |
+        tr -d ' (' | sort -u
 }
 
 exported() {
     nm -D --defined-only "$1" | awk '{ print $NF }' | sort
+}
+
+in_archive() {
+    nm -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort
 }
 
 # ---- The tests -----------------------------------------------------------------------------------
@@ -111,7 +117,7 @@ abi() {
     for name in "${LIBRARIES[@]}"; do
         # What only libraries with features have is declared, too.
         step diff <(declared "include/$name.h" | grep -vxE "$WITH_FEATURES") <(exported "$lib/lib$name.so")
-        step diff <(nm -g --defined-only "$lib/lib$name.a" | awk 'NF == 3 { print $3 }' | sort) <(exported "$lib/lib$name.so")
+        step diff <(in_archive "$lib/lib$name.a") <(exported "$lib/lib$name.so")
     done
 }
 
@@ -228,13 +234,15 @@ two_rust_libraries() {
     step "$out/two"
 }
 
-# What needs a registry: threads and files.
+# What needs a registry: threads, files and GPUs.
 with_features() {
-    step make install FEATURES="parallel file" PREFIX="$out/full"
+    rm -rf "$full"
+    step make install FEATURES="parallel file gpu" PREFIX="$full"
     official_library gcc "$out"
-    local name full=$out/full/lib
-    for name in "${LIBRARIES[@]}"; do
+    local name full=$full/lib
+    for name in "${LIBRARIES[@]}" treewide_gpu; do
         step diff <(declared "include/$name.h") <(exported "$full/lib$name.so")
+        step diff <(in_archive "$full/lib$name.a") <(exported "$full/lib$name.so")
     done
     step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -DFEATURES -Iinclude tests/beyond.c "$out/official.a" "$full/libtreewide.a" \
         -lpthread -ldl -lm -lgcc_s -o "$out/beyond-full"
@@ -246,6 +254,63 @@ with_features() {
     step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$full/libblake3.a" "$out/libother.a" "$full/libtreewide.a" \
         -lpthread -ldl -lm -lgcc_s -o "$out/two-full"
     step "$out/two-full"
+}
+
+examples() {
+    local name
+    for name in sum many; do
+        step gcc -std=c89 "${WARNINGS[@]}" -Iinclude examples/$name.c "$lib/libtreewide.a" -o "$out/$name"
+    done
+    printf abc >"$out/abc"
+    step test "$("$out/sum" "$out/abc")" = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  $out/abc"
+    step test "$("$out/sum" <"$out/abc")" = 6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85
+    local errors
+    errors=$("$out/sum" "$out/absent" "$out/abc" 2>&1 >/dev/null) && return 1
+    step test "$errors" = "sum: $out/absent: No such file or directory"
+    "$out/many" check.sh | step grep -q "^$(wc -l <check.sh) records, root [0-9a-f]*, the first one is there, by [0-9]* digests"
+    "$out/many" /dev/null | step grep -q "^0 records, root af1349b9.* no proof: there is no leaf with this index"
+}
+
+# The driver of a device that is the CPU, in the place of NVIDIA's.
+stand_in() {
+    need g++
+    if ldconfig -p | grep -q libcuda.so.1; then cannot_run "this machine has NVIDIA's driver, and this test has one of its own"; fi
+    local kernels=../treewide-gpu/kernels/cuda/host
+    step g++ -std=c++17 -O2 -Wno-unknown-pragmas -U_FORTIFY_SOURCE -shared -fPIC -Wl,-soname,libcuda.so \
+        "$kernels/stages.cpp" "$kernels/driver.cpp" -ldl -o "$out/libcuda.so"
+}
+
+# The program NAME that docs/gpu.md shows, between the marks of its language.
+in_docs() {
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`/ { /^\`\`\`/!p }" ../../docs/gpu.md
+}
+
+gpu() {
+    stand_in
+    local lib=$full/lib folder=$out/gpu
+    mkdir -p "$folder"
+    export LD_LIBRARY_PATH=$lib
+    step g++ -std=c++17 "${WARNINGS[@]}" -Iinclude examples/device.cpp -L"$lib" -ltreewide_gpu -ltreewide -o "$folder/device"
+    {
+        "$out/sum" <check.sh
+        tail -c +2 check.sh | "$out/sum"
+    } >"$folder/expected"
+    LD_PRELOAD=$out/libcuda.so step "$folder/device" check.sh >"$folder/printed"
+    step diff "$folder/expected" <(sed -n '/^[0-9a-f]\{64\}$/p' "$folder/printed" | head -2)
+    # The program of the documentation, with what it uses of the CUDA runtime.
+    echo 'typedef void *cudaStream_t;' >"$folder/cuda_runtime.h"
+    {
+        in_docs cpp
+        cat tests/docs_gpu.cpp
+    } >"$folder/docs.cpp"
+    step g++ -std=c++17 "${WARNINGS[@]}" -Iinclude -Itests -I"$folder" "$folder/docs.cpp" -L"$lib" -ltreewide_gpu -ltreewide -o "$folder/docs"
+    LD_PRELOAD=$out/libcuda.so step "$folder/docs"
+    need python3
+    {
+        in_docs python | sed "s|crates/treewide-capi/full/target/release/lib|$lib|"
+        cat tests/docs_gpu.py
+    } >"$folder/docs.py"
+    SUM=$out/sum PYTHONPATH=tests/torch LD_PRELOAD=$out/libcuda.so step python3 "$folder/docs.py"
 }
 
 # With neither Cargo nor a registry.
@@ -356,6 +421,8 @@ run misuse
 run two_rust_libraries
 run installed
 run with_features
+run examples
+run gpu
 if [[ $quick == no ]]; then
     run plain_rustc
     run emulated

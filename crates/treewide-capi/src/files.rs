@@ -18,7 +18,7 @@ pub struct FileOptions {
     reserved: [u32; 5],
 }
 
-/// The options at `options`, or those that null stands for.
+/// The options at `options`; null stands for the default.
 ///
 /// # Safety
 /// `options` is null or can be read.

@@ -1,0 +1,136 @@
+//! `libtreewide_gpu`: the functions of `include/treewide_gpu.h`, which says what they do.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int, c_void};
+use treewide_gpu::{Device, Error, Mode, Slice, cuda};
+
+const FAILED: c_int = -1;
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// 0, or the code that says that [`ERROR`] has a text.
+fn answer(result: Result<(), String>) -> c_int {
+    let Err(text) = result else { return 0 };
+    let text = text.replace('\0', " ");
+    ERROR.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
+    FAILED
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn treewide_gpu_error() -> *const c_char {
+    ERROR.with_borrow(|last| last.as_ptr())
+}
+
+/// # Safety
+/// `stream` is a stream of that device and lives until `treewide_gpu_close`; `device` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_open(
+    index: c_int,
+    stream: *mut c_void,
+    device: *mut *mut Device,
+) -> c_int {
+    let open = || {
+        let number =
+            usize::try_from(index).map_err(|_| format!("there is no CUDA device {index}"))?;
+        // SAFETY: as our caller promises.
+        let opened = unsafe { cuda::open_with_stream(number, stream) };
+        let opened = Box::new(opened.map_err(|error| error.to_string())?);
+        // SAFETY: as our caller promises.
+        unsafe { *device = Box::into_raw(opened) };
+        Ok(())
+    };
+    answer(open())
+}
+
+/// # Safety
+/// `device` is of `treewide_gpu_open`, and not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_close(device: *mut Device) {
+    if !device.is_null() {
+        // SAFETY: as our caller promises.
+        drop(unsafe { Box::from_raw(device) });
+    }
+}
+
+/// The buffers on the device, in the mode at `mode`.
+///
+/// # Safety
+/// As for [`treewide_gpu_hash`], except for `digests`; and all work with the slices is waited for.
+unsafe fn slices(
+    device: &Device,
+    mode: *const Mode,
+    addresses: *const u64,
+    lengths: *const u64,
+    count: usize,
+) -> Result<(Mode, Vec<Slice>), Error> {
+    // SAFETY: as our caller promises.
+    let (mode, addresses, lengths) = unsafe {
+        let array = |start| std::slice::from_raw_parts(start, count);
+        (mode.as_ref().copied().unwrap_or_default(), array(addresses), array(lengths))
+    };
+    let mut slices = Vec::with_capacity(count);
+    for (address, len) in addresses.iter().zip(lengths) {
+        // SAFETY: as our caller promises.
+        let buffer = unsafe { cuda::borrow(device, *address, *len) }?;
+        slices.push(Slice::from(&buffer));
+    }
+    Ok((mode, slices))
+}
+
+/// # Safety
+/// `device` is of `treewide_gpu_open`; `mode` is null or a mode; the arrays have `count` elements, `digests` 32 times as many
+/// bytes; the buffers are on that device, and what writes them is done or in the stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_hash(
+    device: *const Device,
+    mode: *const Mode,
+    addresses: *const u64,
+    lengths: *const u64,
+    count: usize,
+    digests: *mut u8,
+) -> c_int {
+    if count == 0 {
+        return 0;
+    }
+    let hash = || -> Result<(), Error> {
+        // SAFETY: as our caller promises; the work is waited for here.
+        let (device, (mode, slices)) =
+            unsafe { (&*device, slices(&*device, mode, addresses, lengths, count)?) };
+        for (i, hash) in device.list(&mode, &slices).wait()?.iter().enumerate() {
+            // SAFETY: there is room for `count` digests.
+            unsafe { digests.add(32 * i).copy_from_nonoverlapping(hash.as_bytes().as_ptr(), 32) };
+        }
+        Ok(())
+    };
+    answer(hash().map_err(|error| error.to_string()))
+}
+
+/// # Safety
+/// As for [`treewide_gpu_hash`], where `digests` is an address on the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_hash_to(
+    device: *const Device,
+    mode: *const Mode,
+    addresses: *const u64,
+    lengths: *const u64,
+    count: usize,
+    digests: u64,
+) -> c_int {
+    if count == 0 {
+        return 0;
+    }
+    if !digests.is_multiple_of(4) {
+        return answer(Err(format!("digests start at a multiple of 4, not at {digests:#x}")));
+    }
+    let hash = || -> Result<(), Error> {
+        // SAFETY: as our caller promises; the work is waited for here.
+        let (device, (mode, slices)) =
+            unsafe { (&*device, slices(&*device, mode, addresses, lengths, count)?) };
+        // SAFETY: as our caller promises.
+        let out = unsafe { cuda::borrow(device, digests, 32 * count as u64) }?;
+        device.list_to(&mode, &slices, &Slice::from(&out)).wait()
+    };
+    answer(hash().map_err(|error| error.to_string()))
+}
