@@ -381,6 +381,19 @@ END
     step "$out/cmake/build/BLAKE3__blake3_static" <check.sh
 }
 
+# ---- No test -------------------------------------------------------------------------------------
+
+# Compares with BLAKE3's C library: the libraries without features, and then what threads do.
+bench() {
+    official_library gcc "$out"
+    step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" "$lib/libblake3.a" "$lib/libtreewide.a" -o "$out/bench"
+    step "$out/bench" "${SECONDS_EACH:-1}"
+    step make FEATURES=parallel
+    step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" full/target/release/lib/lib{blake3,treewide}.a \
+        -lpthread -ldl -lm -lgcc_s -o "$out/bench-threads"
+    step "$out/bench-threads" "${SECONDS_EACH:-1}" threads
+}
+
 # ---- Running -------------------------------------------------------------------------------------
 
 quick=no
@@ -406,6 +419,11 @@ run() {
     fi
 }
 
+if [[ ${1:-} == bench ]]; then
+    run build
+    run bench
+    exit "$failed"
+fi
 run build
 ((failed == 0)) || exit
 run lints

@@ -1,12 +1,13 @@
-/* libblake3 against BLAKE3's C library with its assembly, in one process, in turn: make bench.
+/* libblake3 and libtreewide against BLAKE3's C library with its assembly, in one process, in turn: make bench.
  *
- * Each row is the median, over many rounds, of the time of one divided by the time of the other in the same round. */
+ * Each row is the median, over many rounds, of the time of the second divided by the time of the first in the same round. The first argument is
+ * the seconds for each row; with a second one only threads are measured. */
 #define _POSIX_C_SOURCE 199309L
 
-#include <math.h>
 #include <time.h>
 
 #include "blake3.h"
+#include "treewide.h"
 
 #include "../tests/official_names.h"
 
@@ -38,6 +39,48 @@ static void theirs(size_t len) {
   official_hasher_init(&hasher);
   official_hasher_update(&hasher, input, len);
   official_hasher_finalize(&hasher, out, 32);
+}
+
+/* With a function that BLAKE3's C library does not have. */
+static void ours_at_once(size_t len) { treewide_hash(out, input, len); }
+
+/* In a library with threads. */
+static void ours_tbb(size_t len) {
+  blake3_hasher hasher;
+  blake3_hasher_init(&hasher);
+  blake3_hasher_update_tbb(&hasher, input, len);
+  blake3_hasher_finalize(&hasher, out, 32);
+}
+
+#define MANY 4096
+
+static treewide_bytes list[MANY];
+static uint8_t digests[32 * MANY];
+
+/* MANY inputs of `len` bytes: in one call, in a loop of ours, and in a loop of theirs. */
+static void many(size_t len) {
+  size_t i;
+  for (i = 0; i < MANY; i++) {
+    list[i].data = input + i * len;
+    list[i].len = len;
+  }
+  treewide_hash_many(NULL, list, MANY, digests);
+}
+
+static void loop(size_t len) {
+  size_t i;
+  for (i = 0; i < MANY; i++)
+    treewide_hash(digests + 32 * i, input + i * len, len);
+}
+
+static void their_loop(size_t len) {
+  size_t i;
+  for (i = 0; i < MANY; i++) {
+    blake3_hasher hasher;
+    official_hasher_init(&hasher);
+    official_hasher_update(&hasher, input + i * len, len);
+    official_hasher_finalize(&hasher, digests + 32 * i, 32);
+  }
 }
 
 /* 1,000 bytes at a time. */
@@ -79,8 +122,8 @@ static double median(double *list, size_t n) {
   return list[n / 2];
 }
 
-/* How many times as fast as `other` `one` is, and prints it. */
-static double row(const char *name, work *one, work *other, size_t len) {
+/* Prints how many times as fast as `other` `one` is. */
+static void row(const char *name, work *one, work *other, size_t len) {
   static double times[MOST_ROUNDS], ratios[MOST_ROUNDS];
   size_t n = 0, repeat;
   double start, ratio, time;
@@ -96,9 +139,8 @@ static double row(const char *name, work *one, work *other, size_t len) {
   }
   ratio = median(ratios, n);
   time = median(times, n);
-  printf("| %s | %lu | %.1f ns | %.2f GB/s | %.3f |\n", name, (unsigned long)len, time * 1e9, (double)len / time / 1e9, ratio);
+  printf("| %s | %lu | %.1f ns | %.3f |\n", name, (unsigned long)len, time * 1e9, ratio);
   fflush(stdout);
-  return ratio;
 }
 
 int main(int argc, char **argv) {
@@ -109,10 +151,21 @@ int main(int argc, char **argv) {
   if (argc > 1)
     seconds_each = atof(argv[1]);
   input = random_bytes(16777216);
-  printf("| what | bytes | time | rate | times as fast |\n|---|---:|---:|---:|---:|\n");
+  printf("| what, against what | bytes | time | times as fast |\n|---|---:|---:|---:|\n");
+  if (argc > 2) {
+    for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
+      row("update_tbb; update", ours_tbb, ours, lengths[i]);
+    return 0;
+  }
   for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
-    row("one update", ours, theirs, lengths[i]);
+    row("init, update, finalize; theirs", ours, theirs, lengths[i]);
+  for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    row("treewide_hash; theirs", ours_at_once, theirs, lengths[i]);
   for (i = 14; i < sizeof lengths / sizeof *lengths - 1; i += 3)
-    row("updates of 1,000 bytes", ours_in_pieces, theirs_in_pieces, lengths[i]);
+    row("updates of 1,000 bytes; theirs", ours_in_pieces, theirs_in_pieces, lengths[i]);
+  for (i = 16; i <= 2048; i *= 2) {
+    row("treewide_hash_many of 4,096; a loop of theirs", many, their_loop, i);
+    row("treewide_hash_many of 4,096; a loop of treewide_hash", many, loop, i);
+  }
   return 0;
 }

@@ -35,6 +35,10 @@ const _: () = assert!(size_of::<Hasher>() <= size_of::<Room>());
 const _: () = assert!(align_of::<Hasher>() <= align_of::<Room>());
 const _: () = assert!(!core::mem::needs_drop::<Hasher>());
 
+/// Below this many bytes threads are never worth it, and asking for their number takes 2 ns.
+#[cfg(feature = "parallel")]
+const WORTH_ASKING: usize = 128 * 1024;
+
 /// The version of the interface: programs compare it with that of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn blake3_version() -> *const c_char {
@@ -111,8 +115,10 @@ pub unsafe extern "C" fn blake3_hasher_update_tbb(
     // SAFETY: as our caller promises.
     let (hasher, data) = unsafe { (&mut *hasher, input(data, len)) };
     #[cfg(feature = "parallel")]
-    hasher.update_rayon(data);
-    #[cfg(not(feature = "parallel"))]
+    if data.len() >= WORTH_ASKING {
+        hasher.update_rayon(data);
+        return;
+    }
     hasher.update(data);
 }
 
