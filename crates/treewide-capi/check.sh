@@ -256,6 +256,20 @@ with_features() {
     step "$out/two-full"
 }
 
+# The commands of the README, as they stand there.
+readme() {
+    need cmake pkg-config cc
+    local folder=$out/readme
+    rm -rf "$folder" && mkdir -p "$folder"
+    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`/ { /^\`\`\`/!p }" README.md; }
+    block c >"$folder/hello.c"
+    block cmake >"$folder/CMakeLists.txt"
+    block sh | sed "s|crates/treewide-capi|$PWD|" >"$folder/commands"
+    export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}
+    (cd "$folder" && HOME=$folder bash -e commands >printed)
+    step test "$(grep -cx ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f "$folder/printed")" = 2
+}
+
 examples() {
     local name
     for name in sum many; do
@@ -440,6 +454,7 @@ run two_rust_libraries
 run installed
 run with_features
 run examples
+run readme
 run gpu
 if [[ $quick == no ]]; then
     run plain_rustc
