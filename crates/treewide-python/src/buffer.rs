@@ -4,7 +4,6 @@
 //! mixture, as with `hashlib`.
 
 use std::ffi::CStr;
-use std::mem::MaybeUninit;
 use std::slice;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -21,14 +20,15 @@ pub(crate) enum Items {
     Bytes,
 }
 
-/// A buffer that is held until this is dropped, on a thread that is attached to the interpreter.
+/// A contiguous buffer that is held until this is dropped, on a thread that is attached to the interpreter.
 ///
-/// It may be moved, because it has no shape, which could point into itself.
-pub(crate) struct View(ffi::Py_buffer);
+/// In a box, because its shape may point into itself.
+pub(crate) struct View(Box<ffi::Py_buffer>);
 
 impl View {
+    /// A buffer in C order, with its shape and the type of its items.
     fn get(object: &Bound<'_, PyAny>, flags: i32) -> PyResult<Self> {
-        let mut view = MaybeUninit::uninit();
+        let mut view = Box::<ffi::Py_buffer>::new_uninit();
         // SAFETY: the object is alive, and there is room for a `Py_buffer`.
         if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), flags) } != 0 {
             return Err(PyErr::fetch(object.py()));
@@ -37,9 +37,32 @@ impl View {
         Ok(Self(unsafe { view.assume_init() }))
     }
 
-    /// A buffer with any items.
-    pub(crate) fn any(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::get(object, ffi::PyBUF_SIMPLE).map_err(|error| explained(object, error))
+    /// A buffer to read.
+    ///
+    /// # Errors
+    /// `TypeError` for an object without a buffer and for items that are addresses of Python objects; `BufferError` for
+    /// a buffer that is not contiguous, or has other `items`.
+    pub(crate) fn new(object: &Bound<'_, PyAny>, items: Items) -> PyResult<Self> {
+        let view = match Self::get(object, ffi::PyBUF_ND | ffi::PyBUF_FORMAT) {
+            Ok(view) => view,
+            // Types that the module `struct` cannot name, such as NumPy's dates and `bfloat16`, have bytes all the same.
+            Err(error) => match Self::get(object, ffi::PyBUF_ND) {
+                Ok(_) if items == Items::Bytes => return Err(not_one_byte("without a name")),
+                Ok(_) if has_object_fields(object) => return Err(only_addresses()),
+                Ok(view) => return Ok(view),
+                Err(_) => return Err(explained(object, error)),
+            },
+        };
+        match items {
+            Items::Any if has_objects(view.format()) => Err(only_addresses()),
+            Items::Bytes if !is_one_byte(view.format()) => {
+                Err(not_one_byte(&String::from_utf8_lossy(view.format())))
+            }
+            Items::Bytes if view.0.ndim == 0 => Err(PyBufferError::new_err(
+                "an array of 0 dimensions is not taken here: pass x.tobytes(), or use treewide.digest",
+            )),
+            _ => Ok(view),
+        }
     }
 
     /// A buffer to write to.
@@ -54,8 +77,11 @@ impl View {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the view is held while the slice is borrowed.
-        unsafe { bytes_of(&self.0) }
+        if self.0.len == 0 {
+            return &[];
+        }
+        // SAFETY: a contiguous buffer has `len` bytes at `buf` while the view is held.
+        unsafe { slice::from_raw_parts(self.0.buf.cast(), self.0.len as usize) }
     }
 
     /// The bytes of a [`writable`](Self::writable) buffer.
@@ -67,23 +93,31 @@ impl View {
         // SAFETY: a contiguous buffer that is not read-only has `len` bytes at `buf` while the view is held.
         unsafe { slice::from_raw_parts_mut(self.0.buf.cast(), self.0.len as usize) }
     }
+
+    /// The number of items in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        if self.0.shape.is_null() {
+            return &[];
+        }
+        // SAFETY: a shape that is not null has `ndim` numbers while the view is held.
+        unsafe { slice::from_raw_parts(self.0.shape, self.0.ndim as usize) }
+    }
+
+    /// The type of the items, as in the module `struct`.
+    pub(crate) fn format(&self) -> &[u8] {
+        if self.0.format.is_null() {
+            return b"B";
+        }
+        // SAFETY: a format that is not null is a C string while the view is held.
+        unsafe { CStr::from_ptr(self.0.format) }.to_bytes()
+    }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
         // SAFETY: the view was initialised, and this thread is attached, as the type demands.
-        unsafe { ffi::PyBuffer_Release(&mut self.0) };
+        unsafe { ffi::PyBuffer_Release(&mut *self.0) };
     }
-}
-
-/// # Safety
-/// The view is held while the slice is used, and is contiguous.
-unsafe fn bytes_of<'a>(view: &ffi::Py_buffer) -> &'a [u8] {
-    if view.len == 0 {
-        return &[];
-    }
-    // SAFETY: a contiguous buffer has `len` bytes at `buf`.
-    unsafe { slice::from_raw_parts(view.buf.cast(), view.len as usize) }
 }
 
 /// Calls `f` with the bytes of `object`.
@@ -94,53 +128,16 @@ pub(crate) fn with<R>(
     f: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
     // `bytes` never change, and the caller holds a reference.
-    if let Ok(bytes) = object.cast::<PyBytes>() {
-        return f(bytes.as_bytes());
-    }
-    match items {
-        Items::Any => f(View::any(object)?.bytes()),
-        Items::Bytes => with_items_of_one_byte(object, f),
+    match object.cast::<PyBytes>() {
+        Ok(bytes) => f(bytes.as_bytes()),
+        Err(_) => f(View::new(object, items)?.bytes()),
     }
 }
 
-fn with_items_of_one_byte<R>(
-    object: &Bound<'_, PyAny>,
-    f: impl FnOnce(&[u8]) -> PyResult<R>,
-) -> PyResult<R> {
-    /// Stays in its place, because its shape may point into itself.
-    struct InPlace<'a>(&'a mut ffi::Py_buffer);
-    impl Drop for InPlace<'_> {
-        fn drop(&mut self) {
-            // SAFETY: the view was initialised, and this thread is attached.
-            unsafe { ffi::PyBuffer_Release(self.0) };
-        }
-    }
-    let mut view = MaybeUninit::uninit();
-    let flags = ffi::PyBUF_ND | ffi::PyBUF_FORMAT;
-    // SAFETY: the object is alive, and there is room for a `Py_buffer`.
-    if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), flags) } != 0 {
-        return Err(explained(object, PyErr::fetch(object.py())));
-    }
-    // SAFETY: the call succeeded, so it initialised the view.
-    let view = InPlace(unsafe { view.assume_init_mut() });
-    if !view.0.format.is_null() {
-        // SAFETY: a format that is not null is a C string while the view is held.
-        let format = unsafe { CStr::from_ptr(view.0.format) };
-        if !is_one_byte(format.to_bytes()) {
-            return Err(PyBufferError::new_err(format!(
-                "blake3 takes items of one byte, and this buffer has items of type {:?}: pass \
-                 memoryview(x).cast('B'), or use treewide.digest, which takes the bytes of any items",
-                format.to_string_lossy()
-            )));
-        }
-    }
-    if view.0.ndim == 0 {
-        return Err(PyBufferError::new_err(
-            "blake3 takes no array of 0 dimensions: pass x.tobytes(), or use treewide.digest",
-        ));
-    }
-    // SAFETY: the view is held until `f` has returned. `PyBUF_ND` without strides asks for a contiguous one.
-    f(unsafe { bytes_of(view.0) })
+/// Whether a format of the module `struct`, with NumPy's additions, has a Python object somewhere.
+fn has_objects(format: &[u8]) -> bool {
+    // Names of fields are between colons.
+    format.split(|&byte| byte == b':').step_by(2).any(|types| types.contains(&b'O'))
 }
 
 /// Whether a format of the module `struct` is one of `B`, `b` and `c`.
@@ -150,6 +147,30 @@ fn is_one_byte(format: &[u8]) -> bool {
         item => item,
     };
     matches!(item, [b'B' | b'b' | b'c'])
+}
+
+/// Whether NumPy says that an array has Python objects.
+fn has_object_fields(array: &Bound<'_, PyAny>) -> bool {
+    array
+        .getattr("dtype")
+        .and_then(|dtype| dtype.getattr("hasobject")?.is_truthy())
+        .unwrap_or(false)
+}
+
+#[cold]
+fn only_addresses() -> PyErr {
+    PyTypeError::new_err(
+        "this array has Python objects, and its bytes are only their addresses: pass an array of numbers \
+         or of strings of a fixed size",
+    )
+}
+
+#[cold]
+fn not_one_byte(format: &str) -> PyErr {
+    PyBufferError::new_err(format!(
+        "items of one byte are wanted, and this buffer has items of type {format:?}: pass \
+         memoryview(x).cast('B'), or use treewide.digest, which takes the bytes of any items"
+    ))
 }
 
 /// What to do about an object that gives no buffer.

@@ -13,11 +13,8 @@ use treewide::{BLOCK_LEN, Hasher, KEY_LEN, OUT_LEN};
 
 use crate::buffer::{self, Items, View};
 use crate::mode::mode;
-use crate::oneshot::{check_length, extended, fill, hex};
+use crate::oneshot::{DETACHED, check_length, extended, fill, hex};
 use crate::threads::{self, Threads};
-
-/// Inputs of at least this many bytes let other Python threads run, as in `hashlib`.
-const DETACHED: usize = 2048;
 
 /// Bytes that `update_reader` asks for at a time. A guess: they stay in the second-level cache.
 const READ: usize = 256 * 1024;
@@ -179,7 +176,7 @@ impl Blake3 {
         }
         let room = PyByteArray::new_with(py, READ, |_| Ok(()))?;
         // Held, so that nobody changes its length.
-        let view = View::any(&room)?;
+        let view = View::new(&room, Items::Bytes)?;
         loop {
             let read = file.call_method1("readinto", (&room,))?;
             check_not_blocked(&read)?;

@@ -4,8 +4,10 @@
 //! that wants them.
 
 mod buffer;
+mod digests;
 mod failure;
 mod hasher;
+mod many;
 mod mode;
 mod oneshot;
 mod threads;
@@ -16,11 +18,19 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _treewide {
     #[pymodule_export]
+    use crate::digests::Digests;
+    #[pymodule_export]
     use crate::hasher::{Blake3, new};
+    #[pymodule_export]
+    use crate::many::hash_many;
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// As many threads as the input is worth.
+    #[pymodule_export]
+    const AUTO: isize = crate::threads::AUTO;
 }

@@ -11,7 +11,7 @@ use crate::threads::Threads;
 
 /// Inputs of at least this many bytes let other Python threads run. A guess: hashing them takes many times as long as letting
 /// go of the lock.
-const DETACHED: usize = 16 * 1024;
+pub(crate) const DETACHED: usize = 16 * 1024;
 
 /// Output of at least this many bytes lets other Python threads run. A guess: as for input.
 const DETACHED_OUTPUT: usize = 16 * 1024;

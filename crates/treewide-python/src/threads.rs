@@ -65,9 +65,16 @@ impl Threads {
         hasher: &mut Hasher,
         path: &Path,
     ) -> Result<Report, file::Error> {
+        self.run_at_most(|most| file::Options::new().threads(most).update(hasher, path))
+    }
+
+    /// Calls `work` with the most threads that it may use of the current rayon pool. No smaller pool is made: `work` sees
+    /// to the number.
+    pub(crate) fn run_at_most<R: Send>(self, work: impl FnOnce(usize) -> R + Send) -> R {
         match self {
-            Self::One => file::Options::new().threads(1).update(hasher, path),
-            _ => self.run(|| file::Options::new().update(hasher, path)),
+            Self::One => work(1),
+            Self::Auto => Self::Auto.run(|| work(usize::MAX)),
+            Self::Most(most) => Self::Auto.run(|| work(most)),
         }
     }
 

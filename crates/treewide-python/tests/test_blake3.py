@@ -10,9 +10,8 @@ import sys
 import numpy as np
 import pytest
 import treewide
-from treewide import blake3, digest
-
 from conftest import EDGES, pattern
+from treewide import blake3, digest
 
 
 def hasher_of(data):

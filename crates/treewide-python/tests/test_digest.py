@@ -8,9 +8,8 @@ import sys
 import numpy as np
 import pytest
 import treewide
-from treewide import digest, hexdigest
-
 from conftest import EDGES, pattern
+from treewide import digest, hexdigest
 
 
 def test_digest_has_the_known_answers(vectors):

@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import treewide
-from treewide import blake3, digest
-
 from conftest import pattern
+from treewide import blake3, digest
 
 LONG = pattern(4_000_000)
 

@@ -1,5 +1,9 @@
 """BLAKE3 of bytes, arrays, batches and files."""
 
-from treewide._treewide import __version__, blake3, digest, hexdigest, new
+from collections.abc import Sequence as _Sequence
 
-__all__ = ["__version__", "blake3", "digest", "hexdigest", "new"]
+from treewide._treewide import AUTO, Digests, __version__, blake3, digest, hash_many, hexdigest, new
+
+__all__ = ["AUTO", "Digests", "__version__", "blake3", "digest", "hash_many", "hexdigest", "new"]
+
+_Sequence.register(Digests)

@@ -1,15 +1,20 @@
 import sys
+from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Final, Literal, Protocol, final
+from typing import Any, Final, Literal, Protocol, TypeVar, final, overload
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 else:
     from typing_extensions import Buffer
 
-__all__ = ["__version__", "blake3", "digest", "hexdigest", "new"]
+__all__ = ["AUTO", "Digests", "__version__", "blake3", "digest", "hash_many", "hexdigest", "new"]
 
 __version__: Final[str]
+AUTO: Final = -1
+"""As many threads as the input is worth."""
+
+_Out = TypeVar("_Out", bound=Buffer)
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> Buffer | None: ...
@@ -134,3 +139,79 @@ def new(
     usedforsecurity: bool = True,
 ) -> blake3:
     """Return `blake3(data, ...)`, with the shape of `hashlib.new`. Raises `ValueError` for another name."""
+
+@final
+class Digests(Sequence[bytes]):
+    """Digests of one length, one after the other in one piece of memory.
+
+    A sequence of `bytes`; a slice is `Digests` again. NumPy reads the memory in place: `numpy.asarray(digests)` has the
+    shape `(n, digest_size)`. Cannot be changed.
+    """
+
+    def __new__(cls, data: Buffer, /, length: int = 32) -> Digests:
+        """Make digests from their bytes, which are copied. Raises `ValueError` if the last one is incomplete."""
+
+    @property
+    def digest_size(self) -> int:
+        """The bytes of each digest."""
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int, /) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> Digests: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize, /) -> int:
+        """Return the place of the first digest that is `value`. Raises `ValueError` if there is none."""
+
+    def count(self, value: Any, /) -> int:
+        """Return how many of the digests are `value`."""
+
+    def hex(self) -> list[str]:
+        """Return the digests as hexadecimal digits."""
+
+    def tolist(self) -> list[bytes]:
+        """Return the digests as a list of `bytes`."""
+
+    def tobytes(self) -> bytes:
+        """Return all bytes of all digests, one after the other."""
+
+@overload
+def hash_many(
+    items: Iterable[Buffer] | Buffer,
+    /,
+    *,
+    offsets: Buffer | None = None,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    out: None = None,
+) -> Digests:
+    """Return the BLAKE3 digests of many inputs, in order.
+
+    `items` is a list, tuple or other iterable of buffers, or an array of two or more dimensions, whose rows are the
+    inputs. With `offsets`, an array of n + 1 integers of 32 or 64 bits, `items` is one buffer, and input `i` is its
+    bytes from `offsets[i]` up to `offsets[i + 1]`.
+
+    Each digest is that of `digest` with the same `key`, `derive_key_context` and `length`. With `out`, a writable
+    buffer of exactly the right size, the digests are written there, and `out` is returned.
+
+    Inputs are taken by their bytes, and not copied. An item that cannot be taken raises what `digest` raises, with a
+    note that names its index; `out` is then as it was.
+    """
+
+@overload
+def hash_many(
+    items: Iterable[Buffer] | Buffer,
+    /,
+    *,
+    offsets: Buffer | None = None,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    out: _Out,
+) -> _Out: ...
