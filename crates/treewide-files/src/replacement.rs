@@ -234,7 +234,11 @@ fn overwrite(from: &Path, to: &Path, error: io::Error) -> io::Result<()> {
         let mut to = OpenOptions::new().write(true).truncate(true).open(to)?;
         // `dyn`: by plain reads and writes, which every file system has.
         let writer: &mut dyn Write = &mut to;
-        io::copy(&mut from, writer)?;
+        let (copied, len) = (io::copy(&mut from, writer)?, from.metadata()?.len());
+        if copied != len {
+            let text = format!("only {copied} of {len} bytes could be read back");
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, text));
+        }
         sync(&to)
     });
     copied.map_err(|copy| {

@@ -19,6 +19,8 @@ mod lengths;
 mod named_output;
 mod names_in_lists;
 mod output;
+#[cfg(target_os = "linux")]
+mod output_fails;
 mod progress;
 #[cfg(target_os = "linux")]
 mod refused;

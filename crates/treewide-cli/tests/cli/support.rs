@@ -71,7 +71,7 @@ impl Folder {
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Program {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_remove("RUST_BACKTRACE").env_remove("COLUMNS");
-        Program { command, stdin: Vec::new() }
+        Program { command, stdin: Vec::new(), file: None, limit: LIMIT }
     }
 }
 
@@ -79,6 +79,9 @@ impl Folder {
 pub(crate) struct Program {
     command: Command,
     stdin: Vec<u8>,
+    /// Standard input, instead of a pipe.
+    file: Option<PathBuf>,
+    limit: Duration,
 }
 
 impl Program {
@@ -108,6 +111,18 @@ impl Program {
         self
     }
 
+    /// With this file as standard input.
+    pub(crate) fn stdin_file(mut self, path: PathBuf) -> Self {
+        self.file = Some(path);
+        self
+    }
+
+    /// Kill it after this time.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Start it with pipes for everything; the test does the rest.
     pub(crate) fn start(mut self) -> Running {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -115,12 +130,17 @@ impl Program {
     }
 
     pub(crate) fn run(mut self) -> Ended {
-        let bytes = std::mem::take(&mut self.stdin);
+        let (bytes, limit) = (std::mem::take(&mut self.stdin), self.limit);
+        if let Some(path) = self.file.take() {
+            self.command.stdin(fs::File::open(path).unwrap());
+            self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            return Running(self.command.spawn().unwrap()).end_within(limit);
+        }
         let mut running = self.start();
         let mut stdin = running.0.stdin.take().unwrap();
         // It may end without having read everything.
         thread::spawn(move || drop(stdin.write_all(&bytes)));
-        running.end()
+        running.end_within(limit)
     }
 }
 
@@ -153,7 +173,11 @@ impl Running {
     }
 
     /// Wait for its end.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(self) -> Ended {
+        self.end_within(LIMIT)
+    }
+
+    fn end_within(mut self, limit: Duration) -> Ended {
         drop(self.0.stdin.take());
         let stdout = collect(self.0.stdout.take());
         let stderr = collect(self.0.stderr.take());
@@ -162,9 +186,9 @@ impl Running {
             if let Some(status) = self.0.try_wait().unwrap() {
                 break status;
             }
-            if started.elapsed() > LIMIT {
+            if started.elapsed() > limit {
                 self.0.kill().unwrap();
-                panic!("hangs: {:?}", self.0);
+                assert!(limit < LIMIT, "hangs: {:?}", self.0);
             }
             thread::sleep(Duration::from_millis(1));
         };

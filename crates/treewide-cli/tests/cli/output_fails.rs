@@ -1,0 +1,127 @@
+//! Writing the output may fail in the end: what was computed is never thrown away, and nothing else is damaged.
+//!
+//! The ways in which that shows:
+//! - the file is a mount point, so that it cannot be replaced; its file system is full, so that it cannot be overwritten
+//! - the folder takes no new files
+//! - owner, mode or `fsync` are refused (courtesies: the output appears); `fsync` fails for a real reason (EIO)
+//! - renaming is refused, with and without a file at the place
+//! - the place is a device: nothing is renamed over it, also not by root
+//!
+//! What is known at the beginning is an error at once, in `output.rs`: folders, dead links, places in folders that do not
+//! exist, write-protected files. There, too: pipes, links, a full disk, signals, a file that appears during the run.
+
+use crate::refused::Machine;
+use crate::support::{Ended, Folder, TREEWIDE, find_program, hex, is_root, skip, sums};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::process::Command;
+
+/// Runs a script that mounts things nobody else sees; `$0` is treewide. `None` where that is not allowed.
+fn with_mounts(folder: &Folder, script: &str) -> Option<Ended> {
+    let Some(unshare) = find_program("unshare") else {
+        skip("a mounted file", "there is no unshare");
+        return None;
+    };
+    let may = Command::new(&unshare).args(["-m", "true"]).output();
+    if !may.is_ok_and(|it| it.status.success()) {
+        skip("a mounted file", "only root may mount");
+        return None;
+    }
+    Some(folder.program(unshare).args(["-m", "sh", "-c", script, TREEWIDE]).run())
+}
+
+/// The place that a message names last.
+fn place(ended: &Ended) -> &str {
+    ended.stderr.trim_end().rsplit_once("; what was written is in ").unwrap().1
+}
+
+#[test]
+fn a_call_that_is_refused_in_the_end_does_not_lose_the_output() {
+    let machine = match Machine::new() {
+        Ok(machine) => machine,
+        Err(why) => return skip("outputs that fail in the end", why),
+    };
+    // fchmod, fchown, fsync, rename, renameat2, linkat, unlink; EPERM, EINVAL, EBUSY, EXDEV, EROFS.
+    for call in [91, 93, 74, 82, 316, 265, 87] {
+        for error in [1, 22, 16, 18, 30] {
+            for name in ["old", "new"] {
+                let ended =
+                    machine.run(&format!("sum small -o {name}"), &format!("{call}:{error}"));
+                let list = sums(&["small"]);
+                let place = if ended.code == Some(0) { name } else { place(&ended) };
+                assert_eq!(machine.folder.read(place), list, "{call}:{error} {name}: {ended:?}");
+                if ended.code != Some(0) {
+                    ended.fails(1, &[&format!("{name}: ")]);
+                    fs::remove_file(machine.folder.join(place)).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_output_that_cannot_appear_stays_where_it_is() {
+    let machine = match Machine::new() {
+        Ok(machine) => machine,
+        Err(why) => return skip("an output that cannot appear", why),
+    };
+    // EIO.
+    let ended = machine.run("sum small -o old", "74:5");
+    ended.fails(1, &["old: Input/output error (os error 5); what was written is in "]);
+    let (_, place) = ended.stderr.trim_end().rsplit_once(" is in ").unwrap();
+    let kept = fs::read_to_string(machine.folder.join(place)).unwrap();
+    assert_eq!(kept, format!("{}  small\n", hex("small")));
+    assert_eq!(machine.folder.read("old"), "as it was");
+}
+
+#[test]
+fn a_mounted_file_is_written_in_the_end() {
+    let folder = Folder::with(&["a", "mounted", "out/SUMS"]);
+    let script =
+        "mount --bind mounted out/SUMS && \"$0\" sum a -o out/SUMS && cat out/SUMS; ls -A out";
+    let Some(ended) = with_mounts(&folder, script) else { return };
+    ended.is(0, format!("{}  a\nSUMS\n", hex("a")), "");
+    assert_eq!(folder.read("mounted"), format!("{}  a\n", hex("a")));
+}
+
+#[test]
+fn a_mounted_file_on_a_full_disk_loses_nothing() {
+    let folder = Folder::with(&["a", "out/SUMS"]);
+    let script = "mkdir tiny && mount -t tmpfs -o size=8k tmpfs tiny && echo old >tiny/SUMS && \
+        mount --bind tiny/SUMS out/SUMS && head -c 1M /dev/zero >tiny/full; yes a | head -n 2000 | xargs \"$0\" sum -o out/SUMS";
+    let Some(ended) = with_mounts(&folder, script) else { return };
+    ended.fails(123, &["out/SUMS: cannot be replaced: ", "and not be overwritten: No space left"]);
+    assert_eq!(folder.read(place(&ended)), sums(&["a"; 2000]));
+}
+
+/// The file is overwritten, as its folder belongs to somebody else.
+#[test]
+fn a_folder_that_takes_no_files_takes_the_output() {
+    let Some(setpriv) = find_program("setpriv").filter(|_| is_root()) else {
+        return skip(
+            "a folder that takes no files",
+            "only root may become another user, by setpriv",
+        );
+    };
+    let folder = Folder::with(&["a", "out/SUMS"]);
+    for (path, mode) in [("", 0o755), ("out", 0o755), ("out/SUMS", 0o666)] {
+        fs::set_permissions(folder.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", TREEWIDE];
+    let nobody = |args: &[&str]| folder.program(&setpriv).args(nobody).args(args).run();
+    if nobody(&["--version"]).code != Some(0) {
+        return skip("a folder that takes no files", "another user cannot run this program");
+    }
+    nobody(&["sum", "a", "-o", "out/SUMS"]).is(0, "", "");
+    assert_eq!(folder.read("out/SUMS"), sums(&["a"]));
+    nobody(&["sum", "a", "-o", "out/new"])
+        .fails(1, &["out/new: cannot write the output: cannot create"]);
+    assert_eq!(fs::read_dir(folder.join("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_device_is_not_replaced() {
+    let folder = Folder::with(&["a"]);
+    folder.treewide("sum a -o /dev/null").run().is(0, "", "");
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+}
