@@ -5,15 +5,17 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 use super::aarch64;
+#[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
+use super::array;
 use super::contract::Kernel;
 use super::cores::{self, CoreClass};
 use super::cpu::Cpu;
+use super::portable;
 use super::runnable::Runnable;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::wasm;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::x86_64;
-use super::{array, portable};
 
 /// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
 /// detected. Of an instruction set the one for other cores comes last.
@@ -41,8 +43,12 @@ static ALL: &[&Kernel] = &[
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     &wasm::KERNEL,
     // Without vectors lanes of arrays are one after the other, and what puts them there comes on top.
+    #[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
     if array::HAS_VECTORS { &array::KERNEL } else { &portable::KERNEL },
+    #[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
     if array::HAS_VECTORS { &portable::KERNEL } else { &array::KERNEL },
+    #[cfg(not(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon")))]
+    &portable::KERNEL,
 ];
 
 impl Kernel {

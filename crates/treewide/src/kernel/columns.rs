@@ -151,7 +151,8 @@ pub(super) unsafe fn compress<V: Vector<N>, const N: usize>(
 }
 
 /// The seven rounds (section 2.2). `tail` is counter low, counter high, block length, flags.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+#[cfg_attr(target_os = "none", inline(never))] // Once, for the sake of flash.
 unsafe fn rounds<V: Vector<N>, const N: usize>(cv: &[V; 8], m: &[V; 16], tail: &[V; 4]) -> [V; 16] {
     #[rustfmt::skip]
         let mut v = [

@@ -120,7 +120,7 @@ pub(super) unsafe fn xof_block(root: Root<'_>, counter: u64, out: *mut [u8; BLOC
 crate::kernel::table::kernels!(
     |_| true,
     {
-        /// There is one pass, so nothing depends on its cost.
-        KERNEL: "portable", Other, compress, 1 @ 60, u32: 1 @ 60;
+        /// There are no passes, so nothing depends on the cost.
+        KERNEL: "portable", Other, compress, 1 @ 60;
     }
 );

@@ -3,7 +3,7 @@
 
 /// Defines the kernels of an instruction set: what the CPU must have, and a row for each kernel.
 ///
-/// A row has the name, the class of cores that it is for (see `cores.rs`), the one-lane compression, and the passes by
+/// A row has the name, the class of cores that it is for (see `cores.rs`), the one-lane compression, and the passes, if any, by
 /// increasing width, each with its lanes and, after `@`, what a step costs (see `contract::Width`). `then` is the cost where
 /// one node of two goes on alone. One block of extended output is made in general registers, or `as` by the pass that is
 /// named. A pass may be compiled `by` another module, for the instructions of that. The doc comment of a row names the unit
@@ -11,7 +11,7 @@
 macro_rules! kernels {
     ($supported:expr,
      { $($(#[$costs:meta])+ $kernel:ident: $name:literal, $class:ident, $compress:path,
-         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)+;)+ }
+         1 @ $one:literal $(as $single:ty)? $(, $vector:ty: $lanes:literal @ $cost:literal $(then $rest:literal)? $(by $by:ident)?)*;)+ }
      $(, enable = $features:literal)?) => {
         $(
             $(#[$costs])+
@@ -24,7 +24,7 @@ macro_rules! kernels {
                         lanes: $lanes,
                         step: $cost,
                         rest: { let costs: &[usize] = &[$cost $(, $rest)?]; costs[costs.len() - 1] },
-                    },)+];
+                    },)*];
                 static PLAN: Plan = passes::plan(WIDTHS);
                 const _: () = assert!(WIDTHS.len() <= crate::kernel::contract::MOST_WIDTHS);
                 const DEGREE: usize = WIDTHS[WIDTHS.len() - 1].lanes;
@@ -32,10 +32,11 @@ macro_rules! kernels {
                 /// Hashes every node of `source`.
                 #[inline(always)]
                 unsafe fn hash_all(source: impl inputs::Nodes, key: &Words, out: *mut ChainingValue) {
+                    #[allow(unused_variables, reason = "of a kernel without passes, `portable`")]
                     let pass = |at, count, out| {
                         $(if count <= $lanes {
                             return $($by::)?gather::<$vector, $lanes>(&source, at, count, key, out);
-                        })+
+                        })*
                         unreachable!("no pass holds that many nodes");
                     };
                     passes::nodes(&source, key, out, $compress, WIDTHS, &PLAN, pass)
@@ -52,10 +53,11 @@ macro_rules! kernels {
                     children: *const ChainingValue, count: usize, key: &Words, flags: u8,
                     out: *mut ChainingValue,
                 ) {
+                    #[allow(unused_variables, reason = "of a kernel without passes")]
                     let pass = |blocks: &inputs::Contiguous, count, out| {
                         $(if count <= $lanes {
                             return $($by::)?contiguous_pass::<$vector, $lanes>(blocks, key, out, count);
-                        })+
+                        })*
                     };
                     let blocks = inputs::Contiguous::pairs(children, count, flags);
                     passes::parents(blocks, count, key, out, $compress, WIDTHS, &PLAN, pass)
@@ -75,7 +77,7 @@ macro_rules! kernels {
                         }
                         $(if count <= $lanes {
                             return $($by::)?xof_pass::<$vector, $lanes>(root, counter, out, count);
-                        })+
+                        })*
                     };
                     let mut done = 0;
                     while done < count {
@@ -96,6 +98,7 @@ macro_rules! kernels {
 
         /// One pass, once in the program for each width, and compiled for this instruction set;
         /// everything else is as fast without.
+        #[allow(dead_code, reason = "of a kernel without passes")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         unsafe fn pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
@@ -106,6 +109,7 @@ macro_rules! kernels {
         }
 
         /// The same for blocks that lie one behind another.
+        #[allow(dead_code, reason = "of a kernel without passes")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn contiguous_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
@@ -120,6 +124,7 @@ macro_rules! kernels {
         /// # Safety
         /// Nodes `at .. at + count` of the source exist and their inputs are readable, `1 <= count <= N`, `out` has
         /// room for `count`, and the CPU has the instructions.
+        #[allow(dead_code, reason = "of a kernel without passes")]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn gather<V: crate::kernel::columns::Pass<N>, const N: usize>(
             source: &impl crate::kernel::inputs::Nodes, at: usize, count: usize, key: &crate::spec::Words,
@@ -131,6 +136,7 @@ macro_rules! kernels {
         }
 
         /// One pass of extended output.
+        #[allow(dead_code, reason = "of a kernel without passes")]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn xof_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
             root: crate::kernel::contract::Root<'_>, counter: u64,
