@@ -16,7 +16,7 @@ use crate::spec::ChainingValue;
 use crate::spec::flags::{CHUNK_END, CHUNK_START};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, words};
 use crate::subtrees::Subtrees;
-use crate::tree::{self, LEAF, Node, WIDE};
+use crate::tree::{self, LEAF, Node, SMALL, WIDE};
 use crate::xof::OutputReader;
 
 /// Fewer chunks than this use the small stack buffer (`results/zen5-2vcpu/limits.md#hasher`).
@@ -203,7 +203,7 @@ impl Hasher {
                 zeros if zeros < most.ilog2() => 1_usize << zeros,
                 _ => most,
             };
-            if size >= LEAF {
+            if size >= LEAF && !SMALL {
                 let (head, rest) = input.split_at(size * CHUNK_LEN);
                 let mut nodes = [[0; 32]; 1 + WIDE];
                 let out = &mut nodes[1..];
@@ -215,6 +215,9 @@ impl Hasher {
                 // worth saving where chunks are few.
                 let room = LEAF - (self.subtrees.chunks % LEAF as u64) as usize;
                 input = match whole {
+                    _ if SMALL => {
+                        self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room.min(FEW - 1))
+                    }
                     0..FEW => self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room),
                     _ => self.append_side_by_side::<{ 1 + LEAF }>(kernel, input, room),
                 };

@@ -1,10 +1,19 @@
 //! Hashing one complete input on the calling thread.
 
 use crate::hash::Hash;
+use crate::hasher::Hasher;
 use crate::kernel::running;
 use crate::mode::Mode;
-use crate::spec::{KEY_LEN, OUT_LEN};
-use crate::tree;
+use crate::spec::{CHUNK_LEN, KEY_LEN, OUT_LEN};
+use crate::tree::{self, SMALL};
+
+#[inline(always)]
+fn of(input: &[u8], mode: &Mode) -> [u8; OUT_LEN] {
+    if SMALL && input.len() > CHUNK_LEN {
+        return *Hasher::with_mode(*mode).update(input).finalize().as_bytes();
+    }
+    tree::hash(running(), input, mode)
+}
 
 /// Hashes `input` on the calling thread.
 ///
@@ -17,7 +26,7 @@ use crate::tree;
 /// ```
 #[inline]
 pub fn hash(input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash(running(), input, &Mode::PLAIN))
+    Hash::from_bytes(of(input, &Mode::PLAIN))
 }
 
 /// Hashes `input` with a key: a message authentication code or a pseudorandom function.
@@ -26,7 +35,7 @@ pub fn hash(input: &[u8]) -> Hash {
 /// compare codes, compare values of type [`Hash`](struct@Hash): that takes constant time.
 #[inline]
 pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
-    Hash::from_bytes(tree::hash(running(), input, &Mode::keyed(key)))
+    Hash::from_bytes(of(input, &Mode::keyed(key)))
 }
 
 /// Derives a key of 32 bytes from `key_material` for the purpose that `context` names.
@@ -41,7 +50,7 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
 /// ```
 #[inline]
 pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
-    tree::hash(running(), key_material, &Mode::derive_key(context))
+    of(key_material, &Mode::derive_key(context))
 }
 
 impl Mode {

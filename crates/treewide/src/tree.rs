@@ -23,6 +23,9 @@ use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
 /// (4 KiB) stay in the first-level cache. A guess.
 pub(crate) const LEAF: usize = 128;
 
+/// Whether flash and stack are scarce: then a long input goes through a hasher, a few chunks at a time.
+pub(crate) const SMALL: bool = cfg!(target_os = "none");
+
 /// Nodes to which a large subtree is reduced before it meets its sibling: the degree of the widest kernel.
 pub(crate) const WIDE: usize = 32;
 
