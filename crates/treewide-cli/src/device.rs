@@ -69,47 +69,61 @@ impl ByDevice {
         stdin: &Stdin,
         progress: &dyn Progress,
     ) -> Option<Result<Hashed, ErrorKind>> {
-        let Some(device) = &self.forced else {
-            return self.hash_automatically(path, extent, progress);
-        };
-        let staged = Staged::new(device, &self.mode);
-        if is_stdin(path) {
+        if let Some(device) = &self.forced
+            && is_stdin(path)
+        {
+            let staged = Staged::new(device, &self.mode);
             let stdin = stdin.open();
             return Some(stdin.and_then(|it| absorb(it, staged, progress, path, extent)));
         }
-        // If it cannot be opened, the CPU says so in the usual words.
-        let file = File::open(path).ok()?;
-        let opened = file.metadata().ok().filter(|opened| !opened.is_dir())?;
-        if !promises_length(&file, &opened) {
-            return Some(absorb(file, staged, progress, path, extent));
+        // A pipe must not be opened twice: its writer would see that nobody reads.
+        if self.forced.is_none()
+            && (is_stdin(path) || !self.may_choose() || !path.metadata().ok()?.is_file())
+        {
+            return None;
         }
-        // All of a short file would be the tail, which is the CPU's.
-        (opened.len() >= TAIL).then(|| whole(&file, &opened, staged, progress, path, extent))
+        // If it cannot be opened, the CPU says so in the usual words.
+        self.hash_found(&File::open(path).ok()?, path, extent, progress)
     }
 
-    /// The same where nobody has asked for a device: `None` also if the device fails, so that the CPU
-    /// starts again.
-    fn hash_automatically(
+    /// Hash a file that is open. `None` as with [`hash`](Self::hash); also if nobody has asked for a device and it fails, so
+    /// that the CPU starts again.
+    pub(crate) fn hash_found(
         &self,
+        file: &File,
         path: &Path,
         extent: Extent,
         progress: &dyn Progress,
     ) -> Option<Result<Hashed, ErrorKind>> {
-        let threshold = Threshold::here(Class::File);
-        if self.choice != Choice::Auto || threshold.from.is_none() || is_stdin(path) {
+        if self.forced.is_none() && !self.may_choose() {
             return None;
         }
-        // A pipe must not be opened twice: its writer would see that nobody reads.
-        let metadata = path.metadata().ok().filter(|metadata| metadata.is_file())?;
-        let len = Some(metadata.len()).filter(|len| threshold.is_reached(Some(*len)))?;
+        let opened = file.metadata().ok().filter(|opened| !opened.is_dir())?;
+        let has_length = promises_length(file, &opened);
+        if let Some(device) = &self.forced {
+            let staged = Staged::new(device, &self.mode);
+            if !has_length {
+                return Some(absorb(file, staged, progress, path, extent));
+            }
+            // All of a short file would be the tail, which is the CPU's.
+            return (opened.len() >= TAIL)
+                .then(|| whole(file, &opened, staged, progress, path, extent));
+        }
+        let len = opened.len();
+        if !has_length || !Threshold::here(Class::File).is_reached(Some(len)) {
+            return None;
+        }
         let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
         let device = self.automatic.get_or_init(open).as_ref()?;
-        let file = File::open(path).ok()?;
-        let opened = file.metadata().ok().filter(|opened| promises_length(&file, opened))?;
-        match whole(&file, &opened, Staged::new(device, &self.mode), progress, path, extent) {
+        match whole(file, &opened, Staged::new(device, &self.mode), progress, path, extent) {
             Err(ErrorKind::Other(_)) => None,
             hashed => Some(hashed),
         }
+    }
+
+    /// Whether a file may be long enough for a device that nobody has asked for.
+    fn may_choose(&self) -> bool {
+        self.choice == Choice::Auto && Threshold::here(Class::File).from.is_some()
     }
 }
 

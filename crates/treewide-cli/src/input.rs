@@ -8,6 +8,7 @@ use crate::stdin::{Stdin, is_stdin};
 use crate::threads;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treewide::Mode;
@@ -124,21 +125,36 @@ impl Input {
     pub(crate) fn run_without_pipes<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
         self.options.run_with(source, |path: &Path, extent: Extent| {
             let refused = if is_stdin(path) { None } else { check::refuse_pipe(path) };
-            refused.or_else(|| self.hash_alone(path, extent))
+            refused.or_else(|| self.hash_path(path, extent))
         })
     }
 
     /// Hash what `source` finds.
     pub(crate) fn run<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
-        self.options.run_with(source, |path: &Path, extent: Extent| self.hash_alone(path, extent))
+        self.options.run_with(source, self)
     }
 
-    fn hash_alone(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+    fn hash_path(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
         if let Err(error) = descriptor::require(path) {
             return Some(Err(error.into()));
         }
         let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
         by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
+    }
+}
+
+impl HashAlone for &Input {
+    fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        self.hash_path(path, extent)
+    }
+
+    fn hash_found(
+        &mut self,
+        file: &File,
+        path: &Path,
+        extent: Extent,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        self.device.hash_found(file, path, extent, &*self.progress)
     }
 }
 

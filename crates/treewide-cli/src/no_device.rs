@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::stdin::Stdin;
 use clap::{Args, Subcommand};
+use std::fs::File;
 use std::path::Path;
 use treewide::Mode;
 use treewide_files::digest::Extent;
@@ -27,6 +28,17 @@ impl ByDevice {
         _: &Path,
         _: Extent,
         _: &Stdin,
+        _: &dyn Progress,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        None
+    }
+
+    /// Neither is what a walk has found.
+    pub(crate) fn hash_found(
+        &self,
+        _: &File,
+        _: &Path,
+        _: Extent,
         _: &dyn Progress,
     ) -> Option<Result<Hashed, ErrorKind>> {
         None

@@ -241,9 +241,9 @@ impl Operands<'_> {
     /// What to do about something that a walk found; `None` if nothing.
     fn found(&self, found: Found) -> Option<Item<(), Note>> {
         Some(Item::Note(match found {
-            Found::File { path, inode } => match self.written.is_at(&path, inode) {
+            Found::File { path, inode, identity } => match self.written.is_at(&path, inode) {
                 None => {
-                    let (kind, extent) = (Kind::Regular, self.extent);
+                    let (kind, extent) = (Kind::Found(identity), self.extent);
                     return Some(Item::File(Task { path, kind, extent, about: () }));
                 }
                 Some(WrittenAs::NamedFile) => return None,

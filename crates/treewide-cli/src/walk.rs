@@ -11,7 +11,8 @@ pub(crate) struct WalkArgs {
     ///
     /// The order is the byte order of the paths, as `LC_ALL=C sort` gives it. Hidden files are
     /// included, the file being written to is not. Pipes, sockets and devices are skipped with a
-    /// message; symbolic links are not followed, and a last message says how many there were.
+    /// message; symbolic links are not followed, and a last message says how many there were. A file
+    /// that is replaced between being found and being hashed is a failure.
     #[arg(short, long, conflicts_with_all = ["check", "raw"])]
     recursive: bool,
 

@@ -40,7 +40,7 @@ pub enum ErrorKind {
         /// The length.
         len: u64,
     },
-    /// It was a regular file when it was found, and something else when it was opened.
+    /// What was opened is not the regular file that was found.
     Replaced,
     /// A symbolic link leads back to a directory that contains it.
     LinkLoop {
@@ -108,7 +108,9 @@ impl fmt::Display for ErrorKind {
             Self::Shrank { read, len } => file::ErrorKind::Shrank { read: *read, len: *len }.fmt(f),
             Self::Ended { read, len } => file::ErrorKind::Ended { read: *read, len: *len }.fmt(f),
             Self::GoesOn { len } => file::ErrorKind::GoesOn { len: *len }.fmt(f),
-            Self::Replaced => f.write_str("was replaced by something that is not a regular file"),
+            Self::Replaced => f.write_str(
+                "was replaced while the tree was being hashed; hash it again when nothing changes it",
+            ),
             Self::LinkLoop { leads_to } => {
                 let leads_to = crate::name::shown(leads_to);
                 write!(f, "symbolic link loop: it leads back to {leads_to}")

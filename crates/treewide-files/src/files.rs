@@ -28,7 +28,7 @@ impl Options {
         walk: Walk,
     ) -> impl Iterator<Item = Result<(PathBuf, Hashed), Error>> + use<> {
         self.hash_found(walk.into_iter().filter_map(|found| match found {
-            Found::File { path, .. } => Some(Ok((path, Kind::Regular))),
+            Found::File { path, identity, .. } => Some(Ok((path, Kind::Found(identity)))),
             Found::Failed(error) => Some(Err(error)),
             Found::Special { .. } | Found::Link(_) => None,
         }))

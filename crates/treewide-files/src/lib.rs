@@ -79,6 +79,8 @@
 //!   are.
 //! - At most 8192 files are under way and at most one file for each thread is open, so memory is bounded (about
 //!   10 MiB, and 130 bytes for each file of the largest directory).
+//! - What a walk has found is what is hashed: a file, a link or a pipe that was put in its place, or a link in the place of
+//!   a directory on the way, is [`ErrorKind::Replaced`]. (On Windows only what is not a regular file.)
 //! - A file that becomes shorter while it is being hashed, or does not end at its length, is an error; see [`treewide::file`] for what else is
 //!   promised about files that change.
 
@@ -90,6 +92,7 @@ pub mod digest;
 mod error;
 mod files;
 mod group;
+mod identity;
 pub mod list;
 pub mod long_path;
 pub mod name;
@@ -105,6 +108,7 @@ mod whole;
 
 pub use cancel::Cancel;
 pub use error::{Error, ErrorKind};
+pub use identity::Identity;
 pub use options::{Hashed, Options};
 pub use progress::Progress;
 pub use replacement::Replacement;

@@ -19,12 +19,15 @@
 use crate::digest::Extent;
 use crate::error::ErrorKind;
 use crate::group::{Group, Place, Progressed};
+use crate::identity::Identity;
 use crate::options::{Hashed, Options};
 use crate::queue::Queue;
 use crate::small_files::SmallFiles;
 use crate::task::{Item, Kind, Source, Task};
 use std::collections::VecDeque;
 use std::fmt;
+use std::fs::File;
+use std::io::Seek;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,6 +64,18 @@ pub trait HashAlone {
     /// Hashes what `path` stands for to a digest that is `extent`, and reports to
     /// [`Progress`](crate::Progress) itself. `None` leaves the file to the run.
     fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>>;
+
+    /// The same for a file that a walk has found ([`Kind::Found`]), which is open and was compared with what was found.
+    /// By default such files are left to the run, as they are by a closure: by its path, another file could be opened.
+    fn hash_found(
+        &mut self,
+        file: &File,
+        path: &Path,
+        extent: Extent,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let _ = (file, path, extent);
+        None
+    }
 }
 
 /// Leaves all files to the run.
@@ -132,6 +147,21 @@ impl Options {
 }
 
 impl<S: Source, H: HashAlone> Run<S, H> {
+    fn hash_found(
+        &mut self,
+        identity: Identity,
+        path: &Path,
+        extent: Extent,
+    ) -> Result<Hashed, ErrorKind> {
+        let (mut file, _) = identity.open(path)?;
+        if let Some(by_caller) = self.hash_alone.hash_found(&file, path, extent) {
+            return by_caller;
+        }
+        // The caller may have read some of it.
+        file.rewind()?;
+        self.options.hash_file(&file, path, extent)
+    }
+
     /// The next result of the group at hand. `None` at its end.
     fn next_ready(&mut self) -> Option<Event<S::About, S::Note>> {
         let ready = self.ready.as_mut()?;
@@ -151,10 +181,12 @@ impl<S: Source, H: HashAlone> Run<S, H> {
             }
             Place::File(task, Progressed::Alone | Progressed::ToDo) => {
                 let Task { path, kind, extent, .. } = &task;
-                let by_caller = self.hash_alone.hash_alone(path, *extent);
-                let mut result = by_caller.unwrap_or_else(|| {
-                    self.options.hash_path(path, *kind == Kind::Regular, *extent)
-                });
+                let mut result = match *kind {
+                    Kind::Found(identity) => self.hash_found(identity, path, *extent),
+                    _ => self.hash_alone.hash_alone(path, *extent).unwrap_or_else(|| {
+                        self.options.hash_path(path, *kind == Kind::Regular, *extent)
+                    }),
+                };
                 if let Ok(hashed) = &mut result
                     && !self.options.reports_growth()
                 {

@@ -60,10 +60,18 @@ impl SmallFiles {
                 break;
             }
             let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
-            let found = if task.kind != Kind::Regular && may_wait(&task.path) {
-                Ok(None)
-            } else {
-                long_path::open(&task.path, true).map(|file| self.read(&file, group))
+            let found = match task.kind {
+                Kind::Found(identity) => {
+                    let opened = identity.open(&task.path);
+                    opened.map(|(file, len)| self.read(&file, usize::try_from(len).ok(), group))
+                }
+                Kind::Regular => {
+                    long_path::open(&task.path, true).map(|file| self.read(&file, None, group))
+                }
+                Kind::Unknown | Kind::Alone if may_wait(&task.path) => Ok(None),
+                Kind::Unknown | Kind::Alone => {
+                    long_path::open(&task.path, true).map(|file| self.read(&file, None, group))
+                }
             };
             let Place::File(_, progressed) = &mut group[index] else { continue };
             match found {
@@ -83,14 +91,22 @@ impl SmallFiles {
     }
 
     /// Reads a file to its end, and returns where that is in the buffer. `None` if it is hashed alone: if it is not small, or
-    /// if anything about it is unusual.
-    fn read<A, N>(&mut self, file: &File, group: &mut [Place<A, N>]) -> Option<usize> {
+    /// if anything about it is unusual. `len` is its length, if that was asked for already.
+    fn read<A, N>(
+        &mut self,
+        file: &File,
+        asked: Option<usize>,
+        group: &mut [Place<A, N>],
+    ) -> Option<usize> {
         if BUFFER - self.filled() < ROOM {
             self.finish(group);
         }
         let mut start = self.filled();
         let read = read_at(file, &mut self.buffer[start..start + ROOM], 0).ok()?;
-        let len = len(file)?;
+        let len = match asked {
+            Some(len) => len,
+            None => len(file)?,
+        };
         // One byte more than there should be.
         let room = if (ROOM..BUFFER).contains(&len) { len + 1 } else { ROOM };
         if start + room > BUFFER {
@@ -165,7 +181,7 @@ mod tests {
 
     fn read(small_files: &mut SmallFiles, file: &File) -> Option<usize> {
         small_files.buffer.resize(BUFFER, 0);
-        small_files.read::<(), ()>(file, &mut [])
+        small_files.read::<(), ()>(file, None, &mut [])
     }
 
     /// With a writer and without.
@@ -218,7 +234,7 @@ mod tests {
             (small_files.ends, small_files.waiting) = (vec![0, filled], vec![0]);
             small_files.buffer.resize(BUFFER, 0);
             let mut group = [Place::<(), ()>::Note(())];
-            assert_eq!(small_files.read(&file, &mut group), Some(ROOM + 1000), "{filled}");
+            assert_eq!(small_files.read(&file, None, &mut group), Some(ROOM + 1000), "{filled}");
             assert!(small_files.buffer[..ROOM + 1000].iter().all(|byte| *byte == 7), "{filled}");
         }
     }

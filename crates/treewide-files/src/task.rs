@@ -1,6 +1,7 @@
 //! What a run is asked to do: files, and notes between them.
 
 use crate::digest::Extent;
+use crate::identity::Identity;
 use std::path::PathBuf;
 
 /// What there is to hash, found while the first files are already being hashed.
@@ -57,6 +58,9 @@ pub enum Kind {
     /// It was a regular file when it was found. If it is something else when it is opened, that is the error
     /// [`Replaced`](crate::ErrorKind::Replaced), and nobody waits for it.
     Regular,
+    /// A walk has found it. If it is anything else when it is opened, also another regular file, that is the error
+    /// [`Replaced`](crate::ErrorKind::Replaced).
+    Found(Identity),
     /// It may be anything. A named pipe is read to its end when its turn comes.
     Unknown,
     /// It may be anything, and is not to be opened before its turn comes. It need not even be a path, if a

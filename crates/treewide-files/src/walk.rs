@@ -4,7 +4,11 @@
 //! at a time: within a directory, a subdirectory sorts as if its name ended in `/`. So `a.txt` comes
 //! before `a/b`, because `.` is less than `/`.
 
+mod folders;
+
+use self::folders::Folders;
 use crate::error::{Error, ErrorKind};
+use crate::identity::Identity;
 use crate::long_path;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -51,6 +55,8 @@ pub enum Found {
         path: PathBuf,
         /// Its inode; 0 where files have none.
         inode: u64,
+        /// Which file it is.
+        identity: Identity,
     },
     /// Neither a file nor a directory nor a link; `kind` is a word for what it is, such as "a socket".
     Special {
@@ -117,6 +123,7 @@ impl fmt::Debug for IntoIter {
 struct Part {
     entries: Box<dyn Iterator<Item = walkdir::Result<DirEntry>> + Send>,
     root: PathBuf,
+    folders: Folders,
     /// If the name of `root` is too long: the directory, open, and the name that it is walked by.
     stand_in: Option<(File, PathBuf)>,
 }
@@ -145,7 +152,8 @@ impl IntoIter {
             .filter_entry(move |entry| {
                 hidden || entry.depth() == 0 || !is_hidden(entry.file_name())
             });
-        self.parts.push(Part { entries: Box::new(entries), root, stand_in });
+        let folders = Folders { follows: follow, inodes: Vec::new() };
+        self.parts.push(Part { entries: Box::new(entries), root, folders, stand_in });
     }
 
     fn failed(&mut self, error: walkdir::Error) -> Option<Found> {
@@ -183,7 +191,10 @@ impl Iterator for IntoIter {
                     self.parts.pop();
                     continue;
                 }
-                Some(Ok(entry)) => found(&entry, part),
+                Some(Ok(entry)) => match found(&entry, part) {
+                    Ok(found) => found,
+                    Err(error) => self.failed(error),
+                },
                 Some(Err(error)) => self.failed(error),
             };
             if found.is_some() {
@@ -207,28 +218,21 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn found(entry: &DirEntry, part: &Part) -> Option<Found> {
+fn found(entry: &DirEntry, part: &mut Part) -> walkdir::Result<Option<Found>> {
     let kind = entry.file_type();
-    if kind.is_dir() {
+    Ok(if kind.is_dir() {
+        part.folders.enter(entry);
         None
     } else if kind.is_file() {
-        Some(Found::File { path: part.path(entry.path()), inode: inode(entry) })
+        let identity = part.folders.identity(entry)?;
+        let path = part.path(entry.path());
+        Some(Found::File { path, inode: identity.inode, identity })
     } else if kind.is_symlink() {
         // The root of the walk is followed if it is a link.
         (entry.depth() > 0).then(|| Found::Link(part.path(entry.path())))
     } else {
         Some(Found::Special { path: part.path(entry.path()), kind: special_kind(kind) })
-    }
-}
-
-#[cfg(unix)]
-fn inode(entry: &DirEntry) -> u64 {
-    walkdir::DirEntryExt::ino(entry)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &DirEntry) -> u64 {
-    0
+    })
 }
 
 #[cfg(unix)]

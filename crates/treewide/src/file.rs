@@ -266,7 +266,7 @@ pub fn hash(path: impl AsRef<Path>) -> Result<Hash, Error> {
 /// If the file cannot be opened.
 pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
     let path = path.as_ref();
-    device::open(path, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+    device::open(path, true, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
 /// Like [`open`], but never blocks on a named pipe that has replaced the file since it was found; check the
@@ -276,7 +276,17 @@ pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
 /// If the file cannot be opened.
 pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
     let path = path.as_ref();
-    device::open(path, false).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+    device::open(path, false, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
+}
+
+/// Like [`open_at_once`], but does not follow a symbolic link that has replaced the file since it was found: that is an error
+/// (not on Windows).
+///
+/// # Errors
+/// If the file cannot be opened, or is a symbolic link.
+pub fn open_found(path: impl AsRef<Path>) -> Result<File, Error> {
+    let path = path.as_ref();
+    device::open(path, false, false).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
 impl<'a> Options<'a> {

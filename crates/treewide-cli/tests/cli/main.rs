@@ -24,6 +24,8 @@ mod output_fails;
 mod progress;
 #[cfg(target_os = "linux")]
 mod refused;
+#[cfg(target_os = "linux")]
+mod replaced;
 mod scale;
 mod support;
 #[cfg(target_os = "linux")]

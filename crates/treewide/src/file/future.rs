@@ -52,7 +52,7 @@ impl Options<'static> {
                     None => ControlFlow::Continue(()),
                 };
                 let options = options.watch(watch);
-                let file = device::open(&path, false)
+                let file = device::open(&path, false, true)
                     .map_err(|error| Error::new(&path, ErrorKind::Open(error)))?;
                 let mut hasher = Hasher::with_mode(options.mode);
                 let report = options.update_file(&mut hasher, &file, &path)?;

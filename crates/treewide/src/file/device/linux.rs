@@ -38,10 +38,12 @@ const MEMORY: &[u32] = &[
     0x9584_58f6, // hugetlbfs
 ];
 
-pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
+pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Result<File> {
     let open =
         |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let mut flags = OFlags::NOATIME | if waits { OFlags::empty() } else { OFlags::NONBLOCK };
+    let mut flags = OFlags::NOATIME;
+    flags.set(OFlags::NONBLOCK, !waits);
+    flags.set(OFlags::NOFOLLOW, !follows);
     loop {
         let error = match open(flags) {
             Ok(file) => return Ok(file),
@@ -154,7 +156,7 @@ mod tests {
         tell(10 /* F_SETSIG */, libc::SIGURG);
         if tell(libc::F_SETLEASE, libc::F_WRLCK) == 0 {
             std::thread::scope(|scope| {
-                let opening = scope.spawn(|| open(&path, false));
+                let opening = scope.spawn(|| open(&path, false, true));
                 std::thread::sleep(std::time::Duration::from_millis(50));
                 assert!(!opening.is_finished(), "it has not waited");
                 tell(libc::F_SETLEASE, libc::F_UNLCK);

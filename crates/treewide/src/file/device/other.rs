@@ -2,15 +2,17 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-pub(in crate::file) fn open(path: &Path, waits: bool) -> io::Result<File> {
+pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    if !waits {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    {
+        let mut flags = rustix::fs::OFlags::empty();
+        flags.set(rustix::fs::OFlags::NONBLOCK, !waits);
+        flags.set(rustix::fs::OFlags::NOFOLLOW, !follows);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
     }
     #[cfg(not(unix))]
-    let _ = waits; // opening waits for nobody there
+    let _ = (waits, follows); // opening waits for nobody there, and there is no flag that only links refuse
     options.read(true).open(path)
 }
 
