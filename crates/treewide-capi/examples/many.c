@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   size_t len = 0, room = 0, n = 0, i, start = 0;
   uint64_t *offsets;
   uint8_t *digests, root[TREEWIDE_OUT_LEN], siblings[TREEWIDE_PROOF_MAX * TREEWIDE_OUT_LEN];
+  char text[TREEWIDE_HEX_LEN];
   int count;
   if (file == NULL) {
     fprintf(stderr, "usage: many FILE: %s\n", argc == 2 ? strerror(errno) : "one file is needed");
@@ -44,9 +45,8 @@ int main(int argc, char **argv) {
     return 1; /* the offsets above are in order */
 
   treewide_merkle_root(root, digests, n);
-  printf("%lu records, root ", (unsigned long)n);
-  for (i = 0; i < sizeof root; i++)
-    printf("%02x", root[i]);
+  treewide_hex(text, root);
+  printf("%lu records, root %s", (unsigned long)n, text);
   count = treewide_merkle_prove(digests, n, 0, siblings);
   if (count < 0)
     printf(", no proof: %s\n", treewide_strerror(count));

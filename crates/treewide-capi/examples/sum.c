@@ -15,10 +15,10 @@ static void complain(const char *name, const char *text) {
 
 static void print(const treewide_hasher *hasher, const char *name) {
   uint8_t digest[TREEWIDE_OUT_LEN];
-  size_t i;
+  char text[TREEWIDE_HEX_LEN];
   treewide_finalize(hasher, 0, digest, sizeof digest);
-  for (i = 0; i < sizeof digest; i++)
-    printf("%02x", digest[i]);
+  treewide_hex(text, digest);
+  printf("%s", text);
   if (name != NULL)
     printf("  %s", name);
   printf("\n");

@@ -9,7 +9,14 @@
  *   files                treewide_hash_file, treewide_update_file                (make FEATURES=file)
  *   stop and continue    treewide_state_save, treewide_state_load
  *   Merkle trees         treewide_merkle_root, treewide_merkle_prove, treewide_merkle_verify
- *   and                  treewide_equal, treewide_strerror, treewide_version, treewide_kernel, treewide_kernel_force
+ *   digests              treewide_equal, treewide_hex, treewide_from_hex
+ *   and                  treewide_strerror, treewide_version, treewide_kernel, treewide_kernel_force
+ *
+ *   uint8_t digest[TREEWIDE_OUT_LEN];
+ *   char text[TREEWIDE_HEX_LEN];
+ *   treewide_hash(digest, "hello", 5);
+ *   treewide_hex(text, digest);
+ *   puts(text);
  *
  * Rules for all functions:
  *
@@ -35,6 +42,7 @@
 #define TREEWIDE_CHUNK_LEN 1024 /* parts of an input begin at a multiple of this */
 #define TREEWIDE_STATE_MAX 1916 /* bytes of the longest saved state */
 #define TREEWIDE_PROOF_MAX 64   /* siblings of the longest proof */
+#define TREEWIDE_HEX_LEN 65     /* bytes of a digest as text, with the zero behind it */
 #define TREEWIDE_KERNEL_MAX 32  /* bytes of the name of a kernel, with the zero behind it */
 
 /* Errors. */
@@ -49,6 +57,7 @@
 #define TREEWIDE_E_SHRANK (-10009)  /* the file became shorter while it was being hashed */
 #define TREEWIDE_E_OPTIONS (-10010) /* no such strategy, or reserved bytes that are not 0 */
 #define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, and there is no errno */
+#define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
@@ -69,7 +78,9 @@ typedef struct {
   uint64_t opaque[239];
 } treewide_hasher;
 
-/* A key or a context, ready to be used any number of times. Make it with one of the two functions below. */
+/* A key or a context, ready to be used any number of times, by any threads at once. Make it with one of the two functions
+ * under "Keys and contexts", and copy it with =. It holds the key: overwrite it when it has served its purpose, for example
+ * with explicit_bzero, and hashers and saved states too. */
 typedef struct {
   uint32_t opaque[9];
 } treewide_mode;
@@ -109,7 +120,7 @@ TREEWIDE_API void treewide_finalize(const treewide_hasher *hasher, uint64_t seek
 /* Forgets the input; keeps the mode. */
 TREEWIDE_API void treewide_reset(treewide_hasher *hasher);
 
-/* Bytes that were appended so far. */
+/* Bytes that were appended so far: also where to go on in the input after treewide_state_load. */
 TREEWIDE_API uint64_t treewide_count(const treewide_hasher *hasher);
 
 /* ---- Many inputs at once ---- */
@@ -191,7 +202,8 @@ TREEWIDE_API int treewide_state_load(treewide_hasher *hasher, const void *state,
 
 /* ---- Merkle trees over n leaves of 32 bytes, such as digests ----
  *
- * A parent is treewide_hash of the 64 bytes of its children; an odd last node rises. To check a proof, know the root and the
+ * A parent is treewide_hash of the 64 bytes of its children, also if the leaves are digests in another mode; an odd last node
+ * rises. To check a proof, know the root and the
  * number of leaves from a source that you trust. The root over one leaf is the leaf, over none the digest of no bytes. */
 
 TREEWIDE_API void treewide_merkle_root(uint8_t out[TREEWIDE_OUT_LEN], const uint8_t *leaves, size_t n);
@@ -205,10 +217,16 @@ TREEWIDE_API int treewide_merkle_prove(const uint8_t *leaves, size_t n, size_t i
 TREEWIDE_API int treewide_merkle_verify(const uint8_t leaf[TREEWIDE_OUT_LEN], uint64_t index, const uint8_t *siblings,
                                         size_t count, const uint8_t root[TREEWIDE_OUT_LEN], uint64_t leaves);
 
-/* ---- And ---- */
+/* ---- Digests ---- */
 
 /* 1 if the digests are equal, else 0; takes the same time for all digests. */
 TREEWIDE_API int treewide_equal(const uint8_t a[TREEWIDE_OUT_LEN], const uint8_t b[TREEWIDE_OUT_LEN]);
+
+/* Writes a digest as 64 lower-case digits and a zero, and reads 64 digits of either case up to the end of the text. */
+TREEWIDE_API void treewide_hex(char text[TREEWIDE_HEX_LEN], const uint8_t digest[TREEWIDE_OUT_LEN]);
+TREEWIDE_API int treewide_from_hex(uint8_t digest[TREEWIDE_OUT_LEN], const char *text);
+
+/* ---- And ---- */
 
 /* The text of an error, in English; that of the C library for -errno. It is never freed. */
 TREEWIDE_API const char *treewide_strerror(int error);

@@ -20,6 +20,7 @@ pub(crate) enum Error {
     Options = -10010,
     #[cfg(feature = "file")]
     File = -10011,
+    Hex = -10012,
 }
 
 /// 0, or the code of the error.
@@ -49,6 +50,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10009 => c"the file became shorter while it was being hashed; hash it again when nothing writes to it",
         -10010 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
         -10011 => c"the file could not be read, and the system gave no reason",
+        -10012 => c"a digest as text has exactly 64 hexadecimal digits",
         -4095..=-1 => {
             // SAFETY: every number has a text.
             return unsafe { strerror(-code) };

@@ -1,10 +1,10 @@
 //! One input: at once, in pieces, on several threads.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_void};
 
 use crate::memory::{input, output};
 use treewide::hazmat::hash_derive_key_context_bytes;
-use treewide::{Hash, Hasher, KEY_LEN, Mode, OUT_LEN};
+use treewide::{Hasher, KEY_LEN, Mode, OUT_LEN};
 
 /// The size and alignment of `treewide_hasher` and `treewide_mode`.
 const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= align_of::<u64>());
@@ -142,13 +142,4 @@ pub unsafe extern "C" fn treewide_reset(hasher: *mut Hasher) {
 pub unsafe extern "C" fn treewide_count(hasher: *const Hasher) -> u64 {
     // SAFETY: as our caller promises.
     unsafe { (*hasher).count() }
-}
-
-/// # Safety
-/// `a` and `b` are 32 bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_equal(a: *const [u8; OUT_LEN], b: *const [u8; OUT_LEN]) -> c_int {
-    // SAFETY: as our caller promises.
-    let (a, b) = unsafe { (Hash::from_bytes(*a), Hash::from_bytes(*b)) };
-    c_int::from(a == b)
 }

@@ -6,6 +6,7 @@
 #![cfg_attr(not(feature = "parallel"), no_std)]
 
 mod batches;
+mod digests;
 mod errors;
 #[cfg(feature = "file")]
 mod files;

@@ -214,8 +214,20 @@ static void the_rest(void) {
   }
   CHECK(forced >= 3 && strcmp(best, name) == 0, "%u kernels, %s", forced, name);
   CHECK(treewide_kernel_force("no such kernel") == TREEWIDE_E_KERNEL, "a name");
-  for (code = TREEWIDE_E_FILE; code <= TREEWIDE_E_NOT_A_STATE; code++)
-    for (other = TREEWIDE_E_FILE; other < code; other++)
+  {
+    char text[TREEWIDE_HEX_LEN];
+    treewide_hash(a, "abc", 3);
+    treewide_hex(text, a);
+    CHECK(strcmp(text, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85") == 0, "%s", text);
+    text[3] = 'B';
+    CHECK(treewide_from_hex(b, text) == 0 && treewide_equal(a, b), "%s", text);
+    text[63] = 'g';
+    CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_equal(a, b), "%s", text);
+    text[63] = 0;
+    CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_from_hex(b, "") == TREEWIDE_E_HEX, "%s", text);
+  }
+  for (code = TREEWIDE_E_HEX; code <= TREEWIDE_E_NOT_A_STATE; code++)
+    for (other = TREEWIDE_E_HEX; other < code; other++)
       CHECK(strcmp(treewide_strerror(code), treewide_strerror(other)) != 0, "%d and %d", code, other);
   CHECK(strcmp(treewide_strerror(-2), strerror(2)) == 0, "%s", treewide_strerror(-2));
   CHECK(strcmp(treewide_strerror(1), treewide_strerror(-10000)) == 0, "%s", treewide_strerror(1));
