@@ -219,7 +219,7 @@ static void the_rest(void) {
     treewide_hash(a, "abc", 3);
     treewide_hex(text, a);
     CHECK(strcmp(text, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85") == 0, "%s", text);
-    text[3] = 'B';
+    text[4] = 'B';
     CHECK(treewide_from_hex(b, text) == 0 && treewide_equal(a, b), "%s", text);
     text[63] = 'g';
     CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_equal(a, b), "%s", text);
