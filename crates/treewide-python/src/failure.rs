@@ -16,8 +16,17 @@ pub(crate) fn of_file(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// The `OSError` for an error of a run over many files.
+pub(crate) fn of_files(py: Python<'_>, error: &treewide_files::Error) -> PyErr {
+    use treewide_files::ErrorKind;
+    match error.kind() {
+        ErrorKind::Open(cause) | ErrorKind::Read(cause) => of_system(py, error.path(), cause),
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
 /// The `OSError` for an error of the system.
-pub(crate) fn of_system(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+fn of_system(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     match error.raw_os_error() {
         // Python chooses the class by the number.
         Some(number) => {

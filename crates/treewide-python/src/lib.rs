@@ -6,6 +6,7 @@
 mod buffer;
 mod digests;
 mod failure;
+mod files;
 mod hasher;
 mod many;
 mod mode;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _treewide {
     #[pymodule_export]
     use crate::digests::Digests;
+    #[pymodule_export]
+    use crate::files::{hash_file, hash_files};
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 //! Buffers are collected while Python's lock is held, and hashed without it. The references and views that are held keep the
 //! memory where it is, whatever other threads do to the list.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -13,7 +13,7 @@ use treewide::batch::{Blobs, OffsetError, Packed};
 use crate::buffer::{Items, View};
 use crate::digests::Digests;
 use crate::mode::mode;
-use crate::threads::{AUTO, Threads};
+use crate::threads::Threads;
 
 /// Batches of at least this many inputs or bytes let other Python threads run. A guess: hashing them takes many times as long
 /// as letting go of the lock.
@@ -40,7 +40,7 @@ struct Job<'a> {
 /// The BLAKE3 digests of many inputs, in order.
 #[pyfunction]
 #[pyo3(signature = (
-    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=AUTO, out=None
+    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_many<'py>(
@@ -264,7 +264,7 @@ fn zeros(len: usize) -> PyResult<Vec<u8>> {
     let mut probe = Vec::<u8>::new();
     if len > 1 << 30 && probe.try_reserve_exact(len).is_err() {
         let problem = format!("there is no memory for {len} bytes of digests");
-        return Err(pyo3::exceptions::PyMemoryError::new_err(problem));
+        return Err(PyMemoryError::new_err(problem));
     }
     drop(probe);
     Ok(vec![0; len])

@@ -2,8 +2,32 @@
 
 from collections.abc import Sequence as _Sequence
 
-from treewide._treewide import AUTO, Digests, __version__, blake3, digest, hash_many, hexdigest, new
+from treewide._async import hash_file_async
+from treewide._treewide import (
+    AUTO,
+    Digests,
+    __version__,
+    blake3,
+    digest,
+    hash_file,
+    hash_files,
+    hash_many,
+    hexdigest,
+    new,
+)
 
-__all__ = ["AUTO", "Digests", "__version__", "blake3", "digest", "hash_many", "hexdigest", "new"]
+__all__ = [
+    "AUTO",
+    "Digests",
+    "__version__",
+    "blake3",
+    "digest",
+    "hash_file",
+    "hash_file_async",
+    "hash_files",
+    "hash_many",
+    "hexdigest",
+    "new",
+]
 
 _Sequence.register(Digests)

@@ -1,5 +1,5 @@
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Final, Literal, Protocol, TypeVar, final, overload
 
@@ -8,7 +8,18 @@ if sys.version_info >= (3, 12):
 else:
     from typing_extensions import Buffer
 
-__all__ = ["AUTO", "Digests", "__version__", "blake3", "digest", "hash_many", "hexdigest", "new"]
+__all__ = [
+    "AUTO",
+    "Digests",
+    "__version__",
+    "blake3",
+    "digest",
+    "hash_file",
+    "hash_files",
+    "hash_many",
+    "hexdigest",
+    "new",
+]
 
 __version__: Final[str]
 AUTO: Final = -1
@@ -215,3 +226,58 @@ def hash_many(
     max_threads: int = -1,
     out: _Out,
 ) -> _Out: ...
+def hash_file(
+    path: str | PathLike[str],
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    progress: Callable[[int], object] | None = None,
+) -> bytes:
+    """Return the BLAKE3 digest of a file.
+
+    The file is mapped or read, by what takes less time; memory does not depend on its length. A pipe or device is read
+    to its end.
+
+    `progress` is called about 20 times a second with the number of bytes so far, and once at the end. If it raises an
+    exception, or Ctrl-C is pressed, hashing stops, and the exception is raised.
+
+    Raises `OSError` that names the file if it cannot be read, or becomes shorter while it is read.
+    """
+
+@overload
+def hash_files(
+    paths: Iterable[str | PathLike[str]],
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    errors: Literal["raise"] = "raise",
+    progress: Callable[[int, int], object] | None = None,
+) -> list[bytes]:
+    """Return the BLAKE3 digests of many files, in the order of their paths.
+
+    Small files are hashed next to each other in vector registers, large ones by all threads. `progress` is called about
+    20 times a second with the numbers of files and bytes so far, and once at the end; an exception that it raises stops
+    hashing.
+
+    A file that cannot be read raises an `OSError` that names it. With `errors="return"`, that error is in the
+    list in the place of the digest, and the other files are hashed.
+    """
+
+@overload
+def hash_files(
+    paths: Iterable[str | PathLike[str]],
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    errors: Literal["return"],
+    progress: Callable[[int, int], object] | None = None,
+) -> list[bytes | OSError]: ...

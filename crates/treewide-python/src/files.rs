@@ -1,0 +1,219 @@
+//! `hash_file` and `hash_files`.
+//!
+//! Files that may take long are hashed by another thread, while the calling thread looks for signals, such as Ctrl-C, and
+//! reports progress. So Python code runs only on the thread that called.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+use treewide::file;
+use treewide::{Hasher, Mode};
+use treewide_files::digest::{Digest, Extent};
+use treewide_files::{Cancel, Error, Options};
+
+use crate::failure;
+use crate::mode::mode;
+use crate::oneshot::{check_length, extended};
+use crate::threads::Threads;
+
+/// Regular files below this many bytes are hashed by the calling thread. A guess: they take less than a tenth of a second.
+const SHORT: u64 = 64 << 20;
+
+/// The time between two looks for signals, and two reports of progress. A guess: nobody waits for a twentieth of a second.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What has been hashed, and whether to go on.
+#[derive(Default)]
+struct Course {
+    files: AtomicU64,
+    bytes: AtomicU64,
+    cancel: Cancel,
+}
+
+/// Runs `work` on another thread. Until it ends, calls `report` again and again; if that fails, or a signal came, stops the work.
+fn watched<R: Send>(
+    py: Python<'_>,
+    course: &Course,
+    work: impl FnOnce() -> R + Send,
+    report: impl Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<R> {
+    thread::scope(|scope| {
+        let (done, wait) = mpsc::sync_channel::<()>(1);
+        let spawned =
+            thread::Builder::new().name("treewide".into()).spawn_scoped(scope, move || {
+                // Dropped at the end, also when the work panics, which wakes the calling thread.
+                let _done = done;
+                work()
+            });
+        let worker = spawned.map_err(|error| {
+            PyRuntimeError::new_err(format!("the system gives no thread to hash files: {error}"))
+        })?;
+        let mut failure = None;
+        // A receiver is not shared; it moves in and out.
+        let mut wait = Some(wait);
+        while let Some(waiting) = wait.take() {
+            let (waiting, is_running) = py.detach(move || {
+                let is_running = waiting.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout);
+                (waiting, is_running)
+            });
+            if failure.is_none()
+                && let Err(error) = py.check_signals().and_then(|()| report(py))
+            {
+                course.cancel.cancel();
+                failure = Some(error);
+            }
+            wait = is_running.then_some(waiting);
+        }
+        let result = py.detach(|| worker.join());
+        match (failure, result) {
+            (Some(error), _) => Err(error),
+            (None, Ok(result)) => Ok(result),
+            (None, Err(_)) => {
+                Err(PyRuntimeError::new_err("hashing files failed: a thread of treewide panicked"))
+            }
+        }
+    })
+}
+
+/// The BLAKE3 digest of a file.
+#[pyfunction]
+#[pyo3(signature = (path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn hash_file<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    length: usize,
+    max_threads: isize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    check_length(length)?;
+    let is_short =
+        |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.len() < SHORT);
+    let hashed = if progress.is_none() && py.detach(|| is_short(&path)) {
+        py.detach(|| {
+            let mut hasher = Hasher::with_mode(mode);
+            threads.update_file(&mut hasher, &path).map(|_| hasher)
+        })
+    } else {
+        let course = Course::default();
+        let work = || hash_watched(&path, mode, threads, &course);
+        let report = |_: Python<'_>| match progress {
+            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
+            None => Ok(()),
+        };
+        watched(py, &course, work, report)?
+    };
+    let hasher = hashed.map_err(|error| failure::of_file(py, error))?;
+    extended(py, &hasher, length, 0)
+}
+
+fn hash_watched(
+    path: &Path,
+    mode: Mode,
+    threads: Threads,
+    course: &Course,
+) -> Result<Hasher, file::Error> {
+    let watch = |bytes| {
+        course.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if course.cancel.is_cancelled() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let mut hasher = Hasher::with_mode(mode);
+    threads.run_at_most(|most| {
+        file::Options::new().threads(most).watch(watch).update(&mut hasher, path)
+    })?;
+    Ok(hasher)
+}
+
+/// The BLAKE3 digests of many files, in the order of their paths.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, errors="raise", progress=None
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn hash_files<'py>(
+    py: Python<'py>,
+    paths: &Bound<'py, PyAny>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    length: usize,
+    max_threads: isize,
+    errors: &str,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    check_length(length)?;
+    let raises = match errors {
+        "raise" => true,
+        "return" => false,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "errors is \"raise\" or \"return\", and not {errors:?}"
+            )));
+        }
+    };
+    if paths.is_instance_of::<PyString>() || paths.hasattr("__fspath__")? {
+        return Err(PyTypeError::new_err(
+            "hash_files takes many paths: pass [path], or use hash_file",
+        ));
+    }
+    let paths: Vec<PathBuf> =
+        paths.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?;
+    let extent =
+        Extent::new(0, length as u64).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let course = Arc::new(Course::default());
+    let counted = Arc::clone(&course);
+    let options = Options::new().mode(mode).extent(extent).cancel(&course.cancel).progress(
+        Arc::new(move |files, bytes| {
+            counted.files.fetch_add(files, Ordering::Relaxed);
+            counted.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }),
+    );
+    let work = || {
+        threads.run_at_most(|most| {
+            let options = if most == usize::MAX { options } else { options.threads(most) };
+            let mut results: Vec<Result<Digest, Error>> = Vec::new();
+            for result in options.hash_files(paths) {
+                let result = result.map(|(_, hashed)| hashed.digest);
+                let is_over = raises && result.is_err();
+                results.push(result);
+                if is_over {
+                    break;
+                }
+            }
+            results
+        })
+    };
+    let report = |_: Python<'_>| match progress {
+        Some(progress) => {
+            let (files, bytes) =
+                (course.files.load(Ordering::Relaxed), course.bytes.load(Ordering::Relaxed));
+            progress.call1((files, bytes)).map(|_| ())
+        }
+        None => Ok(()),
+    };
+    let all = PyList::empty(py);
+    for result in watched(py, &course, work, report)? {
+        match result {
+            Ok(digest) => all.append(PyBytes::new_with(py, length, |mut bytes| {
+                Ok(digest.write_raw(&mut bytes)?)
+            })?)?,
+            Err(error) if raises => return Err(failure::of_files(py, &error)),
+            Err(error) => all.append(failure::of_files(py, &error).into_value(py))?,
+        }
+    }
+    Ok(all)
+}
