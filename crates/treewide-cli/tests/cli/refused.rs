@@ -193,7 +193,10 @@ impl Machine {
             else {
                 continue;
             };
-            calls.insert(name.to_owned(), number.to_string());
+            // The end of a call that another thread interrupted has no name here.
+            if !name.starts_with('<') {
+                calls.insert(name.to_owned(), number.to_string());
+            }
         }
         let needed = |name: &str| NEEDED.iter().any(|it| it.0 == name);
         Ok(calls.into_iter().filter(|(name, _)| !needed(name)).collect())
