@@ -60,7 +60,8 @@ a list is cut off, or nothing was verified at all, 2 for bad usage.";
 ///
 /// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
 /// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the
-/// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified.
+/// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified, or if a list
+/// or a file ends before its length, or goes on after it.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {

@@ -53,6 +53,9 @@ Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.
 /// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. Such a line
 /// cannot be checked; a line written with --json can. On a terminal, other control characters in
 /// names are shown as `\u{1b}`.
+///
+/// A file that ends before its length, or goes on after it, gets no line but a message, and the exit
+/// status is 1.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SumArgs {
