@@ -84,7 +84,7 @@ fn watched<R: Send>(
 
 /// The BLAKE3 digest of a file.
 #[pyfunction]
-#[pyo3(signature = (path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None))]
+#[pyo3(signature = (path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None), text_signature = "(path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_file<'py>(
     py: Python<'py>,
@@ -142,7 +142,7 @@ fn hash_watched(
 #[pyfunction]
 #[pyo3(signature = (
     paths, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, errors="raise", progress=None
-))]
+), text_signature = "(paths, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, errors='raise', progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_files<'py>(
     py: Python<'py>,

@@ -41,7 +41,7 @@ struct Job<'a> {
 #[pyfunction]
 #[pyo3(signature = (
     items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None
-))]
+), text_signature = "(items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_many<'py>(
     py: Python<'py>,

@@ -155,6 +155,7 @@ def test_hash_file_async_can_be_cancelled(tmp_path):
     os.close(writer)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_hashes_files(files):
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
