@@ -112,6 +112,12 @@ miri() {
         --lib
 }
 
+# As in the debug build of a program: the workspace's own tests are optimised.
+unoptimised() {
+    TREEWIDE_TEST_SCALE=0.1 CARGO_TARGET_DIR=$target/unoptimised-tests \
+        tests test --locked --config 'profile.dev.package.treewide.opt-level=0' -p treewide --lib
+}
+
 address_sanitizer() {
     need_nightly
     need_target nightly $HOST
@@ -220,6 +226,7 @@ sections() {
         section "emulated ${it[0]} ${it[3]}" emulated "${it[@]}"
     done
     for it in "${MODELS[@]}"; do section "model $it" model "$it"; done
+    section "unoptimised" unoptimised
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
     section "windows" windows

@@ -346,6 +346,9 @@ mod io {
     impl Hasher {
         /// Reads `reader` to its end and appends the bytes, on the calling thread.
         ///
+        /// A reader that ends early without an error, as a file on a network may, has ended. The module `file` compares the
+        /// end of a file with its length.
+        ///
         /// # Errors
         /// The first error of the reader, except for interruptions. Bytes that were read before it are appended.
         pub fn update_reader(&mut self, mut reader: impl Read) -> io::Result<&mut Self> {

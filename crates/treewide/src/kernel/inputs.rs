@@ -79,10 +79,9 @@ impl Contiguous {
     #[inline(always)]
     pub(super) fn inputs<const N: usize>(&self, count: usize) -> [*const u8; N] {
         let mut inputs = [ptr::null(); N];
-        let mut lane = 0;
-        while lane < N {
-            inputs[lane] = self.block(filled(lane, if count == N { N } else { count }));
-            lane += 1;
+        // By an iterator: of another loop the compiler makes more instructions with AVX-512.
+        for (lane, input) in inputs.iter_mut().enumerate() {
+            *input = self.block(filled(lane, if count == N { N } else { count }));
         }
         inputs
     }

@@ -74,7 +74,7 @@ core!(
 );
 core!(
     /// Any core, with AVX2.
-    Avx2: ALIGN: bool = true, ROWS: Form = Form::Avx2
+    Avx2: ROWS: Form = Form::Avx2
 );
 core!(
     /// Intel's cores with AVX-512, and unknown cores: vector operations take one cycle, rotations too.

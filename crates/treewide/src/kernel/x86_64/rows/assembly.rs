@@ -6,7 +6,7 @@
 //! ```text
 //! registers   0 to 3    the rows of the state        in pairs 0 to 3 and 4 to 7
 //!             4 to 7    the message of this round    in pairs in memory, this round's and the next one's
-//!             8 to 10, 15  what the next one is made of
+//!             8 to 10, 14, 15  what the next one is made of
 //!             11        to spare
 //!             12, 13    tables of bytes: rotations by 16 and by 8
 //! ```

@@ -4,7 +4,6 @@
 //! (`scalar.rs`), but with a third of the instructions. Which of the two is faster depends on how
 //! many cycles an operation takes, and on how many a cycle begins: see `cores.rs`.
 
-use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
@@ -63,28 +62,16 @@ pub(super) use turned;
 
 /// A table of bytes for each of two lanes.
 #[repr(align(32))]
-pub(in crate::kernel::x86_64) struct Table([[u64; 2]; 2]);
+pub(in crate::kernel::x86_64) struct Table(
+    #[allow(dead_code, reason = "assembly reads it")] [[u64; 2]; 2],
+);
 
-/// Where each byte comes from when every word rotates right by 16, and by 8; `columns/sse_avx2.rs` reads them too.
+/// Where each byte comes from when every word rotates right by 16, and by 8, for `assembly.rs` and
+/// `columns/sse_avx2.rs`.
 pub(in crate::kernel::x86_64) static BY_16: Table =
     Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
 pub(in crate::kernel::x86_64) static BY_8: Table =
     Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
-
-impl Table {
-    /// Its address, hidden from the compiler: of a table that it knows it would make two shuffles, one
-    /// after the other, and one that it must load first it would keep where it has no register for it.
-    #[inline(always)]
-    #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is read there")]
-    pub(super) fn hidden<V>(&'static self) -> *const V {
-        let mut place = core::ptr::from_ref(&self.0);
-        // SAFETY: nothing happens.
-        unsafe {
-            asm!("/* {0} */", inout(reg) place, options(pure, nomem, nostack, preserves_flags))
-        };
-        place.cast()
-    }
-}
 
 /// 16 bytes at any place.
 ///
@@ -114,11 +101,9 @@ unsafe impl<C: Core> Row for One<C> {
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         Self::new({
-            match R {
-                _ if C::AVX512 => _mm_ror_epi32::<R>(self.0),
-                16 if C::SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_16.hidden())),
-                8 if C::SSE41 => _mm_shuffle_epi8(self.0, _mm_load_si128(BY_8.hidden())),
-                _ => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
+            match C::AVX512 {
+                true => _mm_ror_epi32::<R>(self.0),
+                false => _mm_or_si128(_mm_srli_epi32::<R>(self.0), _mm_slli_epi32::<LEFT>(self.0)),
             }
         })
     }

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::assembly;
 use super::pass::{RowOperands, RowVector, compiled_blocks, compiled_rounds, loaded_rounds};
-use super::x1::{BY_8, BY_16, barrier, load, store, turned};
+use super::x1::{barrier, load, store, turned};
 use super::x4;
 use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
@@ -22,11 +22,9 @@ unsafe impl<C: Core> Row for Two<C> {
     #[inline(always)]
     unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
         Self::new({
-            match R {
-                _ if C::AVX512 => _mm256_ror_epi32::<R>(self.0),
-                16 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_16.hidden())),
-                8 => _mm256_shuffle_epi8(self.0, _mm256_load_si256(BY_8.hidden())),
-                _ => {
+            match C::AVX512 {
+                true => _mm256_ror_epi32::<R>(self.0),
+                false => {
                     let right = _mm256_srli_epi32::<R>(self.0);
                     _mm256_or_si256(right, _mm256_slli_epi32::<LEFT>(self.0))
                 }
