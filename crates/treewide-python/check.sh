@@ -8,7 +8,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit
 
 readonly CANNOT_RUN=77
-python=${PYTHON:-python3}
+# Found before the environment hides it.
+python=$(command -v "${PYTHON:-python3}") || python=${PYTHON:-python3}
 venv=$PWD/target/venv
 export PATH=$venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1
 
