@@ -137,6 +137,8 @@ headers() {
             done
         done
     done
+    step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/hidden.c -L"$lib" -lblake3 -ltreewide -Wl,-rpath,"$lib" -o "$out/hidden"
+    step "$out/hidden"
 }
 
 drop_in() {
@@ -230,7 +232,7 @@ memory() {
 two_rust_libraries() {
     step rustc --edition 2024 -O --crate-type staticlib --crate-name other tests/other_rust.rs -o "$out/libother.a"
     step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$lib/libblake3.a" "$out/libother.a" "$lib/libtreewide.a" \
-        -lpthread -ldl -lm -lgcc_s -o "$out/two"
+        -lpthread -ldl -lm -o "$out/two"
     step "$out/two"
 }
 
@@ -245,15 +247,23 @@ with_features() {
         step diff <(in_archive "$full/lib$name.a") <(exported "$full/lib$name.so")
     done
     step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -DFEATURES -Iinclude tests/beyond.c "$out/official.a" "$full/libtreewide.a" \
-        -lpthread -ldl -lm -lgcc_s -o "$out/beyond-full"
+        -lpthread -ldl -lm -o "$out/beyond-full"
     step "$out/beyond-full" 10
     step gcc -O1 -g -std=c11 "${WARNINGS[@]}" -Iinclude tests/dropin.c "$out/official.a" "$full/libblake3.a" \
-        -lpthread -ldl -lm -lgcc_s -o "$out/dropin-full"
+        -lpthread -ldl -lm -o "$out/dropin-full"
     step "$out/dropin-full" 10
     # Two libraries, each with Rust's standard library in it.
     step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$full/libblake3.a" "$out/libother.a" "$full/libtreewide.a" \
-        -lpthread -ldl -lm -lgcc_s -o "$out/two-full"
+        -lpthread -ldl -lm -o "$out/two-full"
     step "$out/two-full"
+    step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/ends.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/ends"
+    step gcc -shared -fPIC ../treewide/tests/lengths.c -o "$out/lengths.so"
+    CUT=100 LD_PRELOAD=$out/lengths.so step "$out/ends" "$out"
+    need pkg-config
+    # shellcheck disable=SC2046 # several flags
+    PKG_CONFIG_PATH=$full/pkgconfig step gcc -static "$official/example.c" -o "$out/static-full" \
+        $(PKG_CONFIG_PATH=$full/pkgconfig pkg-config --static --cflags --libs libblake3)
+    step "$out/static-full" <check.sh
 }
 
 # The commands of the README, as they stand there.
@@ -319,6 +329,8 @@ gpu() {
     } >"$folder/docs.cpp"
     step g++ -std=c++17 "${WARNINGS[@]}" -Iinclude -Itests -I"$folder" "$folder/docs.cpp" -L"$lib" -ltreewide_gpu -ltreewide -o "$folder/docs"
     LD_PRELOAD=$out/libcuda.so step "$folder/docs"
+    step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/misuse_gpu.c -L"$lib" -ltreewide_gpu -o "$folder/misuse"
+    LD_PRELOAD=$out/libcuda.so step "$folder/misuse"
     need python3
     {
         in_docs python | sed "s|crates/treewide-capi/full/target/release/lib|$lib|"
@@ -393,6 +405,23 @@ END
     step cmake --build "$out/cmake/build"
     step "$out/cmake/build/BLAKE3__blake3" <check.sh
     step "$out/cmake/build/BLAKE3__blake3_static" <check.sh
+    # Moved, to a folder with a blank: nothing points to where it was.
+    local moved="$out/moved & elsewhere" was=$out/was
+    rm -rf "$moved" "$was" "$out/cmake/build"
+    step make install PREFIX="$was" CARGO_BUILD_TARGET=none >/dev/null
+    mv "$was" "$moved"
+    step cmake -S "$out/cmake" -B "$out/cmake/build" -DCMAKE_PREFIX_PATH="$moved"
+    step cmake --build "$out/cmake/build"
+    step "$out/cmake/build/BLAKE3__blake3" <check.sh
+    step test "$(PKG_CONFIG_PATH=$moved/lib/pkgconfig pkg-config --define-prefix --variable=libdir libblake3)" = "$moved/lib"
+    # Installed to such a folder.
+    rm -rf "$moved"
+    step make install PREFIX="$moved" >/dev/null
+    local flags
+    flags=$(PKG_CONFIG_PATH=$moved/lib/pkgconfig pkg-config --cflags --libs libblake3)
+    eval "flags=($flags)"
+    step test "${flags[0]}" = "-I$moved/include"
+    step test "${flags[1]}" = "-L$moved/lib"
 }
 
 # ---- No test -------------------------------------------------------------------------------------
@@ -404,7 +433,7 @@ bench() {
     step "$out/bench" "${SECONDS_EACH:-1}"
     step make FEATURES=parallel
     step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" full/target/release/lib/lib{blake3,treewide}.a \
-        -lpthread -ldl -lm -lgcc_s -o "$out/bench-threads"
+        -lpthread -ldl -lm -o "$out/bench-threads"
     step "$out/bench-threads" "${SECONDS_EACH:-1}" threads
 }
 

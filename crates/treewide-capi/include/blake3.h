@@ -28,6 +28,8 @@
 #else
 #define BLAKE3_API __declspec(dllimport)
 #endif
+#elif defined(__GNUC__) && __GNUC__ >= 4 && !defined(_WIN32) && !defined(__CYGWIN__)
+#define BLAKE3_API __attribute__((visibility("default")))
 #else
 #define BLAKE3_API
 #endif

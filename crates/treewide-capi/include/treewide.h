@@ -58,11 +58,16 @@
 #define TREEWIDE_E_OPTIONS (-10010) /* no such strategy, or reserved bytes that are not 0 */
 #define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, and there is no errno */
 #define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */
+#define TREEWIDE_E_ENDED (-10013)   /* reading the file ended before its length: a lost connection, or a bad disk */
+#define TREEWIDE_E_GOES_ON (-10014) /* the file goes on after its length */
+#define TREEWIDE_E_STATE_PART (-10015) /* saved by a program in Rust, for a subtree */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
 #if defined(TREEWIDE_DLL) && (defined(_WIN32) || defined(__CYGWIN__))
 #define TREEWIDE_API __declspec(dllimport)
+#elif defined(__GNUC__) && __GNUC__ >= 4 && !defined(_WIN32) && !defined(__CYGWIN__)
+#define TREEWIDE_API __attribute__((visibility("default")))
 #else
 #define TREEWIDE_API
 #endif
@@ -79,7 +84,7 @@ typedef struct {
 } treewide_hasher;
 
 /* A key or a context, ready to be used any number of times, by any threads at once. Make it with one of the two functions
- * under "Keys and contexts", and copy it with =. It holds the key: overwrite it when it has served its purpose, for example
+ * under "Keys and contexts", and copy it with =. All bytes 0 are the plain mode, as NULL is. It holds the key: overwrite it when it has served its purpose, for example
  * with explicit_bzero, and hashers and saved states too. */
 typedef struct {
   uint32_t opaque[9];
@@ -166,7 +171,8 @@ TREEWIDE_API void treewide_update_parallel(treewide_hasher *hasher, const void *
 
 /* ---- Files: in libraries made with FEATURES=file ---- */
 
-/* How to read. Begin with all bytes 0, `treewide_file_options options = {0}`, which is the best for each file. */
+/* How to read. Begin with all bytes 0, which is the best for each file: `treewide_file_options options = {0};` in C, `= {};`
+ * in C++. */
 typedef struct {
   uint32_t strategy;    /* TREEWIDE_FILE_... */
   uint32_t threads;     /* the most threads; 0 for all of the pool */
@@ -196,7 +202,7 @@ TREEWIDE_API int treewide_update_file(treewide_hasher *hasher, const char *path,
  * TREEWIDE_STATE_MAX. The bytes contain the key and pieces of the input: protect them as you protect these. */
 TREEWIDE_API size_t treewide_state_save(const treewide_hasher *hasher, uint8_t out[TREEWIDE_STATE_MAX]);
 
-/* Returns TREEWIDE_E_NOT_A_STATE, _STATE_VERSION, _STATE_LENGTH or _STATE_DAMAGED. This finds accidents, not attackers:
+/* Returns TREEWIDE_E_NOT_A_STATE, _STATE_VERSION, _STATE_LENGTH, _STATE_DAMAGED or _STATE_PART. This finds accidents, not attackers:
  * load a state only from where you would take the key from. */
 TREEWIDE_API int treewide_state_load(treewide_hasher *hasher, const void *state, size_t len);
 

@@ -21,6 +21,11 @@ pub(crate) enum Error {
     #[cfg(feature = "file")]
     File = -10011,
     Hex = -10012,
+    #[cfg(feature = "file")]
+    Ended = -10013,
+    #[cfg(feature = "file")]
+    GoesOn = -10014,
+    StatePart = -10015,
 }
 
 /// 0, or the code of the error.
@@ -51,6 +56,9 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10010 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
         -10011 => c"the file could not be read, and the system gave no reason",
         -10012 => c"a digest as text has exactly 64 hexadecimal digits",
+        -10013 => c"reading the file ended before its length; check the connection or disk, and retry",
+        -10014 => c"the file goes on after its length; check its file system",
+        -10015 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
         -4095..=-1 => {
             // SAFETY: every number has a text.
             return unsafe { strerror(-code) };

@@ -57,6 +57,8 @@ fn code(kind: &ErrorKind) -> c_int {
             _ => Error::File as c_int,
         },
         ErrorKind::Shrank { .. } => Error::Shrank as c_int,
+        ErrorKind::Ended { .. } => Error::Ended as c_int,
+        ErrorKind::GoesOn { .. } => Error::GoesOn as c_int,
         _ => Error::File as c_int,
     }
 }

@@ -11,17 +11,18 @@ const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= ali
 const _: () = assert!(size_of::<Mode>() <= 36 && align_of::<Mode>() <= align_of::<u32>());
 const _: () = assert!(!core::mem::needs_drop::<Hasher>() && !core::mem::needs_drop::<Mode>());
 
-/// The mode at `mode`; the plain one for null.
+/// The mode at `mode`; the plain one for null, and for all bytes 0, which hold no key.
 ///
 /// # Safety
-/// It was made by a function of this library, or is null.
+/// It was made by a function of this library, has only bytes 0, or is null.
 #[inline(always)]
 pub(crate) unsafe fn mode_at(mode: *const Mode) -> Mode {
     if mode.is_null() {
         return Mode::PLAIN;
     }
     // SAFETY: as our caller promises.
-    unsafe { *mode }
+    let mode = unsafe { *mode };
+    if mode.flags() == 0 { Mode::PLAIN } else { mode }
 }
 
 #[unsafe(no_mangle)]

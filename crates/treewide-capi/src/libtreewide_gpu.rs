@@ -1,7 +1,11 @@
 //! `libtreewide_gpu`: the functions of `include/treewide_gpu.h`, which says what they do.
 
+mod memory;
+
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_void};
+
+use crate::memory::{array, outputs};
 use treewide_gpu::{Device, Error, Mode, Slice, cuda};
 
 const FAILED: c_int = -1;
@@ -67,8 +71,9 @@ unsafe fn slices(
 ) -> Result<(Mode, Vec<Slice>), Error> {
     // SAFETY: as our caller promises.
     let (mode, addresses, lengths) = unsafe {
-        let array = |start| std::slice::from_raw_parts(start, count);
-        (mode.as_ref().copied().unwrap_or_default(), array(addresses), array(lengths))
+        // All bytes 0 stand for the plain mode, too.
+        let mode = mode.as_ref().filter(|mode| mode.flags() != 0).copied().unwrap_or_default();
+        (mode, array(addresses, count), array(lengths, count))
     };
     let mut slices = Vec::with_capacity(count);
     for (address, len) in addresses.iter().zip(lengths) {
@@ -98,9 +103,11 @@ pub unsafe extern "C" fn treewide_gpu_hash(
         // SAFETY: as our caller promises; the work is waited for here.
         let (device, (mode, slices)) =
             unsafe { (&*device, slices(&*device, mode, addresses, lengths, count)?) };
-        for (i, hash) in device.list(&mode, &slices).wait()?.iter().enumerate() {
-            // SAFETY: there is room for `count` digests.
-            unsafe { digests.add(32 * i).copy_from_nonoverlapping(hash.as_bytes().as_ptr(), 32) };
+        // SAFETY: as our caller promises.
+        let digests = unsafe { outputs(digests, count, 32) };
+        let hashes = device.list(&mode, &slices).wait()?;
+        for (digest, hash) in digests.chunks_exact_mut(32).zip(&hashes) {
+            digest.copy_from_slice(hash.as_bytes());
         }
         Ok(())
     };

@@ -58,6 +58,35 @@ static void one_input(size_t step) {
     b[31] ^= 1;
     CHECK(!treewide_equal(a, b), "one bit");
   }
+  {
+    treewide_mode zeros;
+    treewide_bytes one;
+    uint8_t a[64], b[64];
+    memset(&zeros, 0, sizeof zeros);
+    one.data = input;
+    one.len = MOST;
+    treewide_hash_mode(&zeros, a, 64, input, MOST);
+    expect(0, MOST, 0, b, 64);
+    CHECK(memcmp(a, b, 64) == 0, "a mode of zeros");
+    treewide_hash_many(&zeros, &one, 1, a);
+    CHECK(treewide_equal(a, b), "a mode of zeros");
+  }
+}
+
+/* No hasher of C saves a state of a subtree, which has no digest. */
+static void state_of_a_part(void) {
+  treewide_hasher hasher;
+  uint8_t state[TREEWIDE_STATE_MAX], a[32], b[32];
+  size_t len;
+  treewide_init(&hasher, NULL);
+  treewide_update(&hasher, input, 1000);
+  treewide_finalize(&hasher, 0, b, 32);
+  len = treewide_state_save(&hasher, state);
+  state[42] = 1;
+  treewide_hash(state + len - 32, state, len - 32);
+  CHECK(treewide_state_load(&hasher, state, len) == TREEWIDE_E_STATE_PART, "chunk 1");
+  treewide_finalize(&hasher, 0, a, 32);
+  CHECK(treewide_equal(a, b), "written after an error");
 }
 
 /* Also saves and loads the hasher in the middle. */
@@ -226,8 +255,8 @@ static void the_rest(void) {
     text[63] = 0;
     CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_from_hex(b, "") == TREEWIDE_E_HEX, "%s", text);
   }
-  for (code = TREEWIDE_E_HEX; code <= TREEWIDE_E_NOT_A_STATE; code++)
-    for (other = TREEWIDE_E_HEX; other < code; other++)
+  for (code = TREEWIDE_E_STATE_PART; code <= TREEWIDE_E_NOT_A_STATE; code++)
+    for (other = TREEWIDE_E_STATE_PART; other < code; other++)
       CHECK(strcmp(treewide_strerror(code), treewide_strerror(other)) != 0, "%d and %d", code, other);
   CHECK(strcmp(treewide_strerror(-2), strerror(2)) == 0, "%s", treewide_strerror(-2));
   CHECK(strcmp(treewide_strerror(1), treewide_strerror(-10000)) == 0, "%s", treewide_strerror(1));
@@ -288,6 +317,7 @@ int main(int argc, char **argv) {
   treewide_mode_derive_key(&modes[2], context, strlen(context));
   one_input(step);
   in_pieces(step);
+  state_of_a_part();
   many(step);
   own_threads(step);
   trees();

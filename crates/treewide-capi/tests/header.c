@@ -2,4 +2,16 @@
 #include HEADER
 #include HEADER
 
-int main(void) { return 0; }
+int main(void) {
+#ifdef TREEWIDE_H
+  /* As the header says. */
+#ifdef __cplusplus
+  treewide_file_options options = {};
+#else
+  treewide_file_options options = {0};
+#endif
+  return (int)options.strategy;
+#else
+  return 0;
+#endif
+}

@@ -1,14 +1,8 @@
 /* Each misuse that the headers name ends the program with a message. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "misuse.h"
 
 #include "blake3.h"
 #include "treewide.h"
-
-#include "common.h"
 
 static uint8_t bytes[8192], out[32];
 static treewide_hasher hasher;
@@ -25,26 +19,6 @@ static void empty_subtree(void) { treewide_subtree(NULL, 0, bytes, 0, out); }
 static void odd_offset(void) { treewide_subtree(NULL, 1000, bytes, 10, out); }
 static void long_subtree(void) { treewide_subtree(NULL, 1024, bytes, 1025, out); }
 static void lone_subtree(void) { treewide_merge_root(NULL, bytes, 1, out, 32); }
-
-/* The message of `misuse`, which aborts. */
-static void expect_abort(void (*misuse)(void), const char *text) {
-  char message[500] = "";
-  int ends[2], status;
-  ssize_t n, len = 0;
-  pid_t child;
-  CHECK(pipe(ends) == 0 && (child = fork()) >= 0, "fork");
-  if (child == 0) {
-    dup2(ends[1], 2);
-    misuse();
-    _exit(0);
-  }
-  close(ends[1]);
-  while ((n = read(ends[0], message + len, sizeof message - 1 - (size_t)len)) > 0)
-    len += n;
-  close(ends[0]);
-  CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "%s: status %d", text, status);
-  CHECK(strstr(message, text) != NULL, "`%s` does not say `%s`", message, text);
-}
 
 int main(void) {
   treewide_init(&hasher, NULL);
