@@ -239,7 +239,7 @@ two_rust_libraries() {
 # What needs a registry: threads, files and GPUs.
 with_features() {
     rm -rf "$full"
-    step make install FEATURES="parallel file gpu" PREFIX="$full"
+    step make install FEATURES="parallel,file gpu" PREFIX="$full"
     official_library gcc "$out"
     local name full=$full/lib
     for name in "${LIBRARIES[@]}" treewide_gpu; do
@@ -408,20 +408,23 @@ END
     # Moved, to a folder with a blank: nothing points to where it was.
     local moved="$out/moved & elsewhere" was=$out/was
     rm -rf "$moved" "$was" "$out/cmake/build"
-    step make install PREFIX="$was" CARGO_BUILD_TARGET=none >/dev/null
+    CARGO_BUILD_TARGET=no-such-target step make install PREFIX="$was" >/dev/null
     mv "$was" "$moved"
     step cmake -S "$out/cmake" -B "$out/cmake/build" -DCMAKE_PREFIX_PATH="$moved"
     step cmake --build "$out/cmake/build"
     step "$out/cmake/build/BLAKE3__blake3" <check.sh
-    step test "$(PKG_CONFIG_PATH=$moved/lib/pkgconfig pkg-config --define-prefix --variable=libdir libblake3)" = "$moved/lib"
+    need pkg-config
+    export PKG_CONFIG_PATH=$moved/lib/pkgconfig
+    points_there() {
+        local flags
+        eval "flags=($(pkg-config "$@" --cflags --libs libblake3))"
+        step test "${flags[0]} ${flags[1]}" = "-I$moved/include -L$moved/lib"
+    }
+    points_there --define-prefix
     # Installed to such a folder.
     rm -rf "$moved"
     step make install PREFIX="$moved" >/dev/null
-    local flags
-    flags=$(PKG_CONFIG_PATH=$moved/lib/pkgconfig pkg-config --cflags --libs libblake3)
-    eval "flags=($flags)"
-    step test "${flags[0]}" = "-I$moved/include"
-    step test "${flags[1]}" = "-L$moved/lib"
+    points_there
 }
 
 # ---- No test -------------------------------------------------------------------------------------
