@@ -92,6 +92,7 @@ lints() {
     step cargo fmt --check
     step cargo clippy --locked -- -D warnings
     step cargo clippy --locked --manifest-path full/Cargo.toml --all-features -- -D warnings
+    step cargo clippy --locked --manifest-path full/Cargo.toml -p libtreewide_gpu -- -D warnings
     local target
     for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
         if [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]]; then
@@ -207,6 +208,11 @@ misuse() {
     step "$out/misuse"
 }
 
+stack() {
+    step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/stack.c "$lib/libblake3.a" "$lib/libtreewide.a" -lpthread -o "$out/stack"
+    step "$out/stack"
+}
+
 sanitizers() {
     official_library gcc "$out"
     local name
@@ -256,6 +262,9 @@ with_features() {
     step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/two_rust_libraries.c "$full/libblake3.a" "$out/libother.a" "$full/libtreewide.a" \
         -lpthread -ldl -lm -o "$out/two-full"
     step "$out/two-full"
+    step gcc -O1 -std=c11 "${WARNINGS[@]}" -DFEATURES -Iinclude tests/stack.c "$full"/lib{blake3,treewide}.a \
+        -lpthread -ldl -lm -o "$out/stack-full"
+    step "$out/stack-full"
     step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/ends.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/ends"
     step gcc -shared -fPIC ../treewide/tests/lengths.c -o "$out/lengths.so"
     CUT=100 LD_PRELOAD=$out/lengths.so step "$out/ends" "$out"
@@ -482,6 +491,7 @@ run sanitizers
 run memory
 run beyond
 run misuse
+run stack
 run two_rust_libraries
 run installed
 run with_features

@@ -23,11 +23,13 @@
  * - A function that returns void cannot fail. An int is 0 if all went well, and negative if not: TREEWIDE_E_..., or -errno
  *   where the system said no. treewide_strerror has the text. After an error nothing is written, except where it says so.
  * - `const treewide_mode *mode` is NULL for the plain mode.
- * - A pointer may be NULL where its length is 0. Outputs do not overlap inputs. Lengths are in bytes.
+ * - A pointer may be NULL where its length is 0, or where it says so. Paths, texts, keys, hashers and outputs of a fixed size
+ *   are never NULL. Outputs do not overlap inputs. Lengths are in bytes.
  * - Misuse that is noticed (NULL with a length that is not 0, or what a function says) ends the program with a message on
  *   standard error.
  * - Nothing allocates, starts a thread or keeps global state, except for the functions that say so. Functions may be called
  *   by any threads at once; one hasher is used by one thread at a time, except that several may finalize it.
+ * - A call needs less than 32 KB of stack, and treewide_hash_many and treewide_hash_packed less than 70 KB.
  * - Compare digests that an attacker may choose with treewide_equal. */
 #ifndef TREEWIDE_H
 #define TREEWIDE_H
@@ -60,7 +62,7 @@
 #define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */
 #define TREEWIDE_E_ENDED (-10013)   /* reading the file ended before its length: a lost connection, or a bad disk */
 #define TREEWIDE_E_GOES_ON (-10014) /* the file goes on after its length */
-#define TREEWIDE_E_STATE_PART (-10015) /* saved by a program in Rust, for a subtree */
+#define TREEWIDE_E_STATE_PART (-10015) /* the state of a subtree, which has no digest: a program in Rust saved it */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
@@ -131,7 +133,7 @@ TREEWIDE_API uint64_t treewide_count(const treewide_hasher *hasher);
 /* ---- Many inputs at once ---- */
 
 /* Both write n digests, in the order of the inputs, to `out`, which has room for n * 32 bytes. Short inputs are hashed next
- * to each other in vector registers, several times as fast as in a loop. They need up to 70 KB of stack. */
+ * to each other in vector registers, several times as fast as in a loop. */
 TREEWIDE_API void treewide_hash_many(const treewide_mode *mode, const treewide_bytes *inputs, size_t n, uint8_t *out);
 
 /* The inputs lie in one buffer, as in an array of Apache Arrow: number i from offsets[i] up to offsets[i + 1]. There are
@@ -188,8 +190,9 @@ typedef struct {
 #define TREEWIDE_FILE_MMAP_PARALLEL 5   /* mapped, several threads */
 
 /* Both hash the file at `path` (UTF-8 on Windows) to its end with the threads above, allocate at most 33 MiB, and may install
- * a handler of SIGBUS: a mapped file that becomes shorter is TREEWIDE_E_SHRANK and no crash. `options` may be NULL. Return
- * -errno if the file cannot be opened or read. */
+ * a handler of SIGBUS: a mapped file that becomes shorter is TREEWIDE_E_SHRANK and no crash. A file that grows meanwhile is
+ * hashed up to the length that it had when it was opened. `options` may be NULL. Return -errno if the file cannot be opened or
+ * read, which is -EISDIR for a folder; TREEWIDE_E_SHRANK, _OPTIONS, _FILE, _ENDED or _GOES_ON. */
 TREEWIDE_API int treewide_hash_file(const treewide_mode *mode, const char *path, const treewide_file_options *options,
                                     uint8_t *out, size_t out_len);
 
@@ -202,15 +205,15 @@ TREEWIDE_API int treewide_update_file(treewide_hasher *hasher, const char *path,
  * TREEWIDE_STATE_MAX. The bytes contain the key and pieces of the input: protect them as you protect these. */
 TREEWIDE_API size_t treewide_state_save(const treewide_hasher *hasher, uint8_t out[TREEWIDE_STATE_MAX]);
 
-/* Returns TREEWIDE_E_NOT_A_STATE, _STATE_VERSION, _STATE_LENGTH, _STATE_DAMAGED or _STATE_PART. This finds accidents, not attackers:
- * load a state only from where you would take the key from. */
+/* Returns TREEWIDE_E_NOT_A_STATE, _STATE_VERSION, _STATE_LENGTH, _STATE_DAMAGED or _STATE_PART. This finds accidents, not
+ * attackers: load a state only from where you would take the key from. */
 TREEWIDE_API int treewide_state_load(treewide_hasher *hasher, const void *state, size_t len);
 
 /* ---- Merkle trees over n leaves of 32 bytes, such as digests ----
  *
  * A parent is treewide_hash of the 64 bytes of its children, also if the leaves are digests in another mode; an odd last node
- * rises. To check a proof, know the root and the
- * number of leaves from a source that you trust. The root over one leaf is the leaf, over none the digest of no bytes. */
+ * rises. To check a proof, know the root and the number of leaves from a source that you trust. The root over one leaf is the
+ * leaf, over none the digest of no bytes. */
 
 TREEWIDE_API void treewide_merkle_root(uint8_t out[TREEWIDE_OUT_LEN], const uint8_t *leaves, size_t n);
 
@@ -234,7 +237,8 @@ TREEWIDE_API int treewide_from_hex(uint8_t digest[TREEWIDE_OUT_LEN], const char 
 
 /* ---- And ---- */
 
-/* The text of an error, in English; that of the C library for -errno. It is never freed. */
+/* The text of an error, in English; that of the C library for -errno. Never free it. The text of an errno that
+ * the C library does not know may be overwritten by the next call on the same thread. */
 TREEWIDE_API const char *treewide_strerror(int error);
 
 /* TREEWIDE_VERSION of the library that is linked. */

@@ -3,6 +3,7 @@
  *
  * - Functions that return int return 0, or TREEWIDE_GPU_E and then treewide_gpu_error says what went wrong and where.
  * - `const treewide_mode *mode` is NULL for the plain mode; treewide.h and libtreewide have the others.
+ * - `device` is never NULL, except for treewide_gpu_close.
  * - A device may be used by several threads at once. Its work is done in the order of the calls, in the stream.
  * - Where count is 0, nothing is done, and arrays and digests may be NULL. Where it is not, NULL ends the program with a
  *   message.
