@@ -13,6 +13,8 @@ use std::path::Path;
 pub struct Identity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// Whether it keeps that inode.
+    pub(crate) has_inode: bool,
     /// The inode of the directory, if the walk has not looked at the file itself.
     pub(crate) folder: Option<u64>,
     /// Whether links are followed.
@@ -27,11 +29,13 @@ impl Identity {
     pub fn open(self, path: &Path) -> Result<(File, u64), ErrorKind> {
         let file = match long_path::open_found(path, self.follows) {
             Ok(file) => file,
+            Err(error) if self.follows => return Err(error),
             // A link that is not followed, or a socket.
-            Err(_) if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) && !self.follows => {
+            Err(_) if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) => {
                 return Err(ErrorKind::Replaced);
             }
-            Err(error) => return Err(error),
+            // Where the system refuses the flag that keeps links away, what is opened is compared all the same.
+            Err(_) => long_path::open_found(path, true)?,
         };
         match self.len(&file, path)? {
             Some(len) => Ok((file, len)),
@@ -43,12 +47,22 @@ impl Identity {
     #[cfg(target_os = "linux")]
     fn len(self, file: &File, path: &Path) -> Result<Option<u64>, ErrorKind> {
         use rustix::fs::FileType;
+        use std::os::unix::fs::MetadataExt;
         // Faster than the standard library's way, which asks for the time of birth as well.
-        let now = rustix::fs::fstat(file).map_err(|error| ErrorKind::Read(error.into()))?;
-        let is_file = FileType::from_raw_mode(now.st_mode) == FileType::RegularFile;
-        let is_same = (now.st_dev, now.st_ino) == (self.device, self.inode);
+        let (is_file, device, inode, len) = match rustix::fs::fstat(file) {
+            Ok(now) => {
+                let is_file = FileType::from_raw_mode(now.st_mode) == FileType::RegularFile;
+                (is_file, now.st_dev, now.st_ino, now.st_size as u64)
+            }
+            // Refused, it may still be there in another form.
+            Err(_) => {
+                let now = file.metadata()?;
+                (now.is_file(), now.dev(), now.ino(), now.len())
+            }
+        };
+        let is_same = device == self.device && (inode == self.inode || !self.has_inode);
         let is_found = is_file && (is_same || self.is_mounted(file, path));
-        Ok(is_found.then_some(now.st_size as u64))
+        Ok(is_found.then_some(len))
     }
 
     #[cfg(all(unix, not(target_os = "linux")))]

@@ -18,20 +18,25 @@ use treewide::file;
 /// [`ErrorKind::Open`].
 pub fn open(path: &Path, regular: bool) -> Result<File, ErrorKind> {
     let file = if regular { file::open_at_once(path) } else { file::open(path) };
-    file.or_else(|error| open_long(path, error, true))
+    file.or_else(|error| open_long(path, error, true, !regular))
 }
 
 /// Opens a regular file that a walk has found, without waiting for a named pipe that has taken its place. `follows`
 /// says whether it may be a symbolic link.
 pub(crate) fn open_found(path: &Path, follows: bool) -> Result<File, ErrorKind> {
     let file = if follows { file::open_at_once(path) } else { file::open_found(path) };
-    file.or_else(|error| open_long(path, error, follows))
+    file.or_else(|error| open_long(path, error, follows, false))
 }
 
-fn open_long(path: &Path, error: file::Error, follows: bool) -> Result<File, ErrorKind> {
+fn open_long(
+    path: &Path,
+    error: file::Error,
+    follows: bool,
+    waits: bool,
+) -> Result<File, ErrorKind> {
     match error.into_kind() {
         file::ErrorKind::Open(error) if is_too_long(&error) => {
-            by_pieces(path, error, follows).map_err(ErrorKind::Open)
+            by_pieces(path, error, follows, waits).map_err(ErrorKind::Open)
         }
         error => Err(error.into()),
     }
@@ -41,7 +46,7 @@ fn open_long(path: &Path, error: file::Error, follows: bool) -> Result<File, Err
 #[cfg(target_os = "linux")]
 pub(crate) fn directory(path: &Path) -> Option<(File, PathBuf)> {
     use std::os::fd::AsRawFd;
-    let directory = by_pieces(path, io::ErrorKind::InvalidFilename.into(), true).ok()?;
+    let directory = by_pieces(path, io::ErrorKind::InvalidFilename.into(), true, false).ok()?;
     let name = format!("/proc/self/fd/{}", directory.as_raw_fd()).into();
     Some((directory, name))
 }
@@ -58,7 +63,7 @@ pub fn is_too_long(error: &io::Error) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn by_pieces(path: &Path, error: io::Error, follows: bool) -> io::Result<File> {
+fn by_pieces(path: &Path, error: io::Error, follows: bool, waits: bool) -> io::Result<File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     use std::os::fd::{AsFd, OwnedFd};
 
@@ -78,11 +83,12 @@ fn by_pieces(path: &Path, error: io::Error, follows: bool) -> io::Result<File> {
     }
     let at = folder.as_ref().map_or(CWD, AsFd::as_fd);
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    flags.set(OFlags::NOFOLLOW | OFlags::NONBLOCK, !follows);
+    flags.set(OFlags::NOFOLLOW, !follows);
+    flags.set(OFlags::NONBLOCK, !waits);
     Ok(openat(at, rest, flags, Mode::empty())?.into())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn by_pieces(_: &Path, error: io::Error, _: bool) -> io::Result<File> {
+fn by_pieces(_: &Path, error: io::Error, _: bool, _: bool) -> io::Result<File> {
     Err(error)
 }

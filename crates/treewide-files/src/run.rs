@@ -157,8 +157,10 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         if let Some(by_caller) = self.hash_alone.hash_found(&file, path, extent) {
             return by_caller;
         }
-        // The caller may have read some of it.
-        file.rewind()?;
+        // The caller may have read some of it. A new descriptor is at the beginning, too.
+        if file.rewind().is_err() {
+            (file, _) = identity.open(path)?;
+        }
         self.options.hash_file(&file, path, extent)
     }
 

@@ -6,7 +6,7 @@
 
 mod folders;
 
-use self::folders::Folders;
+use self::folders::{Folders, Trouble};
 use crate::error::{Error, ErrorKind};
 use crate::identity::Identity;
 use crate::long_path;
@@ -152,7 +152,7 @@ impl IntoIter {
             .filter_entry(move |entry| {
                 hidden || entry.depth() == 0 || !is_hidden(entry.file_name())
             });
-        let folders = Folders { follows: follow, inodes: Vec::new() };
+        let folders = Folders::new(follow);
         self.parts.push(Part { entries: Box::new(entries), root, folders, stand_in });
     }
 
@@ -191,9 +191,13 @@ impl Iterator for IntoIter {
                     self.parts.pop();
                     continue;
                 }
+                Some(Ok(entry)) if part.folders.leads_elsewhere(&entry) => None,
                 Some(Ok(entry)) => match found(&entry, part) {
                     Ok(found) => found,
-                    Err(error) => self.failed(error),
+                    Err(Trouble::Walk(error)) => self.failed(error),
+                    Err(Trouble::Elsewhere(error)) => {
+                        Some(Found::Failed(Error::new(part.path(entry.path()), error)))
+                    }
                 },
                 Some(Err(error)) => self.failed(error),
             };
@@ -218,17 +222,18 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn found(entry: &DirEntry, part: &mut Part) -> walkdir::Result<Option<Found>> {
+fn found(entry: &DirEntry, part: &mut Part) -> Result<Option<Found>, Trouble> {
     let kind = entry.file_type();
-    Ok(if kind.is_dir() {
-        part.folders.enter(entry);
+    // The root of the walk is followed if it is a link.
+    let is_root = entry.depth() == 0 && entry.path().is_dir();
+    Ok(if kind.is_dir() || is_root {
+        part.folders.enter(entry)?;
         None
     } else if kind.is_file() {
         let identity = part.folders.identity(entry)?;
         let path = part.path(entry.path());
         Some(Found::File { path, inode: identity.inode, identity })
     } else if kind.is_symlink() {
-        // The root of the walk is followed if it is a link.
         (entry.depth() > 0).then(|| Found::Link(part.path(entry.path())))
     } else {
         Some(Found::Special { path: part.path(entry.path()), kind: special_kind(kind) })

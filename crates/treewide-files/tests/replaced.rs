@@ -147,6 +147,47 @@ fn hash_notices_a_link_in_the_place_of_a_directory() {
     }
 }
 
+/// While the walk is on its way to it, or in it.
+#[test]
+fn walk_notices_a_link_in_the_place_of_a_directory() {
+    let is_lost = |place: &Path, found: &Found| {
+        matches!(found, Found::Failed(error) if error.path() == place
+            && matches!(error.kind(), ErrorKind::Replaced))
+    };
+    for (place, found_before, lost) in [
+        // Before the walk comes to it: none of its files is found.
+        ("d/e", "d/c", &["d/e"][..]),
+        // Before the walk has asked for its files, and after.
+        ("d", "d/a", &["d/e"]),
+        ("d", "d/c", &["d/e"]),
+    ] {
+        let (folder, root, _) = tree(10);
+        let mut walk = Walk::new(&root).into_iter();
+        let mut names = Vec::new();
+        for found in walk.by_ref() {
+            let Found::File { path, .. } = found else { panic!("{found:?}") };
+            names.push(path.clone());
+            if path == root.join(found_before) {
+                break;
+            }
+        }
+        fs::rename(root.join(place), folder.path().join("moved")).unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        let to = if place == "d" { elsewhere } else { elsewhere.join("e") };
+        symlink(to, root.join(place)).unwrap();
+        let rest: Vec<Found> = walk.collect();
+        for lost in lost {
+            let lost = root.join(lost);
+            assert_eq!(rest.iter().filter(|it| is_lost(&lost, it)).count(), 1, "{rest:?}");
+        }
+        let below = root.join("d/e");
+        let inside =
+            |it: &&Found| matches!(it, Found::File { path, .. } if path.starts_with(&below));
+        assert_eq!(rest.iter().filter(inside).count(), 0, "{rest:?}");
+        assert!(matches!(rest.last(), Some(Found::File { path, .. }) if path.ends_with("x")));
+    }
+}
+
 /// The same numbers of inodes on another file system do not help.
 #[test]
 fn hash_notices_another_device() {

@@ -1,72 +1,192 @@
-//! Which file each entry of a directory is, with as few questions to the system as possible.
+//! Which file each entry of a directory is, with as few questions to the system as possible, and whether each directory on
+//! the way is still the one that was found.
 //!
 //! A directory lists names with inodes. On most file systems these are the inodes of the files. Where they are not (some
 //! network file systems, stacks of file systems), and where files of a directory may be on several devices, each file is asked.
 //! The first file of a directory says which it is.
+//!
+//! A directory is opened by its path. So each time the walk goes on in one, or asks for a file, the directory is compared
+//! with what it was when the walk came to it: a link that took its place leads elsewhere.
 
+use crate::error::ErrorKind;
 use crate::identity::Identity;
+use std::path::Path;
 use walkdir::DirEntry;
 
 /// The directories on the way to the entry at hand.
 pub(super) struct Folders {
-    pub(super) follows: bool,
-    /// For each depth: what is known of the inodes that the directory lists.
-    pub(super) inodes: Vec<Inodes>,
+    follows: bool,
+    stack: Vec<Folder>,
 }
 
+/// A directory, when the walk came to it.
 #[derive(Clone, Copy)]
+struct Folder {
+    device: u64,
+    inode: u64,
+    listed: Inodes,
+    /// Whether its files keep their inodes, once a file was looked at.
+    keeps_inodes: bool,
+    /// It is not what was found in its place: nothing in it is looked at.
+    is_replaced: bool,
+}
+
+/// What is known of the inodes that a directory lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "directories list no inodes"))]
-pub(super) enum Inodes {
+enum Inodes {
     /// No file was looked at yet.
     Unknown,
-    /// They are those of the files, which are on this device, as is the directory with this inode.
-    Exact { device: u64, folder: u64 },
+    /// They are those of the files, which are on the directory's device.
+    Exact,
     /// They mean nothing.
     Vague,
 }
 
 impl Folders {
+    pub(super) fn new(follows: bool) -> Self {
+        Self { follows, stack: Vec::new() }
+    }
+
+    /// Whether the entry is below a directory that was replaced.
+    pub(super) fn leads_elsewhere(&self, entry: &DirEntry) -> bool {
+        self.stack[..entry.depth().min(self.stack.len())].iter().any(|it| it.is_replaced)
+    }
+
     /// The walk goes on in this directory.
-    pub(super) fn enter(&mut self, folder: &DirEntry) {
-        self.inodes.truncate(folder.depth());
-        self.inodes.push(Inodes::Unknown);
+    ///
+    /// # Errors
+    /// [`ErrorKind::Replaced`] if something else is in its place now, and [`ErrorKind::Read`].
+    pub(super) fn enter(&mut self, folder: &DirEntry) -> Result<(), ErrorKind> {
+        self.stack.truncate(folder.depth());
+        let there =
+            if folder.depth() == 0 { Ok(look(folder.path(), true)?) } else { self.same(folder) };
+        let is_replaced = there.is_err();
+        let (device, inode) = *there.as_ref().unwrap_or(&(0, 0));
+        let (listed, keeps_inodes) = (Inodes::Unknown, false);
+        self.stack.push(Folder { device, inode, listed, keeps_inodes, is_replaced });
+        there.map(|_| ())
+    }
+
+    /// A directory below another: what it is, if both are still in their places.
+    fn same(&self, folder: &DirEntry) -> Result<(u64, u64), ErrorKind> {
+        let there = look(folder.path(), self.follows)?;
+        self.check_parent(folder)?;
+        Ok(there)
+    }
+
+    /// Checks that the entry's directory is still the one that the walk has listed.
+    fn check_parent(&self, entry: &DirEntry) -> Result<(), ErrorKind> {
+        let depth = entry.depth() - 1;
+        match (self.stack.get(depth), entry.path().parent()) {
+            (Some(known), Some(path)) if !self.follows => {
+                let now = look(path, depth == 0)?;
+                let is_same = now == (known.device, known.inode);
+                if is_same { Ok(()) } else { Err(ErrorKind::Replaced) }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Which file the entry is.
+    ///
+    /// # Errors
+    /// [`Trouble::Elsewhere`] if its directory is another one now, and [`Trouble::Walk`].
     #[cfg(unix)]
-    pub(super) fn identity(&mut self, entry: &DirEntry) -> walkdir::Result<Identity> {
-        use std::fs;
+    pub(super) fn identity(&mut self, entry: &DirEntry) -> Result<Identity, Trouble> {
         use std::os::unix::fs::MetadataExt;
         use walkdir::DirEntryExt;
 
         // The root of a walk is followed if it is a link.
         let follows = self.follows || entry.depth() == 0;
-        let known = entry.depth().checked_sub(1).and_then(|depth| self.inodes.get_mut(depth));
-        if let Some(Inodes::Exact { device, folder }) = known
+        let parent = entry.depth().checked_sub(1);
+        let known = parent.and_then(|depth| self.stack.get(depth)).copied();
+        if let Some(Folder { device, inode, listed: Inodes::Exact, .. }) = known
             && !entry.path_is_symlink()
         {
-            let (device, folder) = (*device, Some(*folder));
-            return Ok(Identity { device, inode: entry.ino(), folder, follows });
+            let folder = Some(inode);
+            return Ok(Identity { device, inode: entry.ino(), has_inode: true, folder, follows });
         }
         let file = entry.metadata()?;
-        if let Some(known @ Inodes::Unknown) = known
-            && !entry.path_is_symlink()
-        {
-            let folder = entry.path().parent().and_then(|it| fs::metadata(it).ok());
-            *known = match folder {
-                Some(folder) if folder.dev() == file.dev() && file.ino() == entry.ino() => {
-                    Inodes::Exact { device: folder.dev(), folder: folder.ino() }
-                }
-                _ => Inodes::Vague,
-            };
+        if parent.is_some() {
+            self.check_parent(entry)?;
         }
-        Ok(Identity { device: file.dev(), inode: file.ino(), folder: None, follows })
+        let has_inode = match parent.and_then(|depth| self.stack.get_mut(depth)) {
+            Some(known) if !entry.path_is_symlink() => {
+                if known.listed == Inodes::Unknown {
+                    known.keeps_inodes = keeps_inodes(entry.path());
+                    let is_same = known.device == file.dev() && file.ino() == entry.ino();
+                    let is_exact = known.keeps_inodes && is_same;
+                    known.listed = if is_exact { Inodes::Exact } else { Inodes::Vague };
+                }
+                known.keeps_inodes
+            }
+            _ => keeps_inodes(entry.path()),
+        };
+        Ok(Identity { device: file.dev(), inode: file.ino(), has_inode, folder: None, follows })
     }
 
     /// Nothing is known of it.
     #[cfg(not(unix))]
     #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
-    pub(super) fn identity(&mut self, _: &DirEntry) -> walkdir::Result<Identity> {
-        Ok(Identity { device: 0, inode: 0, folder: None, follows: self.follows })
+    pub(super) fn identity(&mut self, _: &DirEntry) -> Result<Identity, Trouble> {
+        Ok(Identity { device: 0, inode: 0, has_inode: false, folder: None, follows: self.follows })
     }
+}
+
+/// Why the walk cannot go on at an entry.
+pub(super) enum Trouble {
+    /// It cannot be looked at.
+    Walk(walkdir::Error),
+    /// It is not where it was found.
+    Elsewhere(ErrorKind),
+}
+
+impl From<walkdir::Error> for Trouble {
+    fn from(error: walkdir::Error) -> Self {
+        Self::Walk(error)
+    }
+}
+
+impl From<ErrorKind> for Trouble {
+    fn from(error: ErrorKind) -> Self {
+        Self::Elsewhere(error)
+    }
+}
+
+/// The device and the inode of a directory.
+///
+/// # Errors
+/// [`ErrorKind::Replaced`] if it is not one, and [`ErrorKind::Read`].
+fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> {
+    let found = if follows { path.metadata()? } else { path.symlink_metadata()? };
+    if !found.is_dir() {
+        return Err(ErrorKind::Replaced);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Ok((found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    Ok((0, 0))
+}
+
+/// Whether a file has the same inode whenever it is looked at. Some file systems make one up each time they load the file.
+#[cfg(target_os = "linux")]
+fn keeps_inodes(path: &Path) -> bool {
+    /// By their numbers in `linux/magic.h`, and in the sources of the last two.
+    const MADE_UP: [u32; 5] = [
+        0x4d44,      // FAT
+        0x2011_bab0, // exFAT
+        0x6573_5546, // FUSE
+        0xff53_4d42, // CIFS
+        0xfe53_4d42, // SMB 2
+    ];
+    rustix::fs::statfs(path).is_ok_and(|it| !MADE_UP.contains(&(it.f_type as u32)))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn keeps_inodes(_: &Path) -> bool {
+    true
 }
