@@ -29,7 +29,7 @@
  *   standard error.
  * - Nothing allocates, starts a thread or keeps global state, except for the functions that say so. Functions may be called
  *   by any threads at once; one hasher is used by one thread at a time, except that several may finalize it.
- * - A call needs less than 32 KB of stack, and treewide_hash_many and treewide_hash_packed less than 70 KB.
+ * - A call needs less than 40 KB of stack, and treewide_hash_many and treewide_hash_packed less than 90 KB.
  * - Compare digests that an attacker may choose with treewide_equal. */
 #ifndef TREEWIDE_H
 #define TREEWIDE_H

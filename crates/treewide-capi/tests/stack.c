@@ -87,21 +87,21 @@ int main(void) {
   }
   CHECK(offsets[MANY] <= LEN, "%lu bytes", (unsigned long)offsets[MANY]);
 #define EXPECT(call, most) expect(#call, call, most)
-  EXPECT(hash, 32000);
-  EXPECT(hash_mode, 32000);
-  EXPECT(subtree, 32000);
-  EXPECT(update, 32000);
-  EXPECT(finalize, 32000);
-  EXPECT(merkle_root, 32000);
-  EXPECT(prove, 32000);
-  EXPECT(load, 32000);
-  EXPECT(dropin_update, 32000);
-  EXPECT(dropin_tbb, 32000);
-  EXPECT(many, 70000);
-  EXPECT(packed, 70000);
+  EXPECT(hash, 40000);
+  EXPECT(hash_mode, 40000);
+  EXPECT(subtree, 40000);
+  EXPECT(update, 40000);
+  EXPECT(finalize, 40000);
+  EXPECT(merkle_root, 40000);
+  EXPECT(prove, 40000);
+  EXPECT(load, 40000);
+  EXPECT(dropin_update, 40000);
+  EXPECT(dropin_tbb, 40000);
+  EXPECT(many, 90000);
+  EXPECT(packed, 90000);
 #ifdef FEATURES
-  EXPECT(parallel, 32000);
-  EXPECT(file, 32000);
+  EXPECT(parallel, 40000);
+  EXPECT(file, 40000);
 #endif
   free(input);
   printf("capi/stack: %lu cases\n", cases);
