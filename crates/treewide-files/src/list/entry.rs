@@ -41,7 +41,7 @@ impl Entry {
     ///
     /// # Errors
     /// If the name is not, or could be more than, one path: see [`name::to_path`]. If one of
-    /// [`others`](Self::others) exists. If the name ends in blanks and there is such a file only without them.
+    /// [`others`](Self::others) exists. If there is such a file only without blanks or a `*` around the name.
     pub fn find(&self) -> Result<PathBuf, &'static str> {
         let path = match self.name_is {
             NameIs::Exact => name::to_exact_path(&self.name)?,
@@ -59,6 +59,16 @@ impl Entry {
             && exists(shorter)
         {
             return Err("there is such a file only without the blanks at the end of the name");
+        }
+        let blanks_apart = self.name.trim_ascii();
+        let bare = blanks_apart.strip_prefix(b"*").unwrap_or(blanks_apart);
+        if self.name_is != NameIs::Exact && is_missing(&path) {
+            let others = [blanks_apart, bare].into_iter().filter(|it| **it != self.name[..]);
+            if others.filter(|it| !it.is_empty()).any(exists) {
+                return Err(
+                    "there is such a file only without the blanks or the * around the name",
+                );
+            }
         }
         Ok(path)
     }
@@ -294,7 +304,7 @@ fn algorithm(tag: &[u8]) -> Algorithm {
 /// What is next to a digest, if a line that cannot be understood has both: it may be the name of a file.
 ///
 /// Long lines of letters without a blank (PGP armour) may hold hexadecimal digits, too; there they have to stand
-/// alone.
+/// alone, or begin the line and be as many as the usual digest has.
 fn beside_digits(line: &[u8]) -> Option<&[u8]> {
     let has_blanks = line.iter().any(|byte| byte.is_ascii_whitespace());
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric();
@@ -316,7 +326,25 @@ fn beside_digits(line: &[u8]) -> Option<&[u8]> {
         }
         at += word.max(1);
     }
-    None
+    behind_digest(line)
+}
+
+/// What follows a digest in a form that nobody reads here: without a blank behind it, with colons between its bytes, or in
+/// base64 after `blake3-` or `blake3:`.
+fn behind_digest(line: &[u8]) -> Option<&[u8]> {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let rest = line[digits..].trim_ascii();
+    if digits as u64 >= 2 * USUAL_LEN && !rest.is_empty() {
+        return Some(rest);
+    }
+    let word = line.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+    let (word, name) = (&line[..word], line[word..].trim_ascii());
+    let tag = word.get(..7).unwrap_or_default().to_ascii_lowercase();
+    let is_base64 = matches!(&tag[..], b"blake3-" | b"blake3:") && word.len() >= 7 + 40;
+    let pairs = || word.split(|byte| *byte == b':');
+    let is_pair = |pair: &[u8]| pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);
+    let has_colons = pairs().count() >= DIGEST_LIKE / 2 && pairs().all(is_pair);
+    (!name.is_empty() && (is_base64 || has_colons)).then_some(name)
 }
 
 /// Whether there are enough hexadecimal digits in a row to be meant as a digest.
@@ -421,6 +449,8 @@ mod tests {
             (r"\item  a", "not hex"),
             ("SIZE (a) = 123456", "a SIZE digest"),
             ("BLAKE3 is a hash function", "not a checksum line"),
+            ("blake3-rs is a crate", "not a checksum line"),
+            ("00:1b:44:11:3a:b7 is a network card", "not a checksum line"),
             ("-----BEGIN PGP SIGNATURE-----", "not a checksum line"),
             ("iQIzBAEB0123456789abcdef0123zCAAdFiEEn4cK+9x/A1", "not a checksum line"),
             ("=njUY", "not a checksum line"),
@@ -460,6 +490,9 @@ mod tests {
                 Some(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]),
                 "only 8",
             ),
+            ("blake3-o3Zv7cVq1Dq0Tt9mT1m8dWnq4m1xkqQpQm2i0eX2nJw= a", None, "not a checksum line"),
+            ("a3:76:6f:ed:c5:6a:d4:3a  a", None, "not hex"),
+            ("a3:76:6f:ed:c5:6a:d4:3a a", None, "not a checksum line"),
             ("SHA256 (a) = @", None, "a SHA256 digest"),
             ("BLAKE3X (a) = @", None, "a BLAKE3X digest"),
             ("BLAKE3-128 (a) = @", Some(&digest::unhex(HEX.as_bytes()).unwrap()), "its tag"),
@@ -475,6 +508,8 @@ mod tests {
             assert_eq!(digest.as_deref(), has, "{line}");
             assert!(cause.contains(why), "{line}: {cause}");
         }
+        let fault = name_in("@readme.txt").unwrap_err();
+        assert!(matches!(fault, Fault::Digest { name, .. } if name == b"readme.txt"));
     }
 
     #[test]
