@@ -355,6 +355,24 @@ fn blanks_belong_to_the_name() {
 }
 
 #[test]
+fn blanks_before_a_name_hide_no_file() {
+    let folder = Folder::with(&["b"]);
+    let digest = hex("b");
+    for line in [
+        format!("{digest} \tb"),
+        format!("{digest}\t\tb"),
+        format!("{digest}\t*b"),
+        format!("{digest}   b"),
+        format!("BLAKE3 ( b ) = {digest}"),
+    ] {
+        for flags in ["check", "check --ignore-missing"] {
+            let list = format!("{line}\n{}", sums(&["b"]));
+            folder.treewide(flags).stdin(list).run().fails(1, &["1 not verified"]);
+        }
+    }
+}
+
+#[test]
 fn lengths_and_offsets() {
     let folder = abc();
     let list = |flags: &str| {

@@ -41,7 +41,8 @@ impl Entry {
     ///
     /// # Errors
     /// If the name is not, or could be more than, one path: see [`name::to_path`]. If one of
-    /// [`others`](Self::others) exists. If there is such a file only without blanks or a `*` around the name.
+    /// [`others`](Self::others) exists. If there is such a file only without the blanks at the end of the name, or
+    /// without blanks or a `*` before it.
     pub fn find(&self) -> Result<PathBuf, &'static str> {
         let path = match self.name_is {
             NameIs::Exact => name::to_exact_path(&self.name)?,
@@ -60,13 +61,13 @@ impl Entry {
         {
             return Err("there is such a file only without the blanks at the end of the name");
         }
-        let blanks_apart = self.name.trim_ascii();
-        let bare = blanks_apart.strip_prefix(b"*").unwrap_or(blanks_apart);
-        if self.name_is != NameIs::Exact && is_missing(&path) {
-            let others = [blanks_apart, bare].into_iter().filter(|it| **it != self.name[..]);
-            if others.filter(|it| !it.is_empty()).any(exists) {
+        let begins_oddly = matches!(self.name.first(), Some(b' ' | b'\t' | b'*'));
+        if self.name_is != NameIs::Exact && begins_oddly && is_missing(&path) {
+            let apart = self.name.trim_ascii();
+            let bare = apart.strip_prefix(b"*").unwrap_or(apart);
+            if [apart, bare].into_iter().any(|it| !it.is_empty() && exists(it)) {
                 return Err(
-                    "there is such a file only without the blanks or the * around the name",
+                    "there is such a file only without the blanks or the * before the name",
                 );
             }
         }
