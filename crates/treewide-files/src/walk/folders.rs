@@ -10,6 +10,7 @@
 
 use crate::error::ErrorKind;
 use crate::identity::Identity;
+use crate::long_path;
 use std::path::Path;
 use walkdir::DirEntry;
 
@@ -59,8 +60,11 @@ impl Folders {
     /// [`ErrorKind::Replaced`] if something else is in its place now, and [`ErrorKind::Read`].
     pub(super) fn enter(&mut self, folder: &DirEntry) -> Result<(), ErrorKind> {
         self.stack.truncate(folder.depth());
-        let there =
-            if folder.depth() == 0 { Ok(look(folder.path(), true)?) } else { self.same(folder) };
+        let there = match self.same(folder) {
+            // The walk could not list it either, and says so next.
+            Err(ErrorKind::Read(error)) if long_path::is_too_long(&error) => Ok((0, 0)),
+            there => there,
+        };
         let is_replaced = there.is_err();
         let (device, inode) = *there.as_ref().unwrap_or(&(0, 0));
         let (listed, keeps_inodes) = (Inodes::Unknown, false);
@@ -68,10 +72,13 @@ impl Folders {
         there.map(|_| ())
     }
 
-    /// A directory below another: what it is, if both are still in their places.
+    /// What a directory is, if it and the one that it is in are still in their places.
     fn same(&self, folder: &DirEntry) -> Result<(u64, u64), ErrorKind> {
-        let there = look(folder.path(), self.follows)?;
-        self.check_parent(folder)?;
+        // The root of a walk is followed if it is a link.
+        let there = look(folder.path(), self.follows || folder.depth() == 0)?;
+        if folder.depth() > 0 {
+            self.check_parent(folder)?;
+        }
         Ok(there)
     }
 
