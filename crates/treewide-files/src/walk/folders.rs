@@ -22,6 +22,7 @@ pub(super) struct Folders {
 
 /// A directory, when the walk came to it.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "directories list no inodes"))]
 struct Folder {
     device: u64,
     inode: u64,
