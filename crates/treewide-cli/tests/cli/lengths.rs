@@ -259,7 +259,7 @@ fn a_device_hashes_no_file_that_ends_too_soon() {
                         machine.run(100, &format!("treewide sum --device {backend} {operand}"));
                     // A short file may be read to its end without a question for its length.
                     if name == "low" && ended.code == Some(0) {
-                        assert!(ended.text().starts_with(&hex(&content(len))), "{ended:?}");
+                        assert!(ended.text().starts_with(&hex(content(len))), "{ended:?}");
                         continue;
                     }
                     ended.fails(1, &[if name == "cut" { "ended at " } else { "goes on" }]);
