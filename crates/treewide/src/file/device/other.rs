@@ -12,7 +12,7 @@ pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Resu
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
     }
     #[cfg(not(unix))]
-    let _ = (waits, follows); // opening waits for nobody there, and there is no flag that only links refuse
+    let _ = (waits, follows); // opening does not wait there, and no flag refuses links
     options.read(true).open(path)
 }
 
