@@ -227,6 +227,8 @@ fn a_file_that_shrinks_and_grows_back() {
     let file = TempFile::new("breathes", &input);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // The scope waits for the thread, also if this one panics.
+        let _end = SetOnDrop(&is_over);
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 file.set_len(100);
@@ -241,18 +243,32 @@ fn a_file_that_shrinks_and_grows_back() {
                         assert_eq!(hashed.hash(), treewide::hash(&input[..100]));
                     }
                     Ok(hashed) => assert_eq!(hashed.hash(), expected, "{strategy}, round {round}"),
+                    // Or it had its old length again when reading was over.
                     Err(error) => {
-                        assert!(matches!(
-                            error.kind(),
-                            ErrorKind::Shrank { .. } | ErrorKind::Read(_)
-                        ));
+                        let kind = error.kind();
+                        let long = input.len() as u64;
+                        let is_expected = match kind {
+                            ErrorKind::Shrank { len, .. } | ErrorKind::Ended { len, .. } => {
+                                *len == long
+                            }
+                            ErrorKind::GoesOn { len } => *len == 100,
+                            kind => matches!(kind, ErrorKind::Read(_)),
+                        };
+                        assert!(is_expected, "{strategy}, round {round}: {kind:?}");
                     }
                 }
                 tally.case();
             }
         }
-        is_over.store(true, Ordering::Relaxed);
     });
+}
+
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
