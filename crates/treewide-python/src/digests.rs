@@ -1,53 +1,107 @@
-//! `Digests`: what `hash_many` returns. All digests lie one after the other in one piece of memory, which NumPy reads in place.
+//! `Digests`: what `hash_many` returns. All digests lie one after the other in one piece of memory, which NumPy and libraries
+//! of Arrow read in place.
+//!
+//! A null of an Arrow column has no digest. Its place has bytes 0, and a bit says that it is a null.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple, PyType};
 
+use crate::arrow;
 use crate::buffer::{self, Items};
 use crate::oneshot::hex;
 
 /// Digests of one length, one after the other.
 #[pyclass(module = "treewide", frozen, immutable_type, sequence)]
 pub(crate) struct Digests {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
+    validity: Validity,
     /// The number of digests, and the bytes of each.
     shape: [isize; 2],
     /// From one digest, and from one byte, to the next.
     strides: [isize; 2],
 }
 
+/// Which digests there are: a bit for each, the lowest first, as Arrow has it. Without nulls there are no bits.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Validity {
+    bits: Arc<Vec<u8>>,
+    nulls: usize,
+}
+
+impl Validity {
+    /// States that the digest with this index is null. Each index is passed once.
+    pub(crate) fn set_null(&mut self, at: usize) {
+        self.grow_to(at + 1);
+        self.nulls += 1;
+        self.grow_to(at + 1);
+        Arc::make_mut(&mut self.bits)[at / 8] &= !(1 << (at % 8));
+    }
+
+    /// States that there are `len` digests, at least.
+    pub(crate) fn grow_to(&mut self, len: usize) {
+        if self.nulls > 0 && len.div_ceil(8) > self.bits.len() {
+            Arc::make_mut(&mut self.bits).resize(len.div_ceil(8), 0xff);
+        }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.nulls == 0 || self.bits[at / 8] >> (at % 8) & 1 != 0
+    }
+
+    /// Puts bytes 0 into the places of nulls, of `length` bytes each.
+    pub(crate) fn clear_nulls(&self, digests: &mut [u8], length: usize) {
+        if self.nulls == 0 {
+            return;
+        }
+        for (at, place) in digests.chunks_exact_mut(length).enumerate() {
+            if !self.has(at) {
+                place.fill(0);
+            }
+        }
+    }
+}
+
 impl Digests {
     /// # Errors
     /// If the bytes are not a number of digests.
-    pub(crate) fn new(bytes: Vec<u8>, length: usize) -> PyResult<Self> {
+    pub(crate) fn new(mut bytes: Vec<u8>, length: usize, mut validity: Validity) -> PyResult<Self> {
         if length == 0 || !bytes.len().is_multiple_of(length) {
             return Err(PyValueError::new_err(format!(
                 "{} bytes are not a number of digests of {length} bytes",
                 bytes.len()
             )));
         }
+        validity.grow_to(bytes.len() / length);
+        validity.clear_nulls(&mut bytes, length);
         let (count, length) = ((bytes.len() / length) as isize, length as isize);
-        Ok(Self { bytes, shape: [count, length], strides: [length, 1] })
+        Ok(Self { bytes: Arc::new(bytes), validity, shape: [count, length], strides: [length, 1] })
     }
 
     fn length(&self) -> usize {
         self.shape[1] as usize
     }
 
-    fn all(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.bytes.chunks_exact(self.length())
+    /// The digests; `None` for a null.
+    fn all(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
+        let all = self.bytes.chunks_exact(self.length()).enumerate();
+        all.map(|(at, digest)| self.validity.has(at).then_some(digest))
     }
 
     /// The place of a digest that is the bytes of `value`, between `start` and `stop`.
     fn find(&self, value: &Bound<'_, PyAny>, start: isize, stop: isize) -> Option<usize> {
         let slice = PySlice::new(value.py(), start, stop, 1).indices(self.shape[0]).ok()?;
         let (start, count) = (slice.start as usize, slice.slicelength);
-        let find = |value: &[u8]| Ok(self.all().skip(start).take(count).position(|it| it == value));
+        let mut part = self.all().skip(start).take(count);
+        if value.is_none() {
+            return part.position(|it| it.is_none()).map(|at| at + start);
+        }
+        let find = |value: &[u8]| Ok(part.position(|it| it == Some(value)));
         // What has no bytes is not a digest.
         buffer::with(value, Items::Any, find).ok().flatten().map(|at| at + start)
     }
@@ -56,15 +110,41 @@ impl Digests {
 #[pymethods]
 impl Digests {
     #[new]
-    #[pyo3(signature = (data, /, length=32))]
-    fn from_buffer(data: &Bound<'_, PyAny>, length: usize) -> PyResult<Self> {
-        Self::new(buffer::with(data, Items::Any, |data| Ok(data.to_vec()))?, length)
+    #[pyo3(signature = (data, /, length=32, validity=None))]
+    fn from_buffer(
+        data: &Bound<'_, PyAny>,
+        length: usize,
+        validity: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let bytes = buffer::with(data, Items::Any, |data| Ok(data.to_vec()))?;
+        let count = bytes.len().checked_div(length).unwrap_or(0);
+        let mut known = Validity::default();
+        if let Some(bits) = validity {
+            let bits = buffer::with(bits, Items::Any, |bits| Ok(bits.to_vec()))?;
+            if bits.len() != count.div_ceil(8) {
+                return Err(PyValueError::new_err(format!(
+                    "validity has {} bytes, and a bit for each of {count} digests has {}",
+                    bits.len(),
+                    count.div_ceil(8)
+                )));
+            }
+            (0..count)
+                .filter(|at| bits[at / 8] >> (at % 8) & 1 == 0)
+                .for_each(|at| known.set_null(at));
+        }
+        Self::new(bytes, length, known)
     }
 
     /// The bytes of each digest.
     #[getter]
     fn digest_size(&self) -> usize {
         self.length()
+    }
+
+    /// The number of nulls.
+    #[getter]
+    fn null_count(&self) -> usize {
+        self.validity.nulls
     }
 
     fn __len__(&self) -> usize {
@@ -80,11 +160,15 @@ impl Digests {
         if let Ok(slice) = at.cast::<PySlice>() {
             let slice = slice.indices(count)?;
             let mut bytes = Vec::with_capacity(slice.slicelength * length);
+            let mut validity = Validity::default();
             for index in 0..slice.slicelength as isize {
-                let at = (slice.start + index * slice.step) as usize * length;
-                bytes.extend_from_slice(&own.bytes[at..at + length]);
+                let at = (slice.start + index * slice.step) as usize;
+                bytes.extend_from_slice(&own.bytes[at * length..][..length]);
+                if !own.validity.has(at) {
+                    validity.set_null(index as usize);
+                }
             }
-            return Ok(Bound::new(py, Self::new(bytes, length)?)?.into_any());
+            return Ok(Bound::new(py, Self::new(bytes, length, validity)?)?.into_any());
         }
         let at: isize = at.extract()?;
         let index = if at < 0 { at.saturating_add(count) } else { at };
@@ -92,6 +176,9 @@ impl Digests {
             return Err(PyIndexError::new_err(format!(
                 "there is no digest {at}: there are {count}"
             )));
+        }
+        if !own.validity.has(index as usize) {
+            return Ok(py.None().into_bound(py));
         }
         let start = index as usize * length;
         Ok(PyBytes::new(py, &own.bytes[start..start + length]).into_any())
@@ -111,20 +198,23 @@ impl Digests {
     /// Returns how many of the digests are `value`.
     #[pyo3(signature = (value, /))]
     fn count(&self, value: &Bound<'_, PyAny>) -> usize {
-        let count = |value: &[u8]| Ok(self.all().filter(|&it| it == value).count());
+        if value.is_none() {
+            return self.validity.nulls;
+        }
+        let count = |value: &[u8]| Ok(self.all().filter(|&it| it == Some(value)).count());
         buffer::with(value, Items::Any, count).unwrap_or(0)
     }
 
-    /// Returns the digests as hexadecimal digits.
+    /// Returns the digests as hexadecimal digits; `None` for a null.
     fn hex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let digits: PyResult<Vec<Bound<'py, PyString>>> =
-            self.all().map(|it| hex(py, it)).collect();
+        let digits: PyResult<Vec<Option<Bound<'py, PyString>>>> =
+            self.all().map(|it| it.map(|it| hex(py, it)).transpose()).collect();
         PyList::new(py, digits?)
     }
 
-    /// Returns the digests as a list of `bytes`.
+    /// Returns the digests as a list of `bytes`; `None` for a null.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.all().map(|it| PyBytes::new(py, it)))
+        PyList::new(py, self.all().map(|it| it.map(|it| PyBytes::new(py, it))))
     }
 
     /// Returns all bytes of all digests, one after the other.
@@ -135,18 +225,46 @@ impl Digests {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.get();
-            (self.shape, &self.bytes) == (other.shape, &other.bytes)
+            (self.shape, &self.validity) == (other.shape, &other.validity)
+                && self.bytes == other.bytes
         })
     }
 
     fn __repr__(&self) -> String {
         let [count, length] = self.shape;
-        format!("<treewide.Digests: {count} of {length} bytes>")
+        match self.validity.nulls {
+            0 => format!("<treewide.Digests: {count} of {length} bytes>"),
+            nulls => format!("<treewide.Digests: {count} of {length} bytes, {nulls} null>"),
+        }
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (own, py) = (this.get(), this.py());
-        (this.get_type(), (own.tobytes(py), own.length())).into_pyobject(py)
+        let bits = (own.validity.nulls > 0).then(|| PyBytes::new(py, &own.validity.bits));
+        (this.get_type(), (own.tobytes(py), own.length(), bits)).into_pyobject(py)
+    }
+
+    /// For annotations, such as `Digests[bytes | None]`.
+    #[classmethod]
+    #[pyo3(signature = (item, /))]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("types")?.getattr("GenericAlias")?.call1((class, item))
+    }
+
+    /// Arrow's C data interface: `fixed_size_binary` in place. A request for another type is not met.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let _ = requested_schema;
+        let nulls = self.validity.nulls;
+        let validity = (nulls > 0).then_some((&self.validity.bits, nulls));
+        arrow::fixed(py, &self.bytes, self.length(), self.shape[0] as usize, validity)
     }
 
     /// The buffer protocol: `(n, length)` bytes that cannot be written to.

@@ -3,6 +3,7 @@
 //! Python's memory is read in place, by the buffer protocol. Nothing is started at import: threads begin with the first call
 //! that wants them.
 
+mod arrow;
 mod buffer;
 mod digests;
 mod failure;

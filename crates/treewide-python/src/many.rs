@@ -1,17 +1,18 @@
 //! `hash_many`: many inputs, hashed next to each other in vector registers.
 //!
 //! Buffers are collected while Python's lock is held, and hashed without it. The references and views that are held keep the
-//! memory where it is, whatever other threads do to the list.
+//! memory where it is, whatever other threads do to the list. Columns of Arrow are hashed in place.
 
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyTuple};
 use treewide::Batch;
 use treewide::batch::{Blobs, OffsetError, Packed};
 
+use crate::arrow::{Nulls, Source, Values};
 use crate::buffer::{Items, View};
-use crate::digests::Digests;
+use crate::digests::{Digests, Validity};
 use crate::mode::mode;
 use crate::threads::Threads;
 
@@ -37,11 +38,19 @@ struct Job<'a> {
     out: Option<&'a mut View>,
 }
 
+/// What inputs are called in errors.
+#[derive(Clone, Copy)]
+enum Names<'a, 'py> {
+    /// The first has this index.
+    From(usize),
+    Keys(&'a [Bound<'py, PyAny>]),
+}
+
 /// The BLAKE3 digests of many inputs, in order.
 #[pyfunction]
 #[pyo3(signature = (
-    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None
-), text_signature = "(items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None)")]
+    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None, nulls="error"
+), text_signature = "(items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None, nulls='error')")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_many<'py>(
     py: Python<'py>,
@@ -52,40 +61,123 @@ pub(crate) fn hash_many<'py>(
     length: usize,
     max_threads: isize,
     out: Option<&Bound<'py, PyAny>>,
+    nulls: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     if length == 0 {
         return Err(PyValueError::new_err("length is 1 or more, and not 0"));
     }
+    let nulls = Nulls::new(nulls)?;
     let batch = Batch::with_mode(mode(key, derive_key_context)?).output_len(length);
     let mut view = out.map(View::writable).transpose()?;
     let mut job = Job { batch, length, threads: Threads::new(max_threads)?, out: view.as_mut() };
-    let bytes = match offsets {
-        Some(offsets) => packed(py, items, offsets, &mut job)?,
-        None => of_items(py, items, &mut job)?,
+    let (bytes, keys, validity) = match offsets {
+        Some(offsets) => (packed(py, items, offsets, &mut job)?, None, Validity::default()),
+        None => of_items(py, items, nulls, &mut job)?,
     };
-    match out {
-        Some(out) => Ok(out.clone()),
-        None => Ok(Bound::new(py, Digests::new(bytes, length)?)?.into_any()),
+    match (out, keys) {
+        (Some(out), _) => Ok(out.clone()),
+        (None, Some(keys)) => {
+            let named = PyDict::new(py);
+            for (key, digest) in keys.iter().zip(bytes.chunks_exact(length)) {
+                named.set_item(key, PyBytes::new(py, digest))?;
+            }
+            Ok(named.into_any())
+        }
+        (None, None) => Ok(Bound::new(py, Digests::new(bytes, length, validity)?)?.into_any()),
     }
 }
 
-fn of_items(py: Python<'_>, items: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult<Vec<u8>> {
+/// Digests, the keys of a mapping, and which digests there are.
+type Hashed<'py> = (Vec<u8>, Option<Vec<Bound<'py, PyAny>>>, Validity);
+
+fn of_items<'py>(
+    py: Python<'py>,
+    items: &Bound<'py, PyAny>,
+    nulls: Nulls,
+    job: &mut Job<'_>,
+) -> PyResult<Hashed<'py>> {
+    let digests = |bytes| (bytes, None, Validity::default());
     if let Ok(tuple) = items.cast::<PyTuple>() {
-        return list(py, tuple.as_slice(), 0, job);
+        return list(py, tuple.as_slice(), Names::From(0), job).map(digests);
     }
     if let Ok(items) = items.cast::<PyList>() {
         // References of our own: another thread may change the list.
-        return list(py, items.to_tuple().as_slice(), 0, job);
+        return list(py, items.to_tuple().as_slice(), Names::From(0), job).map(digests);
+    }
+    if let Ok(items) = items.cast::<PyMapping>() {
+        return mapping(py, items, job);
+    }
+    if let Some(source) = Source::of(items)? {
+        return arrow(py, source, nulls, job);
     }
     // SAFETY: the object is alive.
     if unsafe { ffi::PyObject_CheckBuffer(items.as_ptr()) } != 0 {
-        return rows(py, items, job);
+        return rows(py, items, job).map(digests);
     }
     if job.out.is_some() {
         let all = items.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        return list(py, &all, 0, job);
+        return list(py, &all, Names::From(0), job).map(digests);
     }
-    iterable(py, items, job)
+    iterable(py, items, job).map(digests)
+}
+
+/// Hashes the values of a mapping.
+fn mapping<'py>(
+    py: Python<'py>,
+    items: &Bound<'py, PyMapping>,
+    job: &mut Job<'_>,
+) -> PyResult<Hashed<'py>> {
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    for item in items.items()?.iter() {
+        let (key, value) = item.extract()?;
+        keys.push(key);
+        values.push(value);
+    }
+    let bytes = list(py, &values, Names::Keys(&keys), job)?;
+    Ok((bytes, Some(keys), Validity::default()))
+}
+
+/// Hashes the values of a column.
+fn arrow<'py>(
+    py: Python<'py>,
+    mut source: Source,
+    nulls: Nulls,
+    job: &mut Job<'_>,
+) -> PyResult<Hashed<'py>> {
+    let (mut all, mut count, mut validity) = (Vec::new(), 0, Validity::default());
+    while let Some(window) = source.window(py, job.out.is_some())? {
+        window.look_for_nulls(nulls, count, &mut validity)?;
+        let values = window.values()?;
+        let (bytes, inputs) = match &values[..] {
+            [Values::Small(data, packed)] => {
+                (job.hash(py, packed, data.len(), [*data])?, packed.count())
+            }
+            [Values::Large(data, packed)] => {
+                (job.hash(py, packed, data.len(), [*data])?, packed.count())
+            }
+            [Values::Slices(inputs)] => (job.hash_slices(py, inputs)?, inputs.len()),
+            parts => {
+                let mut inputs = Vec::new();
+                parts.iter().for_each(|part| part.append_to(&mut inputs));
+                (job.hash_slices(py, &inputs)?, inputs.len())
+            }
+        };
+        count += inputs;
+        if all.is_empty() {
+            all = bytes
+        } else {
+            all.extend(bytes)
+        }
+        py.check_signals()?;
+    }
+    if let Some(out) = &mut job.out {
+        if count == 0 {
+            job.hash_slices(py, &[])?;
+        } else {
+            validity.clear_nulls(out.bytes_mut(), job.length);
+        }
+    }
+    Ok((all, None, validity))
 }
 
 /// Takes windows from an iterator, so that not all inputs are held at a time.
@@ -97,28 +189,28 @@ fn iterable(py: Python<'_>, items: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyRe
         bytes += item.cast::<PyBytes>().map_or(ANY_OBJECT, |item| item.as_bytes().len());
         window.push(item);
         if window.len() == WINDOW || bytes >= WINDOW_BYTES {
-            all.extend(list(py, &window, first, job)?);
+            all.extend(list(py, &window, Names::From(first), job)?);
             first += window.len();
             bytes = 0;
             window.clear();
         }
     }
-    all.extend(list(py, &window, first, job)?);
+    all.extend(list(py, &window, Names::From(first), job)?);
     Ok(all)
 }
 
-/// Hashes objects, whose first has the index `first`.
-fn list(
-    py: Python<'_>,
-    items: &[Bound<'_, PyAny>],
-    first: usize,
+/// Hashes objects.
+fn list<'py>(
+    py: Python<'py>,
+    items: &[Bound<'py, PyAny>],
+    names: Names<'_, 'py>,
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
     let mut views = Vec::new();
     for (index, item) in items.iter().enumerate() {
         if !item.is_instance_of::<PyBytes>() {
             let view = View::new(item, Items::Any);
-            views.push(view.map_err(|error| named(item, first + index, error))?);
+            views.push(view.map_err(|error| named(error, names, index, py))?);
         }
     }
     let mut held = views.iter();
@@ -129,15 +221,22 @@ fn list(
             Err(_) => held.next().expect("a view for each item that is not bytes").bytes(),
         })
         .collect();
-    let bytes = inputs.iter().fold(0_usize, |sum, input| sum.saturating_add(input.len()));
-    job.hash(py, &inputs, bytes, inputs.iter().copied())
+    job.hash_slices(py, &inputs)
 }
 
-/// Says which item could not be taken.
-fn named(item: &Bound<'_, PyAny>, index: usize, error: PyErr) -> PyErr {
-    let note = format!("this is about item {index} of what was passed to hash_many");
+/// Says which input could not be taken.
+fn named(error: PyErr, names: Names<'_, '_>, index: usize, py: Python<'_>) -> PyErr {
+    let note = match names {
+        Names::From(first) => {
+            format!("this is about item {} of what was passed to hash_many", first + index)
+        }
+        Names::Keys(keys) => {
+            let key = keys[index].repr().map_or_else(|_| "a key".into(), |key| key.to_string());
+            format!("this is about the value of {key} in what was passed to hash_many")
+        }
+    };
     // A note that cannot be added does not hide the error.
-    let _ = error.value(item.py()).call_method1("add_note", (note,));
+    let _ = error.value(py).call_method1("add_note", (note,));
     error
 }
 
@@ -202,6 +301,11 @@ fn wrong_offset(error: OffsetError) -> PyErr {
 }
 
 impl Job<'_> {
+    fn hash_slices(&mut self, py: Python<'_>, inputs: &[&[u8]]) -> PyResult<Vec<u8>> {
+        let bytes = inputs.iter().fold(0_usize, |sum, input| sum.saturating_add(input.len()));
+        self.hash(py, inputs, bytes, inputs.iter().copied())
+    }
+
     /// Hashes `blobs`, which lie in `memory` and have `bytes` bytes. What is written to `out` is not returned.
     fn hash<'b, B: Blobs + Sync + ?Sized>(
         &mut self,

@@ -5,8 +5,10 @@ import copy
 import pickle
 import random
 import resource
+from collections import ChainMap, OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -41,8 +43,29 @@ def test_hash_many_takes_any_iterable():
     for many in (items, tuple(items), iter(items), (item for item in items)):
         assert list(hash_many(many)) == expected(items)
     assert list(hash_many(pattern(i % 90) for i in range(40_000))) == expected(pattern(i % 90) for i in range(40_000))
-    assert list(hash_many({b"x": 1, b"y": 2})) == expected([b"x", b"y"])
+    assert list(hash_many({b"x": 1, b"y": 2}.keys())) == expected([b"x", b"y"])
     assert len(hash_many([])) == len(hash_many(())) == len(hash_many(iter(()))) == 0
+
+
+def test_hash_many_of_a_mapping_is_a_mapping(tmp_path):
+    weights = {"b": b"1", "a": np.arange(3.0), 7: bytearray(5000)}
+    for mapping in (weights, OrderedDict(weights), MappingProxyType(weights), ChainMap(weights)):
+        digests = hash_many(mapping)
+        assert type(digests) is dict and list(digests) == list(mapping)
+        assert digests == {name: digest(it) for name, it in weights.items()}
+    assert hash_many(weights, key=b"k" * 32, length=5) == {
+        n: digest(i, key=b"k" * 32, length=5) for n, i in weights.items()
+    }
+    out = bytearray(96)
+    assert hash_many(weights, out=out) is out
+    assert bytes(out) == b"".join(expected(weights.values()))
+    assert hash_many({}) == {}
+    np.savez(tmp_path / "weights.npz", **{"w": np.ones(9), "b": np.zeros(2)})
+    with np.load(tmp_path / "weights.npz") as saved:
+        assert hash_many(saved) == {"w": digest(np.ones(9)), "b": digest(np.zeros(2))}
+    with pytest.raises(TypeError) as caught:
+        hash_many({"good": b"", "bad": "text"})
+    assert "the value of 'bad'" in caught.value.__notes__[0]
 
 
 def test_hash_many_hashes_the_rows_of_arrays():

@@ -30,4 +30,4 @@ __all__ = [
     "new",
 ]
 
-_Sequence.register(Digests)
+_Sequence.register(Digests)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,7 +1,10 @@
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Final, Literal, Protocol, TypeVar, final, overload
+from types import GenericAlias
+from typing import Any, Final, Literal, Protocol, final, overload
+
+from typing_extensions import TypeVar
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -26,12 +29,21 @@ AUTO: Final = -1
 """As many threads as the input is worth."""
 
 _Out = TypeVar("_Out", bound=Buffer)
+_Key = TypeVar("_Key")
+# `bytes`, or `bytes | None` where nulls are kept.
+_Digest_co = TypeVar("_Digest_co", bound=bytes | None, covariant=True, default=bytes)
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> Buffer | None: ...
 
 class _ReadableInto(Protocol):
     def readinto(self, buffer: bytearray, /) -> int | None: ...
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class blake3:
@@ -152,46 +164,102 @@ def new(
     """Return `blake3(data, ...)`, with the shape of `hashlib.new`. Raises `ValueError` for another name."""
 
 @final
-class Digests(Sequence[bytes]):
+class Digests(Sequence[_Digest_co]):
     """Digests of one length, one after the other in one piece of memory.
 
     A sequence of `bytes`; a slice is `Digests` again. NumPy reads the memory in place: `numpy.asarray(digests)` has the
-    shape `(n, digest_size)`. Cannot be changed.
+    shape `(n, digest_size)`. So do libraries of Arrow: `pyarrow.array(digests)` and `polars.Series(digests)`. Cannot be
+    changed.
+
+    `hash_many(..., nulls="keep")` puts nulls into the places of nulls: `None` as an item, a null in Arrow, and bytes 0
+    in NumPy.
     """
 
-    def __new__(cls, data: Buffer, /, length: int = 32) -> Digests:
-        """Make digests from their bytes, which are copied. Raises `ValueError` if the last one is incomplete."""
+    def __new__(cls, data: Buffer, /, length: int = 32, validity: Buffer | None = None) -> Digests[_Digest_co]:
+        """Make digests from their bytes, which are copied. Raises `ValueError` if the last one is incomplete.
+
+        `validity` has a bit for each digest, the lowest first, as Arrow has it: 0 for a null.
+        """
 
     @property
     def digest_size(self) -> int:
         """The bytes of each digest."""
 
+    @property
+    def null_count(self) -> int:
+        """The number of nulls."""
+
     def __len__(self) -> int: ...
     @overload
-    def __getitem__(self, at: int, /) -> bytes: ...
+    def __getitem__(self, at: int, /) -> _Digest_co: ...
     @overload
-    def __getitem__(self, at: slice, /) -> Digests: ...
+    def __getitem__(self, at: slice, /) -> Digests[_Digest_co]: ...
     def __contains__(self, value: object, /) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Return the digests for libraries of Arrow: `fixed_size_binary` in place. No other type is made."""
+
+    @classmethod
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias: ...
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize, /) -> int:
         """Return the place of the first digest that is `value`. Raises `ValueError` if there is none."""
 
     def count(self, value: Any, /) -> int:
         """Return how many of the digests are `value`."""
 
-    def hex(self) -> list[str]:
-        """Return the digests as hexadecimal digits."""
+    @overload
+    def hex(self: Digests[bytes]) -> list[str]:
+        """Return the digests as hexadecimal digits; `None` for a null."""
 
-    def tolist(self) -> list[bytes]:
-        """Return the digests as a list of `bytes`."""
+    @overload
+    def hex(self) -> list[str | None]: ...
+    def tolist(self) -> list[_Digest_co]:
+        """Return the digests as a list of `bytes`; `None` for a null."""
 
     def tobytes(self) -> bytes:
         """Return all bytes of all digests, one after the other."""
 
+# A mapping is an iterable too; the first signature that fits counts.
+@overload
+def hash_many(  # type: ignore[overload-overlap]
+    items: Mapping[_Key, Buffer],
+    /,
+    *,
+    offsets: None = None,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    out: None = None,
+    nulls: Literal["error", "keep"] = "error",
+) -> dict[_Key, bytes]:
+    """Return the BLAKE3 digests of many inputs, in order.
+
+    `items` is one of these:
+
+    - a list, tuple or other iterable of buffers;
+    - a mapping, whose values are the inputs: the result is a `dict` with its keys;
+    - an array of two or more dimensions, whose rows are the inputs;
+    - a column of Arrow, that is an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as those of pyarrow,
+      polars, pandas and DuckDB, or a table with one column. The type is (large) binary or string, a view of them, or
+      binary of a fixed size. Text is hashed as UTF-8;
+    - with `offsets`, an array of n + 1 integers of 32 or 64 bits: one buffer, where input `i` is the bytes from
+      `offsets[i]` up to `offsets[i + 1]`.
+
+    Each digest is that of `digest` with the same `key`, `derive_key_context` and `length`. With `out`, a writable
+    buffer of exactly the right size, the digests are written there, and `out` is returned.
+
+    A null in a column of Arrow raises `ValueError`. With `nulls="keep"` its digest is a null too; `out` then has
+    bytes 0 there.
+
+    Inputs are taken by their bytes, and not copied. An item that cannot be taken raises what `digest` raises, with a
+    note that names its index or key; `out` is then as it was.
+    """
+
 @overload
 def hash_many(
-    items: Iterable[Buffer] | Buffer,
+    items: Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
     /,
     *,
     offsets: Buffer | None = None,
@@ -200,23 +268,24 @@ def hash_many(
     length: int = 32,
     max_threads: int = -1,
     out: None = None,
-) -> Digests:
-    """Return the BLAKE3 digests of many inputs, in order.
-
-    `items` is a list, tuple or other iterable of buffers, or an array of two or more dimensions, whose rows are the
-    inputs. With `offsets`, an array of n + 1 integers of 32 or 64 bits, `items` is one buffer, and input `i` is its
-    bytes from `offsets[i]` up to `offsets[i + 1]`.
-
-    Each digest is that of `digest` with the same `key`, `derive_key_context` and `length`. With `out`, a writable
-    buffer of exactly the right size, the digests are written there, and `out` is returned.
-
-    Inputs are taken by their bytes, and not copied. An item that cannot be taken raises what `digest` raises, with a
-    note that names its index; `out` is then as it was.
-    """
-
+    nulls: Literal["error"] = "error",
+) -> Digests: ...
 @overload
 def hash_many(
-    items: Iterable[Buffer] | Buffer,
+    items: Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
+    /,
+    *,
+    offsets: Buffer | None = None,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    out: None = None,
+    nulls: Literal["keep"],
+) -> Digests[bytes | None]: ...
+@overload
+def hash_many(
+    items: Mapping[Any, Buffer] | Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
     /,
     *,
     offsets: Buffer | None = None,
@@ -225,6 +294,7 @@ def hash_many(
     length: int = 32,
     max_threads: int = -1,
     out: _Out,
+    nulls: Literal["error", "keep"] = "error",
 ) -> _Out: ...
 def hash_file(
     path: str | PathLike[str],

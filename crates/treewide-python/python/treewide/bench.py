@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import os
 import platform
+import random
 import statistics
 import sys
 import tempfile
@@ -50,6 +51,7 @@ def _rows(peer: Any) -> Iterator[Row]:
             bar = 0.35 if length <= 64 else 1.0
             yield Row(name, "blake3", lambda data=data: digest(data), lambda data=data: peer(data).digest(), bar)  # type: ignore[misc]
         yield Row(name, "sha256", lambda data=data: digest(data), lambda data=data: hashlib.sha256(data).digest(), 1.0)  # type: ignore[misc]
+    yield from _arrow_rows()
     if not peer:
         return
     for length in _LENGTHS:
@@ -84,6 +86,23 @@ def _rows(peer: Any) -> Iterator[Row]:
         )
 
 
+def _arrow_rows() -> Iterator[Row]:
+    try:
+        arrow = importlib.import_module("pyarrow")
+    except ImportError:
+        return
+    for count, most in ((200_000, 200), (50_000, 2000)):
+        array = arrow.array([os.urandom(random.randrange(most)) for _ in range(count)])
+        for threads, name in ((1, "one thread"), (AUTO, "all threads")):
+            yield Row(
+                f"hash_many Arrow {count} x 0 to {_size(most)}, {name}",
+                "to_pylist, hash_many",
+                lambda array=array, threads=threads: hash_many(array, max_threads=threads),  # type: ignore[misc]
+                lambda array=array, threads=threads: hash_many(array.to_pylist(), max_threads=threads),  # type: ignore[misc]
+                0.5,
+            )
+
+
 def _seconds(work: Callable[[], object], calls: int) -> float:
     start = time.perf_counter()
     for _ in range(calls):
@@ -93,7 +112,8 @@ def _seconds(work: Callable[[], object], calls: int) -> float:
 
 def _measure(row: Row, seconds: float) -> tuple[float, float, float]:
     """Seconds of ours and of theirs, and the ratio: medians of the rounds."""
-    row.ours(), row.theirs()
+    row.ours()
+    row.theirs()
     once = max(_seconds(row.ours, 3), _seconds(row.theirs, 3))
     calls = max(1, int(seconds / 40 / once))
     ours: list[float] = []
