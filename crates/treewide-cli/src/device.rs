@@ -156,7 +156,7 @@ fn whole(
     let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
     progress.hashed(1, 0);
     let grown_to = Some(now.len()).filter(|now| *now > len);
-    Ok(Hashed { digest, bytes: len, grown_to })
+    Ok(Hashed { digest, bytes: len, grown_to, stamps: None })
 }
 
 /// A stream whose bytes are shown as they come, however slow it is.
@@ -193,7 +193,7 @@ fn absorb(
     }
     let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
     progress.hashed(1, 0);
-    Ok(Hashed { digest, bytes, grown_to: None })
+    Ok(Hashed { digest, bytes, grown_to: None, stamps: None })
 }
 
 fn failed(error: Error) -> ErrorKind {

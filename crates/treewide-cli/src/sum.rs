@@ -339,7 +339,7 @@ impl Report<'_> {
         if let Some(growth) = growth(&hashed) {
             self.say(path, growth)?;
         }
-        let Hashed { digest, bytes, grown_to } = hashed;
+        let Hashed { digest, bytes, grown_to, .. } = hashed;
         let args = self.args;
         if args.raw {
             return self.output.record(Form::Raw, |to| digest.write_raw(to));

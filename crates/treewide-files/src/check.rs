@@ -176,7 +176,7 @@ impl Check {
     /// The verdict on a file with this listed digest, from what came of hashing it.
     pub fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
         match result {
-            Ok(Hashed { digest, bytes, grown_to }) => {
+            Ok(Hashed { digest, bytes, grown_to, .. }) => {
                 let found = digest.into_bytes();
                 if digest::equal(&found, expected) {
                     Verdict::Ok { bytes, grown_to }

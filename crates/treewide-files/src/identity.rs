@@ -5,6 +5,7 @@
 
 use crate::error::ErrorKind;
 use crate::long_path;
+use crate::stamp::Stamp;
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -27,6 +28,14 @@ impl Identity {
     /// # Errors
     /// [`ErrorKind::Replaced`] if it is another file, and [`ErrorKind::Open`].
     pub fn open(self, path: &Path) -> Result<(File, u64), ErrorKind> {
+        self.open_stamped(path).map(|(file, stamp)| (file, stamp.len))
+    }
+
+    /// As [`open`](Self::open), with all that the system says of the open file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_stamped(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
         let file = match long_path::open_found(path, self.follows) {
             Ok(file) => file,
             Err(error) if self.follows => return Err(error),
@@ -37,46 +46,32 @@ impl Identity {
             // Where the system refuses the flag that keeps links away, what is opened is compared all the same.
             Err(_) => long_path::open_found(path, true)?,
         };
-        match self.len(&file, path)? {
-            Some(len) => Ok((file, len)),
-            None => Err(ErrorKind::Replaced),
-        }
+        let now = Stamp::of(&file)?;
+        let is_same = now.is_file && self.is(&now, &file, path);
+        if is_same { Ok((file, now)) } else { Err(ErrorKind::Replaced) }
     }
 
-    /// The length of a file that was opened, if it is the same.
+    /// Its device and its inode, as far as the walk knows them: both are 0 on Windows, and the inode may change on some
+    /// file systems.
+    pub fn numbers(self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
+    /// Whether a regular file that was opened is the same.
     #[cfg(target_os = "linux")]
-    fn len(self, file: &File, path: &Path) -> Result<Option<u64>, ErrorKind> {
-        use rustix::fs::FileType;
-        use std::os::unix::fs::MetadataExt;
-        // Faster than the standard library's way, which asks for the time of birth as well.
-        let (is_file, device, inode, len) = match rustix::fs::fstat(file) {
-            Ok(now) => {
-                let is_file = FileType::from_raw_mode(now.st_mode) == FileType::RegularFile;
-                (is_file, now.st_dev, now.st_ino, now.st_size as u64)
-            }
-            // Refused, it may still be there in another form.
-            Err(_) => {
-                let now = file.metadata()?;
-                (now.is_file(), now.dev(), now.ino(), now.len())
-            }
-        };
-        let is_same = device == self.device && (inode == self.inode || !self.has_inode);
-        let is_found = is_file && (is_same || self.is_mounted(file, path));
-        Ok(is_found.then_some(len))
+    fn is(self, now: &Stamp, file: &File, path: &Path) -> bool {
+        let is_inode = now.inode == self.inode || !self.has_inode;
+        now.device == self.device && is_inode || self.is_mounted(file, path)
     }
 
     #[cfg(all(unix, not(target_os = "linux")))]
-    fn len(self, file: &File, _: &Path) -> Result<Option<u64>, ErrorKind> {
-        use std::os::unix::fs::MetadataExt;
-        let now = file.metadata()?;
-        let is_same = (now.dev(), now.ino()) == (self.device, self.inode);
-        Ok((now.is_file() && is_same).then_some(now.len()))
+    fn is(self, now: &Stamp, _: &File, _: &Path) -> bool {
+        (now.device, now.inode) == (self.device, self.inode)
     }
 
     #[cfg(not(unix))]
-    fn len(self, file: &File, _: &Path) -> Result<Option<u64>, ErrorKind> {
-        let now = file.metadata()?;
-        Ok(now.is_file().then_some(now.len()))
+    fn is(self, _: &Stamp, _: &File, _: &Path) -> bool {
+        true
     }
 
     /// Whether a file is mounted in this place (as `docker -v` does): its directory then has the inode of what is below it.

@@ -7,6 +7,7 @@ use crate::digest::{Digest, Extent};
 use crate::error::{Error, ErrorKind};
 use crate::long_path;
 use crate::progress::Progress;
+use crate::stamp::Stamps;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -30,6 +31,7 @@ pub struct Options {
     mapping: bool,
     drop_cache: bool,
     report_growth: bool,
+    stamps: bool,
     progress: Option<Arc<dyn Progress>>,
     cancel: Cancel,
 }
@@ -43,6 +45,8 @@ pub struct Hashed {
     pub bytes: u64,
     /// With [`Options::report_growth`], the length that the file has grown to while it was being hashed.
     pub grown_to: Option<u64>,
+    /// With [`Options::stamps`], what the system said of the file before and after. `None` if it was not found by a walk.
+    pub stamps: Option<Box<Stamps>>,
 }
 
 /// Shows no key.
@@ -75,6 +79,7 @@ impl Options {
             mapping: true,
             drop_cache: false,
             report_growth: false,
+            stamps: false,
             progress: None,
             cancel: Cancel::new(),
         }
@@ -115,6 +120,11 @@ impl Options {
     /// Whether [`Hashed::grown_to`] is found out.
     pub fn report_growth(self, report_growth: bool) -> Self {
         Self { report_growth, ..self }
+    }
+
+    /// Whether [`Hashed::stamps`] is found out, for files that a walk has found ([`Kind::Found`](crate::Kind::Found)).
+    pub fn stamps(self, stamps: bool) -> Self {
+        Self { stamps, ..self }
     }
 
     /// What hears how far a run has come.
@@ -205,6 +215,7 @@ impl Options {
             digest: Digest::new(&hasher, extent),
             bytes: report.bytes(),
             grown_to: report.grown_to().filter(|_| self.report_growth),
+            stamps: None,
         })
     }
 
@@ -220,6 +231,10 @@ impl Options {
 
     pub(crate) fn reports_growth(&self) -> bool {
         self.report_growth
+    }
+
+    pub(crate) fn wants_stamps(&self) -> bool {
+        self.stamps
     }
 
     pub(crate) fn chosen_mode(&self) -> Mode {

@@ -23,6 +23,7 @@ use crate::identity::Identity;
 use crate::options::{Hashed, Options};
 use crate::queue::Queue;
 use crate::small_files::SmallFiles;
+use crate::stamp::{Stamp, Stamps};
 use crate::task::{Item, Kind, Source, Task};
 use std::collections::VecDeque;
 use std::fmt;
@@ -153,15 +154,23 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         path: &Path,
         extent: Extent,
     ) -> Result<Hashed, ErrorKind> {
-        let (mut file, _) = identity.open(path)?;
-        if let Some(by_caller) = self.hash_alone.hash_found(&file, path, extent) {
-            return by_caller;
+        let (mut file, before) = identity.open_stamped(path)?;
+        let by_caller = self.hash_alone.hash_found(&file, path, extent);
+        let mut hashed = match by_caller {
+            Some(by_caller) => by_caller,
+            None => {
+                // The caller may have read some of it. A new descriptor is at the beginning, too.
+                if file.rewind().is_err() {
+                    (file, _) = identity.open(path)?;
+                }
+                self.options.hash_file(&file, path, extent)
+            }
+        }?;
+        if self.options.wants_stamps() {
+            let after = Stamp::of(&file)?;
+            hashed.stamps = Some(Box::new(Stamps { before, after }));
         }
-        // The caller may have read some of it. A new descriptor is at the beginning, too.
-        if file.rewind().is_err() {
-            (file, _) = identity.open(path)?;
-        }
-        self.options.hash_file(&file, path, extent)
+        Ok(hashed)
     }
 
     /// The next result of the group at hand. `None` at its end.

@@ -13,6 +13,7 @@ use crate::digest::Digest;
 use crate::group::{Place, Progressed};
 use crate::long_path;
 use crate::options::{Hashed, Options};
+use crate::stamp::{Stamp, Stamps};
 use crate::task::Kind;
 use std::fs::{self, File};
 use std::io;
@@ -33,7 +34,7 @@ pub(crate) struct SmallFiles {
     batch: Batch,
     buffer: Vec<u8>,
     /// Which files of the group are in the buffer, by their places.
-    waiting: Vec<usize>,
+    waiting: Vec<(usize, Option<Box<Stamps>>)>,
     /// Where these files end, after a 0.
     ends: Vec<usize>,
     hashes: Vec<Hash>,
@@ -62,21 +63,23 @@ impl SmallFiles {
             let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
             let found = match task.kind {
                 Kind::Found(identity) => {
-                    let opened = identity.open(&task.path);
-                    opened.map(|(file, len)| self.read(&file, usize::try_from(len).ok(), group))
+                    let opened = identity.open_stamped(&task.path);
+                    opened.map(|(file, before)| self.read_stamped(&file, before, group))
                 }
                 Kind::Regular => {
-                    long_path::open(&task.path, true).map(|file| self.read(&file, None, group))
+                    let opened = long_path::open(&task.path, true);
+                    opened.map(|file| Some((self.read(&file, None, group)?, None)))
                 }
                 Kind::Unknown | Kind::Alone if may_wait(&task.path) => Ok(None),
                 Kind::Unknown | Kind::Alone => {
-                    long_path::open(&task.path, true).map(|file| self.read(&file, None, group))
+                    let opened = long_path::open(&task.path, true);
+                    opened.map(|file| Some((self.read(&file, None, group)?, None)))
                 }
             };
             let Place::File(_, progressed) = &mut group[index] else { continue };
             match found {
-                Ok(Some(end)) => {
-                    self.waiting.push(index);
+                Ok(Some((end, stamps))) => {
+                    self.waiting.push((index, stamps));
                     self.ends.push(end);
                 }
                 Ok(None) => *progressed = Progressed::Alone,
@@ -88,6 +91,21 @@ impl SmallFiles {
 
     fn filled(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// As [`read`](Self::read), and looks at the file again if that is wanted. `before` is what it was when it was opened.
+    fn read_stamped<A, N>(
+        &mut self,
+        file: &File,
+        before: Stamp,
+        group: &mut [Place<A, N>],
+    ) -> Option<(usize, Option<Box<Stamps>>)> {
+        let end = self.read(file, usize::try_from(before.len).ok(), group)?;
+        if !self.options.wants_stamps() {
+            return Some((end, None));
+        }
+        let after = Stamp::of(file).ok()?;
+        Some((end, Some(Box::new(Stamps { before, after }))))
     }
 
     /// Reads a file to its end, and returns where that is in the buffer. `None` if it is hashed alone: if it is not small, or
@@ -127,7 +145,9 @@ impl SmallFiles {
             .expect("ends of files that were read one after the other");
         self.hashes.resize(self.waiting.len(), Hash::from_bytes([0; OUT_LEN]));
         self.batch.hash_into(&blobs, &mut self.hashes);
-        for (place, (&index, hash)) in self.waiting.iter().zip(&self.hashes).enumerate() {
+        let files = self.waiting.len() as u64;
+        for (place, ((index, stamps), hash)) in self.waiting.drain(..).zip(&self.hashes).enumerate()
+        {
             let Place::File(task, progressed) = &mut group[index] else { continue };
             let bytes = &self.buffer[self.ends[place]..self.ends[place + 1]];
             let digest = Digest::of_hash(hash, task.extent).unwrap_or_else(|| {
@@ -135,12 +155,11 @@ impl SmallFiles {
                 Digest::new(hasher.update(bytes), task.extent)
             });
             let bytes = bytes.len() as u64;
-            *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to: None }));
+            *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to: None, stamps }));
         }
-        if !self.waiting.is_empty() {
-            self.options.has_hashed(self.waiting.len() as u64, self.filled() as u64);
+        if files > 0 {
+            self.options.has_hashed(files, self.filled() as u64);
         }
-        self.waiting.clear();
         self.ends.truncate(1);
     }
 }
@@ -231,7 +250,7 @@ mod tests {
         io::Seek::rewind(&mut file).unwrap();
         for filled in [BUFFER - ROOM - 500, BUFFER - 500] {
             let mut small_files = SmallFiles::new(&Options::new());
-            (small_files.ends, small_files.waiting) = (vec![0, filled], vec![0]);
+            (small_files.ends, small_files.waiting) = (vec![0, filled], vec![(0, None)]);
             small_files.buffer.resize(BUFFER, 0);
             let mut group = [Place::<(), ()>::Note(())];
             assert_eq!(small_files.read(&file, None, &mut group), Some(ROOM + 1000), "{filled}");

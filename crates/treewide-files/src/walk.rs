@@ -15,6 +15,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use walkdir::{DirEntry, WalkDir};
 
 /// Which files below a directory to find. Iterating over it walks the directory.
@@ -38,12 +39,18 @@ use walkdir::{DirEntry, WalkDir};
 /// # std::fs::remove_dir_all(&root).unwrap();
 /// # Ok::<(), std::path::StripPrefixError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Walk {
     root: PathBuf,
     follow: bool,
     hidden: bool,
+    directories: bool,
+    one_file_system: bool,
+    filter: Option<Filter>,
 }
+
+/// Whether to keep what has this path and is, or is not, a directory.
+type Filter = Arc<dyn Fn(&Path, bool) -> bool + Send + Sync>;
 
 /// What a walk finds.
 #[derive(Debug)]
@@ -67,6 +74,8 @@ pub enum Found {
     },
     /// A symbolic link that is not followed.
     Link(PathBuf),
+    /// A directory other than the root, before what is in it; only with [`Walk::directories`].
+    Directory(PathBuf),
     /// A place that could not be looked at. The walk goes on after it.
     Failed(Error),
 }
@@ -74,7 +83,14 @@ pub enum Found {
 impl Walk {
     /// Everything below `root`, hidden files as well, without following symbolic links (except `root`).
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), follow: false, hidden: true }
+        Self {
+            root: root.into(),
+            follow: false,
+            hidden: true,
+            directories: false,
+            one_file_system: false,
+            filter: None,
+        }
     }
 
     /// Whether symbolic links are followed. A link that leads back to a directory that contains it is then
@@ -88,9 +104,30 @@ impl Walk {
         Self { hidden, ..self }
     }
 
+    /// Whether directories are [returned](Found::Directory), too.
+    pub fn directories(self, directories: bool) -> Self {
+        Self { directories, ..self }
+    }
+
+    /// Whether directories on other file systems than `root` are left alone. They are still returned themselves.
+    pub fn one_file_system(self, one: bool) -> Self {
+        Self { one_file_system: one, ..self }
+    }
+
+    /// Leaves out what `keeps` refuses, and all that is below it. It is given the path and whether that is a directory.
+    pub fn filter(self, keeps: impl Fn(&Path, bool) -> bool + Send + Sync + 'static) -> Self {
+        Self { filter: Some(Arc::new(keeps)), ..self }
+    }
+
     /// The directory to walk.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+}
+
+impl fmt::Debug for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Walk").field("root", &self.root).finish_non_exhaustive()
     }
 }
 
@@ -133,24 +170,41 @@ impl Part {
     fn path(&self, walked: &Path) -> PathBuf {
         match &self.stand_in {
             None => walked.to_owned(),
-            Some((_, name)) => match walked.strip_prefix(name) {
-                Ok(below) if below != Path::new("") => self.root.join(below),
-                _ => self.root.clone(),
-            },
+            Some((_, name)) => below(walked, name, &self.root),
         }
+    }
+}
+
+/// The path below `root` for which `walked` stands, which is below `name`.
+fn below(walked: &Path, name: &Path, root: &Path) -> PathBuf {
+    match walked.strip_prefix(name) {
+        Ok(below) if below != Path::new("") => root.join(below),
+        _ => root.to_owned(),
     }
 }
 
 impl IntoIter {
     fn descend(&mut self, root: PathBuf, stand_in: Option<(File, PathBuf)>) {
-        let (follow, hidden) = (self.walk.follow, self.walk.hidden);
-        let walked = stand_in.as_ref().map_or(&root, |(_, name)| name);
+        let Walk { follow, hidden, one_file_system, .. } = self.walk;
+        let (filter, top) = (self.walk.filter.clone(), root.clone());
+        let name = stand_in.as_ref().map(|(_, name)| name.clone());
+        let walked = name.as_ref().unwrap_or(&root);
+        let stands_for = name.clone();
         let entries = WalkDir::new(walked)
             .follow_links(follow)
+            .same_file_system(one_file_system)
             .sort_by(move |a, b| sort_key(a, follow).cmp(&sort_key(b, follow)))
             .into_iter()
             .filter_entry(move |entry| {
-                hidden || entry.depth() == 0 || !is_hidden(entry.file_name())
+                let keeps = |keeps: &Filter| match &stands_for {
+                    None => keeps(entry.path(), entry.file_type().is_dir()),
+                    Some(name) => {
+                        keeps(&below(entry.path(), name, &top), entry.file_type().is_dir())
+                    }
+                };
+                entry.depth() == 0
+                    || (hidden || !is_hidden(entry.file_name()))
+                        && filter.as_ref().is_none_or(keeps)
             });
         let folders = Folders::new(follow);
         self.parts.push(Part { entries: Box::new(entries), root, folders, stand_in });
@@ -192,7 +246,7 @@ impl Iterator for IntoIter {
                     continue;
                 }
                 Some(Ok(entry)) if part.folders.leads_elsewhere(&entry) => None,
-                Some(Ok(entry)) => match found(&entry, part) {
+                Some(Ok(entry)) => match found(&entry, part, self.walk.directories) {
                     Ok(found) => found,
                     Err(Trouble::Walk(error)) => self.failed(error),
                     Err(Trouble::Elsewhere(error)) => {
@@ -222,13 +276,13 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn found(entry: &DirEntry, part: &mut Part) -> Result<Option<Found>, Trouble> {
+fn found(entry: &DirEntry, part: &mut Part, directories: bool) -> Result<Option<Found>, Trouble> {
     let kind = entry.file_type();
     // The root of the walk is followed if it is a link.
     let is_root = entry.depth() == 0 && entry.path().is_dir();
     Ok(if kind.is_dir() || is_root {
         part.folders.enter(entry)?;
-        None
+        (directories && entry.depth() > 0).then(|| Found::Directory(part.path(entry.path())))
     } else if kind.is_file() {
         let identity = part.folders.identity(entry)?;
         let path = part.path(entry.path());

@@ -213,7 +213,7 @@ fn run_returns_notes_in_their_place_and_pauses_before_large_files() {
         (path == Path::new("custom")).then(|| {
             let hasher = treewide::Hasher::new();
             let digest = treewide_files::digest::Digest::new(&hasher, extent);
-            Ok(Hashed { digest, bytes: 0, grown_to: None })
+            Ok(Hashed { digest, bytes: 0, grown_to: None, stamps: None })
         })
     };
     let (mut number, mut asked, mut has_paused) = (0, paths.iter(), false);
@@ -367,4 +367,64 @@ fn check_fails_where_a_list_proves_nothing() {
     }
     let short = format!("{}  {path}\n", &hex[..16]);
     assert!(check(Check::new().digest_len(8), short).1.is_success());
+}
+
+#[test]
+fn walk_returns_directories_and_leaves_out_what_is_filtered() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in ["a/b", "c", "d.x"] {
+        std::fs::create_dir_all(tree.path().join(name)).unwrap();
+    }
+    for name in ["a/b/1", "a.txt", "c/2", "d.x/3"] {
+        std::fs::write(tree.path().join(name), "").unwrap();
+    }
+    let walk = Walk::new(tree.path()).directories(true);
+    let names = |walk: Walk| -> Vec<String> {
+        let relative = |path: PathBuf| {
+            path.strip_prefix(tree.path()).unwrap().to_str().unwrap().replace('\\', "/")
+        };
+        walk.into_iter()
+            .map(|found| match found {
+                Found::File { path, .. } => relative(path),
+                Found::Directory(path) => relative(path) + "/",
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    let all = ["a.txt", "a/", "a/b/", "a/b/1", "c/", "c/2", "d.x/", "d.x/3"];
+    assert_eq!(names(walk.clone()), all);
+    let keeps =
+        |path: &Path, is_dir: bool| !(is_dir && path.ends_with("d.x")) && !path.ends_with("2");
+    assert_eq!(names(walk.filter(keeps)), all[..5]);
+}
+
+#[cfg(unix)]
+#[test]
+fn stamps_are_of_files_that_a_walk_has_found() {
+    use treewide_files::{Event, Item, Kind, Source, Stamp, Task};
+    struct Files(treewide_files::walk::IntoIter);
+    impl Source for Files {
+        type About = ();
+        type Note = ();
+        fn next(&mut self) -> Option<Item<(), ()>> {
+            let Some(Found::File { path, identity, .. }) = self.0.next() else { return None };
+            let (kind, extent) = (Kind::Found(identity), Extent::HASH);
+            Some(Item::File(Task { path, kind, extent, about: () }))
+        }
+    }
+    let tree = tempfile::tempdir().unwrap();
+    for (name, len) in [("a", 3), ("b", 3 << 20), ("c", 0)] {
+        std::fs::write(tree.path().join(name), vec![7; len]).unwrap();
+    }
+    for wanted in [true, false] {
+        let mut files = 0;
+        let walk = Walk::new(tree.path()).into_iter();
+        for event in Options::new().stamps(wanted).run(Files(walk)) {
+            let Event::File(task, hashed) = event else { continue };
+            let (stamps, now) = (hashed.unwrap().stamps, Stamp::at(&task.path, false).unwrap());
+            assert_eq!(stamps.map(|it| (it.before, it.after)), wanted.then_some((now, now)));
+            files += 1;
+        }
+        assert_eq!(files, 3);
+    }
 }

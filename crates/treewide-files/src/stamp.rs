@@ -1,0 +1,145 @@
+//! What the system says of a file, apart from its content: length, times and numbers, by which a later run sees whether
+//! the file was written to.
+
+use crate::long_path;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+
+/// Length, times and numbers of a file at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its length.
+    pub len: u64,
+    /// When its content was changed, in nanoseconds since 1970. `None` if that does not fit, or is not known.
+    pub mtime: Option<i64>,
+    /// When its content or anything else about it was changed. `None` also on Windows.
+    pub ctime: Option<i64>,
+    /// Its inode; 0 where files have none.
+    pub inode: u64,
+    /// Its device; 0 where that has no number.
+    pub device: u64,
+    /// The permission bits on Unix, with those of setuid, setgid and sticky; 0 elsewhere.
+    pub mode: u32,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+}
+
+/// A file before and after it was hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// When it was open, before the first byte was read.
+    pub before: Stamp,
+    /// After the last byte was read.
+    pub after: Stamp,
+}
+
+impl Stamp {
+    /// Of a file that is open.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn of(file: &File) -> io::Result<Self> {
+        // Faster than the standard library's way, which asks for the time of birth as well.
+        #[cfg(target_os = "linux")]
+        if let Ok(now) = rustix::fs::fstat(file) {
+            return Ok(Self::of_stat(&now));
+        }
+        Ok(Self::of_metadata(&file.metadata()?))
+    }
+
+    /// Of what is at `path`. `follows` says whether a symbolic link there is followed.
+    ///
+    /// # Errors
+    /// If there is nothing, or the system does not say.
+    pub fn at(path: &Path, follows: bool) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{lstat, stat};
+            if let Ok(now) = if follows { stat(path) } else { lstat(path) } {
+                return Ok(Self::of_stat(&now));
+            }
+        }
+        match if follows { fs::metadata(path) } else { fs::symlink_metadata(path) } {
+            Ok(now) => Ok(Self::of_metadata(&now)),
+            Err(error) if long_path::is_too_long(&error) => {
+                let open = long_path::open_found(path, follows);
+                Self::of(&open.map_err(|_| error)?)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[allow(clippy::unnecessary_cast, reason = "their types depend on the architecture")]
+    fn of_stat(now: &rustix::fs::Stat) -> Self {
+        use rustix::fs::FileType;
+        Self {
+            len: now.st_size as u64,
+            mtime: nanoseconds(now.st_mtime as i64, now.st_mtime_nsec as i64),
+            ctime: nanoseconds(now.st_ctime as i64, now.st_ctime_nsec as i64),
+            inode: now.st_ino as u64,
+            device: now.st_dev as u64,
+            mode: now.st_mode as u32 & 0o7777,
+            is_file: FileType::from_raw_mode(now.st_mode) == FileType::RegularFile,
+        }
+    }
+
+    /// Of what the standard library says.
+    #[cfg(unix)]
+    pub fn of_metadata(now: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            len: now.len(),
+            mtime: nanoseconds(now.mtime(), now.mtime_nsec()),
+            ctime: nanoseconds(now.ctime(), now.ctime_nsec()),
+            inode: now.ino(),
+            device: now.dev(),
+            mode: now.mode() & 0o7777,
+            is_file: now.is_file(),
+        }
+    }
+
+    /// Of what the standard library says.
+    #[cfg(not(unix))]
+    pub fn of_metadata(now: &Metadata) -> Self {
+        let since_1970 =
+            |time: std::time::SystemTime| match time.duration_since(std::time::UNIX_EPOCH) {
+                Ok(after) => i64::try_from(after.as_nanos()).ok(),
+                Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|it| -it),
+            };
+        Self {
+            len: now.len(),
+            mtime: now.modified().ok().and_then(since_1970),
+            ctime: None,
+            inode: 0,
+            device: 0,
+            mode: 0,
+            is_file: now.is_file(),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, rest: i64) -> Option<i64> {
+    seconds.checked_mul(1_000_000_000)?.checked_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_and_at_agree_with_the_standard_library() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "abc").unwrap();
+        let expected = Stamp::of_metadata(&fs::metadata(&path).unwrap());
+        assert_eq!(Stamp::of(&File::open(&path).unwrap()).unwrap(), expected);
+        assert_eq!(Stamp::at(&path, true).unwrap(), expected);
+        assert_eq!(Stamp::at(&path, false).unwrap(), expected);
+        assert_eq!((expected.len, expected.is_file), (3, true));
+        assert!(!Stamp::at(folder.path(), true).unwrap().is_file);
+        assert!(Stamp::at(&folder.path().join("b"), true).is_err());
+    }
+}
