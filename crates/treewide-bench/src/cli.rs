@@ -7,12 +7,20 @@ use clap::{Args, Parser, Subcommand};
 use crate::size;
 use crate::work::{Cache, Feed, Fill, Mode, Place};
 
+const ENVIRONMENT: &str = "\
+Sizes are bytes, or in units that are powers of 1024: 64KiB, 1MiB, 2GiB, 1TiB.
+
+Environment:
+  TREEWIDE_KERNEL    the kernel that the engine treewide uses, by a name that `treewide explain` lists
+  TREEWIDE_PROFILE   a file that `treewide-bench tune` wrote: the choices for this machine
+  RAYON_NUM_THREADS  the most threads, where an engine does not name them";
+
 /// Measures treewide against other hashing libraries, alternately, with confidence intervals.
 ///
 /// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. docs/benchmarking.md
 /// says what each timing class includes.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = ENVIRONMENT)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -8,12 +8,17 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let number: u64 = text[..digits]
         .parse()
         .map_err(|_| format!("'{text}' is not a size; write 1000, 64KiB or 3MiB"))?;
-    let shift = match text[digits..].trim() {
+    // The units of `treewide explain`.
+    let shift = match text[digits..].trim().to_ascii_uppercase().as_str() {
         "" | "B" => 0,
-        "KiB" | "K" => 10,
-        "MiB" | "M" => 20,
-        "GiB" | "G" => 30,
-        unit => return Err(format!("'{unit}' is not a unit of bytes; use B, KiB, MiB or GiB")),
+        "K" | "KIB" => 10,
+        "M" | "MIB" => 20,
+        "G" | "GIB" => 30,
+        "T" | "TIB" => 40,
+        _ => {
+            let unit = text[digits..].trim();
+            return Err(format!("there is no unit '{unit}': use B, KiB, MiB, GiB or TiB"));
+        }
     };
     number.checked_shl(shift).filter(|n| n >> shift == number).ok_or(format!("{text} is too large"))
 }
@@ -70,7 +75,9 @@ mod tests {
         assert_eq!(parse("0"), Ok(0));
         assert_eq!(parse("64KiB"), Ok(65536));
         assert_eq!(parse("64 KiB"), Ok(65536));
-        assert_eq!(parse("2G"), Ok(2 << 30));
+        assert_eq!(parse("2g"), Ok(2 << 30));
+        assert_eq!(parse("1TiB"), Ok(1 << 40));
+        assert!(parse("3Q").unwrap_err().contains("KiB, MiB, GiB or TiB"));
         for wrong in ["", "KiB", "1KB", "-1", "1.5M", "99999999999GiB"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

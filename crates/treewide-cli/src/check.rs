@@ -8,6 +8,7 @@ mod json;
 use self::json::json;
 use crate::console::Console;
 use crate::descriptor;
+use crate::help::Notes;
 use crate::input::{Input, ReadArgs, growth, task};
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
@@ -32,16 +33,20 @@ const MALFORMED_SHOWN: u64 = 5;
 /// A list of at most this many bytes is read twice, to know how many bytes there will be.
 const READ_TWICE: u64 = 64 << 10;
 
-const EXAMPLES: &str = "\
-Examples:
-  treewide check SUMS                     are the files still the same?
-  treewide check --quiet A.b3 B.b3        report only the files that are not
-  treewide sum -r . | ssh host 'cd copy && treewide check'
-  treewide check --keyed SUMS < key       a list made with --keyed
-  treewide check --length 16 SUMS         a list made with --length 16
-
-Exit status: 0 if every listed file is as listed, 1 if one is not or could not be verified,
-a list is cut off, or nothing was verified at all, 2 for bad usage.";
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "every listed file is as listed"),
+        ("1", "one is not or could not be verified, a list is cut off, or nothing was verified"),
+        ("2", "invalid usage"),
+    ],
+    ..Notes::new(&[
+        ("treewide check SUMS", "are the files still the same?"),
+        ("treewide check --quiet A.b3 B.b3", "report only the files that are not"),
+        ("treewide sum -r . | ssh host 'cd copy && treewide check'", ""),
+        ("treewide check --keyed SUMS < key", "a list made with --keyed"),
+        ("treewide check --length 16 SUMS", "a list made with --length 16"),
+    ])
+};
 
 /// Check files against lists of their BLAKE3 digests
 ///
@@ -63,7 +68,7 @@ a list is cut off, or nothing was verified at all, 2 for bad usage.";
 /// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified, or if a list
 /// or a file ends before its length, or goes on after it.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct CheckArgs {
     /// Lists to check
     ///

@@ -1,12 +1,14 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
-use crate::check::CheckArgs;
-use crate::explain::ExplainArgs;
+use crate::check::{self, CheckArgs};
+use crate::docs::Page;
+use crate::explain::{self, ExplainArgs};
+use crate::help::Notes;
 use crate::outcome::Outcome;
 use crate::program::Program;
-use crate::sum::SumArgs;
+use crate::sum::{self, SumArgs};
 use crate::terminal::{self, Form};
-use crate::{console, device, docs, output};
+use crate::{console, device, docs, output, version};
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -17,16 +19,21 @@ use std::path::Path;
 const TREEWIDE: &str = Program::Treewide.name();
 const B3SUM: &str = Program::B3sum.name();
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The version of b3sum whose options and output ours are, for scripts that want at least some version.
 const AS_B3SUM: &str = concat!("1.8.7 (treewide ", env!("CARGO_PKG_VERSION"), ")");
 
-const EXIT_STATUS: &str = "\
-Exit status:
-  0  everything was done, and everything checked is as listed
-  1  a file could not be read, a check failed, or the output could not be written
-  2  invalid usage
+const NOTES: Notes = Notes {
+    ends: "\
 Where nobody reads the output any more, and for signals, the program ends by the signal (128 + N in a
-shell; as process 1 of a container, with exit status 128 + N).";
+shell; as process 1 of a container, with exit status 128 + N).",
+    ..Notes::new(&[
+        ("treewide sum *.iso >SUMS", "the digests of some files"),
+        ("treewide check SUMS", "and later: are they still the same?"),
+        ("ln -s treewide b3sum", "a link that takes b3sum's place"),
+    ])
+};
 
 /// Hash and check files with BLAKE3
 ///
@@ -36,7 +43,7 @@ shell; as process 1 of a container, with exit status 128 + N).";
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
 #[command(propagate_version = true)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 struct Treewide {
     #[command(subcommand)]
     command: Command,
@@ -72,9 +79,25 @@ impl Command {
             Self::Check(args) => args.run(program),
             Self::Explain(args) => args.run(),
             Self::Device(command) => command.run(),
-            Self::Completions(args) => args.run(Treewide::command()),
-            Self::Man(args) => args.run(Treewide::command()),
+            Self::Completions(args) => args.run(|program| match program {
+                Program::Treewide => Treewide::command(),
+                Program::B3sum => B3sum::command(),
+            }),
+            Self::Man(args) => args.run(Treewide::command(), notes),
         }
+    }
+}
+
+/// What stands below the options of a command, or of the program as a whole.
+fn notes(page: Option<Page>) -> Notes {
+    match page {
+        None => NOTES,
+        Some(Page::Sum) => sum::NOTES,
+        Some(Page::Check) => check::NOTES,
+        Some(Page::Explain) => explain::NOTES,
+        Some(Page::Devices) => device::NOTES,
+        Some(Page::Completions) => docs::COMPLETIONS,
+        Some(Page::Man) => docs::MAN,
     }
 }
 
@@ -91,8 +114,10 @@ pub(crate) fn parse() -> Invocation {
     let args: Vec<OsString> = wild::args_os().collect();
     let program = args.first().map_or(Program::Treewide, |name| Program::called(name));
     let command = match program {
-        Program::B3sum => B3sum::try_parse_from(args).map(|B3sum { sum }| Command::Sum(sum)),
-        Program::Treewide => Treewide::try_parse_from(&args)
+        Program::B3sum => {
+            try_parse::<B3sum>(&args, AS_B3SUM).map(|B3sum { sum }| Command::Sum(sum))
+        }
+        Program::Treewide => try_parse::<Treewide>(&args, VERSION)
             .map(|Treewide { command }| command)
             .map_err(|error| with_advice(error, args.get(1))),
     };
@@ -100,6 +125,20 @@ pub(crate) fn parse() -> Invocation {
         Err(error) if error.use_stderr() => refuse(&error),
         command => Invocation { program, command },
     }
+}
+
+/// Parse arguments. The long form of the version says more than a constant can.
+fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Error> {
+    // Clap wants it for as long as the program runs.
+    let long: &'static str = version::long(version).leak();
+    let command = P::command().long_version(long);
+    let mut matches = command.try_get_matches_from(args)?;
+    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
+}
+
+/// Bad usage that the definition of the command line does not show; this ends the process.
+pub(crate) fn refuse_value(cause: impl std::fmt::Display) -> ! {
+    refuse(&clap::Error::raw(ErrorKind::ValueValidation, format!("{cause}\n")))
 }
 
 /// Say what is wrong with the arguments, and end the process.

@@ -1,8 +1,10 @@
 //! Hashing on GPUs: which one is to be used, and which ones there are.
 
+use crate::help::Notes;
 use crate::outcome::Outcome;
 use crate::output;
 use crate::stdin::{Stdin, is_stdin};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::fs::{File, Metadata};
@@ -14,6 +16,16 @@ use treewide::file::{check_length, promises_length};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::{ErrorKind, Hashed, Progress};
 use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, TAIL, Threshold, devices};
+
+pub(crate) const NOTES: Notes = Notes::new(&[
+    ("treewide devices", "what can hash here"),
+    ("treewide sum --device wgpu disk.img", "the first usable device of Vulkan, Metal or DX12"),
+]);
+
+/// An error if the environment asks for what is not a device.
+pub(crate) fn check_environment() -> Result<(), String> {
+    Choice::from_env().map(drop).map_err(|error| error.to_string())
+}
 
 /// Bytes between two steps of the progress.
 const STEP: u64 = 64 << 20;
@@ -27,8 +39,14 @@ pub(crate) struct DeviceArgs {
     /// and the CPU everything else. `treewide devices` shows that length. cuda and wgpu: the first device that
     /// `treewide devices` lists for that backend, or an error if there is none; the CPU hashes small files.
     /// Without this option, the environment variable TREEWIDE_BACKEND sets it.
-    #[arg(long, value_name = "NAME", conflicts_with = "check")]
+    #[arg(long, value_name = "NAME", conflicts_with = "check", hide_possible_values = true)]
+    #[arg(value_parser = choices())]
     device: Option<Choice>,
+}
+
+fn choices() -> impl TypedValueParser<Value = Choice> {
+    PossibleValuesParser::new(["auto", "cpu", "cuda", "wgpu"])
+        .try_map(|name| name.parse::<Choice>())
 }
 
 impl DeviceArgs {
@@ -36,6 +54,7 @@ impl DeviceArgs {
     pub(crate) fn open(&self, mode: &Mode) -> anyhow::Result<ByDevice> {
         let choice = match self.device {
             Some(choice) => choice,
+            // `check_environment` has refused what it cannot be.
             None => Choice::from_env()?.unwrap_or_default(),
         };
         let forced = choice.open(Class::File, None)?;
@@ -208,6 +227,7 @@ pub(crate) enum Command {
     /// why it cannot be used, if it cannot. The first usable one of a backend is what `sum --device`
     /// takes. A missing driver is a line too, and not a failure. The last lines say what `auto` does with
     /// bytes of the host, and why.
+    #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
     Devices,
 }
 

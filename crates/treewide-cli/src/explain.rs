@@ -1,10 +1,17 @@
 //! How this machine hashes an input of some length.
 
+use crate::help::Notes;
 use crate::outcome::Outcome;
 use crate::{device, output};
 use clap::Args;
 use std::fmt::Write;
 use treewide::kernel::{self, Kernel};
+
+pub(crate) const NOTES: Notes = Notes::new(&[
+    ("treewide explain", "an input of 1 MiB"),
+    ("treewide explain 100GiB", "a longer one"),
+    ("TREEWIDE_KERNEL=portable treewide explain 1000", "without vectors"),
+]);
 
 /// Explain how an input would be hashed on this machine
 ///
@@ -12,9 +19,12 @@ use treewide::kernel::{self, Kernel};
 /// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
 /// takes. A program with the feature gpu says as well whether a GPU would hash a file of that length.
 #[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct ExplainArgs {
-    /// Length of the input in bytes, or with K, M, G or T behind it in powers of 1024
-    #[arg(value_name = "BYTES", default_value = "1M", value_parser = bytes)]
+    /// Length of the input in bytes, or in units that are powers of 1024: 64KiB, 1MiB, 2GiB, 1TiB
+    ///
+    /// K, M, G and T are the same units.
+    #[arg(value_name = "BYTES", default_value = "1MiB", value_parser = bytes)]
     bytes: u64,
 }
 
@@ -60,17 +70,18 @@ fn cpu() -> String {
 
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    // The units of `treewide-bench`.
     let unit = &text[digits.len()..];
     let shift = match unit.to_ascii_uppercase().as_str() {
-        "" => 0,
+        "" | "B" => 0,
         "K" | "KIB" => 10,
         "M" | "MIB" => 20,
         "G" | "GIB" => 30,
         "T" | "TIB" => 40,
-        _ => return Err(format!("there is no unit '{unit}': use K, M, G or T")),
+        _ => return Err(format!("there is no unit '{unit}': use B, KiB, MiB, GiB or TiB")),
     };
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("not a whole number of bytes, or of K, M, G or T".to_string());
+        return Err("not a whole number of bytes, KiB, MiB, GiB or TiB".to_string());
     }
     let number = digits.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
     number.ok_or_else(|| "more than 2^64 - 1 bytes".to_string())

@@ -18,6 +18,7 @@ mod device;
 mod device;
 mod docs;
 mod explain;
+mod help;
 mod inherited;
 mod input;
 mod mode;
@@ -31,6 +32,7 @@ mod streams;
 mod sum;
 mod terminal;
 mod threads;
+mod version;
 mod walk;
 mod wording;
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Err(text) => cli::print(&text).map(|()| Outcome::Success),
         Ok(command) => {
             let checked = treewide::check_environment().map_err(|error| error.to_string());
+            let checked = checked.and_then(|()| device::check_environment());
             if let Err(error) = checked.and_then(|()| threads::limit_pool()) {
                 console::complain(program, &error);
                 return ExitCode::from(BAD_USAGE);

@@ -39,7 +39,7 @@ pub(crate) struct OutputArgs {
     /// another run, .treewide-??????.tmp next to its FILE, is not. A pipe or a device is written to
     /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
     /// are directed to; `-` is standard output.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
 

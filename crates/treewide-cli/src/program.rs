@@ -1,11 +1,12 @@
 //! The name that the program was called by, and speaks by.
 
+use clap::ValueEnum;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
 /// The name that stands before every message.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Program {
     Treewide,
     /// Called by this name (a link to the binary), the program is `treewide sum`.

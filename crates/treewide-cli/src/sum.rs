@@ -4,6 +4,7 @@ use crate::b3sum_check;
 use crate::cli;
 use crate::console::Console;
 use crate::device::DeviceArgs;
+use crate::help::Notes;
 use crate::input::{Input, ReadArgs, growth, task};
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
@@ -35,16 +36,22 @@ const LOOKED_AT: usize = 1000;
 
 const OUTPUT_IS_HERE: &str = "this is where the output goes";
 
-const EXAMPLES: &str = "\
-Examples:
-  treewide sum *.iso > SUMS               the digests of some files
-  treewide check SUMS                     and later: are they still the same?
-  treewide sum -r photos -o SUMS          everything below a directory
-  tar c src | treewide sum                standard input
-  treewide sum --json -r . | jq .digest   for programs
-  head -c 32 /dev/urandom > key; treewide sum --keyed FILE < key
-
-Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.";
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "every file was hashed"),
+        ("1", "one could not be, or the output could not be written"),
+        ("2", "invalid usage"),
+    ],
+    ..Notes::new(&[
+        ("treewide sum *.iso > SUMS", "the digests of some files"),
+        ("treewide check SUMS", "and later: are they still the same?"),
+        ("treewide sum -r photos -o SUMS", "everything below a directory"),
+        ("tar c src | treewide sum", "standard input"),
+        ("treewide sum --json -r . | jq .digest", "for programs"),
+        ("head -c 32 /dev/urandom > key", "a key, and its digests:"),
+        ("treewide sum --keyed FILE < key", ""),
+    ])
+};
 
 /// Print the BLAKE3 digests of files
 ///
@@ -57,7 +64,7 @@ Exit status: 0 if every file was hashed, 1 if one could not be, 2 for bad usage.
 /// A file that ends before its length, or goes on after it, gets no line but a message, and the exit
 /// status is 1.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct SumArgs {
     /// Files to hash, or checkfiles to check
     ///
@@ -145,10 +152,8 @@ impl SumArgs {
                 "only one file can be given with --raw, because raw digests are written without names"
             );
         }
-        let extent = Extent::new(self.seek, self.length).unwrap_or_else(|cause| {
-            let cause = format!("--{cause}\n");
-            cli::refuse(&clap::Error::raw(clap::error::ErrorKind::ValueValidation, cause))
-        });
+        let extent = Extent::new(self.seek, self.length)
+            .unwrap_or_else(|cause| cli::refuse_value(format_args!("--{cause}")));
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?;

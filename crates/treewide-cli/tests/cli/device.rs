@@ -104,6 +104,7 @@ fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
     let output = treewide(&folder, &["sum", "--device", "gpu", "a"], None);
     assert_eq!(output.status.code(), Some(2));
     let output = treewide(&folder, &["sum", "a"], Some("gpu"));
+    assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
         error.contains("TREEWIDE_BACKEND: 'gpu' is not one of auto, cpu, cuda, wgpu"),

@@ -32,17 +32,87 @@ fn bash_takes_the_completions() {
     assert_eq!(ended.text().trim(), "--ignore-missing", "{}", ended.stderr);
 }
 
+/// What bash makes of what is typed, with the completions for both names: the words of the command that it runs.
+fn completed(folder: &Folder, typed: &str) -> String {
+    let place = Folder::new();
+    for program in ["treewide", "b3sum"] {
+        let completions = folder.treewide("completions bash --for").arg(program).run();
+        place.write(program, completions.stdout);
+    }
+    let place = place.path().display();
+    let script = format!(
+        "source {place}/treewide; source {place}/b3sum; said() {{ printf '<%s>' \"$@\" >{place}/said; }}
+         treewide() {{ said treewide \"$@\"; }}; b3sum() {{ said b3sum \"$@\"; }}\n{typed}\nexit\n"
+    );
+    let bash = ["-qec", "bash --norc --noprofile -i", "/dev/null"];
+    let ended = folder.program("script").args(bash).env("INPUTRC", "/dev/null").stdin(script).run();
+    let said = std::fs::read_to_string(format!("{place}/said"));
+    said.unwrap_or_else(|_| panic!("{typed:?} runs nothing: {ended:?}"))
+}
+
 #[test]
-fn man_pages() {
+fn bash_completes_commands_options_and_files() {
+    if find_program("bash").is_none() || find_program("script").is_none() {
+        return skip("completions in an interactive bash", "there is no bash, or no script");
+    }
+    let folder = Folder::with(&["only file"]);
+    for (typed, words) in [
+        ("treewide che\t\t", "<treewide><check><only file>"),
+        ("treewide sum \t", "<treewide><sum><only file>"),
+        ("treewide sum --no-na\ton\t", "<treewide><sum><--no-names><only file>"),
+        ("treewide sum -o \t", "<treewide><sum><-o><only file>"),
+        ("treewide sum --device cu\t", "<treewide><sum><--device><cuda>"),
+        ("treewide completions b\t", "<treewide><completions><bash>"),
+        ("b3sum \t", "<b3sum><only file>"),
+        ("b3sum --no-na\t\t", "<b3sum><--no-names><only file>"),
+    ] {
+        if typed.contains("--device") && !cfg!(feature = "gpu") {
+            continue;
+        }
+        assert_eq!(completed(&folder, typed), words, "{typed:?}");
+    }
+}
+
+#[test]
+fn fish_completes_commands_options_and_files() {
+    if find_program("fish").is_none() {
+        return skip("completions in fish", "there is no fish");
+    }
+    let folder = Folder::with(&["only"]);
+    folder.write("completions/treewide", folder.treewide("completions fish").run().stdout);
+    folder.write("completions/b3sum", folder.treewide("completions fish --for b3sum").run().stdout);
+    for (typed, word) in [
+        ("treewide che", "check"),
+        ("treewide sum on", "only"),
+        ("treewide sum --no-n", "--no-names"),
+        ("b3sum on", "only"),
+        ("b3sum --no-n", "--no-names"),
+    ] {
+        let script =
+            format!("source completions/treewide; source completions/b3sum; complete -C '{typed}'");
+        let ended = folder.program("fish").args(["--no-config", "-c", &script]).run();
+        let words: Vec<_> =
+            ended.text().lines().filter_map(|line| line.split('\t').next()).collect();
+        assert!(words.contains(&word), "{typed}: {ended:?}");
+    }
+}
+
+#[test]
+fn man_pages_have_sections_of_their_own() {
     let folder = Folder::new();
+    let sections = [".SH \"EXIT STATUS\"", ".SH ENVIRONMENT", ".SH EXAMPLES", "TREEWIDE_KERNEL"];
     for (args, title, words) in [
-        ("man", ".TH treewide 1", &["treewide\\-sum(1)", "Exit status"][..]),
-        ("man sum", ".TH treewide-sum 1", &["\\-\\-derive\\-key", "Examples"]),
-        ("man check", ".TH treewide-check 1", &["\\-\\-ignore\\-missing", "Exit status"]),
+        ("man", ".TH treewide 1", &["treewide\\-sum(1)", "128 + N"][..]),
+        ("man sum", ".TH treewide-sum 1", &["\\-\\-derive\\-key", "tar c src | treewide sum"]),
+        ("man check", ".TH treewide-check 1", &["\\-\\-ignore\\-missing", "nothing was verified"]),
+        ("man explain", ".TH treewide-explain 1", &["100GiB"]),
+        ("man devices", ".TH treewide-devices 1", &["gpu"]),
+        ("man completions", ".TH treewide-completions 1", &["b3sum"]),
+        ("man man", ".TH treewide-man 1", &["man1"]),
     ] {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
-        for word in words.iter().chain([&title]) {
+        for word in words.iter().chain([&title]).chain(&sections) {
             assert!(ended.text().contains(word), "{args}: {word}");
         }
         if find_program("groff").is_none() {
@@ -66,8 +136,12 @@ fn man_pages() {
 fn version_and_help() {
     let folder = Folder::new();
     let version = format!("treewide {}\n", env!("CARGO_PKG_VERSION"));
-    folder.treewide("--version").run().is(0, &version, "");
     folder.treewide("-V").run().is(0, &version, "");
+    let features = if cfg!(feature = "gpu") { "gpu" } else { "none (gpu was left out)" };
+    let long = format!("{version}features: {features}\nkernel: portable\n");
+    folder.treewide("--version").env("TREEWIDE_KERNEL", "portable").run().is(0, &long, "");
+    let wrong = folder.treewide("--version").env("TREEWIDE_KERNEL", "fastest").run();
+    assert!(wrong.text().starts_with(&version) && wrong.text().contains("TREEWIDE_KERNEL=fastest"));
     for args in ["sum --version", "check -V"] {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
@@ -117,5 +191,8 @@ fn help_is_complete() {
         let long = folder.treewide(command).arg("--help").run();
         assert!(long.text().contains("Examples:"));
         assert!(long.text().contains("Exit status:"));
+        for variable in ["KERNEL", "PROFILE", "BACKEND"] {
+            assert!(long.text().contains(&format!("TREEWIDE_{variable}")));
+        }
     }
 }

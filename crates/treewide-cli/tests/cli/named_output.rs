@@ -94,9 +94,8 @@ fn b3sum_lists_its_output() {
 fn b3sum_has_the_version_that_scripts_ask_for() {
     let folder = Folder::new();
     let version = concat!("b3sum 1.8.7 (treewide ", env!("CARGO_PKG_VERSION"), ")\n");
-    for flag in ["--version", "-V"] {
-        folder.program(TREEWIDE).named("b3sum").arg(flag).run().succeeds_with(version);
-    }
-    let version = concat!("treewide ", env!("CARGO_PKG_VERSION"), "\n");
-    folder.treewide("--version").run().succeeds_with(version);
+    let asked = |flag| folder.program(TREEWIDE).named("b3sum").arg(flag).run();
+    asked("-V").succeeds_with(version);
+    let long = asked("--version");
+    assert!(long.text().starts_with(version) && long.text().contains("\nkernel: "), "{long:?}");
 }

@@ -121,6 +121,32 @@ fn a_kernel_is_forced_by_name_or_refused() {
     folder.treewide("--help").env("TREEWIDE_KERNEL", "fastest").run().fails(0, &[]);
 }
 
+/// Also in a program that has no use for it.
+#[test]
+fn a_backend_is_a_word_that_is_known_or_refused() {
+    let folder = Folder::with(&["a"]);
+    for word in ["", "auto", "cpu"] {
+        folder.treewide("sum a").env("TREEWIDE_BACKEND", word).run().succeeds_with(sums(&["a"]));
+    }
+    for command in ["sum a", "check a", "explain"] {
+        let ended = folder.treewide(command).env("TREEWIDE_BACKEND", "foo").run();
+        assert_eq!(ended.text(), "", "{command}");
+        let message = "treewide: TREEWIDE_BACKEND: 'foo' is not one of auto, cpu, cuda, wgpu";
+        ended.fails(2, &[message]);
+    }
+    folder.treewide("sum --device cpu a").run().succeeds_with(sums(&["a"]));
+    folder.treewide("sum --device foo a").run().fails(2, &["'foo'", "auto, cpu, cuda, wgpu"]);
+    if cfg!(feature = "gpu") {
+        return;
+    }
+    let help =
+        "this program was built without GPU support; `cargo install treewide-cli --features gpu`";
+    folder.treewide("devices").run().fails(2, &[help]);
+    folder.treewide("sum --device cuda a").run().fails(2, &["cuda: ", help]);
+    let ended = folder.treewide("sum a").env("TREEWIDE_BACKEND", "wgpu").run();
+    ended.fails(2, &["TREEWIDE_BACKEND: wgpu: ", help]);
+}
+
 #[test]
 fn explain_shows_kernel_lanes_and_passes() {
     let folder = Folder::new();
@@ -137,7 +163,15 @@ fn explain_shows_kernel_lanes_and_passes() {
     let ended = folder.treewide("explain 64K").env("TREEWIDE_PROFILE", "a.profile").run();
     let profile = "\nTREEWIDE_PROFILE: a.profile: parallel-from 65536, file-from never\n";
     assert!(ended.text().contains(profile), "{}", ended.text());
-    folder.treewide("explain 3Q").run().fails(2, &["3Q", "K, M, G or T"]);
+    for length in ["65536B", "64k", "64KiB"] {
+        let ended = folder.treewide(&format!("explain {length}")).run();
+        assert!(
+            ended.text().contains("\n65536 bytes in 64 chunks, "),
+            "{length}: {}",
+            ended.text()
+        );
+    }
+    folder.treewide("explain 3Q").run().fails(2, &["3Q", "KiB, MiB, GiB or TiB"]);
     for length in ["99999999T", "18446744073709551616"] {
         folder.treewide(&format!("explain {length}")).run().fails(2, &["more than 2^64 - 1"]);
     }
