@@ -1,4 +1,4 @@
-//! The bytes of Python objects, in place.
+//! The bytes of Python objects, in place: through the buffer protocol, or else DLPack.
 //!
 //! Python code in another thread can write to a `bytearray` or an array while it is being hashed. The digest is then of a
 //! mixture, as with `hashlib`.
@@ -10,6 +10,8 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+
+use crate::tensor::Tensor;
 
 /// Which buffers are accepted. All of them are contiguous and in C order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,6 +122,43 @@ impl Drop for View {
     }
 }
 
+/// The bytes of an object that lends them in one of two ways, on a thread that is attached to the interpreter.
+pub(crate) enum Input {
+    Buffer(View),
+    Tensor(Tensor),
+}
+
+impl Input {
+    /// # Errors
+    /// Those of [`View::new`] with items of any type, and of [`Tensor::of`].
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let error = match View::new(object, Items::Any) {
+            Ok(view) => return Ok(Self::Buffer(view)),
+            Err(error) => error,
+        };
+        // What has a buffer of some layout is explained already.
+        if View::get(object, ffi::PyBUF_STRIDED_RO).is_ok() {
+            return Err(error);
+        }
+        Tensor::of(object)?.map(Self::Tensor).ok_or(error)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Buffer(view) => view.bytes(),
+            Self::Tensor(tensor) => tensor.bytes(),
+        }
+    }
+
+    /// The number of items in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        match self {
+            Self::Buffer(view) => view.shape(),
+            Self::Tensor(tensor) => tensor.shape(),
+        }
+    }
+}
+
 /// Calls `f` with the bytes of `object`.
 #[inline]
 pub(crate) fn with<R>(
@@ -130,6 +169,7 @@ pub(crate) fn with<R>(
     // `bytes` never change, and the caller holds a reference.
     match object.cast::<PyBytes>() {
         Ok(bytes) => f(bytes.as_bytes()),
+        Err(_) if items == Items::Any => f(Input::new(object)?.bytes()),
         Err(_) => f(View::new(object, items)?.bytes()),
     }
 }

@@ -1,7 +1,7 @@
 //! The extension module `treewide._treewide`: what the Python package `treewide` is made of.
 //!
-//! Python's memory is read in place, by the buffer protocol. Nothing is started at import: threads begin with the first call
-//! that wants them.
+//! Python's memory is read in place: by the buffer protocol, Arrow's C interface and DLPack. Nothing is started at import:
+//! threads begin with the first call that wants them.
 
 mod arrow;
 mod buffer;
@@ -12,6 +12,7 @@ mod hasher;
 mod many;
 mod mode;
 mod oneshot;
+mod tensor;
 mod threads;
 
 use pyo3::prelude::*;

@@ -11,7 +11,7 @@ use treewide::Batch;
 use treewide::batch::{Blobs, OffsetError, Packed};
 
 use crate::arrow::{Nulls, Source, Values};
-use crate::buffer::{Items, View};
+use crate::buffer::{Input, Items, View};
 use crate::digests::{Digests, Validity};
 use crate::mode::mode;
 use crate::threads::Threads;
@@ -111,7 +111,8 @@ fn of_items<'py>(
         return arrow(py, source, nulls, job);
     }
     // SAFETY: the object is alive.
-    if unsafe { ffi::PyObject_CheckBuffer(items.as_ptr()) } != 0 {
+    let has_buffer = unsafe { ffi::PyObject_CheckBuffer(items.as_ptr()) } != 0;
+    if has_buffer || items.get_type().getattr_opt("__dlpack__")?.is_some() {
         return rows(py, items, job).map(digests);
     }
     if job.out.is_some() {
@@ -209,7 +210,7 @@ fn list<'py>(
     let mut views = Vec::new();
     for (index, item) in items.iter().enumerate() {
         if !item.is_instance_of::<PyBytes>() {
-            let view = View::new(item, Items::Any);
+            let view = Input::new(item);
             views.push(view.map_err(|error| named(error, names, index, py))?);
         }
     }
@@ -242,7 +243,7 @@ fn named(error: PyErr, names: Names<'_, '_>, index: usize, py: Python<'_>) -> Py
 
 /// Hashes each row of an array.
 fn rows(py: Python<'_>, array: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult<Vec<u8>> {
-    let view = View::new(array, Items::Any)?;
+    let view = Input::new(array)?;
     let &[rows, _, ..] = view.shape() else {
         return Err(PyTypeError::new_err(format!(
             "hash_many takes many inputs, and this {} is one: pass a list of buffers or an array of two dimensions, \
@@ -263,7 +264,7 @@ fn packed(
     offsets: &Bound<'_, PyAny>,
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
-    let (data, offsets) = (View::new(data, Items::Any)?, View::new(offsets, Items::Any)?);
+    let (data, offsets) = (Input::new(data)?, View::new(offsets, Items::Any)?);
     // Copied, because they were checked, and another thread may write to the array.
     macro_rules! packed {
         ($integer:ty) => {{

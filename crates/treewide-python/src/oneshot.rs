@@ -19,11 +19,11 @@ const DETACHED_OUTPUT: usize = 16 * 1024;
 /// The BLAKE3 digest of an object's bytes.
 ///
 /// `data` is any C-contiguous object with the buffer protocol, such as `bytes`, `bytearray`, `memoryview`, `array.array`,
-/// `mmap` or a NumPy array of any type. Its bytes are hashed as they are in memory; type and shape are not part of
-/// the digest.
+/// `mmap` or a NumPy array of any type; or a contiguous tensor of the CPU with `__dlpack__`, such as those of PyTorch and
+/// JAX. Its bytes are hashed as they are in memory; type and shape are not part of the digest.
 ///
-/// Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous;
-/// `ValueError` for a wrong key.
+/// Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous, is on
+/// another device, or requires a gradient; `ValueError` for a wrong key.
 #[pyfunction]
 #[pyo3(signature = (data, /, *, key=None, derive_key_context=None, length=32, max_threads=1))]
 pub(crate) fn digest<'py>(

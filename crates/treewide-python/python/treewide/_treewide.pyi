@@ -39,6 +39,11 @@ class _Readable(Protocol):
 class _ReadableInto(Protocol):
     def readinto(self, buffer: bytearray, /) -> int | None: ...
 
+# Options differ between producers: all are taken.
+class _Tensor(Protocol):
+    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
@@ -122,7 +127,7 @@ class blake3:
         """
 
 def digest(
-    data: Buffer,
+    data: Buffer | _Tensor,
     /,
     *,
     key: Buffer | None = None,
@@ -133,15 +138,15 @@ def digest(
     """Return the BLAKE3 digest of the bytes of an object.
 
     `data` is any C-contiguous object with the buffer protocol, such as `bytes`, `bytearray`, `memoryview`,
-    `array.array`, `mmap` or a NumPy array of any type. Its bytes are hashed as they are in memory; type and shape are
-    not part of the digest.
+    `array.array`, `mmap` or a NumPy array of any type; or a contiguous tensor of the CPU with `__dlpack__`, such as
+    those of PyTorch and JAX. Its bytes are hashed as they are in memory; type and shape are not part of the digest.
 
-    Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous;
-    `ValueError` for a wrong key.
+    Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous, is
+    on another device, or requires a gradient; `ValueError` for a wrong key.
     """
 
 def hexdigest(
-    data: Buffer,
+    data: Buffer | _Tensor,
     /,
     *,
     key: Buffer | None = None,
@@ -223,7 +228,7 @@ class Digests(Sequence[_Digest_co]):
 # A mapping is an iterable too; the first signature that fits counts.
 @overload
 def hash_many(  # type: ignore[overload-overlap]
-    items: Mapping[_Key, Buffer],
+    items: Mapping[_Key, Buffer | _Tensor],
     /,
     *,
     offsets: None = None,
@@ -238,9 +243,9 @@ def hash_many(  # type: ignore[overload-overlap]
 
     `items` is one of these:
 
-    - a list, tuple or other iterable of buffers;
+    - a list, tuple or other iterable of buffers and tensors;
     - a mapping, whose values are the inputs: the result is a `dict` with its keys;
-    - an array of two or more dimensions, whose rows are the inputs;
+    - an array or tensor of two or more dimensions, whose rows are the inputs;
     - a column of Arrow, that is an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as those of pyarrow,
       polars, pandas and DuckDB, or a table with one column. The type is (large) binary or string, a view of them, or
       binary of a fixed size. Text is hashed as UTF-8;
@@ -259,7 +264,7 @@ def hash_many(  # type: ignore[overload-overlap]
 
 @overload
 def hash_many(
-    items: Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
+    items: Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
     offsets: Buffer | None = None,
@@ -272,7 +277,7 @@ def hash_many(
 ) -> Digests: ...
 @overload
 def hash_many(
-    items: Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
+    items: Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
     offsets: Buffer | None = None,
@@ -285,7 +290,7 @@ def hash_many(
 ) -> Digests[bytes | None]: ...
 @overload
 def hash_many(
-    items: Mapping[Any, Buffer] | Iterable[Buffer] | Buffer | _ArrowArray | _ArrowStream,
+    items: Mapping[Any, Buffer | _Tensor] | Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
     offsets: Buffer | None = None,

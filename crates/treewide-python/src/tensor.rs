@@ -1,0 +1,287 @@
+//! Tensors of the CPU in place, through DLPack: for objects without the buffer protocol, such as those of PyTorch, and for types
+//! that the protocol cannot name, such as `bfloat16`.
+//!
+//! The layout of the structures is that of <https://dmlc.github.io/dlpack/latest/c_api.html>.
+
+use std::ffi::{CStr, c_void};
+use std::slice;
+
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The newest version that is known here. All with the same first number have the same layout.
+const VERSION: (u32, u32) = (1, 1);
+
+/// The memory of the CPU, and memory of the CPU that is pinned for CUDA and ROCm.
+const ON_CPU: [i32; 3] = [1, 3, 11];
+
+/// Items are addresses.
+const OPAQUE: u8 = 3;
+
+/// The flag of items of less than a byte that have a byte each.
+const PADDED: u64 = 1 << 2;
+
+#[repr(C)]
+struct DlTensor {
+    data: *const u8,
+    device: Device,
+    dimensions: i32,
+    kind: Kind,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Device {
+    device: i32,
+    _number: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Kind {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+/// A tensor of the versions before 1.
+#[repr(C)]
+struct Old {
+    tensor: DlTensor,
+    _context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Old)>,
+}
+
+#[repr(C)]
+struct Versioned {
+    version: (u32, u32),
+    _context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    tensor: DlTensor,
+}
+
+/// A tensor that its producer keeps until this is dropped.
+enum Held {
+    Old(*mut Old),
+    Versioned(*mut Versioned),
+}
+
+impl Held {
+    /// Takes the tensor of a capsule, whose name says then that it was taken.
+    fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let pointer = |name: &CStr, used: &CStr| {
+            // SAFETY: the object is alive, and names live forever. A capsule with that name has a pointer.
+            unsafe {
+                if ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 0 {
+                    return None;
+                }
+                let pointer = ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr());
+                ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr());
+                Some(pointer)
+            }
+        };
+        if let Some(tensor) = pointer(c"dltensor_versioned", c"used_dltensor_versioned") {
+            return Ok(Self::Versioned(tensor.cast()));
+        }
+        if let Some(tensor) = pointer(c"dltensor", c"used_dltensor") {
+            return Ok(Self::Old(tensor.cast()));
+        }
+        // SAFETY: the object is alive.
+        let is_used = [c"used_dltensor_versioned", c"used_dltensor"]
+            .iter()
+            .any(|name| unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) != 0 });
+        Err(if is_used {
+            PyValueError::new_err("this DLPack capsule was used before: pass the tensor itself")
+        } else {
+            PyTypeError::new_err("__dlpack__ did not return a capsule of DLPack")
+        })
+    }
+
+    /// # Errors
+    /// `BufferError` for a layout that is not known.
+    fn tensor(&self) -> PyResult<(&DlTensor, u64)> {
+        match *self {
+            // SAFETY: the producer keeps it until its deleter is called.
+            Self::Old(old) => Ok((unsafe { &(*old).tensor }, 0)),
+            Self::Versioned(versioned) => {
+                // SAFETY: as above; the version comes first in all versions.
+                let version = unsafe { (*versioned).version };
+                if version.0 != VERSION.0 {
+                    return Err(PyBufferError::new_err(format!(
+                        "this tensor comes with DLPack {}.{}, and treewide reads {}.x: a newer version may read it",
+                        version.0, version.1, VERSION.0
+                    )));
+                }
+                // SAFETY: as above.
+                unsafe { Ok((&(*versioned).tensor, (*versioned).flags)) }
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: the tensor was taken, and is not used any more.
+        unsafe {
+            match *self {
+                Self::Old(old) => (*old).deleter.map(|delete| delete(old)),
+                Self::Versioned(versioned) => (*versioned).deleter.map(|delete| delete(versioned)),
+            }
+        };
+    }
+}
+
+/// A contiguous tensor in the memory of the CPU, on a thread that is attached to the interpreter.
+pub(crate) struct Tensor {
+    data: *const u8,
+    len: usize,
+    shape: Vec<isize>,
+    _held: Held,
+}
+
+impl Tensor {
+    /// The tensor that `object` exports; `None` if it exports none.
+    ///
+    /// # Errors
+    /// `BufferError` for a tensor that is on another device, is not contiguous, or requires a gradient; `TypeError` for
+    /// one of addresses. Others of the producer.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let class = object.get_type();
+        if class.getattr_opt("__dlpack__")?.is_none() {
+            return Ok(None);
+        }
+        let (device, number): (i32, i64) = object.call_method0("__dlpack_device__")?.extract()?;
+        if !ON_CPU.contains(&device) {
+            return Err(on_other_device(device, number));
+        }
+        let held = Held::take(&export(object)?)?;
+        let (tensor, flags) = held.tensor()?;
+        if !ON_CPU.contains(&tensor.device.device) {
+            return Err(on_other_device(tensor.device.device, number));
+        }
+        if tensor.kind.code == OPAQUE {
+            let problem =
+                "this tensor has addresses of objects, not numbers: pass a tensor of numbers";
+            return Err(PyTypeError::new_err(problem));
+        }
+        let shape = tensor.shape()?;
+        if !tensor.is_contiguous(&shape) {
+            return Err(PyBufferError::new_err(
+                "this tensor is not contiguous, so its bytes are not in one piece: pass x.contiguous() (PyTorch) or a copy",
+            ));
+        }
+        let wrong = || PyBufferError::new_err("this tensor has more bytes than memory can have");
+        let items = shape.iter().try_fold(1_usize, |items, &len| items.checked_mul(len as usize));
+        let mut bits = usize::from(tensor.kind.bits);
+        if bits < 8 && flags & PADDED != 0 {
+            bits = 8;
+        }
+        let len = items
+            .and_then(|items| items.checked_mul(bits * usize::from(tensor.kind.lanes)))
+            .map(|bits| bits.div_ceil(8))
+            .filter(|&len| len <= isize::MAX as usize)
+            .ok_or_else(wrong)?;
+        let offset = usize::try_from(tensor.byte_offset).map_err(|_| wrong())?;
+        if len > 0 && tensor.data.is_null() {
+            return Err(PyBufferError::new_err(
+                "this tensor has no memory: its producer is broken",
+            ));
+        }
+        // A tensor without items may have no memory.
+        let data = tensor.data.wrapping_add(offset);
+        Ok(Some(Self { data, len, shape, _held: held }))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: a contiguous tensor has that many bytes, which its producer keeps.
+        unsafe { slice::from_raw_parts(self.data, self.len) }
+    }
+
+    /// The number of items in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        &self.shape
+    }
+}
+
+impl DlTensor {
+    fn numbers(&self, start: *const i64) -> &[i64] {
+        let dimensions = usize::try_from(self.dimensions).unwrap_or(0);
+        if start.is_null() || dimensions == 0 {
+            return &[];
+        }
+        // SAFETY: shape and strides have a number for each dimension.
+        unsafe { slice::from_raw_parts(start, dimensions) }
+    }
+
+    fn shape(&self) -> PyResult<Vec<isize>> {
+        let shape = self.numbers(self.shape);
+        let lens = shape.iter().map(|&len| isize::try_from(len).ok().filter(|&len| len >= 0));
+        lens.collect::<Option<_>>().ok_or_else(|| {
+            PyBufferError::new_err("this tensor has a negative length: its producer is broken")
+        })
+    }
+
+    /// Whether the items are in C order, one after the other.
+    fn is_contiguous(&self, shape: &[isize]) -> bool {
+        let strides = self.numbers(self.strides);
+        if strides.is_empty() || shape.contains(&0) {
+            return true;
+        }
+        let mut expected = 1_i64;
+        for (&len, &stride) in shape.iter().zip(strides).rev() {
+            if len != 1 && stride != expected {
+                return false;
+            }
+            expected = expected.wrapping_mul(len as i64);
+        }
+        true
+    }
+}
+
+/// Asks a producer for a capsule.
+fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let options = PyDict::new(py);
+    options.set_item("max_version", VERSION)?;
+    let returned = match object.call_method("__dlpack__", (), Some(&options)) {
+        // Producers of the versions before 1 do not know the option.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__"),
+        returned => returned,
+    };
+    returned.map_err(|error| {
+        let needs_gradient = object.getattr("requires_grad").and_then(|it| it.is_truthy());
+        if !needs_gradient.unwrap_or(false) {
+            return error;
+        }
+        let explained = PyBufferError::new_err(
+            "this tensor requires a gradient, so it is not lent: pass x.detach()",
+        );
+        explained.set_cause(py, Some(error));
+        explained
+    })
+}
+
+#[cold]
+fn on_other_device(device: i32, number: i64) -> PyErr {
+    let name = match device {
+        2 | 13 => "CUDA",
+        4 => "OpenCL",
+        7 => "Vulkan",
+        8 => "Metal",
+        10 => "ROCm",
+        14 => "oneAPI",
+        _ => "other",
+    };
+    PyBufferError::new_err(format!(
+        "this tensor is not in the memory of the CPU, but on {name} device {number}: pass x.cpu() or a copy on the CPU"
+    ))
+}
