@@ -3,8 +3,10 @@
 //! The library decides what a line means and whether a file is as listed (`treewide_files::check`). A run that
 //! verified nothing fails, whatever the reason.
 
+mod hint;
 mod json;
 
+use self::hint::Clues;
 use self::json::json;
 use crate::console::Console;
 use crate::descriptor;
@@ -156,16 +158,22 @@ impl CheckArgs {
             tally: Tally::default(),
             hidden: 0,
             total: Total::default(),
+            clues: Clues::default(),
         };
         for event in input.run_without_pipes(lists) {
             report.event(event)?;
         }
-        let total = report.total;
+        let (total, clues) = (report.total, report.clues);
         report.output.finish()?;
         progress.finish();
         let success = total.is_success(self.strict);
         if !(self.status || self.quiet && success && total.lines.malformed == 0) {
             console.say(&total.summary());
+        }
+        if let Some(hint) = clues.hint(&total.lines, self.mode.others())
+            && !self.status
+        {
+            console.say(&hint);
         }
         Ok(if success { Outcome::Success } else { Outcome::SomeFailed })
     }
@@ -332,6 +340,7 @@ struct Report<'a> {
     /// Malformed lines of it that were not shown.
     hidden: u64,
     total: Total,
+    clues: Clues,
 }
 
 impl Report<'_> {
@@ -411,6 +420,7 @@ impl Report<'_> {
             is_bad = true;
         }
         self.total.add(&tally, is_bad);
+        self.clues.end(path);
         Ok(())
     }
 
@@ -422,6 +432,7 @@ impl Report<'_> {
         expected: Option<&[u8]>,
     ) -> anyhow::Result<()> {
         self.tally.add_verdict(verdict);
+        self.clues.add(path, verdict);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
         if self.args.status || is_ok && self.args.quiet {
             return Ok(());

@@ -24,6 +24,17 @@ pub(crate) struct ModeArgs {
 }
 
 impl ModeArgs {
+    /// How digests may have been made that are not of this mode.
+    pub(crate) fn others(&self) -> &'static str {
+        if self.keyed {
+            "with another key, or without --keyed"
+        } else if self.derive_key.is_some() {
+            "with another context, or without --derive-key"
+        } else {
+            "with --keyed or --derive-key"
+        }
+    }
+
     /// In keyed mode, this reads the key.
     pub(crate) fn mode(&self, stdin: &Stdin) -> anyhow::Result<Mode> {
         if self.keyed {

@@ -10,6 +10,7 @@ mod check;
 #[cfg(feature = "gpu")]
 mod device;
 mod docs;
+mod hints;
 #[cfg(target_os = "linux")]
 mod inherited;
 mod input;

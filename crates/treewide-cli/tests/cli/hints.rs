@@ -1,0 +1,77 @@
+//! A check by which nothing is as listed says what it may be.
+
+use crate::support::{Folder, TREEWIDE, sums};
+
+const KEY: [u8; 32] = [7; 32];
+
+/// The last line on standard error.
+#[track_caller]
+fn hint(folder: &Folder, args: &str, stdin: &[u8]) -> String {
+    let ended = folder.treewide(args).stdin(stdin).run();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    ended.stderr.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn check_of_a_list_of_another_kind_says_so() {
+    let folder = Folder::with(&["a", "b", "c"]);
+    let changed = "treewide: no file has the digest that is listed; if nobody changed them, the list may have \
+                   been made ";
+    let other = ", or by another program, such as sha256sum";
+    let keyed = folder.treewide("sum --keyed a b c").stdin(KEY).run();
+    folder.write("keyed", &keyed.stdout);
+    let line = hint(&folder, "check keyed", b"");
+    assert_eq!(line, format!("{changed}with --keyed or --derive-key{other}"));
+    folder.write("plain", sums(&["a", "b", "c"]));
+    let line = hint(&folder, "check --keyed plain", &KEY);
+    assert_eq!(line, format!("{changed}with another key, or without --keyed{other}"));
+    let line = hint(&folder, "check --derive-key x plain", b"");
+    assert_eq!(line, format!("{changed}with another context, or without --derive-key{other}"));
+    // Of `a` and `b`.
+    let sha256 = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  a\n\
+                  3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b\n";
+    folder.write("sha256", sha256);
+    for more in ["", "--quiet ", "--json "] {
+        let line = hint(&folder, &format!("check {more}sha256"), b"");
+        assert!(line.ends_with(other), "{more}: {line}");
+    }
+}
+
+#[test]
+fn check_in_another_folder_says_where_the_files_are() {
+    let folder = Folder::new();
+    folder.write("data/a", "a");
+    folder.write("data/b", "b");
+    folder.write("data/SUMS", sums(&["a", "b"]));
+    folder.write("SUMS", sums(&["a", "b"]));
+    let here =
+        "treewide: no listed file is here; names are relative to the current directory, and ";
+    let there = format!("{here}data/a is there: run this in its list's folder");
+    assert_eq!(hint(&folder, "check data/SUMS", b""), there);
+    assert_eq!(hint(&folder, "check --ignore-missing data/SUMS", b""), there);
+    assert_eq!(hint(&folder, "check SUMS", b""), format!("{here}run this where the list was made"));
+}
+
+#[test]
+fn check_by_which_something_is_as_listed_says_nothing_more() {
+    let folder = Folder::with(&["a", "b"]);
+    folder.write("SUMS", sums(&["a", "b", "c"]));
+    folder.write("b", "changed");
+    let ended = folder.treewide("check SUMS").run();
+    let counts = "treewide: 3 files checked: 1 OK, 1 FAILED, 1 could not be read\n";
+    assert_eq!((ended.code, &ended.stderr[..]), (Some(1), counts));
+    // A list that holds nothing else has its message already.
+    folder.write("wrong", "not a list\n");
+    assert!(hint(&folder, "check wrong", b"").contains("1 list failed"));
+}
+
+#[test]
+fn check_with_status_and_b3sum_give_no_hint() {
+    let folder = Folder::with(&["a"]);
+    folder.write("SUMS", format!("{}  a\n", "0".repeat(64)));
+    assert_eq!(hint(&folder, "check --status SUMS", b""), "");
+    let warning = "WARNING: 1 computed checksum did NOT match\n";
+    folder.treewide("sum --check SUMS").run().is(1, "a: FAILED\n", format!("treewide: {warning}"));
+    let b3sum = folder.program(TREEWIDE).named("b3sum").args(["--check", "SUMS"]).run();
+    b3sum.is(1, "a: FAILED\n", format!("b3sum: {warning}"));
+}
