@@ -63,13 +63,14 @@ mod map;
 #[path = "file/unmapped.rs"]
 mod map;
 mod read;
+mod report;
+mod strategy;
 
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::hash::Hash;
@@ -78,10 +79,11 @@ use crate::length;
 use crate::mode::Mode;
 use crate::parallel::policy;
 use crate::profile;
-use crate::xof::OutputReader;
 pub use end::{check_end, check_length, promises_length, read_at};
 use end::{check_end_of_log, grown_to};
 pub use error::{Error, ErrorKind};
+pub use report::{Hashed, Report};
+pub use strategy::{Strategy, UnknownStrategy};
 
 /// A file of at most this many bytes is one read on the calling thread, unless a profile says otherwise: hashing it takes
 /// about as long as waking two threads (`results/zen3-2vcpu/threads.md#where-a-helper-wakes-up`). A guess.
@@ -101,75 +103,6 @@ const TILE: usize = 512 * 1024;
 
 /// The most bytes of the tiles of all threads together, so that memory is bounded on machines of any size. A guess.
 const TILES_TOGETHER: usize = 32 << 20;
-
-/// How a file is read. See [the table](self#which-strategy-is-used-when).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// The best strategy for the file.
-    #[default]
-    Auto,
-    /// One buffer, one thread.
-    Read,
-    /// One thread at a time reads the next tile in order, while the others hash theirs.
-    ReadOverlapped,
-    /// Several threads; each reads the tile that it hashes, at its place in the file.
-    Pread,
-    /// A mapping, one thread.
-    Mmap,
-    /// A mapping, several threads.
-    MmapParallel,
-}
-
-impl Strategy {
-    /// Every strategy, `Auto` first.
-    pub const ALL: [Self; 6] =
-        [Self::Auto, Self::Read, Self::ReadOverlapped, Self::Pread, Self::Mmap, Self::MmapParallel];
-
-    /// Returns the name that [`FromStr`] accepts, such as `read-overlapped`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Read => "read",
-            Self::ReadOverlapped => "read-overlapped",
-            Self::Pread => "pread",
-            Self::Mmap => "mmap",
-            Self::MmapParallel => "mmap-parallel",
-        }
-    }
-
-    fn maps(self) -> bool {
-        matches!(self, Self::Mmap | Self::MmapParallel)
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The error for a name that no [`Strategy`] has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownStrategy(String);
-
-impl fmt::Display for UnknownStrategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
-        write!(f, "no strategy is called {:?}; there are {}", self.0, names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownStrategy {}
-
-impl FromStr for Strategy {
-    type Err = UnknownStrategy;
-
-    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
-        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == name);
-        found.ok_or_else(|| UnknownStrategy(name.to_owned()))
-    }
-}
 
 /// Called with the bytes of each tile that was read, from any of the threads.
 type Watch<'a> = dyn Fn(u64) -> ControlFlow<()> + Send + Sync + 'a;
@@ -200,55 +133,6 @@ impl fmt::Debug for Options<'_> {
             .field("threads", &self.threads)
             .field("drop_cache", &self.drop_cache)
             .finish_non_exhaustive()
-    }
-}
-
-/// How a file was hashed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
-    bytes: u64,
-    grown_to: Option<u64>,
-    strategy: Strategy,
-}
-
-impl Report {
-    /// Returns the number of bytes that were hashed.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Returns the length that the file has now, if that is more than was hashed.
-    pub fn grown_to(&self) -> Option<u64> {
-        self.grown_to
-    }
-
-    /// Returns the strategy that was used; never [`Strategy::Auto`].
-    pub fn strategy(&self) -> Strategy {
-        self.strategy
-    }
-}
-
-/// The digest of a file, of any length, and how it was hashed.
-#[derive(Clone, Debug)]
-pub struct Hashed {
-    hasher: Hasher,
-    report: Report,
-}
-
-impl Hashed {
-    /// Returns the digest of 32 bytes.
-    pub fn hash(&self) -> Hash {
-        self.hasher.finalize()
-    }
-
-    /// Returns extended output.
-    pub fn output(&self) -> OutputReader {
-        self.hasher.finalize_xof()
-    }
-
-    /// Returns how the file was hashed.
-    pub fn report(&self) -> Report {
-        self.report
     }
 }
 
