@@ -1,0 +1,127 @@
+//! What is different between two manifests. No file of either tree is needed.
+
+use crate::error::Error;
+use crate::judge::Judge;
+use crate::manifest::{Manifest, Records, State};
+use crate::record::{Record, What};
+use crate::verdict::{Change, Finding, Report, Verdict};
+use std::cmp::Ordering;
+use treewide_files::Cancel;
+
+/// Compares `old` with `new`. `each` gets the verdict on every path; what is gone or new comes last.
+///
+/// Files are compared by their digests. Links, directories and modes are compared if both have an index.
+///
+/// # Errors
+/// If one of them cannot be read, or the run is cancelled.
+pub fn diff(
+    old: &Manifest,
+    new: &Manifest,
+    cancel: &Cancel,
+    each: &mut dyn FnMut(Finding),
+) -> Result<Report, Error> {
+    let both_have_facts = old.has_index() && new.has_index();
+    let (mut was, mut is) = (Side::new(old, both_have_facts)?, Side::new(new, both_have_facts)?);
+    let mut judge = Judge::new(each);
+    for manifest in [old, new] {
+        if let State::Ignored(cause) = manifest.index() {
+            judge.report.damage = Some(cause.clone());
+        }
+    }
+    let mut count = 0_u64;
+    loop {
+        if count.is_multiple_of(1024) && cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        count += 1;
+        was.fill()?;
+        is.fill()?;
+        let order = match (&was.next, &is.next) {
+            (None, None) => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(was), Some(is)) => was.name.cmp(&is.name),
+        };
+        match order {
+            Ordering::Equal => {
+                if let (Some(was), Some(is)) = (was.next.take(), is.next.take()) {
+                    let verdict = both(&was, &is);
+                    judge.record(&is, verdict);
+                }
+            }
+            Ordering::Less => {
+                if let Some(record) = was.next.take()
+                    && let Some(finding) = judge.moves.gone(record)
+                {
+                    judge.tell(finding);
+                }
+            }
+            Ordering::Greater => {
+                if let Some(record) = is.next.take()
+                    && let Some(finding) = judge.moves.new_path(record, true)
+                {
+                    judge.tell(finding);
+                }
+            }
+        }
+    }
+    for side in [&was, &is] {
+        if let Some(damage) = side.records.damage() {
+            judge.report.damage = Some(damage.to_owned());
+        }
+    }
+    judge.replaced_types();
+    Ok(judge.finish())
+}
+
+fn both(was: &Record, is: &Record) -> Verdict {
+    match (&was.what, &is.what) {
+        (What::Unknown(cause), _) | (_, What::Unknown(cause)) => {
+            Verdict::NotCheckable(cause.clone())
+        }
+        (What::File(old), What::File(new)) => {
+            let modes =
+                |file: &crate::record::FileRecord| file.facts.as_ref().and_then(|it| it.mode);
+            match modes(old).zip(modes(new)) {
+                _ if old.digest != new.digest => {
+                    Verdict::Changed(Change::Content { time_put_back: false })
+                }
+                Some((old, new)) if old != new => Verdict::Changed(Change::Mode(old, new)),
+                _ => Verdict::Same { read: true },
+            }
+        }
+        (What::Link(old), What::Link(new)) if old != new => {
+            Verdict::Changed(Change::Target(old.clone(), new.clone()))
+        }
+        (What::Directory(Some(old)), What::Directory(Some(new))) if old != new => {
+            Verdict::Changed(Change::Mode(*old, *new))
+        }
+        _ if was.kind() != is.kind() => Verdict::ReplacedType { was: was.kind() },
+        _ => Verdict::Same { read: true },
+    }
+}
+
+struct Side {
+    records: Records,
+    next: Option<Record>,
+    has_facts: bool,
+}
+
+impl Side {
+    fn new(manifest: &Manifest, has_facts: bool) -> Result<Self, Error> {
+        let records = if has_facts { manifest.records()? } else { manifest.files_only()? };
+        Ok(Self { records, next: None, has_facts })
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        while self.next.is_none()
+            && let Some(record) = self.records.next()
+        {
+            let record = record?;
+            if self.has_facts || matches!(record.what, What::File(_) | What::Unknown(_)) {
+                self.next = Some(record);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,345 @@
+//! The index `X.b3.tw` next to a list: JSON lines with what a list cannot hold, and with what makes later runs quick.
+//!
+//! ```text
+//! {"treewide":"manifest 1","rules":{..},"fs":{..},"began":"2026-11-25T01:13:50Z"}
+//! {"path":"a.txt","type":"file","bytes":12,"mtime":..,"ctime":..,"ino":77,"dev":2050,"read":"2026-11-25"}
+//! {"path":"b","type":"link","target":"a.txt"}
+//! {"end":2,"files":1,"bytes":12,"list":"<hash of X.b3>","facts":"<hash>"}
+//! ```
+//!
+//! The last line binds it to its list. An index without one, or with that of another list, is not used.
+
+use crate::day::Day;
+use crate::facts::Facts as Digest;
+use crate::record::{Facts, FileRecord, Record, Special, What};
+use crate::rules::Rules;
+use crate::trust::Key;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use treewide::{Hash, OUT_LEN};
+use treewide_files::digest::{hex, unhex};
+use treewide_files::list::read_line;
+
+/// The version that is written, and the only one that is read.
+pub const VERSION: &str = "manifest 1";
+
+/// The last line has fewer bytes.
+const LAST_LINE: u64 = 4096;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`VERSION`].
+    pub treewide: String,
+    /// What the manifest covers.
+    pub rules: Rules,
+    /// The file system of the root.
+    pub fs: FileSystem,
+    /// When the walk began.
+    pub began: String,
+}
+
+/// The file system that a root was on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Its name.
+    pub kind: String,
+    /// The longest step of its clock that was reckoned with, in nanoseconds.
+    pub slack_ns: i64,
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trailer {
+    /// The lines between the first and this.
+    pub end: u64,
+    /// Regular files among them.
+    pub files: u64,
+    /// Their lengths together.
+    pub bytes: u64,
+    /// The BLAKE3 hash of the list, in hex.
+    pub list: String,
+    /// The hash of all facts, in hex: see [`crate::facts`].
+    pub facts: String,
+}
+
+/// A line between them, as it stands.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    path: Cow<'a, str>,
+    #[serde(borrow, default)]
+    path_hex: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    bytes: Option<u64>,
+    #[serde(borrow, default)]
+    digest: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    mode: Option<Cow<'a, str>>,
+    #[serde(default)]
+    mtime: Option<i64>,
+    #[serde(default)]
+    ctime: Option<i64>,
+    #[serde(default)]
+    ino: Option<u64>,
+    #[serde(default)]
+    dev: Option<u64>,
+    #[serde(borrow, default)]
+    read: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    target: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    target_hex: Option<Cow<'a, str>>,
+}
+
+/// A record of an index, and the digest of a file that no list can name.
+pub(crate) struct Indexed {
+    pub(crate) record: Record,
+    pub(crate) has_digest: bool,
+}
+
+/// Reads an index.
+pub(crate) struct Index {
+    pub(crate) header: Header,
+    pub(crate) trailer: Trailer,
+    lines: BufReader<File>,
+    line: Vec<u8>,
+    read: u64,
+}
+
+impl Index {
+    /// Opens an index that belongs to the list with this hash.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub(crate) fn open(mut file: File, list: &Hash) -> Result<Self, String> {
+        let unreadable = |error: io::Error| error.to_string();
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err("it is not a regular file".into());
+        }
+        let trailer = last_line(&mut file).map_err(unreadable)?;
+        let mut lines = BufReader::with_capacity(64 << 10, file);
+        let mut line = Vec::new();
+        read_line(&mut lines, &mut line).map_err(unreadable)?;
+        #[derive(Deserialize)]
+        struct Version {
+            treewide: String,
+        }
+        let version: Version = serde_json::from_slice(&line)
+            .map_err(|_| String::from("its first line is not that of an index"))?;
+        if version.treewide != VERSION {
+            return Err(format!(
+                "it is a {:?}, and this program reads {VERSION:?}",
+                version.treewide
+            ));
+        }
+        let header: Header =
+            serde_json::from_slice(&line).map_err(|error| format!("its first line: {error}"))?;
+        let trailer: Trailer = serde_json::from_slice(&trailer)
+            .map_err(|_| String::from("it is cut off: its last line is not that of an index"))?;
+        if trailer.list != list.to_hex().as_str() {
+            return Err("it belongs to another list, or the list was changed".into());
+        }
+        Ok(Self { header, trailer, lines, line, read: 0 })
+    }
+
+    /// The next record. `None` at the end.
+    ///
+    /// # Errors
+    /// What is wrong with the index; nothing more can be read then.
+    pub(crate) fn next(&mut self) -> Result<Option<Indexed>, String> {
+        read_line(&mut self.lines, &mut self.line).map_err(|error| error.to_string())?;
+        self.read += 1;
+        let number = self.read + 1;
+        if self.line.starts_with(b"{\"end\":") {
+            let more = self.lines.fill_buf().map_err(|error| error.to_string())?;
+            if self.trailer.end != self.read - 1 || !more.is_empty() {
+                return Err(format!(
+                    "its last line counts {} lines, and there are others",
+                    self.trailer.end
+                ));
+            }
+            return Ok(None);
+        }
+        let entry: Entry<'_> = serde_json::from_slice(&self.line)
+            .map_err(|error| format!("line {number}: {error}"))?;
+        indexed(&entry).map(Some).map_err(|cause| format!("line {number}: {cause}"))
+    }
+}
+
+fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(LAST_LINE)))?;
+    let mut tail = Vec::new();
+    (&*file).take(LAST_LINE).read_to_end(&mut tail)?;
+    file.rewind()?;
+    let Some(rest) = tail.strip_suffix(b"\n") else { return Ok(Vec::new()) };
+    let start = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    Ok(rest[start..].to_vec())
+}
+
+fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
+    let bytes = |text: &str, hex: &Option<Cow<'_, str>>| match hex {
+        Some(hex) => unhex(hex.as_bytes()).ok_or("hex digits are wrong"),
+        None => Ok(text.as_bytes().to_vec()),
+    };
+    let mut name = bytes(&entry.path, &entry.path_hex)?;
+    crate::name::checked(&name).ok().filter(|it| *it == name).ok_or("its path leads elsewhere")?;
+    let mode = match &entry.mode {
+        Some(mode) => Some(u32::from_str_radix(mode, 8).map_err(|_| "its mode is not octal")?),
+        None => None,
+    };
+    let (what, has_digest) = match &*entry.kind {
+        "file" => {
+            let digest = entry
+                .digest
+                .as_ref()
+                .map(|it| unhex(it.as_bytes()).and_then(|it| it.try_into().ok()));
+            let key = match (entry.mtime, entry.ctime) {
+                (Some(mtime), Some(ctime)) => {
+                    Some(Key { mtime, ctime, inode: entry.ino, device: entry.dev })
+                }
+                _ => None,
+            };
+            let read = entry.read.as_ref().and_then(|text| Day::parse(text));
+            let bytes = entry.bytes.ok_or("a file without its length")?;
+            let has_digest = digest.is_some();
+            let digest = digest.unwrap_or(Some([0; OUT_LEN])).ok_or("its digest is wrong")?;
+            let facts = Some(Facts { bytes, mode, key, read });
+            (What::File(FileRecord { digest, facts }), has_digest)
+        }
+        "link" => {
+            let target = entry.target.as_ref().ok_or("a link without its target")?;
+            (What::Link(bytes(target, &entry.target_hex)?), false)
+        }
+        "dir" => {
+            name.push(b'/');
+            (What::Directory(mode), false)
+        }
+        "pipe" => (What::Special(Special::Pipe), false),
+        "socket" => (What::Special(Special::Socket), false),
+        "device" => (What::Special(Special::Device), false),
+        other => {
+            let cause =
+                format!("the manifest calls it a {other:?}, which this program does not know");
+            (What::Unknown(cause), false)
+        }
+    };
+    Ok(Indexed { record: Record { name, what }, has_digest })
+}
+
+/// Writes the lines of an index.
+pub(crate) struct Lines {
+    written: u64,
+    files: u64,
+    bytes: u64,
+    facts: Digest,
+    text: String,
+}
+
+impl Lines {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        Self { written: 0, files: 0, bytes: 0, facts: Digest::new(rules), text: String::new() }
+    }
+
+    pub(crate) fn header(rules: &Rules, root: &std::path::Path) -> String {
+        let (kind, slack_ns) = crate::clock::kind(root);
+        let header = Header {
+            treewide: VERSION.into(),
+            rules: rules.clone(),
+            fs: FileSystem { kind: kind.into(), slack_ns },
+            began: crate::day::now(),
+        };
+        serde_json::to_string(&header).unwrap_or_default() + "\n"
+    }
+
+    /// The line of a record. A file that no list can name has its digest here.
+    pub(crate) fn line(&mut self, record: &Record) -> &str {
+        use std::fmt::Write;
+        self.written += 1;
+        self.facts.add(record);
+        let text = &mut self.text;
+        text.clear();
+        text.push('{');
+        push_bytes(text, "path", record.bare());
+        let kind = match record.what {
+            What::Directory(_) => "dir",
+            _ => record.kind().word(),
+        };
+        let _ = write!(text, ",\"type\":\"{kind}\"");
+        match &record.what {
+            What::File(file) => {
+                self.files += 1;
+                if !crate::name::is_listable(&record.name) {
+                    let _ = write!(text, ",\"digest\":\"{}\"", hex(&file.digest));
+                }
+                if let Some(facts) = &file.facts {
+                    self.bytes += facts.bytes;
+                    push_facts(text, facts);
+                }
+            }
+            What::Link(target) => {
+                text.push(',');
+                push_bytes(text, "target", target);
+            }
+            What::Directory(Some(mode)) => {
+                let _ = write!(text, ",\"mode\":\"{mode:04o}\"");
+            }
+            What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+        }
+        text.push_str("}\n");
+        text
+    }
+
+    pub(crate) fn trailer(&self, list: &Hash) -> Trailer {
+        Trailer {
+            end: self.written,
+            files: self.files,
+            bytes: self.bytes,
+            list: list.to_hex().to_string(),
+            facts: self.facts.clone().finish().to_hex().to_string(),
+        }
+    }
+}
+
+fn push_facts(text: &mut String, facts: &Facts) {
+    use std::fmt::Write;
+    let _ = write!(text, ",\"bytes\":{}", facts.bytes);
+    if let Some(mode) = facts.mode {
+        let _ = write!(text, ",\"mode\":\"{mode:04o}\"");
+    }
+    match facts.key {
+        Some(Key { mtime, ctime, inode, device }) => {
+            let _ = write!(text, ",\"mtime\":{mtime},\"ctime\":{ctime}");
+            if let Some(inode) = inode {
+                let _ = write!(text, ",\"ino\":{inode}");
+            }
+            if let Some(device) = device {
+                let _ = write!(text, ",\"dev\":{device}");
+            }
+        }
+        None => text.push_str(",\"mtime\":null"),
+    }
+    if let Some(read) = facts.read {
+        let _ = write!(text, ",\"read\":\"{read}\"");
+    }
+}
+
+/// A string, and its bytes in hex if it is not UTF-8.
+fn push_bytes(text: &mut String, key: &str, bytes: &[u8]) {
+    use std::fmt::Write;
+    let shown = String::from_utf8_lossy(bytes);
+    let is_plain = shown.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if is_plain {
+        let _ = write!(text, "\"{key}\":\"{shown}\"");
+    } else {
+        let _ = write!(text, "\"{key}\":{}", serde_json::Value::from(&*shown));
+    }
+    if matches!(shown, Cow::Owned(_)) {
+        let _ = write!(text, ",\"{key}_hex\":\"{}\"", hex(bytes));
+    }
+}

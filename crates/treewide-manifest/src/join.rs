@@ -1,0 +1,262 @@
+//! A manifest and a tree, next to each other in the order of their names, as what a run of `treewide-files` is to hash.
+//!
+//! ```text
+//! manifest   a   b        d/  d/1         both at d/1: same key? then not read; else hashed
+//! tree       a       c    d/  d/1  e      only b: gone?  only c, e: new
+//! ```
+
+use crate::beneath::Beneath;
+use crate::error::Error;
+use crate::manifest::Records;
+use crate::record::{FileRecord, Record, Type, What};
+use crate::rules::Globs;
+use crate::scan::{Entry, Scan, Scanned, There};
+use crate::scrub::Picked;
+use crate::trust::{Moment, Moments};
+use std::cmp::Ordering;
+use treewide_files::digest::Extent;
+use treewide_files::{Item, Kind, Source, Stamp, Task};
+
+/// What a file that is hashed is compared with.
+#[derive(Debug)]
+pub(crate) struct About {
+    /// What is recorded of it; `None` if it is new.
+    pub(crate) record: Option<Record>,
+    pub(crate) name: Vec<u8>,
+    /// What was known of the file system before it was read.
+    pub(crate) moment: Option<Moment>,
+}
+
+/// What there is to say of paths that are not hashed.
+pub(crate) enum Note {
+    /// A file whose key is as recorded.
+    Unread(Record),
+    /// Both are there, and at least one is not a file.
+    Other(Record, Entry),
+    /// It is recorded, and the walk has not found it. What is at its name.
+    Gone(Record, Result<Option<Type>, String>),
+    /// It is recorded, and in a directory that could not be read.
+    Below(Record, String),
+    /// It is not recorded, and not hashed.
+    New(Entry, Option<Stamp>),
+    /// A place that could not be looked at; what is recorded of it.
+    Failed(Option<Record>, Vec<u8>, String),
+    /// The index cannot be used any further.
+    Damaged(String),
+    /// The manifest cannot be read any further.
+    Broken(Error),
+}
+
+/// Which files are read.
+pub(crate) struct Policy {
+    /// Keys that are as recorded are believed, except of picked files.
+    pub(crate) trusts: bool,
+    pub(crate) picked: Picked,
+    /// New files are hashed.
+    pub(crate) hashes_new: bool,
+    /// Whether links are followed.
+    pub(crate) follows: bool,
+}
+
+pub(crate) struct Join {
+    records: Option<Records>,
+    only: Globs,
+    scan: Scan,
+    beneath: Beneath,
+    policy: Policy,
+    moments: Option<Box<dyn Moments>>,
+    record: Option<Record>,
+    entry: Option<Scanned>,
+    /// Directories that could not be read, with a `/` at their ends, and why.
+    failed: Vec<(Vec<u8>, String)>,
+    told_damage: bool,
+    is_over: bool,
+}
+
+impl Join {
+    pub(crate) fn new(
+        records: Option<Records>,
+        only: &Globs,
+        scan: Scan,
+        beneath: Beneath,
+        policy: Policy,
+        moments: Option<Box<dyn Moments>>,
+    ) -> Self {
+        Self {
+            records,
+            only: only.clone(),
+            scan,
+            beneath,
+            policy,
+            moments,
+            record: None,
+            entry: None,
+            failed: Vec::new(),
+            told_damage: false,
+            is_over: false,
+        }
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        while self.record.is_none()
+            && let Some(next) = self.records.as_mut().and_then(Iterator::next)
+        {
+            let record = next?;
+            let is_directory = matches!(record.what, What::Directory(_));
+            if self.only.is_empty() || self.only.cover(record.bare(), is_directory) {
+                self.record = Some(record);
+            }
+        }
+        if self.entry.is_none() {
+            self.entry = self.scan.next();
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<Item<About, Note>>, Error> {
+        self.fill()?;
+        if !self.told_damage
+            && let Some(damage) = self.records.as_ref().and_then(Records::damage)
+        {
+            self.told_damage = true;
+            return Ok(Some(Item::Note(Note::Damaged(damage.to_owned()))));
+        }
+        let order = match (&self.record, &self.entry) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(record), Some(Scanned::Entry(entry))) => record.name.cmp(&entry.name),
+            (Some(record), Some(Scanned::Failed { name, .. })) => record.name.cmp(name),
+        };
+        Ok(match order {
+            Ordering::Less => {
+                self.record.take().map(|record| Item::Note(self.only_recorded(record)))
+            }
+            Ordering::Equal => match (self.record.take(), self.entry.take()) {
+                (Some(record), Some(Scanned::Entry(entry))) => Some(self.both(record, entry)),
+                (record, Some(Scanned::Failed { name, cause })) => {
+                    Some(self.failed(record, name, cause))
+                }
+                _ => None,
+            },
+            Ordering::Greater => match self.entry.take() {
+                Some(Scanned::Entry(entry)) => Some(self.only_found(entry)),
+                Some(Scanned::Failed { name, cause }) => Some(self.failed(None, name, cause)),
+                None => None,
+            },
+        })
+    }
+
+    fn failed(
+        &mut self,
+        record: Option<Record>,
+        name: Vec<u8>,
+        cause: String,
+    ) -> Item<About, Note> {
+        let mut below = name.clone();
+        // Below the root is everything.
+        if below.last().is_some_and(|last| *last != b'/') {
+            below.push(b'/');
+        }
+        self.failed.push((below, cause.clone()));
+        Item::Note(Note::Failed(record, name, cause))
+    }
+
+    fn only_recorded(&mut self, record: Record) -> Note {
+        let is_below = |(folder, _): &&(Vec<u8>, String)| record.name.starts_with(folder);
+        if let Some((_, cause)) = self.failed.iter().find(is_below) {
+            let cause = format!("a directory that it is in cannot be read: {cause}");
+            return Note::Below(record, cause);
+        }
+        let there = self.beneath.look(record.bare()).map_err(|error| error.to_string());
+        Note::Gone(record, there)
+    }
+
+    fn both(&mut self, record: Record, entry: Entry) -> Item<About, Note> {
+        let There::File(identity) = entry.what else {
+            return Item::Note(Note::Other(record, entry));
+        };
+        let What::File(file) = &record.what else {
+            if self.policy.hashes_new {
+                return self.task(entry, Kind::Found(identity), Some(record));
+            }
+            return Item::Note(Note::Other(record, entry));
+        };
+        if self.policy.trusts
+            && !self.policy.picked.has(file, &record.name)
+            && self.is_unchanged(file, &entry)
+        {
+            return Item::Note(Note::Unread(record));
+        }
+        let kind = Kind::Found(identity);
+        self.task(entry, kind, Some(record))
+    }
+
+    fn is_unchanged(&self, file: &FileRecord, entry: &Entry) -> bool {
+        let Some((facts, key)) =
+            file.facts.as_ref().and_then(|it| it.key.as_ref().map(|key| (it, key)))
+        else {
+            return false;
+        };
+        let has_mode = |stamp: &Stamp| facts.mode.is_none_or(|mode| mode == stamp.mode);
+        Stamp::at(&entry.path, self.policy.follows).is_ok_and(|now| {
+            now.is_file && now.len == facts.bytes && key.is_of(&now) && has_mode(&now)
+        })
+    }
+
+    fn only_found(&mut self, entry: Entry) -> Item<About, Note> {
+        match entry.what {
+            There::File(identity) if self.policy.hashes_new => {
+                self.task(entry, Kind::Found(identity), None)
+            }
+            There::File(_) => {
+                let stamp = Stamp::at(&entry.path, self.policy.follows).ok();
+                Item::Note(Note::New(entry, stamp))
+            }
+            _ => Item::Note(Note::New(entry, None)),
+        }
+    }
+
+    fn task(&mut self, entry: Entry, kind: Kind, record: Option<Record>) -> Item<About, Note> {
+        let Entry { name, path, .. } = entry;
+        let moment = match (&mut self.moments, kind) {
+            (Some(moments), Kind::Found(identity)) => {
+                Some(moments.moment(identity.numbers().0, &path))
+            }
+            _ => None,
+        };
+        let about = About { record, name, moment };
+        Item::File(Task { path, kind, extent: Extent::HASH, about })
+    }
+}
+
+impl Source for Join {
+    type About = About;
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<About, Note>> {
+        if self.is_over {
+            return None;
+        }
+        match self.step() {
+            Ok(item) => item,
+            Err(error) => {
+                self.is_over = true;
+                Some(Item::Note(Note::Broken(error)))
+            }
+        }
+    }
+
+    fn bytes(item: &Item<About, Note>) -> usize {
+        let of_record = |record: &Record| record.name.len() + size_of::<Record>();
+        match item {
+            Item::File(task) => {
+                task.about.name.len() + task.about.record.as_ref().map_or(0, of_record)
+            }
+            Item::Note(Note::Unread(record) | Note::Other(record, _) | Note::Gone(record, _)) => {
+                of_record(record)
+            }
+            Item::Note(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What becomes of each path that a manifest and a tree have in common, for [`crate::verify`] and [`crate::update`].
+
+use crate::join::About;
+use crate::moves::{Moves, finding};
+use crate::record::{Facts, FileRecord, Record, Type, What};
+use crate::scan::{Entry, There};
+use crate::verdict::{Change, Finding, Report, Verdict};
+use std::fs;
+use treewide::OUT_LEN;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, Hashed, Kind, Options, Stamp, Stamps, Task};
+
+/// A file that changes while it is being read is read this many times.
+const TRIES: usize = 3;
+
+/// Hears of findings, and counts them.
+pub(crate) struct Judge<'a> {
+    pub(crate) report: Report,
+    pub(crate) moves: Moves,
+    each: &'a mut dyn FnMut(Finding),
+}
+
+/// What came of reading a file.
+pub(crate) struct Read {
+    pub(crate) digest: [u8; OUT_LEN],
+    pub(crate) bytes: u64,
+    /// What it was like before and after; `None` if it changed each time.
+    pub(crate) stamp: Option<Stamp>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(each: &'a mut dyn FnMut(Finding)) -> Self {
+        Self { report: Report::default(), moves: Moves::default(), each }
+    }
+
+    pub(crate) fn tell(&mut self, finding: Finding) {
+        self.report.add(finding.verdict.class());
+        (self.each)(finding);
+    }
+
+    pub(crate) fn record(&mut self, record: &Record, verdict: Verdict) {
+        self.tell(finding(record, verdict));
+    }
+
+    /// What came of hashing a file; it is hashed again if it changed at the same time.
+    pub(crate) fn read(
+        &mut self,
+        options: &Options,
+        task: &Task<About>,
+        hashed: Result<Hashed, ErrorKind>,
+    ) -> Result<Read, ErrorKind> {
+        let mut hashed = hashed;
+        for tries in 1.. {
+            let is_last = tries == TRIES;
+            match hashed {
+                Ok(Hashed { digest, bytes, stamps, .. }) => {
+                    let stamp = stamps.and_then(|it| (it.before == it.after).then_some(it.after));
+                    // The bytes that were hashed are all that it has.
+                    let stamp = stamp.filter(|it| it.len == bytes);
+                    if stamp.is_some() || is_last {
+                        self.report.files_read += 1;
+                        self.report.bytes_read += bytes;
+                        let digest = digest.into_bytes().try_into().unwrap_or([0; OUT_LEN]);
+                        return Ok(Read { digest, bytes, stamp });
+                    }
+                }
+                Err(error) if is_last || !is_change(&error) => return Err(error),
+                Err(_) => {}
+            }
+            hashed = again(options, task);
+        }
+        unreachable!("the last try returns")
+    }
+
+    /// The verdict on a file that could not be read.
+    pub(crate) fn failure(error: &ErrorKind) -> Verdict {
+        match is_change(error) {
+            true => Verdict::Changing,
+            false => Verdict::Unreadable(error.to_string()),
+        }
+    }
+
+    /// The verdict on a file that was recorded and read.
+    pub(crate) fn file(was: &FileRecord, is: &Read) -> Verdict {
+        let Some(stamp) = &is.stamp else { return Verdict::Changing };
+        let key = was.facts.as_ref().and_then(|facts| facts.key.as_ref().map(|key| (facts, key)));
+        if !treewide_files::digest::equal(&was.digest, &is.digest) {
+            return match key {
+                Some((facts, key)) if facts.bytes == is.bytes && key.is_of(stamp) => Verdict::Rot,
+                Some((facts, key)) => Verdict::Changed(Change::Content {
+                    time_put_back: facts.bytes == is.bytes && stamp.mtime == Some(key.mtime),
+                }),
+                None => Verdict::Changed(Change::Content { time_put_back: false }),
+            };
+        }
+        match was.facts.as_ref().and_then(|facts| facts.mode) {
+            Some(mode) if mode != stamp.mode => {
+                return Verdict::Changed(Change::Mode(mode, stamp.mode));
+            }
+            _ => {}
+        }
+        match key {
+            Some((_, key)) if !key.is_of(stamp) => Verdict::Touched,
+            _ => Verdict::Same { read: true },
+        }
+    }
+
+    /// The verdict where at least one of what was recorded and what is there is not a file, and what is to be recorded.
+    pub(crate) fn other(was: &Record, is: &Entry, modes: bool) -> (Verdict, Option<Record>) {
+        if let What::Unknown(cause) = &was.what {
+            return (Verdict::NotCheckable(cause.clone()), None);
+        }
+        if was.kind() != is.kind() {
+            return (Verdict::ReplacedType { was: was.kind() }, observed(is, modes).ok());
+        }
+        let now = match observed(is, modes) {
+            Ok(now) => now,
+            Err(error) => return (Verdict::Unreadable(error.to_string()), None),
+        };
+        let verdict = match (&was.what, &now.what) {
+            (What::Link(was), What::Link(is)) if was != is => {
+                Verdict::Changed(Change::Target(was.clone(), is.clone()))
+            }
+            (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
+                Verdict::Changed(Change::Mode(*was, *is))
+            }
+            _ => Verdict::Same { read: true },
+        };
+        (verdict, Some(now))
+    }
+
+    /// The verdict on a record that the walk did not find, with what is at its name. `None` if it is gone.
+    pub(crate) fn gone(
+        &mut self,
+        record: Record,
+        there: Result<Option<Type>, String>,
+    ) -> Option<Verdict> {
+        let verdict = match (&record.what, there) {
+            (What::Unknown(cause), _) => Verdict::NotCheckable(cause.clone()),
+            (_, Err(cause)) => Verdict::Unreadable(cause),
+            (_, Ok(Some(there))) if there != record.kind() => {
+                self.moves.replaced(record.bare());
+                self.tell(Finding {
+                    name: record.bare().to_vec(),
+                    kind: there,
+                    verdict: Verdict::ReplacedType { was: record.kind() },
+                });
+                return None;
+            }
+            // Also if there is a file of this name: the walk, which lists names as they are, did not find it.
+            (_, Ok(_)) => {
+                if let Some(finding) = self.moves.gone(record) {
+                    self.tell(finding);
+                }
+                return None;
+            }
+        };
+        self.record(&record, verdict.clone());
+        Some(verdict)
+    }
+
+    /// Reports names whose type differs, of what is gone and new.
+    pub(crate) fn replaced_types(&mut self) {
+        for finding in self.moves.take_replaced() {
+            self.tell(finding);
+        }
+    }
+
+    /// Everything was looked at.
+    pub(crate) fn finish(mut self) -> Report {
+        for finding in std::mem::take(&mut self.moves).finish() {
+            self.tell(finding);
+        }
+        self.report
+    }
+}
+
+/// What is to be recorded of something that is not a file.
+pub(crate) fn observed(entry: &Entry, modes: bool) -> std::io::Result<Record> {
+    let what = match entry.what {
+        There::Link => {
+            let target = fs::read_link(&entry.path)?;
+            What::Link(target.as_os_str().as_encoded_bytes().to_vec())
+        }
+        There::Directory => What::Directory(match modes {
+            true => Some(Stamp::at(&entry.path, true)?.mode),
+            false => None,
+        }),
+        There::Special(special) => What::Special(special),
+        There::File(_) => {
+            let len = Stamp::at(&entry.path, true)?.len;
+            let facts = Some(Facts { bytes: len, mode: None, key: None, read: None });
+            What::File(FileRecord { digest: [0; OUT_LEN], facts })
+        }
+    };
+    Ok(Record { name: entry.name.clone(), what })
+}
+
+/// Whether the error says that somebody changes the file.
+fn is_change(error: &ErrorKind) -> bool {
+    match error {
+        ErrorKind::Shrank { .. } | ErrorKind::GoesOn { .. } | ErrorKind::Replaced => true,
+        error => error.io_kind() == Some(std::io::ErrorKind::NotFound),
+    }
+}
+
+fn again(options: &Options, task: &Task<About>) -> Result<Hashed, ErrorKind> {
+    let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
+    let (file, before) = identity.open_stamped(&task.path)?;
+    let mut hashed = options.hash_file(&file, &task.path, Extent::HASH)?;
+    hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)? }));
+    Ok(hashed)
+}

@@ -1,0 +1,403 @@
+//! The list `X.b3`: lines `DIGEST  NAME` in the order of their names, as b3sum writes and reads them.
+//!
+//! A list is read twice: once to see that every line is good, that the order is right, and which digest the list itself
+//! has, before anything else is done; and then line by line, next to the walk. Lists of other programs are read, too. If
+//! they have another order, they are sorted in memory.
+
+use crate::error::{Error, ErrorKind};
+use crate::name;
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use treewide::file::read_at;
+use treewide::{Hash, Hasher, OUT_LEN};
+use treewide_files::list::{self, Lines};
+use treewide_files::name::{Listed, unescape};
+
+/// Bytes of a list that is not sorted or not a file, at most: it is kept in memory.
+const IN_MEMORY: u64 = 256 << 20;
+
+/// A file and its digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The name, relative to the root.
+    pub name: Vec<u8>,
+    /// The digest.
+    pub digest: [u8; OUT_LEN],
+    /// U+FFFD stands for a part of the name that the list could not hold.
+    pub is_ambiguous: bool,
+}
+
+/// A list that was found good.
+#[derive(Clone, Debug)]
+pub struct List {
+    path: PathBuf,
+    source: Source,
+    sorted: Option<Arc<Vec<Line>>>,
+    hash: Hash,
+    lines: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    File(Arc<File>),
+    Memory(Arc<Vec<u8>>),
+}
+
+impl Source {
+    fn reader(&self) -> Box<dyn Read + Send> {
+        match self {
+            Self::File(file) => Box::new(Positioned { file: Arc::clone(file), at: 0 }),
+            Self::Memory(bytes) => Box::new(Cursor::new(Shared(Arc::clone(bytes)))),
+        }
+    }
+}
+
+struct Shared(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reads a file from the beginning, whatever its own position is.
+struct Positioned {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Positioned {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(&self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Hashes what is read.
+struct Hashing<R> {
+    from: R,
+    hasher: Arc<Mutex<Hasher>>,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.hasher.lock().unwrap_or_else(PoisonError::into_inner).update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+impl List {
+    /// Reads the whole list at `path` and checks it.
+    ///
+    /// # Errors
+    /// If it cannot be read, has a line that cannot be used, a name that leads out of the root, two digests for one name,
+    /// or no end.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let broken = |error| Error::read(path, error);
+        let file = File::open(path).map_err(broken)?;
+        let is_file = file.metadata().map_err(broken)?.is_file();
+        if is_file {
+            return Self::new(path, Source::File(Arc::new(file)));
+        }
+        let mut bytes = Vec::new();
+        file.take(IN_MEMORY + 1).read_to_end(&mut bytes).map_err(broken)?;
+        if bytes.len() as u64 > IN_MEMORY {
+            let cause = "is longer than 256 MiB and not a file; write it to a file first";
+            return Err(Error::new(path, ErrorKind::List(cause.into())));
+        }
+        Self::new(path, Source::Memory(Arc::new(bytes)))
+    }
+
+    /// Reads a list that is in memory; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::new(path, Source::Memory(Arc::new(bytes)))
+    }
+
+    fn new(path: &Path, source: Source) -> Result<Self, Error> {
+        let hasher = Arc::new(Mutex::new(Hasher::new()));
+        let reader = Hashing { from: source.reader(), hasher: Arc::clone(&hasher) };
+        let mut lines = Reader::new(path, reader)?;
+        let (mut previous, mut line) = (Line::empty(), Line::empty());
+        let (mut count, mut is_sorted) = (0, true);
+        while lines.read(&mut line)? {
+            match line.name.cmp(&previous.name) {
+                Ordering::Less => is_sorted = false,
+                Ordering::Equal if line.digest != previous.digest => {
+                    return Err(Error::list(path, lines.number, twice(&line.name)));
+                }
+                Ordering::Equal => {}
+                Ordering::Greater => count += 1,
+            }
+            std::mem::swap(&mut previous, &mut line);
+        }
+        if lines.is_endless {
+            let cause = "the list may be cut off here: no line end";
+            return Err(Error::list(path, lines.number, cause));
+        }
+        let hash = hasher.lock().unwrap_or_else(PoisonError::into_inner).finalize();
+        let mut list = Self { path: path.into(), source, sorted: None, hash, lines: count };
+        if !is_sorted {
+            list.sorted = Some(Arc::new(list.sort()?));
+            // Two digests for one name are found before any file is looked at.
+            let mut all = list.lines();
+            while all.next(&mut line)? {}
+            list.lines = all.returned;
+        }
+        Ok(list)
+    }
+
+    fn sort(&self) -> Result<Vec<Line>, Error> {
+        let mut reader = Reader::new(&self.path, self.source.reader())?;
+        let (mut lines, mut line, mut bytes) = (Vec::new(), Line::empty(), 0);
+        while reader.read(&mut line)? {
+            bytes += (line.name.len() + size_of::<Line>()) as u64;
+            if bytes > IN_MEMORY {
+                let cause = "is not sorted by name and too long to sort in memory; sort it first, \
+                             as with LC_ALL=C sort -k 2";
+                return Err(Error::new(&self.path, ErrorKind::List(cause.into())));
+            }
+            lines.push(line.clone());
+        }
+        lines.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(lines)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The BLAKE3 hash of the bytes of the list.
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// The number of files that it names.
+    pub fn len(&self) -> u64 {
+        self.lines
+    }
+
+    /// Whether it names no file.
+    pub fn is_empty(&self) -> bool {
+        self.lines == 0
+    }
+
+    /// The file that it is read from, unless it is in memory.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.source {
+            Source::File(file) => Some(file),
+            Source::Memory(_) => None,
+        }
+    }
+
+    /// Its lines in the order of their names, each name once.
+    pub fn lines(&self) -> InOrder {
+        let lines = match &self.sorted {
+            Some(lines) => Ordered::Memory(Arc::clone(lines), 0),
+            None => Ordered::Opening(self.source.clone()),
+        };
+        InOrder { path: self.path.clone(), lines, previous: None, returned: 0 }
+    }
+}
+
+/// The lines of a list in the order of their names.
+pub struct InOrder {
+    path: PathBuf,
+    lines: Ordered,
+    previous: Option<Line>,
+    returned: u64,
+}
+
+enum Ordered {
+    Opening(Source),
+    File(Box<Reader>),
+    Memory(Arc<Vec<Line>>, usize),
+}
+
+impl std::fmt::Debug for InOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InOrder").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl InOrder {
+    fn read(&mut self, line: &mut Line) -> Result<bool, Error> {
+        loop {
+            match &mut self.lines {
+                Ordered::Opening(source) => {
+                    let reader = Reader::new(&self.path, source.reader())?;
+                    self.lines = Ordered::File(Box::new(reader));
+                }
+                Ordered::File(reader) => return reader.read(line),
+                Ordered::Memory(lines, at) => {
+                    let Some(next) = lines.get(*at) else { return Ok(false) };
+                    *at += 1;
+                    line.clone_from(next);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Puts the next line into `line`; `false` at the end.
+    ///
+    /// # Errors
+    /// If a name has two digests, or the list has changed since it was opened.
+    pub fn next(&mut self, line: &mut Line) -> Result<bool, Error> {
+        loop {
+            if !self.read(line)? {
+                return Ok(false);
+            }
+            match &mut self.previous {
+                None => self.previous = Some(line.clone()),
+                Some(before) => {
+                    match line.name.cmp(&before.name) {
+                        Ordering::Greater => {}
+                        Ordering::Equal if line.digest == before.digest => continue,
+                        Ordering::Equal => {
+                            let cause = twice(&line.name);
+                            return Err(Error::new(&self.path, ErrorKind::List(cause)));
+                        }
+                        Ordering::Less => {
+                            let cause = "changed while it was being read; run it again";
+                            return Err(Error::new(&self.path, ErrorKind::List(cause.into())));
+                        }
+                    }
+                    before.name.clone_from(&line.name);
+                    before.digest = line.digest;
+                }
+            }
+            self.returned += 1;
+            return Ok(true);
+        }
+    }
+}
+
+fn twice(name: &[u8]) -> String {
+    let shown = treewide_files::name::shown(&name::path(name));
+    format!("{shown} is listed twice, with two digests; leave out the line that is wrong")
+}
+
+impl Line {
+    /// For [`InOrder::next`] to fill.
+    pub fn empty() -> Self {
+        Self { name: Vec::new(), digest: [0; OUT_LEN], is_ambiguous: false }
+    }
+}
+
+/// Reads lines as they stand.
+struct Reader {
+    path: PathBuf,
+    lines: Lines,
+    number: u64,
+    is_endless: bool,
+}
+
+impl Reader {
+    fn new(path: &Path, bytes: impl Read + Send + 'static) -> Result<Self, Error> {
+        let lines = Lines::new(bytes, false).map_err(|error| Error::read(path, error))?;
+        Ok(Self { path: path.into(), lines, number: 0, is_endless: false })
+    }
+
+    fn read(&mut self, into: &mut Line) -> Result<bool, Error> {
+        loop {
+            let next = self.lines.next().map_err(|error| Error::read(&self.path, error))?;
+            let Some((number, line)) = next else {
+                self.is_endless = self.lines.is_endless();
+                return Ok(false);
+            };
+            self.number = number;
+            if parse(line, into).map_err(|cause| Error::list(&self.path, number, cause))? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Parses a line; `false` if it is empty or a comment.
+fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
+    const DIGITS: usize = 2 * OUT_LEN;
+    let (is_escaped, canonical) = match line {
+        [b'\\', rest @ ..] => (true, rest),
+        line => (false, line),
+    };
+    if let Some((digits, rest)) = canonical.split_at_checked(DIGITS)
+        && let Some(written) = rest.strip_prefix(b"  ")
+        && unhex(digits, &mut into.digest)
+    {
+        into.name.clear();
+        if is_escaped {
+            let plain = unescape(written).ok_or("file name with an invalid escape")?;
+            into.name.extend_from_slice(name::checked(&plain)?);
+        } else {
+            into.name.extend_from_slice(name::checked(written)?);
+        }
+        into.is_ambiguous = !name::is_listable(&into.name);
+        return Ok(true);
+    }
+    let Some(entry) = list::parse(line, None).map_err(|fault| fault.to_string())? else {
+        return Ok(false);
+    };
+    let len = entry.digest.len();
+    into.digest =
+        entry.digest.try_into().map_err(|_| format!("digest of {len} bytes instead of 32"))?;
+    into.name.clear();
+    into.name.extend_from_slice(name::checked(&entry.name)?);
+    into.is_ambiguous = entry.name_is != list::NameIs::Exact && !name::is_listable(&into.name);
+    Ok(true)
+}
+
+fn unhex(digits: &[u8], into: &mut [u8; OUT_LEN]) -> bool {
+    let (pairs, _) = digits.as_chunks::<2>();
+    let mut bad = 0;
+    for (byte, [high, low]) in into.iter_mut().zip(pairs) {
+        let (high, low) = (DIGIT[usize::from(*high)], DIGIT[usize::from(*low)]);
+        bad |= high | low;
+        *byte = high << 4 | low & 15;
+    }
+    bad < 16
+}
+
+/// The value of each hexadecimal digit; 255 for other bytes.
+const DIGIT: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 10 {
+        values[b'0' as usize + value] = value as u8;
+        value += 1;
+    }
+    while value < 16 {
+        values[b'a' as usize + value - 10] = value as u8;
+        values[b'A' as usize + value - 10] = value as u8;
+        value += 1;
+    }
+    values
+};
+
+/// Writes a line of a list.
+pub(crate) fn push(to: &mut Vec<u8>, name: &[u8], digest: &[u8; OUT_LEN]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let needs_escapes = name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'));
+    let escaped = needs_escapes.then(|| Listed::new(&name::path(name)));
+    if escaped.is_some() {
+        to.push(b'\\');
+    }
+    for byte in digest {
+        to.push(DIGITS[usize::from(byte >> 4)]);
+        to.push(DIGITS[usize::from(byte & 15)]);
+    }
+    to.extend_from_slice(b"  ");
+    match &escaped {
+        Some(listed) => to.extend_from_slice(listed.text().as_bytes()),
+        None => to.extend_from_slice(name),
+    }
+    to.push(b'\n');
+}

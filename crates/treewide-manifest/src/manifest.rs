@@ -1,0 +1,268 @@
+//! A manifest that is read: a list, and its index if there is one that belongs to it.
+
+use crate::error::Error;
+use crate::facts::Facts as Digest;
+use crate::index::{Header, Index, Trailer};
+use crate::list::{InOrder, Line, List};
+use crate::record::{FileRecord, Record, What};
+use crate::rules::Rules;
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use treewide::Hash;
+
+/// A list of digests, and what is known of its index.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    list: List,
+    index: State,
+}
+
+/// The index of a list.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// There is none: the list is all that is known.
+    Absent,
+    /// There is one that belongs to the list.
+    Bound(Box<(Header, Trailer)>),
+    /// There is one, and it is not used; why.
+    Ignored(String),
+}
+
+/// Where the index of a list is: `.tw` after its name.
+pub fn index_path(list: &Path) -> PathBuf {
+    let mut path = list.as_os_str().to_owned();
+    path.push(".tw");
+    path.into()
+}
+
+impl Manifest {
+    /// Opens the list at `path`, reads all of it, and looks for its index.
+    ///
+    /// # Errors
+    /// As [`List::open`]. An index that cannot be used is not an error.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let list = List::open(path)?;
+        let index = match open_index(&list) {
+            Ok(None) => State::Absent,
+            Ok(Some(index)) => State::Bound(Box::new((index.header, index.trailer))),
+            Err(cause) => State::Ignored(cause),
+        };
+        Ok(Self { list, index })
+    }
+
+    /// A list without an index.
+    pub fn of_list(list: List) -> Self {
+        Self { list, index: State::Absent }
+    }
+
+    /// The list.
+    pub fn list(&self) -> &List {
+        &self.list
+    }
+
+    /// Whether there is an index.
+    pub fn index(&self) -> &State {
+        &self.index
+    }
+
+    /// The rules that are recorded; the usual ones without an index.
+    pub fn rules(&self) -> Rules {
+        match &self.index {
+            State::Bound(ends) => ends.0.rules.clone(),
+            State::Absent | State::Ignored(_) => Rules::default(),
+        }
+    }
+
+    /// The length of all files together, if there is an index.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.index {
+            State::Bound(ends) => Some(ends.1.bytes),
+            State::Absent | State::Ignored(_) => None,
+        }
+    }
+
+    /// Whether there are types, links, modes and keys.
+    pub fn has_index(&self) -> bool {
+        matches!(self.index, State::Bound(_))
+    }
+
+    /// Its records, in their order.
+    ///
+    /// # Errors
+    /// If it cannot be read again.
+    pub fn records(&self) -> Result<Records, Error> {
+        let index = match &self.index {
+            State::Bound(_) => match open_index(&self.list) {
+                Ok(index) => index,
+                Err(cause) => {
+                    let cause = format!("the index changed while it was being read: {cause}");
+                    return Err(Error::read(index_path(self.list.path()), io::Error::other(cause)));
+                }
+            },
+            State::Absent | State::Ignored(_) => None,
+        };
+        let facts = index.as_ref().map(|index| Digest::new(&index.header.rules));
+        Ok(Records {
+            lines: self.list.lines(),
+            index,
+            facts,
+            line: None,
+            indexed: None,
+            damage: None,
+            spare: Line::empty(),
+            previous: Vec::new(),
+        })
+    }
+
+    /// The files that the list names, without what the index says of them.
+    pub(crate) fn files_only(&self) -> Result<Records, Error> {
+        Self::of_list(self.list.clone()).records()
+    }
+
+    /// The files of the manifest itself, by which a walk leaves them out.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        vec![self.list.path().to_owned(), index_path(self.list.path())]
+    }
+}
+
+fn open_index(list: &List) -> Result<Option<Index>, String> {
+    if list.file().is_none() {
+        return Ok(None);
+    }
+    match File::open(index_path(list.path())) {
+        Ok(file) => Index::open(file, &list.hash()).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The records of a list and its index, merged in their order.
+pub struct Records {
+    lines: InOrder,
+    index: Option<Index>,
+    facts: Option<Digest>,
+    line: Option<Line>,
+    indexed: Option<(Record, bool)>,
+    damage: Option<String>,
+    spare: Line,
+    previous: Vec<u8>,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records").field("lines", &self.lines).finish_non_exhaustive()
+    }
+}
+
+impl Records {
+    /// What is wrong with the index, as far as it was read. What it said from there on is not used.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        if self.line.is_none() && self.lines.next(&mut self.spare)? {
+            self.line = Some(std::mem::replace(&mut self.spare, Line::empty()));
+        }
+        if self.indexed.is_none()
+            && let Some(index) = &mut self.index
+        {
+            match index.next() {
+                Ok(Some(next)) => self.indexed = Some((next.record, next.has_digest)),
+                Ok(None) => self.end(),
+                Err(cause) => self.damaged(cause),
+            }
+        }
+        Ok(())
+    }
+
+    /// The index is at its end. So should the list be, and every record was returned.
+    fn end(&mut self) {
+        let (Some(index), Some(facts)) = (self.index.take(), self.facts.take()) else { return };
+        if self.line.is_some() {
+            self.damaged("the list has files that it does not have".into());
+        } else if facts.finish().to_hex().as_str() != index.trailer.facts {
+            self.damaged("it does not have the digest of its facts: it was edited".into());
+        }
+    }
+
+    fn damaged(&mut self, cause: String) {
+        self.index = None;
+        self.damage.get_or_insert(cause);
+    }
+
+    fn of_line(line: Line) -> Record {
+        let what = if line.is_ambiguous {
+            What::Unknown(
+                "U+FFFD in the list stands for a part of its name, so that it could be any file"
+                    .into(),
+            )
+        } else {
+            What::File(FileRecord { digest: line.digest, facts: None })
+        };
+        Record { name: line.name, what }
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, Error> {
+        self.fill()?;
+        let order = match (&self.line, &self.indexed) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(line), Some((record, _))) => line.name.cmp(&record.name),
+        };
+        let record = match order {
+            Ordering::Less => self.line.take().map(Self::of_line),
+            Ordering::Equal => {
+                let line = self.line.take();
+                let indexed = self.indexed.take();
+                line.zip(indexed).map(|(line, (mut record, _))| {
+                    match &mut record.what {
+                        What::File(file) => file.digest = line.digest,
+                        // The list says that it is a file.
+                        _ => {
+                            self.damaged("it does not call a file what the list calls one".into());
+                            record = Self::of_line(line);
+                        }
+                    }
+                    record
+                })
+            }
+            Ordering::Greater => self.indexed.take().map(|(mut record, has_digest)| {
+                if record.name <= self.previous {
+                    self.damaged("its lines are not in order".into());
+                }
+                if matches!(record.what, What::File(_)) && !has_digest {
+                    self.damaged("it has a file that the list does not have".into());
+                    record.what = What::Unknown("its digest is missing".into());
+                }
+                record
+            }),
+        };
+        if let Some(record) = &record {
+            if let Some(facts) = &mut self.facts {
+                facts.add(record);
+            }
+            self.previous.clone_from(&record.name);
+        }
+        Ok(record)
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
+
+/// The hash of the facts of a manifest with an index, as the index says it.
+pub fn facts(manifest: &Manifest) -> Option<Hash> {
+    match &manifest.index {
+        State::Bound(ends) => Hash::from_hex(&ends.1.facts).ok(),
+        State::Absent | State::Ignored(_) => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! Writing a list and its index so that nobody ever trusts a half of them.
+//!
+//! ```text
+//! begin      two temporary files next to the final places
+//! add        a line to each
+//! complete   both on the disk; the index ends with the hash of the list
+//! appear     first the list, then the index
+//! ```
+//!
+//! If the program is killed between the last two steps, the old index stands next to the new list. It belongs to another
+//! list, so it is not used, and every file is read once.
+
+use crate::error::Error;
+use crate::index;
+use crate::list;
+use crate::manifest::index_path;
+use crate::record::{Record, What};
+use crate::rules::Rules;
+use crate::scan::Own;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use treewide::{Hash, Hasher};
+use treewide_files::Replacement;
+
+/// A manifest that is being written. Dropping it removes the temporary files.
+#[derive(Debug)]
+pub struct Pair {
+    path: PathBuf,
+    list: Replacement,
+    index: Option<Replacement>,
+    hasher: Hasher,
+    line: Vec<u8>,
+    totals: Option<Totals>,
+}
+
+/// What a manifest has in its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Files in it.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The BLAKE3 hash of the list: what is signed.
+    pub list: Hash,
+    /// The hash of all facts.
+    pub facts: Hash,
+}
+
+impl Pair {
+    /// Begins to write a list at `path`, and its index with it unless `has_index` is false.
+    ///
+    /// # Errors
+    /// As [`Replacement::begin`].
+    pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
+        let begin =
+            |path: &Path| Replacement::begin(path).map_err(|error| Error::write(path, error));
+        let list = begin(path)?;
+        let index = if has_index { Some(begin(&index_path(path))?) } else { None };
+        let (hasher, line) = (Hasher::new(), Vec::new());
+        Ok(Self { path: path.into(), list, index, hasher, line, totals: None })
+    }
+
+    /// The temporary files, which a program that is ended by a signal removes.
+    pub fn temporaries(&self) -> Vec<PathBuf> {
+        let all = [Some(&self.list), self.index.as_ref()].into_iter().flatten();
+        all.map(|it| it.temporary().to_owned()).collect()
+    }
+
+    pub(crate) fn own(&self, own: &mut Own) {
+        for path in self.temporaries() {
+            own.add(&path);
+        }
+        own.add(&self.path);
+        own.add(&index_path(&self.path));
+    }
+
+    pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> Result<index::Lines, Error> {
+        self.write_index(&index::Lines::header(rules, root))?;
+        Ok(index::Lines::new(rules))
+    }
+
+    pub(crate) fn add(&mut self, record: &Record, lines: &mut index::Lines) -> Result<(), Error> {
+        if let What::File(file) = &record.what
+            && crate::name::is_listable(&record.name)
+        {
+            self.line.clear();
+            list::push(&mut self.line, &record.name, &file.digest);
+            self.hasher.update(&self.line);
+            self.list.write_all(&self.line).map_err(|error| Error::write(&self.path, error))?;
+        }
+        let line = lines.line(record);
+        self.write_index(line)
+    }
+
+    fn write_index(&mut self, line: &str) -> Result<(), Error> {
+        match &mut self.index {
+            Some(index) => index
+                .write_all(line.as_bytes())
+                .map_err(|error| Error::write(index_path(&self.path), error)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn complete(&mut self, lines: &index::Lines) -> Result<Totals, Error> {
+        let hash = self.hasher.finalize();
+        let trailer = lines.trailer(&hash);
+        let text = serde_json::to_string(&trailer)
+            .map_err(|error| Error::write(&self.path, error.into()))?;
+        self.write_index(&(text + "\n"))?;
+        self.list.complete().map_err(|error| Error::write(&self.path, error))?;
+        if let Some(index) = &mut self.index {
+            index.complete().map_err(|error| Error::write(index_path(&self.path), error))?;
+        }
+        let facts = Hash::from_hex(&trailer.facts)
+            .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
+        let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };
+        self.totals = Some(totals);
+        Ok(totals)
+    }
+
+    /// Lets both appear.
+    ///
+    /// # Errors
+    /// If nothing was written to it ([`Update::run`](crate::Update::run) does), and as [`Replacement::appear`].
+    pub fn appear(self) -> Result<Totals, Error> {
+        let index = index_path(&self.path);
+        let totals = self.totals.ok_or_else(|| {
+            Error::write(
+                &self.path,
+                io::Error::other("is not complete: the run did not come to its end"),
+            )
+        })?;
+        self.list.appear().map_err(|error| Error::write(&self.path, error))?;
+        match self.index {
+            Some(new) => new.appear().map_err(|error| Error::write(&index, error))?,
+            // An old one would belong to another list.
+            None => match fs::remove_file(&index) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::write(&index, error));
+                }
+                _ => {}
+            },
+        }
+        Ok(totals)
+    }
+}

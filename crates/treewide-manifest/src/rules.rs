@@ -1,0 +1,143 @@
+//! Which paths below a root a manifest covers, and what of them.
+
+use crate::error::Error;
+use crate::name;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
+
+/// What a manifest covers. It is recorded in the index, and what verifies or updates the manifest uses the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rules {
+    /// Globs of paths that are left out, with all that is below them.
+    ///
+    /// One without `/` matches a name at any depth (`*.tmp`). One with `/` matches a path from the root on (`/a/b`,
+    /// `a/**/b`); `*` and `?` match no `/`. One that ends in `/` matches directories only.
+    pub exclude: Vec<String>,
+    /// Whether names that begin with a dot are covered.
+    pub hidden: bool,
+    /// Whether symbolic links are followed. If not, they are recorded themselves.
+    pub follow: bool,
+    /// Whether other file systems below the root are left alone.
+    pub one_file_system: bool,
+    /// Whether permission bits are recorded.
+    pub modes: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            exclude: Vec::new(),
+            hidden: true,
+            follow: false,
+            one_file_system: false,
+            modes: false,
+        }
+    }
+}
+
+impl Rules {
+    /// As JSON, always with the same keys in the same order.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A set of globs, ready to match.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    set: GlobSet,
+    /// Of each, whether it is for directories only.
+    directories: Vec<bool>,
+}
+
+impl Globs {
+    /// Parses globs.
+    ///
+    /// # Errors
+    /// If one cannot be parsed.
+    pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, Error> {
+        let (mut set, mut directories) = (GlobSetBuilder::new(), Vec::new());
+        let wrong = |glob: &str, cause: &dyn std::fmt::Display| {
+            Error::usage(format!("glob {glob:?} cannot be used: {cause}"))
+        };
+        for glob in globs {
+            let glob = glob.as_ref();
+            let path = glob.strip_suffix('/').unwrap_or(glob);
+            let anchored = path.strip_prefix('/').unwrap_or(path);
+            if anchored.is_empty() {
+                return Err(wrong(glob, &"it matches nothing, or everything"));
+            }
+            let pattern = match path.contains('/') {
+                true => anchored.to_owned(),
+                false => format!("**/{anchored}"),
+            };
+            let built = GlobBuilder::new(&pattern).literal_separator(true).build();
+            set.add(built.map_err(|error| wrong(glob, error.kind()))?);
+            directories.push(path.len() < glob.len());
+        }
+        let set = set.build().map_err(|error| Error::usage(format!("globs: {error}")))?;
+        Ok(Self { set, directories })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.directories.is_empty()
+    }
+
+    /// Whether one of them matches this path itself.
+    pub fn matches(&self, name: &[u8], is_directory: bool) -> bool {
+        let matches = || self.set.matches(name::path(name));
+        !self.is_empty()
+            && matches().into_iter().any(|index| is_directory || !self.directories[index])
+    }
+
+    /// Whether one of them matches this path or a directory that it is in.
+    pub fn cover(&self, name: &[u8], is_directory: bool) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        slashes.into_iter().any(|(at, _)| self.matches(&name[..at], true))
+            || self.matches(name, is_directory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_names_and_paths() {
+        for (glob, name, is_directory, expected) in [
+            ("*.tmp", "a.tmp", false, true),
+            ("*.tmp", "d/a.tmp", false, true),
+            ("*.tmp", "d/a.tmp/x", false, true),
+            ("*.tmp", "a.tmpx", false, false),
+            ("cache/", "cache", false, false),
+            ("cache/", "d/cache", true, true),
+            ("cache/", "d/cache/x", false, true),
+            ("/a", "a", false, true),
+            ("/a", "b/a", false, false),
+            ("a/*", "a/b", false, true),
+            ("a/*", "a/b/c", false, true),
+            ("a/*", "x/a/b", false, false),
+            ("a/**/b", "a/x/y/b", false, true),
+            (".git", ".git/config", false, true),
+        ] {
+            let globs = Globs::new(&[glob]).unwrap();
+            assert_eq!(globs.cover(name.as_bytes(), is_directory), expected, "{glob} {name}");
+        }
+        assert!(!Globs::new::<&str>(&[]).unwrap().cover(b"a", false));
+        for bad in ["a[", "", "/", "//"] {
+            assert!(Globs::new(&[bad]).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rules_that_are_not_known_are_refused() {
+        assert!(serde_json::from_str::<Rules>(r#"{"acls":true}"#).is_err());
+        let rules = Rules { exclude: vec!["é".into()], modes: true, ..Rules::default() };
+        assert_eq!(serde_json::from_str::<Rules>(&rules.json()).unwrap(), rules);
+    }
+}

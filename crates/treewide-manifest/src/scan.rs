@@ -1,0 +1,160 @@
+//! What is below a root now, in the order of a manifest.
+
+use crate::error::Error;
+use crate::name;
+use crate::record::{Special, Type};
+use crate::rules::{Globs, Rules};
+use std::io;
+use std::path::{Path, PathBuf};
+use treewide_files::walk::{self, Found, Walk};
+use treewide_files::{Identity, Stamp};
+
+/// Something that a walk has found.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// As in a record: that of a directory has a `/` at its end.
+    pub(crate) name: Vec<u8>,
+    pub(crate) path: PathBuf,
+    pub(crate) what: There,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum There {
+    File(Identity),
+    Link,
+    Directory,
+    Special(Special),
+}
+
+impl Entry {
+    pub(crate) fn kind(&self) -> Type {
+        match self.what {
+            There::File(_) => Type::File,
+            There::Link => Type::Link,
+            There::Directory => Type::Directory,
+            There::Special(special) => Type::Special(special),
+        }
+    }
+}
+
+pub(crate) enum Scanned {
+    Entry(Entry),
+    /// A place that could not be looked at; the name is as in a record if it is a directory.
+    Failed {
+        name: Vec<u8>,
+        cause: String,
+    },
+}
+
+/// A walk below a root.
+pub(crate) struct Scan {
+    root: PathBuf,
+    walk: walk::IntoIter,
+    own: Own,
+    only: Globs,
+    next: Option<Scanned>,
+}
+
+impl Scan {
+    /// Walks `root`, except for the files at `own`.
+    pub(crate) fn new(root: &Path, rules: &Rules, only: &Globs, own: Own) -> Result<Self, Error> {
+        let there = std::fs::metadata(root).map_err(|error| Error::read(root, error))?;
+        if !there.is_dir() {
+            let cause = "is not a directory; name the directory that the manifest is of";
+            return Err(Error::read(root, io::Error::other(cause)));
+        }
+        let mut walk = Walk::new(root)
+            .hidden(rules.hidden)
+            .follow_links(rules.follow)
+            .one_file_system(rules.one_file_system)
+            .directories(true);
+        let exclude = Globs::new(&rules.exclude)?;
+        if !exclude.is_empty() {
+            let root = root.to_owned();
+            walk = walk.filter(move |path, is_directory| {
+                !exclude.matches(&name::relative(path, &root), is_directory)
+            });
+        }
+        Ok(Self { root: root.into(), walk: walk.into_iter(), own, only: only.clone(), next: None })
+    }
+
+    fn read(&mut self) -> Option<Scanned> {
+        loop {
+            let (path, what) = match self.walk.next()? {
+                Found::File { path, identity, .. } => {
+                    if self.own.has(&path, identity) {
+                        continue;
+                    }
+                    (path, There::File(identity))
+                }
+                Found::Link(path) => (path, There::Link),
+                Found::Directory(path) => (path, There::Directory),
+                Found::Special { path, kind } => (path, There::Special(Special::of_walk(kind))),
+                Found::Failed(error) => {
+                    let name = name::relative(error.path(), &self.root).into_owned();
+                    return Some(Scanned::Failed { name, cause: error.kind().to_string() });
+                }
+                _ => continue,
+            };
+            let mut name = name::relative(&path, &self.root).into_owned();
+            let is_directory = matches!(what, There::Directory);
+            if !self.only.is_empty() && !self.only.cover(&name, is_directory) {
+                continue;
+            }
+            if is_directory {
+                name.push(b'/');
+            }
+            return Some(Scanned::Entry(Entry { name, path, what }));
+        }
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Scanned;
+
+    fn next(&mut self) -> Option<Scanned> {
+        let this = match self.next.take() {
+            Some(next) => next,
+            None => self.read()?,
+        };
+        // A directory is found first, and then that it cannot be read.
+        if let Scanned::Entry(Entry { name, what: There::Directory, .. }) = &this {
+            self.next = self.read();
+            if let Some(Scanned::Failed { name: failed, cause }) = &self.next
+                && name.strip_suffix(b"/") == Some(&failed[..])
+            {
+                let (name, cause) = (name.clone(), cause.clone());
+                self.next = None;
+                return Some(Scanned::Failed { name, cause });
+            }
+        }
+        Some(this)
+    }
+}
+
+/// Files that a run writes, or that are the manifest itself: they are not covered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    numbers: Vec<(u64, u64)>,
+    paths: Vec<PathBuf>,
+}
+
+impl Own {
+    pub(crate) fn add(&mut self, path: &Path) {
+        let Ok(stamp) = Stamp::at(path, true) else { return };
+        if stamp.inode != 0 {
+            self.numbers.push((stamp.device, stamp.inode));
+        } else if let Ok(path) = path.canonicalize() {
+            self.paths.push(path);
+        }
+    }
+
+    fn has(&self, path: &Path, identity: Identity) -> bool {
+        let (device, inode) = identity.numbers();
+        if inode != 0 {
+            return self.numbers.contains(&(device, inode));
+        }
+        self.paths.iter().any(|it| it.file_name() == path.file_name())
+            && path.canonicalize().is_ok_and(|path| self.paths.contains(&path))
+    }
+}

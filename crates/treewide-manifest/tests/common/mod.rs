@@ -1,0 +1,195 @@
+//! A tree, its manifest, and what runs say of it.
+
+#![allow(dead_code, unreachable_pub, reason = "each file of tests uses some of it")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use treewide_manifest::trust::{Moment, Moments};
+use treewide_manifest::{
+    Clock, Error, Finding, Manifest, Options, Pair, Report, Rules, Totals, Update, Verdict, Verify,
+};
+
+/// Knows nothing of the time, and takes every time for old: for tests that are not about trust.
+pub struct AllIsOld;
+
+impl Moments for AllIsOld {
+    fn moment(&mut self, _: u64, _: &Path) -> Moment {
+        Moment { synced: Some(i64::MAX), slack: 0, keeps_inodes: true, keeps_device: true }
+    }
+}
+
+/// A folder with a tree in it, and the place of its manifest.
+pub struct Tree {
+    folder: tempfile::TempDir,
+}
+
+impl Tree {
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(tree.root()).unwrap();
+        for (name, content) in files {
+            tree.write(name, content);
+        }
+        tree
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub fn list(&self) -> PathBuf {
+        self.folder.path().join("X.b3")
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Other content of the same length, with the times as they were; ctime moves.
+    pub fn flip(&self, name: &str) {
+        let path = self.at(name);
+        let times = fs::metadata(&path).unwrap();
+        let mut content = fs::read(&path).unwrap();
+        content[0] ^= 1;
+        fs::write(&path, content).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(times.modified().unwrap()).unwrap();
+    }
+
+    pub fn snapshot(&self) -> Totals {
+        self.snapshot_with(Update::new(), Box::new(AllIsOld)).1
+    }
+
+    pub fn snapshot_with(&self, update: Update, moments: Box<dyn Moments>) -> (Report, Totals) {
+        let pair = Pair::begin(&self.list(), true).unwrap();
+        let options = Options::new();
+        let made = update.run(None, &self.root(), pair, moments, &options, &mut |_| {}).unwrap();
+        (made.report, made.pair.appear().unwrap())
+    }
+
+    pub fn manifest(&self) -> Manifest {
+        Manifest::open(&self.list()).unwrap()
+    }
+
+    pub fn verify(&self) -> Said {
+        self.said(Verify::new()).unwrap()
+    }
+
+    pub fn quick(&self) -> Said {
+        self.said(Verify::new().quick(true)).unwrap()
+    }
+
+    pub fn said(&self, verify: Verify) -> Result<Said, Error> {
+        let mut said = Said::default();
+        let manifest = Manifest::open(&self.list())?;
+        said.report =
+            verify.run(&manifest, &self.root(), &Options::new(), &mut |it| said.add(it))?;
+        said.check();
+        Ok(said)
+    }
+
+    pub fn update(&self) -> Said {
+        self.update_with(Update::new(), Box::new(AllIsOld))
+    }
+
+    pub fn update_with(&self, update: Update, moments: Box<dyn Moments>) -> Said {
+        let mut said = Said::default();
+        let (old, pair) = (self.manifest(), Pair::begin(&self.list(), true).unwrap());
+        let options = Options::new();
+        let made =
+            update.run(Some(&old), &self.root(), pair, moments, &options, &mut |it| said.add(it));
+        let made = made.unwrap();
+        said.report = made.report;
+        made.pair.appear().unwrap();
+        said.check();
+        said
+    }
+
+    /// The list and the facts that a snapshot has now.
+    pub fn afresh(&self, rules: Rules) -> (Vec<u8>, Totals) {
+        let path = self.folder.path().join("afresh.b3");
+        let pair = Pair::begin(&path, true).unwrap();
+        let clock = Box::new(AllIsOld);
+        let update = Update::new().rules(rules);
+        let made =
+            update.run(None, &self.root(), pair, clock, &Options::new(), &mut |_| {}).unwrap();
+        let totals = made.pair.appear().unwrap();
+        let list = fs::read(&path).unwrap();
+        fs::remove_file(treewide_manifest::index_path(&path)).unwrap();
+        fs::remove_file(path).unwrap();
+        (list, totals)
+    }
+}
+
+/// What a run said.
+#[derive(Default)]
+pub struct Said {
+    pub report: Report,
+    findings: Vec<Finding>,
+}
+
+impl Said {
+    pub fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Every path has one verdict, and the counts add up.
+    pub fn check(&self) {
+        let mut names = BTreeMap::new();
+        for finding in &self.findings {
+            let before = names.insert(finding.name.clone(), finding.verdict.clone());
+            assert_eq!(
+                before,
+                None,
+                "{} has another verdict: {:?}",
+                finding.path().display(),
+                finding.verdict
+            );
+        }
+        assert_eq!(self.report.entries(), self.findings.len() as u64);
+    }
+
+    /// What there is apart from `same`, such as `changed a`.
+    pub fn differences(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .findings
+            .iter()
+            .filter(|it| !matches!(it.verdict, Verdict::Same { .. }))
+            .map(|it| {
+                let from = it
+                    .verdict
+                    .from()
+                    .map(|from| format!(" from {}", String::from_utf8_lossy(from)));
+                let name = String::from_utf8_lossy(&it.name).into_owned();
+                format!("{} {name}{}", it.verdict.class().word(), from.unwrap_or_default())
+            })
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    pub fn verdict(&self, name: &str) -> &Verdict {
+        let finding = self.findings.iter().find(|it| it.name == name.as_bytes());
+        &finding.unwrap_or_else(|| panic!("nothing about {name}")).verdict
+    }
+
+    pub fn is_fine(&self) -> bool {
+        !self.report.differs() && self.report.is_certain()
+    }
+}
+
+/// The clock of the system.
+pub fn clock() -> Box<Clock> {
+    Box::new(Clock::new())
+}
