@@ -16,6 +16,14 @@ pub(crate) fn of_file(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// The same for an error that does not know the path.
+pub(crate) fn of_kind(py: Python<'_>, path: &Path, kind: &ErrorKind) -> PyErr {
+    match kind {
+        ErrorKind::Open(cause) | ErrorKind::Read(cause) => of_system(py, path, cause),
+        _ => PyOSError::new_err(format!("{}: {kind}", path.display())),
+    }
+}
+
 /// The `OSError` for an error of a run over many files.
 pub(crate) fn of_files(py: Python<'_>, error: &treewide_files::Error) -> PyErr {
     use treewide_files::ErrorKind;

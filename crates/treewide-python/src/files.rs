@@ -24,21 +24,21 @@ use crate::oneshot::{check_length, extended};
 use crate::threads::Threads;
 
 /// Regular files below this many bytes are hashed by the calling thread. A guess: they take less than a tenth of a second.
-const SHORT: u64 = 64 << 20;
+pub(crate) const SHORT: u64 = 64 << 20;
 
 /// The time between two looks for signals, and two reports of progress. A guess: nobody waits for a twentieth of a second.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What has been hashed, and whether to go on.
 #[derive(Default)]
-struct Course {
+pub(crate) struct Course {
     files: AtomicU64,
-    bytes: AtomicU64,
-    cancel: Cancel,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) cancel: Cancel,
 }
 
 /// Runs `work` on another thread. Until it ends, calls `report` again and again; if that fails, or a signal came, stops the work.
-fn watched<R: Send>(
+pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     course: &Course,
     work: impl FnOnce() -> R + Send,

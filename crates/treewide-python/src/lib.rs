@@ -12,6 +12,7 @@ mod hasher;
 mod many;
 mod mode;
 mod oneshot;
+mod ranges;
 mod tensor;
 mod threads;
 
@@ -30,6 +31,8 @@ mod _treewide {
     use crate::many::hash_many;
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
+    #[pymodule_export]
+    use crate::ranges::_hash_ranges;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]

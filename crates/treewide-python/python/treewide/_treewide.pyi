@@ -15,6 +15,7 @@ __all__ = [
     "AUTO",
     "Digests",
     "__version__",
+    "_hash_ranges",
     "blake3",
     "digest",
     "hash_file",
@@ -356,3 +357,17 @@ def hash_files(
     errors: Literal["return"],
     progress: Callable[[int, int], object] | None = None,
 ) -> list[bytes | OSError]: ...
+
+# For `treewide.safetensors`.
+def _hash_ranges(
+    handle: int,
+    path: str,
+    ranges: list[tuple[int, int]],
+    /,
+    *,
+    key: Buffer | None,
+    derive_key_context: str | None,
+    length: int,
+    max_threads: int,
+    progress: Callable[[int], object] | None,
+) -> list[bytes]: ...
