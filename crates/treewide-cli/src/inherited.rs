@@ -1,4 +1,4 @@
-//! What this process was given by the process that started it: open descriptors, and signals to ignore.
+//! What this process was given by the process that started it: open descriptors, signals to ignore, and variables.
 //!
 //! All `unsafe` code of the program is here.
 
@@ -8,6 +8,18 @@
 pub(crate) use self::unix::*;
 #[cfg(not(unix))]
 pub(crate) use other::*;
+
+/// Keeps the layer of Mesa that orders devices from looking for a window system where there is none: it would write
+/// about that to standard error. We order devices ourselves. No other thread may run yet.
+#[cfg(feature = "gpu")]
+pub(crate) fn look_for_no_window_system() {
+    const IS_OFF: &str = "NODEVICE_SELECT";
+    let is_set = |name| std::env::var_os(name).is_some();
+    if !is_set("XDG_RUNTIME_DIR") && !is_set(IS_OFF) {
+        // SAFETY: no other thread runs that could read the environment; `main` begins with this.
+        unsafe { std::env::set_var(IS_OFF, "1") };
+    }
+}
 
 #[cfg(unix)]
 mod unix {

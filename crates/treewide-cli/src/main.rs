@@ -44,6 +44,8 @@ use std::process::ExitCode;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
+    inherited::look_for_no_window_system();
     signals::watch_as_first_process();
     let Invocation { program, command } = cli::parse();
     let ended = match command {

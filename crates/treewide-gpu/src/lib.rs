@@ -9,9 +9,10 @@
 //! use treewide_gpu::{Mode, devices};
 //!
 //! let found = devices();
-//! let Some(device) = found.iter().find_map(|found| found.open().ok()) else {
-//!     return Ok(()); // no GPU that can be used; each entry's `problem` says why
+//! let Some(found) = found.iter().find(|it| it.problem.is_none() && !it.is_software) else {
+//!     return Ok(()); // no GPU that can be used: each entry says why, or is software on the CPU
 //! };
+//! let device = found.open()?;
 //! let buffer = device.upload(b"bytes that are on the device")?;
 //! println!("{}", device.hash(&Mode::PLAIN, &buffer).wait()?);
 //! # Ok(())

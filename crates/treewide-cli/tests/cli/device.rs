@@ -49,6 +49,19 @@ fn digests_are_the_same_on_every_device() {
     println!("devices: {} cases", backends.len() + 2);
 }
 
+/// Mesa's drivers look for one where nobody has asked for a window.
+#[test]
+fn devices_are_found_without_a_word_about_window_systems() {
+    let mut command = Command::new(TREEWIDE);
+    command.arg("devices").env_remove("XDG_RUNTIME_DIR").env_remove("NODEVICE_SELECT");
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !error.contains("XDG_RUNTIME_DIR"), "{error}");
+    if !String::from_utf8_lossy(&output.stdout).contains("wgpu 0  llvmpipe") {
+        println!("SKIPPED: what lavapipe writes to standard error: there is no lavapipe");
+    }
+}
+
 #[test]
 fn devices_and_explain_say_what_auto_does_and_why() {
     let folder = Folder::with(&["a"]);
