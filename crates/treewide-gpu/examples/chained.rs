@@ -29,7 +29,8 @@ fn main() -> Result<(), Error> {
     // The first real GPU, or else software.
     let usable = || found.iter().filter(|it| it.problem.is_none());
     let Some(chosen) = usable().find(|it| !it.is_software).or_else(|| usable().next()) else {
-        return Ok(eprintln!("no device can be used"));
+        eprintln!("no device can be used");
+        return Ok(());
     };
     if chosen.is_software {
         eprintln!("there is no GPU: what follows is hashed by the CPU, and slowly");

@@ -1,21 +1,5 @@
 //! Measures bars: rows that must be at least `at_least` times as fast as another engine.
-//!
-//! ```toml
-//! title = "Lengths"
-//!
-//! [[bars]]
-//! what = "hash"                    # or keyed, derive, xof, batch, merkle, file, program
-//! sizes = ["0", "64KiB", "0..64KiB/61"]
-//! engine = "treewide"
-//! against = "blake3"
-//! at_least = 1.2
-//! aim = 1.5
-//!
-//! [[bars]]
-//! what = "batch"
-//! counts = [2, 17]                 # of blobs of each of these sizes; or else a shape, as in reports
-//! sizes = ["100", "1KiB"]
-//! ```
+//! The section Gates of docs/benchmarking.md is the reference of their files.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -242,5 +226,57 @@ impl Ask {
             What::Program | What::Batch => Work::Program { bytes, cache: Cache::Warm },
         };
         Ok(sizes.into_iter().map(work).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The section about gates.
+    fn reference() -> String {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarking.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("\n## ").find(|it| it.starts_with("Gates\n")).unwrap().to_owned()
+    }
+
+    /// The names that the error for a wrong one lists.
+    fn names(wrong: &str) -> Vec<String> {
+        let Err(error) = toml::from_str::<Gate>(wrong) else { panic!("{wrong}: no error") };
+        let (_, names) = error.message().split_once("expected one of ").expect("a list of names");
+        names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn reference_names_every_field_and_value() {
+        let reference = reference();
+        let bar = |line: &str| format!("title = \"\"\n[[bars]]\n{line}\n");
+        let mut cases = 0;
+        for (wrong, quote) in [
+            ("nothing = 1", '`'),
+            (&bar("nothing = 1"), '`'),
+            (&bar("what = \"nothing\""), '"'),
+            (&bar("fill = \"nothing\""), '"'),
+            (&bar("shape = { lengths = \"nothing\" }"), '"'),
+        ] {
+            for name in names(wrong) {
+                let shown = format!("{quote}{name}{quote}");
+                assert!(name == "bars" || reference.contains(&shown), "{shown} is not there");
+                cases += 1;
+            }
+        }
+        assert!(cases > 25, "{cases} names");
+        println!("{cases} cases");
+    }
+
+    #[test]
+    fn example_of_the_reference_is_a_gate() {
+        let reference = reference();
+        let example = reference.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let gate: Gate = toml::from_str(example).unwrap();
+        let caches = Caches { l1: 32 << 10, l2: 1 << 20, l3: 32 << 20 };
+        let rows: Vec<usize> =
+            gate.bars.iter().map(|ask| ask.plans(&caches).unwrap().len()).collect();
+        assert_eq!((gate.budget_ms, rows), (Some(100), vec![7, 4, 1, 3]));
     }
 }
