@@ -13,6 +13,7 @@
 #   trees         many files, and their memory    scripts/trees-bench.sh
 #   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
 #   unoptimised   a client as `cargo test` compiles it                               scripts/peers.sh unoptimised
+#   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    crates/treewide-capi/check.sh bench
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
 # something it cannot be told, else 0. Nothing else should run at the same time.
@@ -66,8 +67,27 @@ unoptimised() {
         END { print met + 0 " met, " short + 0 " short"; exit short > 0 }'
 }
 
+# The bars of the C libraries. A row is `| what, against what | bytes | time | times as fast |`.
+# shellcheck disable=SC2317,SC2329
+capi() {
+    local many=5
+    if grep -qw avx512vl /proc/cpuinfo 2>/dev/null; then many=10; fi
+    SECONDS_EACH=0.2 crates/treewide-capi/check.sh bench | awk -F ' *[|] *' -v many="$many" '
+        /^SKIPPED/ { print }
+        NF == 6 && $5 ~ /^[0-9.]+$/ {
+            bar = 0.98
+            if ($2 ~ /^(init|treewide_hash;)/ && $3 <= 64) bar = 1.5
+            if ($2 ~ /^(init|treewide_hash;)/ && ($3 == 3072 || $3 == 7168 || $3 == 15360)) bar = 1.4
+            if ($2 ~ /^treewide_hash_many.*theirs/ && $3 == 64) bar = many
+            if ($2 ~ /TBB/) bar = $3 >= 1048576
+            if ($5 < bar) { short++; print "  SHORT " $2 ", " $3 " bytes: " $5 " of " bar } else met++
+        }
+        END { print met + 0 " met, " short + 0 " short"; exit met + short == 0 ? 2 : short > 0 }'
+}
+
 run() {
     case $1 in
+    capi) capi ;;
     peers) peers ;;
     unoptimised) unoptimised ;;
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
@@ -80,14 +100,14 @@ run() {
 }
 
 names=()
-for name in $(basename -s .toml gates/*.toml) files-rest trees peers unoptimised; do
+for name in $(basename -s .toml gates/*.toml) files-rest trees peers unoptimised capi; do
     [[ $# -gt 0 ]] || names+=("$name")
     for word in "$@"; do
         if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
     done
 done
 if [[ ${#names[@]} == 0 ]]; then
-    echo "nothing is called so; there are: $(basename -s .toml gates/*.toml | xargs) files-rest trees peers unoptimised" >&2
+    echo "nothing is called so; there are: $(basename -s .toml gates/*.toml | xargs) files-rest trees peers unoptimised capi" >&2
     exit 2
 fi
 
@@ -101,6 +121,7 @@ for name in "${names[@]}"; do
         files | files-rest | trees) programs ;;
         esac && case $name in
         files-rest | trees | peers | unoptimised) ;;
+        capi) cargo fetch -q --locked ;;
         *) cargo build -q --release --locked -p treewide-bench --features "$(features "$name")" ;;
         esac
     } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }

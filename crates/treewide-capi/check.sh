@@ -20,6 +20,12 @@ lib=$prefix/lib
 full=$out/full
 mkdir -p "$out"
 
+# The tests of two at once would overwrite each other's files: the second one waits.
+if command -v flock >/dev/null; then
+    exec {alone}>"$PWD/target/check.lock"
+    flock "$alone"
+fi
+
 step() {
     echo "+ $*"
     "$@"
@@ -53,7 +59,7 @@ official_library() {
     mkdir -p "$folder/official" && rm -f "$folder"/official/*
     sources=("$official"/{blake3,blake3_dispatch,blake3_portable}.c)
     case $("$cc" -dumpmachine) in
-        x86_64-*-linux-gnu) sources+=("$official"/*_unix.S) ;;
+        x86_64-*linux-gnu) sources+=("$official"/*_unix.S) ;;
         *) set -- "$@" -DBLAKE3_NO_AVX512 -DBLAKE3_NO_AVX2 -DBLAKE3_NO_SSE41 -DBLAKE3_NO_SSE2 -DBLAKE3_USE_NEON=0 ;;
     esac
     for file in "${sources[@]}"; do
@@ -268,6 +274,9 @@ with_features() {
     step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/ends.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/ends"
     step gcc -shared -fPIC ../treewide/tests/lengths.c -o "$out/lengths.so"
     CUT=100 LD_PRELOAD=$out/lengths.so step "$out/ends" "$out"
+    step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/no_memory.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/no_memory"
+    head -c 5000000 /dev/zero >"$out/zeros"
+    step "$out/no_memory" "$out/zeros"
     need pkg-config
     # shellcheck disable=SC2046 # several flags
     PKG_CONFIG_PATH=$full/pkgconfig step gcc -static "$official/example.c" -o "$out/static-full" \
@@ -444,8 +453,19 @@ bench() {
     step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" "$lib/libblake3.a" "$lib/libtreewide.a" -o "$out/bench"
     step "$out/bench" "${SECONDS_EACH:-1}"
     step make FEATURES=parallel
-    step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" full/target/release/lib/lib{blake3,treewide}.a \
-        -lpthread -ldl -lm -o "$out/bench-threads"
+    local with_tbb=()
+    if ! echo '#include <oneapi/tbb/parallel_invoke.h>' | g++ -E -x c++ - >/dev/null 2>&1; then
+        echo "SKIPPED: theirs with TBB, as there is no g++ or no oneTBB (libtbb-dev) on this machine"
+        step cp "$out/official.a" "$out/official-threads.a"
+    else
+        official_library gcc "$out/tbb" -DBLAKE3_USE_TBB
+        step g++ -O3 -fno-exceptions -fno-rtti -DBLAKE3_USE_TBB -DTBB_USE_EXCEPTIONS=0 -c "$official/blake3_tbb.cpp" -o "$out/tbb/tbb.o"
+        step cp "$out/tbb/official.a" "$out/official-threads.a"
+        step ar rs "$out/official-threads.a" "$out/tbb/tbb.o"
+        with_tbb=(-ltbb -lstdc++)
+    fi
+    step gcc -O2 -std=c99 ${with_tbb:+-DTBB} -Iinclude bench/bench.c "$out/official-threads.a" full/target/release/lib/lib{blake3,treewide}.a \
+        "${with_tbb[@]}" -lpthread -ldl -lm -o "$out/bench-threads"
     step "$out/bench-threads" "${SECONDS_EACH:-1}" threads
 }
 

@@ -1,7 +1,7 @@
 /* libblake3 and libtreewide against BLAKE3's C library with its assembly, in one process, in turn: make bench.
  *
  * Each row is the median, over many rounds, of the time of the second divided by the time of the first in the same round. The first argument is
- * the seconds for each row; with a second one only threads are measured. */
+ * the seconds for each row; with a second one only threads are measured, compiled with TBB also against theirs with TBB. */
 #define _POSIX_C_SOURCE 199309L
 
 #include <time.h>
@@ -51,6 +51,15 @@ static void ours_tbb(size_t len) {
   blake3_hasher_update_tbb(&hasher, input, len);
   blake3_hasher_finalize(&hasher, out, 32);
 }
+
+#ifdef TBB
+static void theirs_tbb(size_t len) {
+  blake3_hasher hasher;
+  official_hasher_init(&hasher);
+  official_hasher_update_tbb(&hasher, input, len);
+  official_hasher_finalize(&hasher, out, 32);
+}
+#endif
 
 #define MANY 4096
 
@@ -155,6 +164,14 @@ int main(int argc, char **argv) {
   if (argc > 2) {
     for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
       row("update_tbb; update", ours_tbb, ours, lengths[i]);
+#ifdef TBB
+    /* From 1,000 bytes on, and one that is no power of two after each that is. */
+    for (i = 1000; i <= 16777216; i = i < 16384 ? 16384 : 2 * i) {
+      row("update_tbb; theirs with TBB", ours_tbb, theirs_tbb, i);
+      if (i >= 1048576 && i < 16777216)
+        row("update_tbb; theirs with TBB", ours_tbb, theirs_tbb, i / 2 * 3 - 77);
+    }
+#endif
     return 0;
   }
   for (i = 0; i < sizeof lengths / sizeof *lengths; i++)

@@ -4,7 +4,8 @@
  * A blake3_hasher is yours: put it on the stack, copy it with = at any time (both copies continue independently), and
  * forget it. Nothing allocates, keeps global state, starts a thread (except for blake3_hasher_update_tbb) or fails.
  * Different hashers may be used by different threads at once. A pointer may be NULL where its length is 0, and
- * nowhere else. A call needs less than 40 KB of stack. */
+ * nowhere else. A hasher is used only after one of the four functions that start an input. A call needs less than 40 KB of
+ * stack. Compile with `pkg-config --cflags --libs libblake3`, or CMake's BLAKE3::blake3. */
 #ifndef BLAKE3_H
 #define BLAKE3_H
 

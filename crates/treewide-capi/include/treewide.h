@@ -1,4 +1,5 @@
-/* treewide: BLAKE3 for C and C++. blake3.h is the drop-in for BLAKE3's C library; this is what that never had.
+/* treewide: BLAKE3 for C and C++. blake3.h is the drop-in for BLAKE3's C library; this is what that never had. Compile with
+ * `pkg-config --cflags --libs libtreewide`, or CMake's treewide::treewide.
  *
  *   one input            treewide_hash, treewide_hash_mode
  *   in pieces            treewide_init, treewide_update, treewide_finalize, treewide_reset, treewide_count
@@ -18,17 +19,22 @@
  *   treewide_hex(text, digest);
  *   puts(text);
  *
+ * Functions that need FEATURES are only in libraries that were made with them: without, the linker does not find them.
+ *
  * Rules for all functions:
  *
  * - A function that returns void cannot fail. An int is 0 if all went well, and negative if not: TREEWIDE_E_..., or -errno
  *   where the system said no. treewide_strerror has the text. After an error nothing is written, except where it says so.
  * - `const treewide_mode *mode` is NULL for the plain mode.
  * - A pointer may be NULL where its length is 0, or where it says so. Paths, texts, keys, hashers and outputs of a fixed size
- *   are never NULL. Outputs do not overlap inputs. Lengths are in bytes.
+ *   are never NULL. Outputs do not overlap inputs. Lengths are in bytes. Structs have the alignment of their types.
+ * - A hasher is used only after treewide_init or treewide_state_load made it. After treewide_reset it is as after
+ *   treewide_init.
  * - Misuse that is noticed (NULL with a length that is not 0, or what a function says) ends the program with a message on
  *   standard error.
  * - Nothing allocates, starts a thread or keeps global state, except for the functions that say so. Functions may be called
- *   by any threads at once; one hasher is used by one thread at a time, except that several may finalize it.
+ *   by any threads at once; one hasher is used by one thread at a time, except that several may finalize it. A child of fork
+ *   may call all of them, but those that use threads may wait for ever if another thread was in one of them at the fork.
  * - A call needs less than 40 KB of stack, and treewide_hash_many and treewide_hash_packed less than 90 KB.
  * - Compare digests that an attacker may choose with treewide_equal. */
 #ifndef TREEWIDE_H
@@ -43,7 +49,7 @@
 #define TREEWIDE_KEY_LEN 32     /* bytes of a key */
 #define TREEWIDE_CHUNK_LEN 1024 /* parts of an input begin at a multiple of this */
 #define TREEWIDE_STATE_MAX 1916 /* bytes of the longest saved state */
-#define TREEWIDE_PROOF_MAX 64   /* siblings of the longest proof */
+#define TREEWIDE_PROOF_MAX 64   /* siblings of the longest proof, 32 bytes each */
 #define TREEWIDE_HEX_LEN 65     /* bytes of a digest as text, with the zero behind it */
 #define TREEWIDE_KERNEL_MAX 32  /* bytes of the name of a kernel, with the zero behind it */
 
@@ -58,7 +64,7 @@
 #define TREEWIDE_E_KERNEL (-10008)  /* not in this build, or not for this CPU */
 #define TREEWIDE_E_SHRANK (-10009)  /* the file became shorter while it was being hashed */
 #define TREEWIDE_E_OPTIONS (-10010) /* no such strategy, or reserved bytes that are not 0 */
-#define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, and there is no errno */
+#define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, for a reason that has no errno */
 #define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */
 #define TREEWIDE_E_ENDED (-10013)   /* reading the file ended before its length: a lost connection, or a bad disk */
 #define TREEWIDE_E_GOES_ON (-10014) /* the file goes on after its length */
@@ -86,8 +92,8 @@ typedef struct {
 } treewide_hasher;
 
 /* A key or a context, ready to be used any number of times, by any threads at once. Make it with one of the two functions
- * under "Keys and contexts", and copy it with =. All bytes 0 are the plain mode, as NULL is. It holds the key: overwrite it when it has served its purpose, for example
- * with explicit_bzero, and hashers and saved states too. */
+ * under "Keys and contexts", and copy it with =. All bytes 0 are the plain mode, as NULL is. It holds the key: overwrite it
+ * when it has served its purpose, for example with explicit_bzero, and hashers and saved states too. */
 typedef struct {
   uint32_t opaque[9];
 } treewide_mode;
@@ -192,7 +198,9 @@ typedef struct {
 /* Both hash the file at `path` (UTF-8 on Windows) to its end with the threads above, allocate at most 33 MiB, and may install
  * a handler of SIGBUS: a mapped file that becomes shorter is TREEWIDE_E_SHRANK and no crash. A file that grows meanwhile is
  * hashed up to the length that it had when it was opened. `options` may be NULL. Return -errno if the file cannot be opened or
- * read, which is -EISDIR for a folder; TREEWIDE_E_SHRANK, _OPTIONS, _FILE, _ENDED or _GOES_ON. */
+ * read, which is -EISDIR for a folder, and -ENOMEM if there is no memory for a buffer; TREEWIDE_E_SHRANK, _OPTIONS, _FILE,
+ * _ENDED or _GOES_ON. Windows has other numbers for its errors: there it is -ENOENT, -EACCES (also for a folder), -EISDIR,
+ * -EINVAL or -ENOMEM of errno.h, and TREEWIDE_E_FILE for all other errors. */
 TREEWIDE_API int treewide_hash_file(const treewide_mode *mode, const char *path, const treewide_file_options *options,
                                     uint8_t *out, size_t out_len);
 
@@ -222,7 +230,7 @@ TREEWIDE_API void treewide_merkle_root(uint8_t out[TREEWIDE_OUT_LEN], const uint
 TREEWIDE_API int treewide_merkle_prove(const uint8_t *leaves, size_t n, size_t index, uint8_t *siblings);
 
 /* 0 if `leaf` is leaf number `index` of `leaves` leaves under `root`, else TREEWIDE_E_PROOF. `index`, `root` and `leaves`
- * are what you ask about; `leaf` and `siblings` may come from anyone. */
+ * are what you ask about; `leaf`, `siblings` and `count` may come from anyone, as long as there are `count` siblings. */
 TREEWIDE_API int treewide_merkle_verify(const uint8_t leaf[TREEWIDE_OUT_LEN], uint64_t index, const uint8_t *siblings,
                                         size_t count, const uint8_t root[TREEWIDE_OUT_LEN], uint64_t leaves);
 

@@ -54,7 +54,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10008 => c"this CPU or this build has no kernel of this name: use \"auto\", or a name that treewide.h lists",
         -10009 => c"the file became shorter while it was being hashed; hash it again when nothing writes to it",
         -10010 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
-        -10011 => c"the file could not be read, and the system gave no reason",
+        -10011 => c"the file could not be read, for a reason that has no number in errno.h; check its file system",
         -10012 => c"a digest as text has exactly 64 hexadecimal digits",
         -10013 => c"reading the file ended before its length; check the connection or disk, and retry",
         -10014 => c"the file goes on after its length; check its file system",

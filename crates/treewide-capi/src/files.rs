@@ -1,6 +1,7 @@
 //! Files.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::io;
 use std::path::Path;
 
 use crate::errors::Error;
@@ -50,12 +51,31 @@ fn path(text: &CStr) -> Option<&Path> {
     text.to_str().ok().map(Path::new)
 }
 
+/// The number that `errno.h` has for an error.
+fn errno(error: &io::Error) -> Option<c_int> {
+    // One of ours, which has no number. This one is the same on all systems.
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Some(12);
+    }
+    // The numbers of Windows itself mean something else: 5 is EIO, but access was denied.
+    #[cfg(windows)]
+    let number = match error.kind() {
+        io::ErrorKind::NotFound => Some(2),
+        io::ErrorKind::PermissionDenied => Some(13),
+        io::ErrorKind::IsADirectory => Some(21),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => Some(22),
+        _ => None,
+    };
+    #[cfg(not(windows))]
+    let number = error.raw_os_error().filter(|number| (1..=4095).contains(number));
+    number
+}
+
 fn code(kind: &ErrorKind) -> c_int {
     match kind {
-        ErrorKind::Open(error) | ErrorKind::Read(error) => match error.raw_os_error() {
-            Some(number @ 1..=4095) => -number,
-            _ => Error::File as c_int,
-        },
+        ErrorKind::Open(error) | ErrorKind::Read(error) => {
+            errno(error).map_or(Error::File as c_int, |number| -number)
+        }
         ErrorKind::Shrank { .. } => Error::Shrank as c_int,
         ErrorKind::Ended { .. } => Error::Ended as c_int,
         ErrorKind::GoesOn { .. } => Error::GoesOn as c_int,

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use crate::memory::{input, output};
+use crate::output::finalize;
 use treewide::hazmat::hash_derive_key_context_bytes;
 use treewide::{Hasher, KEY_LEN, Mode, OUT_LEN};
 
@@ -119,14 +120,7 @@ pub unsafe extern "C" fn treewide_finalize(
     len: usize,
 ) {
     // SAFETY: as our caller promises.
-    let (hasher, out) = unsafe { (&*hasher, output(out, len)) };
-    if seek == 0 && len <= OUT_LEN {
-        out.copy_from_slice(&hasher.finalize().as_bytes()[..len]);
-        return;
-    }
-    let mut reader = hasher.finalize_xof();
-    reader.set_position(seek);
-    reader.fill(out);
+    unsafe { finalize(&*hasher, seek, output(out, len)) };
 }
 
 /// # Safety

@@ -7,9 +7,11 @@
 mod memory;
 #[cfg(not(feature = "parallel"))]
 mod no_std;
+mod output;
 
 use core::ffi::{CStr, c_char, c_void};
 use memory::{input, output};
+use output::finalize;
 use treewide::hazmat::{HasherExt, hash_derive_key_context_bytes};
 use treewide::{Hasher, KEY_LEN, OUT_LEN};
 
@@ -127,7 +129,7 @@ pub unsafe extern "C" fn blake3_hasher_update_tbb(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_finalize(hasher: *const Hasher, out: *mut u8, len: usize) {
     // SAFETY: as our caller promises.
-    unsafe { blake3_hasher_finalize_seek(hasher, 0, out, len) };
+    unsafe { finalize(&*hasher, 0, output(out, len)) };
 }
 
 /// # Safety
@@ -140,14 +142,7 @@ pub unsafe extern "C" fn blake3_hasher_finalize_seek(
     len: usize,
 ) {
     // SAFETY: as our caller promises.
-    let (hasher, out) = unsafe { (&*hasher, output(out, len)) };
-    if seek == 0 && len <= OUT_LEN {
-        out.copy_from_slice(&hasher.finalize().as_bytes()[..len]);
-        return;
-    }
-    let mut reader = hasher.finalize_xof();
-    reader.set_position(seek);
-    reader.fill(out);
+    unsafe { finalize(&*hasher, seek, output(out, len)) };
 }
 
 /// # Safety

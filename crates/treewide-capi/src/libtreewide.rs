@@ -16,5 +16,6 @@ mod memory;
 mod merkle;
 #[cfg(not(feature = "parallel"))]
 mod no_std;
+mod output;
 mod states;
 mod subtrees;

@@ -6,6 +6,9 @@ use crate::errors::{Error, code};
 use crate::memory::{array, outputs};
 use treewide::{Hash, OUT_LEN, merkle};
 
+/// `TREEWIDE_PROOF_MAX` of the header: the levels below the root of 2^64 leaves.
+const PROOF_MAX: usize = 64;
+
 /// # Safety
 /// `out` has room for 32 bytes; `leaves` are `n` times 32 bytes.
 #[unsafe(no_mangle)]
@@ -62,6 +65,10 @@ pub unsafe extern "C" fn treewide_merkle_verify(
     root: *const [u8; OUT_LEN],
     leaves: u64,
 ) -> c_int {
+    // The number may come from anyone, too.
+    if count > PROOF_MAX {
+        return Error::Proof as c_int;
+    }
     // SAFETY: as our caller promises.
     let (leaf, siblings, root) =
         unsafe { (&*leaf, array(siblings, count), Hash::from_bytes(*root)) };

@@ -215,6 +215,7 @@ static void trees(void) {
       CHECK(treewide_merkle_verify(input + 1, index, siblings, (size_t)count, root, n) == TREEWIDE_E_PROOF, "leaf");
       if (count > 0)
         CHECK(treewide_merkle_verify(input + 32 * index, index, siblings, (size_t)count - 1, root, n) == TREEWIDE_E_PROOF, "siblings");
+      CHECK(treewide_merkle_verify(input, index, siblings, TREEWIDE_PROOF_MAX + 1, root, n) == TREEWIDE_E_PROOF, "65 siblings");
     }
     CHECK(treewide_merkle_prove(input, n, n, siblings) == TREEWIDE_E_INDEX, "%lu", (unsigned long)n);
   }
@@ -264,6 +265,25 @@ static void the_rest(void) {
 
 #ifdef FEATURES
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The threads of the pool do not exist in a child of fork. */
+static void forked(const char *path, const uint8_t *bytes, size_t len, const uint8_t digest[32]) {
+  int status;
+  pid_t child = fork();
+  CHECK(child >= 0, "fork");
+  if (child == 0) {
+    uint8_t a[32], b[32];
+    treewide_hasher hasher;
+    alarm(60);
+    treewide_init(&hasher, &modes[1]);
+    treewide_update_parallel(&hasher, bytes, len);
+    treewide_finalize(&hasher, 0, a, 32);
+    _exit(treewide_hash_file(&modes[1], path, NULL, b, 32) != 0 || memcmp(a, digest, 32) != 0 || memcmp(b, digest, 32) != 0);
+  }
+  CHECK(waitpid(child, &status, 0) == child && status == 0, "the child: %d", status);
+}
 
 static void threads_and_files(void) {
   static const size_t lengths[] = {0, 5000, 3000000, 20000000};
@@ -284,6 +304,7 @@ static void threads_and_files(void) {
     CHECK(memcmp(a, b, OUT) == 0, "%lu bytes in parallel", (unsigned long)len);
     CHECK(treewide_hash_file(&modes[1], path, NULL, a, OUT) == 0, "%s", path);
     CHECK(memcmp(a, b, OUT) == 0, "a file of %lu bytes", (unsigned long)len);
+    forked(path, bytes, len, b);
     memset(&options, 0, sizeof options);
     for (options.strategy = 0; options.strategy <= TREEWIDE_FILE_MMAP_PARALLEL; options.strategy++) {
       options.threads = options.strategy % 3;

@@ -8,13 +8,14 @@
 
 use core::fmt;
 
+use crate::block;
 use crate::hash::Hash;
 use crate::kernel::{Flags, Runnable, running};
 use crate::mode::Mode;
 #[cfg(feature = "rayon")]
 use crate::spec::ChainingValue;
-use crate::spec::flags::{CHUNK_END, CHUNK_START};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, words};
+use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, OUT_LEN, bytes, words};
 use crate::subtrees::Subtrees;
 use crate::tree::{self, LEAF, Node, SMALL, WIDE};
 use crate::xof::OutputReader;
@@ -34,6 +35,7 @@ pub(crate) struct PartialChunk {
 }
 
 impl PartialChunk {
+    #[inline(always)]
     pub(crate) fn new(mode: &Mode) -> Self {
         Self { cv: mode.key, block: [0; BLOCK_LEN], block_len: 0, blocks: 0 }
     }
@@ -42,6 +44,24 @@ impl PartialChunk {
         usize::from(self.blocks) * BLOCK_LEN + usize::from(self.block_len)
     }
 
+    /// Appends at most a block to a chunk without any bytes.
+    #[inline(always)]
+    fn begin(&mut self, input: &[u8]) {
+        debug_assert!(self.len() == 0 && self.block == [0; BLOCK_LEN]);
+        block::copy_short(&mut self.block, input);
+        self.block_len = input.len() as u8;
+    }
+
+    /// The digest, if this is the whole input: straight from the buffer, as a copy of it takes an eighth of a block.
+    #[inline(always)]
+    fn root_hash(&self, kernel: Runnable, mode: &Mode) -> [u8; OUT_LEN] {
+        let mut cv = self.cv;
+        let flags = mode.flags | self.start_flag() | CHUNK_END | ROOT;
+        kernel.compress_block(&mut cv, &self.block, self.block_len, 0, flags);
+        bytes(&cv)
+    }
+
+    #[inline(always)]
     fn start_flag(&self) -> u8 {
         if self.blocks == 0 { CHUNK_START } else { 0 }
     }
@@ -118,6 +138,7 @@ const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= 8);
 
 impl Hasher {
     /// Makes a hasher for the given mode.
+    #[inline(always)]
     pub fn with_mode(mode: Mode) -> Self {
         Self { subtrees: Subtrees::new(mode), chunk: PartialChunk::new(&mode) }
     }
@@ -151,9 +172,26 @@ impl Hasher {
     /// # Panics
     /// If an input offset is set (`hazmat`) and a subtree at that offset cannot be so long, or if the whole
     /// input would have 2^64 bytes or more (only a saved state can come close to that).
+    #[inline]
     pub fn update(&mut self, input: &[u8]) -> &mut Self {
+        if input.len() <= BLOCK_LEN && self.is_one_chunk() && self.chunk.len() == 0 {
+            // Most short inputs come at once, and there is room for a block.
+            self.chunk.begin(input);
+            return self;
+        }
+        self.update_any(input)
+    }
+
+    #[inline(never)]
+    fn update_any(&mut self, input: &[u8]) -> &mut Self {
         self.check_room(input.len() as u64);
         self.append(input)
+    }
+
+    /// Whether the input so far, from its first byte on, is at most the chunk that is being filled.
+    #[inline(always)]
+    fn is_one_chunk(&self) -> bool {
+        self.subtrees.chunks | self.subtrees.first_chunk == 0
     }
 
     /// # Panics
@@ -304,7 +342,16 @@ impl Hasher {
     ///
     /// # Panics
     /// If an input offset is set (`hazmat`): a subtree is not the root.
+    #[inline]
     pub fn finalize(&self) -> Hash {
+        if self.is_one_chunk() {
+            return Hash::from_bytes(self.chunk.root_hash(running(), &self.subtrees.mode));
+        }
+        self.finalize_tree()
+    }
+
+    #[inline(never)]
+    fn finalize_tree(&self) -> Hash {
         Hash::from_bytes(self.root().root_hash(running()))
     }
 

@@ -92,6 +92,7 @@
 )]
 
 pub mod batch;
+mod block;
 #[cfg(feature = "std")]
 mod environment;
 #[cfg(all(feature = "file", any(unix, windows)))]

@@ -52,6 +52,6 @@ async def hash_file_async(
     )
     try:
         return await asyncio.get_running_loop().run_in_executor(None, work)
-    finally:
-        # Also when the coroutine is closed.
+    except asyncio.CancelledError:
         stop.set()
+        raise

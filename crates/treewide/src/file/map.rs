@@ -145,12 +145,12 @@ impl<'m> Leaves for Tiles<'m> {
         let way = self.both.as_ref().map_or(MAPPED, |both| both.choose(index));
         if self.both.is_some() && index < TRIAL {
             // Map its pages before the clock starts.
-            scratch.buffer.resize(len, 0);
+            read::grow(&mut scratch.buffer, len)?;
             scratch.begun = Some((Instant::now(), way));
         }
         let tile = match &self.both {
             Some(both) if way == COPIED => {
-                scratch.buffer.resize(len, 0);
+                read::grow(&mut scratch.buffer, len)?;
                 let at = both.at + (index * len) as u64;
                 let read = read::fill(&mut read::At { file: both.file, at }, &mut scratch.buffer)?;
                 if read < len {

@@ -1,5 +1,6 @@
 //! The strategies that read: into one buffer, in order with threads in turn, or at several places at once.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::fs::File;
 use std::io::{self, ErrorKind::Interrupted, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +54,33 @@ pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, E
     Ok(filled)
 }
 
+/// Makes `buffer` `len` bytes long.
+pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) -> Result<(), ErrorKind> {
+    let more = len.saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| no_memory(len))?;
+    buffer.resize(len, 0);
+    Ok(())
+}
+
+/// `len` zeros, whose pages are not touched. `vec!` would end the program where there is no memory for them.
+fn zeros(len: usize) -> Result<Vec<u8>, ErrorKind> {
+    let layout = Layout::array::<u8>(len).map_err(|_| no_memory(len))?;
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: `layout` is not empty. The memory is of the global allocator, has that layout and `len` bytes that are 0.
+    unsafe {
+        let start = alloc_zeroed(layout);
+        if start.is_null() { Err(no_memory(len)) } else { Ok(Vec::from_raw_parts(start, len, len)) }
+    }
+}
+
+#[cold]
+fn no_memory(len: usize) -> ErrorKind {
+    let text = format!("there is no memory for a buffer of {len} bytes; use fewer threads");
+    ErrorKind::Read(io::Error::new(io::ErrorKind::OutOfMemory, text))
+}
+
 /// Appends `len` bytes, or all bytes, through one buffer; returns their number.
 pub(super) fn simply(
     hasher: &mut Hasher,
@@ -62,7 +90,7 @@ pub(super) fn simply(
 ) -> Result<u64, ErrorKind> {
     let most = len.unwrap_or(u64::MAX);
     // Half a tile stays in the cache, and short files need no more than their length.
-    let mut buffer = vec![0; most.min(hooks.tile as u64 / 2) as usize];
+    let mut buffer = zeros(most.min(hooks.tile as u64 / 2) as usize)?;
     let (mut done, mut dropped) = (0, 0);
     loop {
         let wanted = (most - done).min(buffer.len() as u64) as usize;
@@ -117,7 +145,7 @@ impl<R: Read + Send> Leaves for InOrder<'_, R> {
             return Ok(None);
         }
         let tile = self.hooks.tile;
-        buffer.resize(tile, 0);
+        grow(buffer, tile)?;
         let wanted = stream.left.min(tile as u64) as usize;
         let read = fill(&mut stream.reader, &mut buffer[..wanted]).and_then(|read| {
             self.hooks.read(read)?;
@@ -214,7 +242,7 @@ impl Leaves for Anywhere<'_> {
         if at >= self.shrank_to.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        buffer.resize(tile, 0);
+        grow(buffer, tile)?;
         let read = fill(&mut At { file: self.file, at }, buffer)?;
         if read < tile {
             self.shrank_to.fetch_min(at + read as u64, Ordering::Relaxed);
