@@ -289,13 +289,23 @@ gpu() {
     run_tests --workspace --all-features "${tests[@]}"
 }
 
-# The tests of the library, as built for everything, so that no kernel waits for a build.
-forced() {
-    local file tests=(--lib)
+# Tests of the library that ask nothing new of another kernel: they run once, in `everything`.
+readonly OF_NO_KERNEL=" file file_memory sigbus system_calls "
+
+# Prints the arguments for the tests of kernels: library_tests [TEST TO LEAVE OUT]
+library_tests() {
+    local file name
+    echo --lib
     for file in crates/treewide/tests/*.rs crates/treewide-compat/tests/*.rs; do
-        tests+=(--test "$(basename "$file" .rs)")
+        name=$(basename "$file" .rs)
+        [[ "$OF_NO_KERNEL ${1:-} " == *" $name "* ]] || echo "--test $name"
     done
-    TREEWIDE_KERNEL=$1 run_tests --workspace --all-features "${tests[@]}"
+}
+
+# As built for everything, so that no kernel waits for a build.
+forced() {
+    # shellcheck disable=SC2046 # several words
+    TREEWIDE_KERNEL=$1 run_tests --workspace --all-features $(library_tests)
 }
 
 # Tests that start children, under an emulator: where a process with threads forks, qemu rarely hangs. They run on one
@@ -327,12 +337,9 @@ emulated() {
     local what=(--target "$triple" -p treewide -p treewide-compat)
     list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
-    local file tests=(--lib)
-    for file in crates/treewide/tests/*.rs crates/treewide-compat/tests/*.rs; do
-        [[ $file == */kernels.rs ]] || tests+=(--test "$(basename "$file" .rs)")
-    done
     for kernel in $list; do
-        TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" "${tests[@]}"
+        # shellcheck disable=SC2046 # several words
+        TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" $(library_tests kernels)
         TREEWIDE_KERNEL=$kernel starting_children "${what[@]}" --test kernels
     done
 }
