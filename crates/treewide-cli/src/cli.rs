@@ -105,26 +105,23 @@ fn notes(page: Option<Page>) -> Notes {
 pub(crate) struct Invocation {
     /// The name we were called by, for messages.
     pub(crate) program: Program,
-    /// Or the text that `--help` or `--version` asked for.
+    /// Or what is wrong with the arguments, or the text that `--help` or `--version` asked for.
     pub(crate) command: Result<Command, clap::Error>,
 }
 
-/// Parse this process's arguments; bad usage ends the process here.
-pub(crate) fn parse() -> Invocation {
-    let args: Vec<OsString> = wild::args_os().collect();
-    let program = args.first().map_or(Program::Treewide, |name| Program::called(name));
+/// Parse the arguments; the first is the name that the program was called by.
+pub(crate) fn parse(args: Vec<OsString>) -> Invocation {
+    let name = args.first();
+    let program = name.map_or(Program::Treewide, |name| Program::called(name));
     let command = match program {
         Program::B3sum => {
             try_parse::<B3sum>(&args, AS_B3SUM).map(|B3sum { sum }| Command::Sum(sum))
         }
         Program::Treewide => try_parse::<Treewide>(&args, VERSION)
             .map(|Treewide { command }| command)
-            .map_err(|error| with_advice(error, args.get(1))),
+            .map_err(|error| with_advice(error, &args)),
     };
-    match command {
-        Err(error) if error.use_stderr() => refuse(&error),
-        command => Invocation { program, command },
-    }
+    Invocation { program, command }
 }
 
 /// Parse arguments. The long form of the version says more than a constant can.
@@ -136,15 +133,14 @@ fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Err
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
 }
 
-/// Bad usage that the definition of the command line does not show; this ends the process.
-pub(crate) fn refuse_value(cause: impl std::fmt::Display) -> ! {
-    refuse(&clap::Error::raw(ErrorKind::ValueValidation, format!("{cause}\n")))
+/// Bad usage that the definition of the command line does not show.
+pub(crate) fn wrong_value(cause: impl std::fmt::Display) -> clap::Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{cause}\n"))
 }
 
-/// Say what is wrong with the arguments, and end the process.
-pub(crate) fn refuse(error: &clap::Error) -> ! {
+/// Say what is wrong with the arguments.
+pub(crate) fn complain(error: &clap::Error) {
     console::write(&text(error, &std::io::stderr()));
-    std::process::exit(error.exit_code())
 }
 
 /// Print the text that `--help` or `--version` asked for.
@@ -168,14 +164,17 @@ fn text(message: &clap::Error, to: &impl RawStream) -> String {
 }
 
 /// People who know b3sum try a file in place of a command first, or an option before it.
-fn with_advice(mut error: clap::Error, first: Option<&OsString>) -> clap::Error {
-    let is_before = first.is_some_and(|first| first.as_encoded_bytes().starts_with(b"-"));
+fn with_advice(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    // As `clap` names the program.
+    let name = args.first().and_then(|name| Path::new(name).file_name()?.to_str());
+    let name = name.unwrap_or(TREEWIDE);
+    let is_before = args.get(1).is_some_and(|first| first.as_encoded_bytes().starts_with(b"-"));
     let advice = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if Path::new(word).exists() => {
-            format!("to hash a file, use '{TREEWIDE} sum {word}'")
+            format!("to hash a file, use '{name} sum {word}'")
         }
         None if is_before && error.kind() == ErrorKind::UnknownArgument => {
-            format!("options come after the command: '{TREEWIDE} sum [OPTIONS] [FILE]...'")
+            format!("options come after the command: '{name} sum [OPTIONS] [FILE]...'")
         }
         _ => return error,
     };

@@ -1,64 +1,66 @@
-//! What this process was given by the process that started it: open descriptors, signals to ignore, and variables.
+//! What this process was given by the process that started it: open descriptors, and signals to ignore.
 //!
-//! All `unsafe` code of the program is here.
+//! All `unsafe` code of the library is here.
 
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 #[cfg(unix)]
 pub(crate) use self::unix::*;
-#[cfg(not(unix))]
-pub(crate) use other::*;
 
-/// Keeps the layer of Mesa that orders devices from looking for a window system where there is none: it would write
-/// about that to standard error. We order devices ourselves. No other thread may run yet.
-#[cfg(feature = "gpu")]
-pub(crate) fn look_for_no_window_system() {
-    const IS_OFF: &str = "NODEVICE_SELECT";
-    let is_set = |name| std::env::var_os(name).is_some();
-    if !is_set("XDG_RUNTIME_DIR") && !is_set(IS_OFF) {
-        // SAFETY: no other thread runs that could read the environment; `main` begins with this.
-        unsafe { std::env::set_var(IS_OFF, "1") };
+static INHERITED: OnceLock<Inherited> = OnceLock::new();
+
+/// What the process was given that started this program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inherited {
+    /// Whether standard input, output and error were closed.
+    pub closed: [bool; 3],
+    /// Whether SIGPIPE was ignored, so that writing to a pipe without a reader is an error like others.
+    pub ignores_broken_pipes: bool,
+}
+
+impl Inherited {
+    /// Looks at the process as it is now: the right time is before a runtime, Rust's or another one, prepares it.
+    #[must_use]
+    pub fn find() -> Self {
+        find()
     }
+}
+
+/// Keeps what the program was called with.
+pub(crate) fn remember(inherited: Inherited) {
+    // A second run in one process starts with what the first one had.
+    let _ = INHERITED.set(inherited);
+}
+
+/// Whether standard input (0), output (1) or error (2) was closed.
+pub(crate) fn was_closed(number: usize) -> bool {
+    INHERITED.get().is_some_and(|it| it.closed.get(number) == Some(&true))
+}
+
+/// Whether the process was told to ignore SIGPIPE, so that writing to a pipe without a reader is an error.
+#[cfg(unix)]
+pub(crate) fn ignores_broken_pipes() -> bool {
+    INHERITED.get().is_some_and(|it| it.ignores_broken_pipes)
 }
 
 #[cfg(unix)]
 mod unix {
+    use super::Inherited;
     use std::io;
     use std::os::fd::IntoRawFd;
-    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-    /// Whether the descriptors 0, 1 and 2 were closed.
-    static CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
-    static IGNORES_BROKEN_PIPES: AtomicBool = AtomicBool::new(false);
-
-    /// The loader calls this before `main`. Rust's runtime, which starts later, opens /dev/null for each closed descriptor
-    /// and ignores SIGPIPE. Afterwards a closed descriptor looks like one that the parent directed to /dev/null (Python's
-    /// `DEVNULL` is open for reading and writing, too).
-    // SAFETY: the section holds addresses of functions that the loader calls with the C calling convention. `look`
-    // takes no arguments, ignores what some loaders pass, and needs nothing that `main` or the runtime prepares.
-    #[used]
-    #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
-    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-    static LOOK: extern "C" fn() = look;
-
-    extern "C" fn look() {
-        for (number, closed) in (0..).zip(&CLOSED) {
+    pub(super) fn find() -> Inherited {
+        let is_closed = |number| {
             // SAFETY: the command takes no argument, and changes nothing.
             let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
-            let error = io::Error::last_os_error().raw_os_error();
-            closed.store(flags == -1 && error == Some(libc::EBADF), Relaxed);
+            flags == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EBADF)
+        };
+        Inherited {
+            closed: [0, 1, 2].map(is_closed),
+            ignores_broken_pipes: is_ignored(libc::SIGPIPE),
         }
-        IGNORES_BROKEN_PIPES.store(is_ignored(libc::SIGPIPE), Relaxed);
-    }
-
-    /// Whether the descriptor 0, 1 or 2 was closed.
-    pub(crate) fn was_closed(number: usize) -> bool {
-        CLOSED.get(number).is_some_and(|closed| closed.load(Relaxed))
-    }
-
-    /// Whether the process was told to ignore SIGPIPE, so that writing to a pipe without a reader is an error.
-    pub(crate) fn ignores_broken_pipes() -> bool {
-        IGNORES_BROKEN_PIPES.load(Relaxed)
     }
 
     /// Whether this process ignores the signal, as under `nohup`.
@@ -95,23 +97,19 @@ mod unix {
     }
 }
 
-#[cfg(not(unix))]
-mod other {
-    /// Whether standard input (0), output (1) or error (2) was closed.
-    #[cfg(windows)]
-    pub(crate) fn was_closed(number: usize) -> bool {
-        use std::os::windows::io::AsRawHandle;
-        let handle = match number {
-            0 => std::io::stdin().as_raw_handle(),
-            1 => std::io::stdout().as_raw_handle(),
-            _ => std::io::stderr().as_raw_handle(),
-        };
-        handle.is_null()
-    }
+#[cfg(windows)]
+fn find() -> Inherited {
+    use std::os::windows::io::AsRawHandle;
+    let closed = [
+        std::io::stdin().as_raw_handle().is_null(),
+        std::io::stdout().as_raw_handle().is_null(),
+        std::io::stderr().as_raw_handle().is_null(),
+    ];
+    Inherited { closed, ..Inherited::default() }
+}
 
-    /// Not known here.
-    #[cfg(not(windows))]
-    pub(crate) fn was_closed(_: usize) -> bool {
-        false
-    }
+/// Not known here.
+#[cfg(not(any(unix, windows)))]
+fn find() -> Inherited {
+    Inherited::default()
 }

@@ -96,7 +96,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
         match self {
-            Self::Devices => cli::refuse_value(NO_SUPPORT),
+            Self::Devices => Err(cli::wrong_value(NO_SUPPORT).into()),
         }
     }
 }

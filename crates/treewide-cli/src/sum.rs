@@ -153,7 +153,7 @@ impl SumArgs {
             );
         }
         let extent = Extent::new(self.seek, self.length)
-            .unwrap_or_else(|cause| cli::refuse_value(format_args!("--{cause}")));
+            .map_err(|cause| cli::wrong_value(format_args!("--{cause}")))?;
         let progress = self.progress.start(!self.no_notes);
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?;

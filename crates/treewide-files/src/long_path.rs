@@ -21,6 +21,11 @@ pub fn open(path: &Path, regular: bool) -> Result<File, ErrorKind> {
     file.or_else(|error| open_long(path, error, true, !regular))
 }
 
+/// Opens a file that is hashed by a run, which may be cancelled while a named pipe has no writer.
+pub(crate) fn open_to_watch(path: &Path) -> Result<File, ErrorKind> {
+    file::open_watched(path).or_else(|error| open_long(path, error, true, true))
+}
+
 /// Opens a regular file that a walk has found, without waiting for a named pipe that has taken its place. `follows`
 /// says whether it may be a symbolic link.
 pub(crate) fn open_found(path: &Path, follows: bool) -> Result<File, ErrorKind> {

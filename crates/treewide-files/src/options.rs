@@ -181,10 +181,13 @@ impl Options {
         extent: Extent,
     ) -> Result<Hashed, ErrorKind> {
         self.hash_by(path, extent, |options, hasher| {
-            let file = long_path::open(path, regular)?;
-            if regular {
+            let file = if regular {
+                let file = long_path::open(path, true)?;
                 check_regular(&file)?;
-            }
+                file
+            } else {
+                long_path::open_to_watch(path)?
+            };
             Ok(options.update_file(hasher, &file, path)?)
         })
     }

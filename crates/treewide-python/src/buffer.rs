@@ -4,6 +4,7 @@
 //! mixture, as with `hashlib`.
 
 use std::ffi::CStr;
+use std::ptr;
 use std::slice;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -166,11 +167,27 @@ pub(crate) fn with<R>(
     items: Items,
     f: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
-    // `bytes` never change, and the caller holds a reference.
-    match object.cast::<PyBytes>() {
-        Ok(bytes) => f(bytes.as_bytes()),
-        Err(_) if items == Items::Any => f(Input::new(object)?.bytes()),
-        Err(_) => f(View::new(object, items)?.bytes()),
+    match bytes_of(object) {
+        Some(bytes) => f(bytes),
+        None if items == Items::Any => f(Input::new(object)?.bytes()),
+        None => f(View::new(object, items)?.bytes()),
+    }
+}
+
+/// The bytes of `bytes`; `None` for anything else, also for an object of a subclass, which may have another buffer.
+///
+/// They never change. With the stable interface of Python, this is one call into it, where PyO3's conversion and methods are
+/// four.
+#[inline]
+pub(crate) fn bytes_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    if !object.is_exact_instance_of::<PyBytes>() {
+        return None;
+    }
+    let (mut data, mut len) = (ptr::null_mut(), 0);
+    // SAFETY: the object is `bytes` and alive, so the call succeeds, and the bytes are there while it lives.
+    unsafe {
+        ffi::PyBytes_AsStringAndSize(object.as_ptr(), &mut data, &mut len);
+        Some(slice::from_raw_parts(data.cast(), len as usize))
     }
 }
 

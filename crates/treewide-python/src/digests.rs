@@ -17,7 +17,7 @@ use crate::buffer::{self, Items};
 use crate::oneshot::hex;
 
 /// Digests of one length, one after the other.
-#[pyclass(module = "treewide", frozen, immutable_type, sequence)]
+#[pyclass(module = "treewide", frozen, sequence)]
 pub(crate) struct Digests {
     bytes: Arc<Vec<u8>>,
     validity: Validity,
@@ -222,12 +222,10 @@ impl Digests {
         PyBytes::new(py, &self.bytes)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| {
-            let other = other.get();
-            (self.shape, &self.validity) == (other.shape, &other.validity)
-                && self.bytes == other.bytes
-        })
+    // Other objects are asked themselves: PyO3 returns `NotImplemented` for them.
+    fn __eq__(&self, other: &Bound<'_, Self>) -> bool {
+        let other = other.get();
+        (self.shape, &self.validity) == (other.shape, &other.validity) && self.bytes == other.bytes
     }
 
     fn __repr__(&self) -> String {

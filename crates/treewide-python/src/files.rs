@@ -6,25 +6,27 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use treewide::Hasher;
 use treewide::file;
-use treewide::{Hasher, Mode};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::{Cancel, Error, Options};
 
 use crate::failure;
 use crate::mode::mode;
 use crate::oneshot::{check_length, extended};
+use crate::paths::FilePath;
 use crate::threads::Threads;
 
-/// Regular files below this many bytes are hashed by the calling thread. A guess: they take less than a tenth of a second.
-pub(crate) const SHORT: u64 = 64 << 20;
+/// Regular files below this many bytes are hashed by the calling thread. A guess: starting a thread takes no time compared
+/// with them, and reading them takes less than a second also from a slow disk.
+pub(crate) const SHORT: u64 = 8 << 20;
 
 /// The time between two looks for signals, and two reports of progress. A guess: nobody waits for a twentieth of a second.
 const LOOK: Duration = Duration::from_millis(50);
@@ -37,24 +39,29 @@ pub(crate) struct Course {
     pub(crate) cancel: Cancel,
 }
 
-/// Runs `work` on another thread. Until it ends, calls `report` again and again; if that fails, or a signal came, stops the work.
+/// Runs `work` on another thread. Until it ends, calls `report` again and again; if that fails, or a signal came, stops the
+/// work. Where the system gives no thread, the calling thread works, and reports in the end.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     course: &Course,
     work: impl FnOnce() -> R + Send,
     report: impl Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<R> {
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().ok().and_then(|mut work| work.take());
     thread::scope(|scope| {
         let (done, wait) = mpsc::sync_channel::<()>(1);
         let spawned =
             thread::Builder::new().name("treewide".into()).spawn_scoped(scope, move || {
                 // Dropped at the end, also when the work panics, which wakes the calling thread.
                 let _done = done;
-                work()
+                take().map(|work| work())
             });
-        let worker = spawned.map_err(|error| {
-            PyRuntimeError::new_err(format!("the system gives no thread to hash files: {error}"))
-        })?;
+        let Ok(worker) = spawned else {
+            let result = py.detach(|| take().map(|work| work()));
+            py.check_signals().and_then(|()| report(py))?;
+            return result.ok_or_else(panicked);
+        };
         let mut failure = None;
         // A receiver is not shared; it moves in and out.
         let mut wait = Some(wait);
@@ -74,12 +81,54 @@ pub(crate) fn watched<R: Send>(
         let result = py.detach(|| worker.join());
         match (failure, result) {
             (Some(error), _) => Err(error),
-            (None, Ok(result)) => Ok(result),
-            (None, Err(_)) => {
-                Err(PyRuntimeError::new_err("hashing files failed: a thread of treewide panicked"))
-            }
+            (None, Ok(Some(result))) => Ok(result),
+            (None, _) => Err(panicked()),
         }
     })
+}
+
+#[cold]
+fn panicked() -> PyErr {
+    PyRuntimeError::new_err("hashing files failed: a thread of treewide panicked")
+}
+
+/// Calls `update` with the options for the file at `path`. If that may take long, or there is `progress`, signals and errors of
+/// `progress` end it.
+pub(crate) fn update_from<R: Send>(
+    py: Python<'_>,
+    path: &Path,
+    threads: Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    update: impl FnOnce(file::Options<'_>) -> Result<R, file::Error> + Send,
+) -> PyResult<R> {
+    let short = || {
+        let file = path.metadata().ok()?;
+        (file.is_file() && file.len() < SHORT).then_some(file.len() as usize)
+    };
+    let short = if progress.is_none() { py.detach(short) } else { None };
+    let updated = if let Some(bytes) = short {
+        py.detach(|| {
+            threads.for_bytes(bytes).run_at_most(|most| update(file::Options::new().threads(most)))
+        })
+    } else {
+        let course = Course::default();
+        let watch = |bytes| {
+            course.bytes.fetch_add(bytes, Ordering::Relaxed);
+            if course.cancel.is_cancelled() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let work =
+            || threads.run_at_most(|most| update(file::Options::new().threads(most).watch(watch)));
+        let report = |_: Python<'_>| match progress {
+            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
+            None => Ok(()),
+        };
+        watched(py, &course, work, report)?
+    };
+    updated.map_err(|error| failure::of_file(py, error))
 }
 
 /// The BLAKE3 digest of a file.
@@ -88,7 +137,7 @@ pub(crate) fn watched<R: Send>(
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_file<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    path: FilePath,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
@@ -97,45 +146,11 @@ pub(crate) fn hash_file<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
     check_length(length)?;
-    let is_short =
-        |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.len() < SHORT);
-    let hashed = if progress.is_none() && py.detach(|| is_short(&path)) {
-        py.detach(|| {
-            let mut hasher = Hasher::with_mode(mode);
-            threads.update_file(&mut hasher, &path).map(|_| hasher)
-        })
-    } else {
-        let course = Course::default();
-        let work = || hash_watched(&path, mode, threads, &course);
-        let report = |_: Python<'_>| match progress {
-            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-            None => Ok(()),
-        };
-        watched(py, &course, work, report)?
-    };
-    let hasher = hashed.map_err(|error| failure::of_file(py, error))?;
-    extended(py, &hasher, length, 0)
-}
-
-fn hash_watched(
-    path: &Path,
-    mode: Mode,
-    threads: Threads,
-    course: &Course,
-) -> Result<Hasher, file::Error> {
-    let watch = |bytes| {
-        course.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if course.cancel.is_cancelled() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let mut hasher = Hasher::with_mode(mode);
-    threads.run_at_most(|most| {
-        file::Options::new().threads(most).watch(watch).update(&mut hasher, path)
+    let hasher = update_from(py, &path.0, threads, progress, |options| {
+        let mut hasher = Hasher::with_mode(mode);
+        options.update(&mut hasher, &path.0).map(|_| hasher)
     })?;
-    Ok(hasher)
+    extended(py, &hasher, length, 0)
 }
 
 /// The BLAKE3 digests of many files, in the order of their paths.
@@ -165,13 +180,18 @@ pub(crate) fn hash_files<'py>(
             )));
         }
     };
-    if paths.is_instance_of::<PyString>() || paths.hasattr("__fspath__")? {
+    if paths.is_instance_of::<PyString>()
+        || paths.is_instance_of::<PyBytes>()
+        || paths.hasattr("__fspath__")?
+    {
         return Err(PyTypeError::new_err(
             "hash_files takes many paths: pass [path], or use hash_file",
         ));
     }
-    let paths: Vec<PathBuf> =
-        paths.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?;
+    let paths: Vec<PathBuf> = paths
+        .try_iter()?
+        .map(|path| path?.extract().map(|FilePath(path)| path))
+        .collect::<PyResult<_>>()?;
     let extent =
         Extent::new(0, length as u64).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let course = Arc::new(Course::default());

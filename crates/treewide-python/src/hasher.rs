@@ -3,7 +3,6 @@
 //! A hasher is locked while it works, so threads that share one never see an error. A thread waits for the lock without
 //! holding up other Python threads.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pyo3::exceptions::{PyBlockingIOError, PyOverflowError, PyTypeError, PyValueError};
@@ -12,8 +11,10 @@ use pyo3::types::{PyByteArray, PyBytes, PyString, PyTuple, PyType};
 use treewide::{BLOCK_LEN, Hasher, KEY_LEN, OUT_LEN};
 
 use crate::buffer::{self, Items, View};
+use crate::files::update_from;
 use crate::mode::mode;
-use crate::oneshot::{DETACHED, check_length, extended, fill, hex};
+use crate::oneshot::{DETACHED, check_length, extended, fill, hex, long_hex};
+use crate::paths::FilePath;
 use crate::threads::{self, Threads};
 
 /// Bytes that `update_reader` asks for at a time. A guess: they stay in the second-level cache.
@@ -24,7 +25,7 @@ const READ: usize = 256 * 1024;
 /// `data` is the first piece, if there is one. `key` is 32 bytes. `derive_key_context` names the purpose of a derived
 /// key; it excludes `key`. `max_threads` is the most threads that work on one input: 1, more, or `blake3.AUTO`. `usedforsecurity`
 /// changes nothing.
-#[pyclass(name = "blake3", module = "treewide", frozen, immutable_type)]
+#[pyclass(name = "blake3", module = "treewide", frozen)]
 pub(crate) struct Blake3 {
     hasher: Mutex<Hasher>,
     threads: Threads,
@@ -135,18 +136,15 @@ impl Blake3 {
     /// The file is mapped or read, by what is faster. One that becomes shorter while it is read raises `OSError`; the
     /// hasher is then as it was before.
     #[pyo3(signature = (path))]
-    fn update_mmap(this: Bound<'_, Self>, path: PathBuf) -> PyResult<Bound<'_, Self>> {
+    fn update_mmap(this: Bound<'_, Self>, path: FilePath) -> PyResult<Bound<'_, Self>> {
         let (own, py) = (this.get(), this.py());
-        let result = py.detach(|| {
+        update_from(py, &path.0, own.threads, None, |options| {
             let mut current = own.lock();
             let mut hasher = current.clone();
-            let result = own.threads.update_file(&mut hasher, &path);
-            if result.is_ok() {
-                *current = hasher;
-            }
-            result
-        });
-        result.map_err(|error| crate::failure::of_file(py, error))?;
+            options.update(&mut hasher, &path.0)?;
+            *current = hasher;
+            Ok(())
+        })?;
         Ok(this)
     }
 
@@ -233,7 +231,7 @@ impl Blake3 {
             return hex(py, self.locked(py, |hasher| hasher.finalize()).as_bytes());
         }
         check_length(length.saturating_mul(2))?;
-        hex(py, extended(py, &self.snapshot(py), length, seek)?.as_bytes())
+        long_hex(&extended(py, &self.snapshot(py), length, seek)?)
     }
 
     /// Writes the digest, from byte `seek` on, to all of a writable buffer. Nothing is allocated.

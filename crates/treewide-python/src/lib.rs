@@ -8,19 +8,22 @@ mod buffer;
 mod digests;
 mod failure;
 mod files;
+mod freeze;
 mod hasher;
 mod many;
 mod mode;
 mod oneshot;
+mod paths;
+mod program;
 mod ranges;
 mod tensor;
 mod threads;
 
-use pyo3::prelude::*;
-
 /// BLAKE3 of bytes, arrays, batches and files.
-#[pymodule(gil_used = false)]
+#[pyo3::pymodule(gil_used = false)]
 mod _treewide {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::digests::Digests;
     #[pymodule_export]
@@ -32,6 +35,8 @@ mod _treewide {
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
     #[pymodule_export]
+    use crate::program::_run_program;
+    #[pymodule_export]
     use crate::ranges::_hash_ranges;
 
     #[pymodule_export]
@@ -41,4 +46,11 @@ mod _treewide {
     /// As many threads as the input is worth.
     #[pymodule_export]
     const AUTO: isize = crate::threads::AUTO;
+
+    #[pymodule_init]
+    fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::threads::watch_forks();
+        crate::freeze::freeze::<Blake3>(module.py())?;
+        crate::freeze::freeze::<Digests>(module.py())
+    }
 }

@@ -11,7 +11,7 @@ use treewide::Batch;
 use treewide::batch::{Blobs, OffsetError, Packed};
 
 use crate::arrow::{Nulls, Source, Values};
-use crate::buffer::{Input, Items, View};
+use crate::buffer::{Input, Items, View, bytes_of};
 use crate::digests::{Digests, Validity};
 use crate::mode::mode;
 use crate::threads::Threads;
@@ -98,11 +98,12 @@ fn of_items<'py>(
 ) -> PyResult<Hashed<'py>> {
     let digests = |bytes| (bytes, None, Validity::default());
     if let Ok(tuple) = items.cast::<PyTuple>() {
-        return list(py, tuple.as_slice(), Names::From(0), job).map(digests);
+        return list(py, &tuple.iter().collect::<Vec<_>>(), Names::From(0), job).map(digests);
     }
     if let Ok(items) = items.cast::<PyList>() {
         // References of our own: another thread may change the list.
-        return list(py, items.to_tuple().as_slice(), Names::From(0), job).map(digests);
+        return list(py, &items.to_tuple().iter().collect::<Vec<_>>(), Names::From(0), job)
+            .map(digests);
     }
     if let Ok(items) = items.cast::<PyMapping>() {
         return mapping(py, items, job);
@@ -208,20 +209,17 @@ fn list<'py>(
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
     let mut views = Vec::new();
+    let mut inputs = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        if !item.is_instance_of::<PyBytes>() {
+        inputs.push(bytes_of(item).unwrap_or_default());
+        if !item.is_exact_instance_of::<PyBytes>() {
             let view = Input::new(item);
-            views.push(view.map_err(|error| named(error, names, index, py))?);
+            views.push((index, view.map_err(|error| named(error, names, index, py))?));
         }
     }
-    let mut held = views.iter();
-    let inputs: Vec<&[u8]> = items
-        .iter()
-        .map(|item| match item.cast::<PyBytes>() {
-            Ok(bytes) => bytes.as_bytes(),
-            Err(_) => held.next().expect("a view for each item that is not bytes").bytes(),
-        })
-        .collect();
+    for (index, view) in &views {
+        inputs[*index] = view.bytes();
+    }
     job.hash_slices(py, &inputs)
 }
 
@@ -350,11 +348,11 @@ impl Job<'_> {
                 &mut new[..]
             }
         };
-        let (batch, threads) = (&self.batch, self.threads);
+        let is_short = count < DETACHED_INPUTS && bytes.max(len) < DETACHED_BYTES;
+        let (batch, threads) = (&self.batch, if is_short { Threads::One } else { self.threads });
         let mut hash = || {
             threads.run_at_most(|most| batch.clone().threads(most).fill(blobs, place));
         };
-        let is_short = count < DETACHED_INPUTS && bytes.max(len) < DETACHED_BYTES;
         if is_short {
             hash()
         } else {

@@ -1,6 +1,7 @@
 //! `digest` and `hexdigest`: a complete input in one call.
 
 use pyo3::exceptions::PyOverflowError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use treewide::{Hasher, Mode, OUT_LEN};
@@ -61,7 +62,7 @@ pub(crate) fn hexdigest<'py>(
         return hex(py, &hash);
     }
     check_length(length.saturating_mul(2))?;
-    hex(py, output(py, data, mode, threads, length)?.as_bytes())
+    long_hex(&output(py, data, mode, threads, length)?)
 }
 
 /// The mode, unless it is the plain one: that has a function of its own.
@@ -70,10 +71,15 @@ fn special(key: Option<&Bound<'_, PyAny>>, context: Option<&str>) -> PyResult<Op
 }
 
 fn root(py: Python<'_>, mode: Option<Mode>, threads: Threads, data: &[u8]) -> [u8; OUT_LEN] {
-    let hash = || match (mode, threads) {
+    let hash = || match (mode, threads.for_bytes(data.len())) {
         (None, Threads::One) => *treewide::hash(data).as_bytes(),
-        (None, _) => threads.run(|| *treewide::hash_parallel(data).as_bytes()),
-        (Some(mode), _) => {
+        (None, threads) => *threads
+            .run(|is_together| match is_together {
+                true => treewide::hash_parallel(data),
+                false => treewide::hash(data),
+            })
+            .as_bytes(),
+        (Some(mode), threads) => {
             let mut hasher = Hasher::with_mode(mode);
             threads.update(&mut hasher, data);
             *hasher.finalize().as_bytes()
@@ -143,6 +149,11 @@ pub(crate) fn hex<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyS
         let digits = bytes.map(two);
         return PyString::from_bytes(py, digits.as_flattened());
     }
-    let digits: Vec<[u8; 2]> = bytes.iter().map(|&byte| two(byte)).collect();
-    PyString::from_bytes(py, digits.as_flattened())
+    // Python finds the memory for it, or raises `MemoryError`.
+    long_hex(&PyBytes::new(py, bytes))
+}
+
+/// Hexadecimal digits of any number of bytes.
+pub(crate) fn long_hex<'py>(bytes: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyString>> {
+    Ok(bytes.call_method0(intern!(bytes.py(), "hex"))?.cast_into()?)
 }

@@ -26,7 +26,7 @@ use crate::failure;
 use crate::files::{Course, SHORT, watched};
 use crate::mode::mode;
 use crate::oneshot::check_length;
-use crate::threads::Threads;
+use crate::threads::{self, Threads};
 
 /// Bytes that a thread reads at a time, and the most bytes of a piece of several ranges. A buffer of this size stays in the
 /// second-level cache between reading and hashing, as for other files (`results/zen5-2vcpu/files.md#tiles`).
@@ -187,7 +187,7 @@ impl Pass<'_> {
 
     /// Hashes all pieces with at most `most` threads. Returns the digests of the ranges, one after the other.
     fn run(&self, most: usize) -> Result<Vec<u8>, ErrorKind> {
-        let threads = if most == 1 { 1 } else { most.min(rayon::current_num_threads()) };
+        let threads = if most == 1 { 1 } else { most.min(threads::of_pool()) };
         let done = Mutex::new(Vec::new());
         if threads.min(self.pieces.len()) <= 1 {
             done.lock().unwrap_or_else(PoisonError::into_inner).extend(self.work());

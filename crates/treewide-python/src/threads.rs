@@ -1,21 +1,21 @@
 //! Who works: the calling thread, all threads of the process, or at most as many as the caller allows.
 //!
-//! One pool serves the whole process: rayon's global pool, which starts with the first call that wants it. A number between 1
-//! and its threads has a smaller pool, which all calls with this number share.
+//! One pool serves the whole process: rayon's global pool, which starts with the first input that is long enough for it. A
+//! number between 1 and its threads has a smaller pool, which all calls with this number share. Where the system gives
+//! no threads, the calling thread does all.
 //!
 //! The threads of a process do not exist in a child that it forks, and a pool without its threads is of no use. So a child
 //! gets pools of its own. Pools are found in a list without locks, because a lock might be held when the process forks.
 
-use std::path::Path;
 use std::process;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use treewide::Hasher;
-use treewide::file::{self, Report};
+use treewide::kernel::explain;
 
 /// What `max_threads` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,68 +51,108 @@ impl Threads {
         }
     }
 
-    /// Appends `data` with these threads.
-    pub(crate) fn update(self, hasher: &mut Hasher, data: &[u8]) {
-        match self {
-            Self::One => hasher.update(data),
-            _ => self.run(|| hasher.update_rayon(data)),
-        };
+    /// The same for an input of `bytes` bytes: only long ones need a pool.
+    pub(crate) fn for_bytes(self, bytes: usize) -> Self {
+        if bytes < TOGETHER { Self::One } else { self }
     }
 
-    /// Appends the file at `path` with these threads.
-    pub(crate) fn update_file(
-        self,
-        hasher: &mut Hasher,
-        path: &Path,
-    ) -> Result<Report, file::Error> {
-        self.run_at_most(|most| file::Options::new().threads(most).update(hasher, path))
+    /// Appends `data` with these threads.
+    pub(crate) fn update(self, hasher: &mut Hasher, data: &[u8]) {
+        self.for_bytes(data.len()).run(|is_together| match is_together {
+            true => hasher.update_rayon(data),
+            false => hasher.update(data),
+        });
     }
 
     /// Calls `work` with the most threads that it may use of the current rayon pool. No smaller pool is made: `work` sees
     /// to the number.
     pub(crate) fn run_at_most<R: Send>(self, work: impl FnOnce(usize) -> R + Send) -> R {
-        match self {
-            Self::One => work(1),
-            Self::Auto => Self::Auto.run(|| work(usize::MAX)),
-            Self::Most(most) => Self::Auto.run(|| work(most)),
+        let (threads, most) = match self {
+            Self::One => (Self::One, 1),
+            Self::Auto => (Self::Auto, usize::MAX),
+            Self::Most(most) => (Self::Auto, most),
+        };
+        threads.run(|is_together| work(if is_together { most } else { 1 }))
+    }
+
+    /// Calls `work` so that the current rayon pool has these threads, with `true`; or with `false`, if it must not use a
+    /// pool.
+    pub(crate) fn run<R: Send>(self, work: impl FnOnce(bool) -> R + Send) -> R {
+        match self.team() {
+            Team::Alone => work(false),
+            // The caller works too.
+            Team::Global => work(true),
+            Team::Pool(pool) => pool.install(|| work(true)),
         }
     }
 
-    /// Calls `work` so that the current rayon pool has these threads. With [`Threads::One`], `work` must not use a pool.
-    pub(crate) fn run<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
-        let most = match self {
-            Self::One => return work(),
-            Self::Auto => None,
-            Self::Most(most) => Some(most),
-        };
-        let process = process::id();
-        let owner = match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => process,
-            Err(owner) => owner,
-        };
-        let is_child = owner != process;
-        // Starts the global pool. In a child it only returns a number.
-        let all = rayon::current_num_threads();
-        let pool = match most {
-            Some(most) if most < all => pool(process, most),
-            _ if is_child => pool(process, all),
-            // The global pool; the caller works too.
-            _ => return work(),
-        };
-        match pool {
-            Some(pool) => pool.install(work),
-            // The system gives us no threads: helpers of the global pool are asked, and nobody waits for them.
-            None => work(),
+    fn team(self) -> Team {
+        if self == Self::One {
+            return Team::Alone;
         }
+        let process = this_process();
+        let owner = OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
+        let is_owner = owner.is_ok() || owner == Err(process);
+        match self {
+            // A system that gives no threads is dealt with by the library.
+            Self::Auto if is_owner => return Team::Global,
+            Self::Most(most) if is_owner && most >= of_pool() => return Team::Global,
+            _ => {}
+        }
+        let threads = if let Self::Most(most) = self { most.min(cores()) } else { ALL };
+        pool(process, threads).map_or(Team::Alone, Team::Pool)
     }
 }
 
+/// The threads of the current pool; this starts the global one. 1 where the system gives no threads.
+pub(crate) fn of_pool() -> usize {
+    explain(u64::MAX).threads()
+}
+
+/// Who works together on an input.
+enum Team {
+    Alone,
+    Global,
+    Pool(&'static ThreadPool),
+}
+
+/// Shorter inputs are hashed by one thread. A guess: a quarter of the length from which on the library uses two as a rule.
+const TOGETHER: usize = 256 << 10;
+
+/// The number by which a pool is asked for that has as many threads as rayon gives it.
+const ALL: usize = 0;
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How often this process and its ancestors have forked.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// From now on, [`this_process`] is another number in each child, also if the system uses the number of a process again.
+pub(crate) fn watch_forks() {
+    #[cfg(unix)]
+    {
+        extern "C" fn in_child() {
+            FORKS.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: the function takes no arguments and does what a signal handler may do. It stays where it is, because
+        // Python unloads no extensions. Without memory for it, processes are still known by their numbers.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+/// A number for this process; not 0.
+fn this_process() -> u64 {
+    u64::from(FORKS.load(Ordering::Relaxed)) << 32 | u64::from(process::id())
+}
+
 /// The process that the global pool belongs to; 0 before anything asked for threads.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+static OWNER: AtomicU64 = AtomicU64::new(0);
 
 /// A pool in the list. It is never freed: there is one for each process and number of threads that was asked for.
 struct Node {
-    process: u32,
+    process: u64,
     threads: usize,
     pool: ThreadPool,
     next: *const Node,
@@ -121,7 +161,7 @@ struct Node {
 static POOLS: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
 /// The pool of this process with that many threads.
-fn pool(process: u32, threads: usize) -> Option<&'static ThreadPool> {
+fn pool(process: u64, threads: usize) -> Option<&'static ThreadPool> {
     let find = |mut node: *const Node| {
         // SAFETY: nodes are never freed, and never change once they are in the list.
         while let Some(found) = unsafe { node.as_ref() } {

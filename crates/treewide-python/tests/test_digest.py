@@ -127,6 +127,19 @@ def test_digest_hands_on_the_error_of_an_exporter():
         digest(Exporter())
 
 
+class Both(bytes):
+    """Bytes with a buffer of their own."""
+
+    def __buffer__(self, flags):
+        return memoryview(b"buffer")
+
+
+def test_subclasses_of_bytes_are_taken_by_their_buffers():
+    expected = b"buffer" if sys.version_info >= (3, 12) else b"bytes"
+    assert digest(Both(b"bytes")) == digest(expected) == treewide.blake3(Both(b"bytes")).digest()
+    assert treewide.hash_many([b"a", Both(b"bytes"), b"c"]).tolist() == [digest(b"a"), digest(expected), digest(b"c")]
+
+
 def test_digest_releases_its_buffers():
     data, key = bytearray(100), bytearray(32)
     digest(data, key=key)

@@ -36,6 +36,20 @@ def test_files_have_the_digests_of_their_bytes(files, max_threads):
     assert hash_files([]) == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may refuse such names")
+def test_names_may_be_any_bytes(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xfe"
+    with open(name, "wb") as file:
+        file.write(b"abc")
+    for path in (name, os.fsdecode(name)):
+        assert (
+            hash_file(path) == hash_files([path])[0] == treewide.blake3().update_mmap(path).digest() == digest(b"abc")
+        )
+    with pytest.raises(FileNotFoundError) as caught:
+        hash_file(name + b"?")
+    assert caught.value.filename == os.fsdecode(name + b"?")
+
+
 def test_many_small_files(tmp_path):
     paths = [tmp_path / str(i) for i in range(1000)]
     for i, path in enumerate(paths):
@@ -63,7 +77,9 @@ def test_wrong_parameters_are_named(files):
         hash_files("path")
     with pytest.raises(TypeError, match="use hash_file"):
         hash_files(files[0])
-    for wrong in ([3], [None], [b"bytes"], 3):
+    with pytest.raises(TypeError, match="use hash_file"):
+        hash_files(b"path")
+    for wrong in ([3], [None], 3):
         with pytest.raises(TypeError):
             hash_files(wrong)
     with pytest.raises(TypeError):
@@ -110,19 +126,29 @@ def test_a_pipe_is_read_to_its_end_and_can_be_interrupted(tmp_path):
     writer.start()
     assert hash_file(pipe) == digest(pattern(300_000))
     writer.join()
-    # In a program of its own, because only its main thread sees signals.
-    program = f"""
-        import os, signal, treewide
-        writer = os.open({str(pipe)!r}, os.O_RDWR)
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
-            treewide.hash_file({str(pipe)!r})
-        except KeyboardInterrupt:
-            print("interrupted")
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, timeout=60)
-    assert done.stdout == b"interrupted\n"
+    # A pipe with a writer that is silent, and one without a writer.
+    writer = os.open(pipe, os.O_RDWR)
+    assert_interrupted(pipe)
+    os.close(writer)
+    if sys.platform == "linux":
+        assert_interrupted(pipe)
+
+
+def assert_interrupted(pipe):
+    # In programs of their own, because only their main threads see signals.
+    for call in ("hash_file(pipe)", "hash_files([pipe])", "blake3().update_mmap(pipe)"):
+        program = f"""
+            import signal, treewide
+            pipe = {str(pipe)!r}
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                treewide.{call}
+            except KeyboardInterrupt:
+                print("interrupted")
+        """
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, timeout=60)
+        assert done.stdout == b"interrupted\n", call
 
 
 def test_hash_file_async(files):

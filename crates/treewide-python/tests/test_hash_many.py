@@ -9,6 +9,7 @@ from collections import ChainMap, OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -199,6 +200,7 @@ def test_digests_are_a_sequence():
     assert digests.tolist() == all_of_them
     assert digests == hash_many(items) and digests != hash_many(items[1:]) and digests != all_of_them
     assert Digests(b"a" * 6, 2) != Digests(b"a" * 6, 3)
+    assert digests == mock.ANY and (digests == np.asarray(digests)).all(), "others are asked"
     assert repr(digests) == "<treewide.Digests: 10 of 32 bytes>"
     for other in (pickle.loads(pickle.dumps(digests)), copy.deepcopy(digests), Digests(digests.tobytes())):
         assert other == digests

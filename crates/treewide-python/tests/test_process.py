@@ -69,6 +69,67 @@ def test_a_forked_child_of_a_child_starts_its_threads():
     assert out == ""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count threads in other ways")
+def test_without_threads_the_caller_works():
+    out = run(
+        """
+        import os, resource, treewide
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setuid(65534)
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+        data = bytes(10_000_000)
+        expected = treewide.digest(data)
+        for max_threads in (2, -1):
+            assert treewide.digest(data, max_threads=max_threads) == expected
+            assert treewide.blake3(data, max_threads=max_threads).digest() == expected
+            many = treewide.hash_many([data, data[:-1]] + [b"x" * 1000] * 3000, max_threads=max_threads)
+            assert many[0] == expected and many[2] == treewide.digest(b"x" * 1000)
+            seen = []
+            digest = treewide.hash_file("/proc/self/exe", max_threads=max_threads, progress=seen.append)
+            assert treewide.hash_files(["/proc/self/exe"] * 3, max_threads=max_threads) == [digest] * 3
+            assert seen == [os.path.getsize("/proc/self/exe")]
+        """
+    )
+    assert out == ""
+
+
+def test_without_memory_there_is_an_error():
+    out = run(
+        """
+        import resource, treewide
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        for call in (
+            lambda: treewide.hexdigest(b"", length=800_000_000),
+            lambda: treewide.digest(b"", length=3_000_000_000),
+            lambda: treewide.blake3().hexdigest(800_000_000),
+            lambda: treewide.hash_many([b""], length=3_000_000_000),
+        ):
+            try:
+                call()
+            except MemoryError:
+                print("MemoryError")
+        """
+    )
+    assert out == "MemoryError\n" * 4
+
+
+def test_short_inputs_start_no_threads(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    out = run(
+        f"""
+        import os, treewide
+        treewide.hash_many([b"a"] * 100)
+        treewide.digest(bytes(100_000), max_threads=-1)
+        treewide.blake3(bytes(100_000), max_threads=2).update(b"abc").digest()
+        treewide.hash_file({str(path)!r})
+        print(len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1)
+        """
+    )
+    assert out == "1\n"
+
+
 def test_threads_share_a_hasher():
     hasher = blake3(max_threads=2)
     piece = bytes(100_000)
@@ -92,7 +153,10 @@ def test_threads_hash_at_the_same_time():
 
 
 def test_a_bytearray_cannot_be_resized_while_it_is_hashed():
-    data = bytearray(30_000_000)
+    data = bytearray(10_000_000)
+    # Each round may leave one byte more: `append` came before hashing, and `pop` was refused. A thread that waits
+    # long between the two may miss all of it, so the length that was hashed need not be the last one.
+    possible = {digest(bytes(len(data) + more)) for more in range(22)}
     refused = 0
     with ThreadPoolExecutor(1) as pool:
         for _ in range(20):
@@ -103,7 +167,7 @@ def test_a_bytearray_cannot_be_resized_while_it_is_hashed():
                     data.pop()
                 except BufferError:
                     refused += 1
-            assert work.result() == digest(data)
+            assert work.result() in possible
     print(f"resizing was refused: {refused} cases")
 
 

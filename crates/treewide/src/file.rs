@@ -163,6 +163,16 @@ pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
     device::open(path, false, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
+/// Like [`open`], for hashing with a [watcher](Options::watch): on Linux, it does not wait for the writer of a named pipe.
+/// Hashing waits, and asks the watcher as long as there is none.
+///
+/// # Errors
+/// If the file cannot be opened.
+pub fn open_watched(path: impl AsRef<Path>) -> Result<File, Error> {
+    let path = path.as_ref();
+    if device::is_named_pipe(path) { open_at_once(path) } else { open(path) }
+}
+
 /// Like [`open_at_once`], but does not follow a symbolic link that has replaced the file since it was found: that is an error
 /// (not on Windows).
 ///
@@ -273,7 +283,8 @@ impl<'a> Options<'a> {
     /// As [`hash`](Self::hash). The hasher has then absorbed an unknown part of the file: discard it.
     pub fn update(&self, hasher: &mut Hasher, path: impl AsRef<Path>) -> Result<Report, Error> {
         let path = path.as_ref();
-        self.update_file(hasher, &open(path)?, path)
+        let file = if self.watch.is_some() { open_watched(path)? } else { open(path)? };
+        self.update_file(hasher, &file, path)
     }
 
     /// Like [`update`](Self::update), for an open file from its position on. Afterwards the position is behind the

@@ -52,6 +52,6 @@ async def hash_file_async(
     )
     try:
         return await asyncio.get_running_loop().run_in_executor(None, work)
-    except asyncio.CancelledError:
+    finally:
+        # Also when the coroutine is closed.
         stop.set()
-        raise

@@ -16,6 +16,7 @@ __all__ = [
     "Digests",
     "__version__",
     "_hash_ranges",
+    "_run_program",
     "blake3",
     "digest",
     "hash_file",
@@ -357,6 +358,8 @@ def hash_files(
     errors: Literal["return"],
     progress: Callable[[int, int], object] | None = None,
 ) -> list[bytes | OSError]: ...
+def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
+    """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
 
 # For `treewide.safetensors`.
 def _hash_ranges(

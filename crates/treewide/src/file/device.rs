@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) use linux::{
-    drop_from_cache, is_cached, open, prefers_order, widen, will_read_in_order,
+    drop_from_cache, is_cached, is_named_pipe, open, prefers_order, widen, will_read_in_order,
 };
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) use other::{
-    drop_from_cache, is_cached, open, prefers_order, widen, will_read_in_order,
+    drop_from_cache, is_cached, is_named_pipe, open, prefers_order, widen, will_read_in_order,
 };
 
 use super::{ErrorKind, Watch};

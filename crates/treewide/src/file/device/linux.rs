@@ -82,6 +82,12 @@ pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Resu
     }
 }
 
+/// Whether opening the file waits for another program. Without waiting, it has nothing to read until there is a writer, and `poll`
+/// waits for that; on other systems it may seem to be at its end.
+pub(in crate::file) fn is_named_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo())
+}
+
 /// Whether the page cache has all tested places. The reads do not wait, but where a page is missing the system may
 /// begin to read ahead. So the last place is tested first: read-ahead at the beginning shall start with the first
 /// large read, not with this small one.

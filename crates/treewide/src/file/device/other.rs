@@ -16,6 +16,11 @@ pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Resu
     options.read(true).open(path)
 }
 
+/// Whether opening may be left to [`open`] without waiting: never, as `poll` may not wait for the first writer.
+pub(in crate::file) fn is_named_pipe(_: &Path) -> bool {
+    false
+}
+
 pub(in crate::file) fn is_cached(_: &File, _: u64) -> bool {
     true
 }

@@ -1,0 +1,89 @@
+//! The program `treewide`: hash and check files with BLAKE3.
+//!
+//! A library only because two programs are made from it: `treewide`, and `python -m treewide`. It is for nothing else,
+//! because [`run`] takes the process for its own: it reads and writes the standard streams, may handle signals, and may
+//! end the process by one. The work is done by the library `treewide-files`, which anyone may use.
+//!
+//! Parse, run, exit code. Each command stands in its own module; a flag's name, its help text and its effect stand
+//! together in the module that carries it out.
+
+#![deny(unsafe_code)]
+
+mod b3sum_check;
+mod check;
+mod cli;
+mod console;
+mod descriptor;
+#[cfg(feature = "gpu")]
+mod device;
+#[cfg(not(feature = "gpu"))]
+#[path = "no_device.rs"]
+mod device;
+mod docs;
+mod explain;
+mod help;
+mod inherited;
+mod input;
+mod mode;
+mod outcome;
+mod output;
+mod program;
+mod progress;
+mod signals;
+mod stdin;
+mod streams;
+mod sum;
+mod terminal;
+mod threads;
+mod version;
+mod walk;
+mod wording;
+
+use cli::Invocation;
+use outcome::Outcome;
+use std::ffi::OsString;
+
+pub use inherited::Inherited;
+
+/// The exit code of bad usage, as `clap` has it.
+const BAD_USAGE: u8 = 2;
+
+/// Runs the program, and returns its exit code.
+///
+/// The first of `args` is the name that the program is called by. The process must be this program's alone: see above.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8 {
+    inherited::remember(inherited);
+    signals::watch_as_first_process();
+    let Invocation { program, command } = cli::parse(args.into_iter().collect());
+    let ended = match command {
+        Err(text) if text.use_stderr() => Err(text.into()),
+        Err(text) => cli::print(&text).map(|()| Outcome::Success),
+        Ok(command) => {
+            let checked = treewide::check_environment().map_err(|error| error.to_string());
+            let checked = checked.and_then(|()| device::check_environment());
+            if let Err(error) = checked.and_then(|()| threads::limit_pool()) {
+                console::complain(program, &error);
+                return BAD_USAGE;
+            }
+            command.run(program)
+        }
+    };
+    match ended {
+        Ok(Outcome::Success) => 0,
+        Ok(Outcome::SomeFailed) => 1,
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(usage) => {
+                cli::complain(&usage);
+                BAD_USAGE
+            }
+            Err(error) => {
+                if output::reader_is_gone(&error) {
+                    signals::die_of_broken_pipe();
+                }
+                console::complain(program, &format!("{error:#}"));
+                1
+            }
+        },
+    }
+}
