@@ -4,6 +4,9 @@ use crate::check::{self, CheckArgs};
 use crate::docs::Page;
 use crate::explain::{self, ExplainArgs};
 use crate::help::Notes;
+use crate::manifest::compare::{self, DiffArgs, VerifyArgs};
+use crate::manifest::make::{self, SnapshotArgs, UpdateArgs};
+use crate::manifest::show::{self, ManifestArgs};
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::sum::{self, SumArgs};
@@ -31,6 +34,8 @@ shell; as process 1 of a container, with exit status 128 + N).",
     ..Notes::new(&[
         ("treewide sum *.iso >SUMS", "the digests of some files"),
         ("treewide check SUMS", "and later: are they still the same?"),
+        ("treewide snapshot photos -o photos.b3", "what a directory holds"),
+        ("treewide verify photos.b3 photos", "and later: what is different?"),
         ("ln -s treewide b3sum", "a link that takes b3sum's place"),
     ])
 };
@@ -38,7 +43,8 @@ shell; as process 1 of a container, with exit status 128 + N).",
 /// Hash and check files with BLAKE3
 ///
 /// `treewide sum` does what b3sum does, and adds recursion, JSON and atomic output. `treewide
-/// check` verifies the lists that `treewide sum` or b3sum wrote. Called by the name `b3sum` (make a link to
+/// check` verifies the lists that `treewide sum` or b3sum wrote. `treewide snapshot`, `verify`, `update` and `diff` keep
+/// manifests of directories, and find what was added, removed, moved or damaged, too. Called by the name `b3sum` (make a link to
 /// this program), it is `treewide sum` and takes b3sum's place in scripts.
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
@@ -64,6 +70,11 @@ struct B3sum {
 pub(crate) enum Command {
     Sum(SumArgs),
     Check(CheckArgs),
+    Snapshot(SnapshotArgs),
+    Verify(VerifyArgs),
+    Update(UpdateArgs),
+    Diff(DiffArgs),
+    Manifest(ManifestArgs),
     Explain(ExplainArgs),
     #[command(flatten)]
     Device(device::Command),
@@ -77,6 +88,11 @@ impl Command {
         match self {
             Self::Sum(args) => args.run(program),
             Self::Check(args) => args.run(program),
+            Self::Snapshot(args) => args.run(program),
+            Self::Verify(args) => args.run(program),
+            Self::Update(args) => args.run(program),
+            Self::Diff(args) => args.run(program),
+            Self::Manifest(args) => args.run(program),
             Self::Explain(args) => args.run(),
             Self::Device(command) => command.run(),
             Self::Completions(args) => args.run(|program| match program {
@@ -94,6 +110,11 @@ fn notes(page: Option<Page>) -> Notes {
         None => NOTES,
         Some(Page::Sum) => sum::NOTES,
         Some(Page::Check) => check::NOTES,
+        Some(Page::Snapshot) => make::SNAPSHOT,
+        Some(Page::Verify) => compare::VERIFY,
+        Some(Page::Update) => make::UPDATE,
+        Some(Page::Diff) => compare::DIFF,
+        Some(Page::Manifest) => show::MANIFEST,
         Some(Page::Explain) => explain::NOTES,
         Some(Page::Devices) => device::NOTES,
         Some(Page::Completions) => docs::COMPLETIONS,

@@ -81,6 +81,11 @@ pub(crate) struct ManArgs {
 pub(crate) enum Page {
     Sum,
     Check,
+    Snapshot,
+    Verify,
+    Update,
+    Diff,
+    Manifest,
     Explain,
     Devices,
     Completions,

@@ -75,6 +75,11 @@ impl ReadArgs {
         self.tell_growth
     }
 
+    /// For hashing in the plain mode.
+    pub(crate) fn plain_options(&self, progress: Arc<dyn treewide_files::Progress>) -> Options {
+        self.options(Mode::PLAIN).progress(progress)
+    }
+
     fn options(&self, mode: Mode) -> Options {
         let options = Options::new()
             .mode(mode)

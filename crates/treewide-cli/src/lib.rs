@@ -2,7 +2,7 @@
 //!
 //! A library only because two programs are made from it: `treewide`, and `python -m treewide`. It is for nothing else,
 //! because [`run`] takes the process for its own: it reads and writes the standard streams, may handle signals, and may
-//! end the process by one. The work is done by the library `treewide-files`, which anyone may use.
+//! end the process by one. The work is done by the library `treewide-files` and `treewide-manifest`, which anyone may use.
 //!
 //! Parse, run, exit code. Each command stands in its own module; a flag's name, its help text and its effect stand
 //! together in the module that carries it out.
@@ -24,6 +24,7 @@ mod explain;
 mod help;
 mod inherited;
 mod input;
+mod manifest;
 mod mode;
 mod outcome;
 mod output;
@@ -47,6 +48,8 @@ pub use inherited::Inherited;
 
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
+/// The exit code of a comparison that cannot be sure of its result.
+const CANNOT_TELL: u8 = 3;
 
 /// Runs the program, and returns its exit code.
 ///
@@ -72,6 +75,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
     match ended {
         Ok(Outcome::Success) => 0,
         Ok(Outcome::SomeFailed) => 1,
+        Ok(Outcome::BadUsage) => BAD_USAGE,
+        Ok(Outcome::CannotTell) => CANNOT_TELL,
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => {
                 cli::complain(&usage);

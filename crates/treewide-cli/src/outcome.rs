@@ -7,6 +7,10 @@ pub(crate) enum Outcome {
     Success,
     /// At least one file or check failed; the others were done (exit code 1).
     SomeFailed,
+    /// What was asked for makes no sense, as the run has found out (exit code 2).
+    BadUsage,
+    /// Nobody can say whether a tree is as recorded (exit code 3).
+    CannotTell,
 }
 
 impl Outcome {

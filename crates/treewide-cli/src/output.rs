@@ -24,7 +24,7 @@ const BUFFER: usize = 64 << 10;
 
 const REPLACED: &str = "is an input, and the output would replace it";
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write to FILE instead of standard output, all at once when everything is done
@@ -159,7 +159,7 @@ impl Output<'_> {
             let mut unfinished = signals::unfinished();
             let appeared = replacement.appear();
             // It has its name now, or stays under the temporary one.
-            *unfinished = None;
+            unfinished.clear();
             appeared.map_err(|error| WriteError { place: shown(&name), error })?;
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Sink {
         let _ = signals::watch();
         let mut unfinished = signals::unfinished();
         let replacement = Replacement::begin(path)?;
-        *unfinished = Some(replacement.temporary().to_owned());
+        unfinished.push(replacement.temporary().to_owned());
         Ok(Self::Replacement(path.to_owned(), Box::new(replacement)))
     }
 

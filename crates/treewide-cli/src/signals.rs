@@ -8,18 +8,18 @@ use crate::inherited;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The temporary file to remove if a signal ends us now.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files to remove if a signal ends us now.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Exclusive use of [`UNFINISHED`]: while it is held, a signal waits.
 ///
-/// Hold it while creating or renaming the file, so that there is no moment in which the file
+/// Hold it while creating or renaming a file, so that there is no moment in which the file
 /// exists and a signal does not know of it.
-pub(crate) fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+pub(crate) fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, a signal that ends this process removes the unfinished file first.
+/// From now on, a signal that ends this process removes the unfinished files first.
 #[cfg(unix)]
 pub(crate) fn watch() -> std::io::Result<()> {
     use signal_hook::consts::{
@@ -50,7 +50,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
         if let Some(signal) = signals.forever().next() {
             // Not given back: the file must not be renamed while the process is ending.
             let mut unfinished = unfinished();
-            if let Some(path) = unfinished.take() {
+            for path in unfinished.drain(..) {
                 let _ = std::fs::remove_file(path); // there is nobody left to tell
             }
             end_by(signal);
@@ -59,7 +59,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
     is_ready.recv().unwrap_or(Ok(()))
 }
 
-/// Signals leave the temporary file behind here, as everything else does.
+/// Signals leave temporary files behind here, as everything else does.
 #[cfg(not(unix))]
 pub(crate) fn watch() -> std::io::Result<()> {
     Ok(())

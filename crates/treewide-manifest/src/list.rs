@@ -287,6 +287,11 @@ fn twice(name: &[u8]) -> String {
 }
 
 impl Line {
+    /// Writes it as b3sum does, with a line end.
+    pub fn push_to(&self, to: &mut Vec<u8>) {
+        push(to, &self.name, &self.digest);
+    }
+
     /// For [`InOrder::next`] to fill.
     pub fn empty() -> Self {
         Self { name: Vec::new(), digest: [0; OUT_LEN], is_ambiguous: false }

@@ -17,11 +17,11 @@ use crate::manifest::index_path;
 use crate::record::{Record, What};
 use crate::rules::Rules;
 use crate::scan::Own;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use treewide::{Hash, Hasher};
-use treewide_files::Replacement;
+use treewide_files::{Replacement, Stamp};
 
 /// A manifest that is being written. Dropping it removes the temporary files.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Pair {
     hasher: Hasher,
     line: Vec<u8>,
     totals: Option<Totals>,
+    /// The old list, locked: nobody else writes a new one at the same time.
+    _lock: Option<File>,
 }
 
 /// What a manifest has in its end.
@@ -51,14 +53,16 @@ impl Pair {
     /// Begins to write a list at `path`, and its index with it unless `has_index` is false.
     ///
     /// # Errors
-    /// As [`Replacement::begin`].
+    /// As [`Replacement::begin`], and if another program is writing a manifest there, too.
     pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
         let begin =
             |path: &Path| Replacement::begin(path).map_err(|error| Error::write(path, error));
+        let lock = lock(path)?;
         let list = begin(path)?;
         let index = if has_index { Some(begin(&index_path(path))?) } else { None };
         let (hasher, line) = (Hasher::new(), Vec::new());
-        Ok(Self { path: path.into(), list, index, hasher, line, totals: None })
+        let totals = None;
+        Ok(Self { path: path.into(), list, index, hasher, line, totals, _lock: lock })
     }
 
     /// The temporary files, which a program that is ended by a signal removes.
@@ -144,4 +148,35 @@ impl Pair {
         }
         Ok(totals)
     }
+}
+
+/// Locks the list at `path`, if there is one, until the new one has appeared.
+fn lock(path: &Path) -> Result<Option<File>, Error> {
+    let busy = || {
+        let cause =
+            "another program is writing a new manifest in its place; wait until that is done";
+        Error::write(path, io::Error::other(cause))
+    };
+    // On Windows a locked file cannot be read.
+    if cfg!(windows) {
+        return Ok(None);
+    }
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    if !file.metadata().is_ok_and(|it| it.is_file()) {
+        return Ok(None);
+    }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(busy()),
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) => Ok(None),
+        // It was replaced between opening and locking.
+        Ok(()) if !is_still_at(&file, path) => Err(busy()),
+        Ok(()) => Ok(Some(file)),
+    }
+}
+
+fn is_still_at(file: &File, path: &Path) -> bool {
+    let numbers = |it: Stamp| (it.device, it.inode);
+    let is = Stamp::of(file).map(numbers);
+    is.is_ok_and(|is| Stamp::at(path, true).map(numbers).is_ok_and(|there| there == is))
 }

@@ -17,6 +17,7 @@ mod input;
 mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
+mod manifest;
 mod named_output;
 mod names_in_lists;
 mod output;

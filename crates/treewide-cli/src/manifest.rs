@@ -1,0 +1,108 @@
+//! Manifests of trees: what `snapshot`, `verify`, `update`, `diff` and `manifest` have in common.
+//!
+//! The library `treewide-manifest` decides everything; here are words, lines and exit codes.
+
+pub(crate) mod compare;
+pub(crate) mod make;
+mod report;
+pub(crate) mod show;
+
+use crate::console::complain;
+use crate::outcome::Outcome;
+use crate::output;
+use crate::program::Program;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide_manifest::{ErrorKind, Globs, Rules};
+
+/// Exit codes of the commands that compare.
+pub(crate) const EXIT: &[(&str, &str)] = &[
+    ("0", "everything is as recorded"),
+    ("1", "something differs"),
+    ("2", "invalid usage"),
+    (
+        "3",
+        "nobody can say: a file cannot be read, or the manifest is damaged (also if something differs as well)",
+    ),
+];
+
+/// Runs a command. What stops it is exit code 3, because nobody can say then whether the tree differs.
+pub(crate) fn run(
+    program: Program,
+    command: impl FnOnce() -> anyhow::Result<Outcome>,
+) -> anyhow::Result<Outcome> {
+    match command() {
+        Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
+            complain(program, &format!("{error:#}"));
+            let is_usage = matches!(
+                error
+                    .downcast_ref::<treewide_manifest::Error>()
+                    .map(treewide_manifest::Error::kind),
+                Some(ErrorKind::Usage(_))
+            );
+            Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })
+        }
+        ended => ended,
+    }
+}
+
+/// What a manifest covers.
+#[derive(Args)]
+#[command(next_help_heading = "Coverage")]
+pub(crate) struct RulesArgs {
+    /// Leave out paths that match a glob, and what is below them
+    ///
+    /// A glob without `/` matches a name at any depth (*.tmp), one with `/` a path from the root on (/a/b, a/**/b);
+    /// one that ends in `/` matches directories only. The rules are recorded, and `verify` and `update` use them.
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Read globs from a file, one a line; empty lines and lines that begin with # are passed over
+    #[arg(long, value_name = "FILE")]
+    exclude_from: Vec<PathBuf>,
+
+    /// Leave out files and directories whose name begins with a dot
+    #[arg(long)]
+    no_hidden: bool,
+
+    /// Follow symbolic links, instead of recording where they lead
+    #[arg(long)]
+    follow: bool,
+
+    /// Leave other file systems below DIR alone
+    #[arg(long)]
+    one_file_system: bool,
+
+    /// Record permission bits, too
+    #[arg(long)]
+    modes: bool,
+}
+
+impl RulesArgs {
+    /// The rules; `None` if nothing was said of them.
+    fn rules(&self) -> anyhow::Result<Option<Rules>> {
+        let mut exclude = self.exclude.clone();
+        for path in &self.exclude_from {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                anyhow::anyhow!("{}: {error}", treewide_files::name::shown(path))
+            })?;
+            let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            exclude.extend(lines.map(str::to_owned));
+        }
+        // A glob that cannot be parsed is told before anything is written.
+        Globs::new(&exclude)?;
+        let rules = Rules {
+            exclude,
+            hidden: !self.no_hidden,
+            follow: self.follow,
+            one_file_system: self.one_file_system,
+            modes: self.modes,
+        };
+        Ok((rules != Rules::default()).then_some(rules))
+    }
+}
+
+/// The tree: `.` if none is named.
+fn root(dir: Option<&PathBuf>) -> &Path {
+    dir.map_or(Path::new("."), PathBuf::as_path)
+}

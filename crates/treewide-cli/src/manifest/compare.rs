@@ -1,0 +1,233 @@
+//! `treewide verify` and `treewide diff`: what differs from a manifest?
+
+use super::report::{self, Lines};
+use super::{EXIT, root, run};
+use crate::console::Console;
+use crate::help::Notes;
+use crate::input::ReadArgs;
+use crate::outcome::Outcome;
+use crate::output::{OutputArgs, Prints};
+use crate::program::Program;
+use crate::progress::ProgressArgs;
+use anyhow::bail;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide_manifest::{Cancel, Class, Globs, Manifest, Report, State, Verify};
+
+pub(crate) const VERIFY: Notes = Notes {
+    exit: EXIT,
+    ..Notes::new(&[
+        ("treewide verify photos.b3 photos", "read everything, and compare"),
+        ("treewide verify --quick photos.b3 photos", "read only what looks different"),
+        ("treewide verify --fail-on changed,removed photos.b3 photos", "new files are fine"),
+    ])
+};
+
+pub(crate) const DIFF: Notes = Notes {
+    exit: EXIT,
+    ..Notes::new(&[
+        ("treewide diff monday.b3 friday.b3", "needs no file of either tree"),
+        ("treewide diff monday.b3 photos", "a manifest and a directory"),
+    ])
+};
+
+/// Compare a directory with its manifest
+///
+/// Reads every file, and reports what is changed, added, removed, moved or of another type. A file whose
+/// content differs although its size, mtime, ctime and inode are as recorded is reported as ROT: nobody wrote
+/// to it. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
+/// line is written for each difference, and a last line on standard error counts all.
+#[derive(Args)]
+#[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
+pub(crate) struct VerifyArgs {
+    /// The list of the manifest; its index is next to it
+    #[arg(value_name = "X.b3")]
+    manifest: PathBuf,
+
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Read only files whose size, times, inode or device are not those recorded
+    ///
+    /// What is not read is not verified, and the last line says how much that is. This does not see rot, or what a
+    /// program with access to the disk does. It believes the index, which is not signed.
+    #[arg(long, help_heading = "Coverage")]
+    quick: bool,
+
+    /// Compare only paths that match a glob, and what is below them
+    #[arg(long, value_name = "GLOB", help_heading = "Coverage")]
+    only: Vec<String>,
+
+    /// Compare nothing unless the list X.b3 itself has this BLAKE3 digest
+    #[arg(long, value_name = "DIGEST", help_heading = "Verdict")]
+    expect: Option<String>,
+
+    #[command(flatten)]
+    say: SayArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+/// What is said, and what counts.
+#[derive(Args)]
+pub(crate) struct SayArgs {
+    /// The verdicts that are a failure, separated by commas; `rot` always is
+    ///
+    /// changed, replaced-type, moved, renamed, copied, added, removed. By default all of them are.
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',', help_heading = "Verdict")]
+    #[arg(value_parser = class)]
+    fail_on: Vec<Class>,
+
+    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing about paths; and nothing at all if everything is as recorded
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+}
+
+fn class(word: &str) -> Result<Class, String> {
+    let found = Class::ALL.into_iter().find(|class| class.word() == word && class.differs());
+    found.ok_or_else(|| {
+        let words = Class::ALL.into_iter().filter(|it| it.differs()).map(Class::word);
+        format!("there are {}", words.collect::<Vec<_>>().join(", "))
+    })
+}
+
+impl SayArgs {
+    fn outcome(&self, report: &Report) -> Outcome {
+        let counts = |class: Class| {
+            class == Class::Rot || self.fail_on.is_empty() || self.fail_on.contains(&class)
+        };
+        let fails = |class: Class| class.differs() && report.count(class) > 0 && counts(class);
+        if !report.is_certain() {
+            Outcome::CannotTell
+        } else if Class::ALL.into_iter().any(fails) {
+            Outcome::SomeFailed
+        } else {
+            Outcome::Success
+        }
+    }
+
+    /// Says what there is to say at the end.
+    fn end(
+        &self,
+        lines: Lines<'_>,
+        console: &Console<'_>,
+        manifests: &[&Manifest],
+        report: &Report,
+    ) -> anyhow::Result<Outcome> {
+        lines.finish(console, report)?;
+        let outcome = self.outcome(report);
+        if let Some(cause) = &report.damage {
+            let ignored = |it: &&&Manifest| matches!(it.index(), State::Ignored(_));
+            let whose = manifests.iter().find(ignored).or(manifests.first());
+            report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
+        }
+        if report.nothing_checked {
+            console.say("nothing was checked: the list names no file");
+        }
+        if !(self.quiet && outcome == Outcome::Success) {
+            console.say(&report::summary(report));
+        }
+        Ok(outcome)
+    }
+}
+
+impl VerifyArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || self.compare(program))
+    }
+
+    fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        let only = Globs::new(&self.only)?;
+        let manifest = Manifest::open(&self.manifest)?;
+        if let Some(expected) = &self.expect {
+            let found = manifest.list().hash().to_hex().to_string();
+            if !expected.eq_ignore_ascii_case(&found) {
+                let list = treewide_files::name::shown(&self.manifest);
+                bail!("{list}: has the digest {found}, and not {expected}; nothing was compared");
+            }
+        }
+        let verify = Verify::new().quick(self.quick).only(only);
+        let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let output = self.output.open(
+            std::slice::from_ref(&self.manifest),
+            Prints::OnlyFailures,
+            &progress,
+        )?;
+        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        progress.show(move || total);
+        let options = self.read.plain_options(progress.hears());
+        let dir = root(self.dir.as_ref());
+        let report = verify.run(&manifest, dir, &options, &mut |it| lines.add(&it))?;
+        progress.finish();
+        self.say.end(lines, &console, &[&manifest], &report)
+    }
+}
+
+/// Compare two manifests, or a manifest and a directory
+///
+/// Two manifests are compared by what they say, and no file of either tree is needed. If the second is a directory,
+/// all its files are read, as by `verify`.
+#[derive(Args)]
+#[command(after_help = DIFF.short(), after_long_help = DIFF.long())]
+pub(crate) struct DiffArgs {
+    /// The old manifest
+    #[arg(value_name = "X.b3")]
+    old: PathBuf,
+
+    /// The new manifest, or a directory
+    #[arg(value_name = "Y.b3|DIR")]
+    new: PathBuf,
+
+    #[command(flatten)]
+    say: SayArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl DiffArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || self.compare(program))
+    }
+
+    fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        let old = Manifest::open(&self.old)?;
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let inputs = [self.old.clone(), self.new.clone()];
+        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        if self.new.is_dir() {
+            let total = old.bytes();
+            progress.show(move || total);
+            let options = self.read.plain_options(progress.hears());
+            let report = Verify::new().run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
+            progress.finish();
+            return self.say.end(lines, &console, &[&old], &report);
+        }
+        let new = Manifest::open(&self.new)?;
+        let report = treewide_manifest::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
+        progress.finish();
+        self.say.end(lines, &console, &[&old, &new], &report)
+    }
+}

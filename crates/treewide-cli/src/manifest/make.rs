@@ -1,0 +1,272 @@
+//! `treewide snapshot` and `treewide update`: make a manifest.
+
+use super::report::{self, Lines};
+use super::{RulesArgs, root, run};
+use crate::console::Console;
+use crate::help::Notes;
+use crate::input::ReadArgs;
+use crate::outcome::Outcome;
+use crate::output::{OutputArgs, Prints};
+use crate::program::Program;
+use crate::progress::{Progress, ProgressArgs};
+use crate::signals;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide_files::name::shown;
+use treewide_manifest::{
+    Budget, Class, Clock, Globs, Made, Manifest, Pair, Report, State, Totals, Update,
+};
+
+pub(crate) const SNAPSHOT: Notes = Notes {
+    exit: &[
+        ("0", "the manifest has every file"),
+        ("2", "invalid usage"),
+        (
+            "3",
+            "a file could not be read, or changed each time, or the manifest could not be written",
+        ),
+    ],
+    ..Notes::new(&[
+        ("treewide snapshot photos -o photos.b3", "what is in a directory now"),
+        ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
+        ("b3sum --check photos.b3", "in the directory: without this program"),
+    ])
+};
+
+pub(crate) const UPDATE: Notes = Notes {
+    exit: &[
+        ("0", "the manifest is up to date"),
+        ("1", "a file rotted: the manifest keeps its old digest"),
+        ("2", "invalid usage"),
+        (
+            "3",
+            "a file could not be read, or changed each time, or the manifest could not be read or written",
+        ),
+    ],
+    ..Notes::new(&[
+        ("treewide update photos.b3 photos", "read only what looks different"),
+        ("treewide update --scrub 5% photos.b3 photos", "and what was read longest ago"),
+    ])
+};
+
+/// Write a manifest of a directory
+///
+/// X.b3 is a list of digests that b3sum can check, in the order of the paths; the same names and contents give
+/// the same bytes on every machine. X.b3.tw is its index: types, links, and the times and inodes with which `update`
+/// and `verify --quick` read only what changed.
+#[derive(Args)]
+#[command(after_help = SNAPSHOT.short(), after_long_help = SNAPSHOT.long())]
+pub(crate) struct SnapshotArgs {
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// The list to write; its index is written next to it
+    #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
+    output: PathBuf,
+
+    /// Write no index
+    #[arg(long, help_heading = "Output")]
+    no_index: bool,
+
+    #[command(flatten)]
+    rules: RulesArgs,
+
+    #[command(flatten)]
+    with: WithArgs,
+}
+
+/// What both have.
+#[derive(Args)]
+pub(crate) struct WithArgs {
+    /// Do not write what other programs have changed in memory to the disk first
+    ///
+    /// Without this, syncfs is called before the first file is read and once a minute. Otherwise a program that
+    /// has mapped a file may change it without its times showing that, so that --quick and `update` miss it.
+    #[arg(long, help_heading = "Reading")]
+    no_sync: bool,
+
+    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing about paths, and no count
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl WithArgs {
+    /// Begins to write, makes the manifest, and lets it appear. `old` is read when nobody else can write it any more.
+    fn make(
+        &self,
+        program: Program,
+        path: &Path,
+        has_index: bool,
+        update: Update,
+        old: Option<&Path>,
+        dir: &Path,
+    ) -> anyhow::Result<(Report, Totals)> {
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let pair = begin(path, has_index)?;
+        let old = old.map(Manifest::open).transpose()?;
+        if let Some(State::Ignored(cause)) = old.as_ref().map(Manifest::index) {
+            let index = treewide_manifest::index_path(path);
+            console.about(&index, format_args!("is not used: {cause}; every file is read"));
+        }
+        let output = OutputArgs::default().open(&[], Prints::OnlyFailures, &progress)?;
+        let mut lines = Lines::new(output, self.json, self.quiet);
+        let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
+        progress.show(|| None);
+        let options = self.read.plain_options(progress.hears());
+        let each = &mut |finding| lines.add(&finding);
+        let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
+        progress.finish();
+        lines.finish(&console, &made.report)?;
+        let (report, totals) = appear(made)?;
+        if !self.quiet {
+            self.say(&console, old.is_some(), path, &report, &totals);
+        }
+        Ok((report, totals))
+    }
+
+    fn say(
+        &self,
+        console: &Console<'_>,
+        is_update: bool,
+        path: &Path,
+        report: &Report,
+        totals: &Totals,
+    ) {
+        if is_update {
+            console.say(&report::summary(report));
+        } else {
+            let files = crate::wording::count(totals.files, "file");
+            let bytes = indicatif::HumanBytes(totals.bytes);
+            console.say(&format!("{files}, {bytes}: {}", shown(path)));
+        }
+        console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
+    }
+}
+
+fn begin(path: &Path, has_index: bool) -> anyhow::Result<Pair> {
+    // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
+    let _ = signals::watch();
+    let mut unfinished = signals::unfinished();
+    let pair = Pair::begin(path, has_index)?;
+    unfinished.extend(pair.temporaries());
+    Ok(pair)
+}
+
+fn appear(made: Made) -> anyhow::Result<(Report, Totals)> {
+    let mut unfinished = signals::unfinished();
+    let Made { report, pair, .. } = made;
+    let appeared = pair.appear();
+    unfinished.clear();
+    Ok((report, appeared?))
+}
+
+fn outcome(report: &Report) -> Outcome {
+    // That the old index could not be used is mended by now.
+    let is_certain = Class::ALL.into_iter().all(|it| !it.is_unknown() || report.count(it) == 0);
+    match (is_certain, report.count(Class::Rot)) {
+        (false, _) => Outcome::CannotTell,
+        (true, 0) => Outcome::Success,
+        (true, _) => Outcome::SomeFailed,
+    }
+}
+
+impl SnapshotArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || {
+            let rules = self.rules.rules()?.unwrap_or_default();
+            let (update, dir) = (Update::new().rules(rules), root(self.dir.as_ref()));
+            let has_index = !self.no_index;
+            let (report, _) =
+                self.with.make(program, &self.output, has_index, update, None, dir)?;
+            Ok(outcome(&report))
+        })
+    }
+}
+
+/// Bring a manifest up to date, reading only what changed
+///
+/// A file whose size, times, inode and device are as recorded is not read, and keeps its digest. A file that was read
+/// and has other content, although nobody wrote to it, is reported as ROT and keeps its digest as well: accept the
+/// new content with --accept-rot, or restore the file. Without an index every file is read.
+#[derive(Args)]
+#[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
+pub(crate) struct UpdateArgs {
+    /// The list of the manifest; its index is next to it
+    #[arg(value_name = "X.b3")]
+    manifest: PathBuf,
+
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Write the new manifest there, and leave the old one as it is
+    #[arg(short, long, value_name = "Y.b3", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Read every file
+    #[arg(long, help_heading = "Reading")]
+    full: bool,
+
+    /// Read also the files that were read longest ago: 5%, or 200G
+    ///
+    /// At least one file is read. The index records when each file was read, so that all have their turn.
+    #[arg(long, value_name = "PART", value_parser = Budget::parse, help_heading = "Reading")]
+    scrub: Option<Budget>,
+
+    /// Record the new content of files that rotted, if they match a glob
+    #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
+    accept_rot: Vec<String>,
+
+    #[command(flatten)]
+    rules: RulesArgs,
+
+    #[command(flatten)]
+    with: WithArgs,
+}
+
+impl UpdateArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || {
+            let mut update =
+                Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
+            if let Some(budget) = self.scrub {
+                update = update.scrub(budget);
+            }
+            if let Some(rules) = self.rules.rules()? {
+                self.tell_rules(program, &rules)?;
+                update = update.rules(rules);
+            }
+            let path = self.output.as_ref().unwrap_or(&self.manifest);
+            let (old, dir) = (Some(&*self.manifest), root(self.dir.as_ref()));
+            let (report, _) = self.with.make(program, path, true, update, old, dir)?;
+            Ok(outcome(&report))
+        })
+    }
+
+    /// Rules that differ from those recorded change what the manifest covers.
+    fn tell_rules(&self, program: Program, rules: &treewide_manifest::Rules) -> anyhow::Result<()> {
+        let old = Manifest::open(&self.manifest)?;
+        if old.has_index() && old.rules() != *rules {
+            let progress: Progress = self.with.progress.start(false);
+            let console = Console::new(program, &progress);
+            console.about(
+                &self.manifest,
+                "was made with other rules; the ones given now take their place: what they leave out is \
+                 removed from it",
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Lines about paths on standard output, and what there is to say at the end on standard error.
+
+use crate::console::Console;
+use crate::output::Output;
+use crate::terminal::Form;
+use crate::wording::count;
+use anyhow::Context;
+use indicatif::HumanBytes;
+use std::path::Path;
+use treewide_files::digest::hex;
+use treewide_files::list::json::Object;
+use treewide_files::name::Listed;
+use treewide_manifest::{Class, Finding, Report, Verdict};
+
+/// Problems that are shown again at the end, at most.
+const SHOWN_AGAIN: usize = 20;
+/// After this many lines, what was shown first may be out of sight.
+const SCREENFUL: u64 = 20;
+
+/// Writes findings.
+pub(super) struct Lines<'a> {
+    pub(super) output: Output<'a>,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    /// Lines that were written.
+    written: u64,
+    problems: Vec<String>,
+    more: u64,
+    failed: Option<anyhow::Error>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(output: Output<'a>, json: bool, quiet: bool) -> Self {
+        Self { output, json, quiet, written: 0, problems: Vec::new(), more: 0, failed: None }
+    }
+
+    /// Writes the line of a finding; that it cannot be written shows at the end.
+    pub(super) fn add(&mut self, finding: &Finding) {
+        let class = finding.verdict.class();
+        if self.quiet || matches!(class, Class::Same | Class::Touched) || self.failed.is_some() {
+            return;
+        }
+        let line = if self.json { json(finding) } else { text(finding) };
+        let form = if self.json { Form::Json } else { Form::Lines };
+        let written = self.output.record(form, |to| to.write_all(line.as_bytes()));
+        self.failed = written.and_then(|()| self.output.flush()).err();
+        self.written += 1;
+        if matches!(class, Class::Rot | Class::Changed | Class::ReplacedType) || class.is_unknown()
+        {
+            match self.problems.len() < SHOWN_AGAIN {
+                true => self.problems.push(text(finding)),
+                false => self.more += 1,
+            }
+        }
+    }
+
+    /// Writes what there is to write at the end.
+    pub(super) fn finish(mut self, console: &Console<'_>, report: &Report) -> anyhow::Result<()> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        if self.json && !self.quiet {
+            let line = summary_json(report);
+            self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        }
+        self.output.finish().context("the report")?;
+        if self.written > SCREENFUL && !self.problems.is_empty() {
+            console.say("the problems again:");
+            for problem in &self.problems {
+                console.say(&format!("  {}", problem.trim_end()));
+            }
+            if self.more > 0 {
+                console.say(&format!("  and {} more, see above", self.more));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Such as `MOVED    a/x.jpg -> b/x.jpg`.
+fn text(finding: &Finding) -> String {
+    let word = finding.verdict.class().word().to_uppercase();
+    let name = Listed::new(&finding.path());
+    let detail = match &finding.verdict {
+        Verdict::Moved { from } => {
+            let from = Finding { name: from.clone(), ..finding.clone() };
+            return format!("{word:<8} {} -> {name}\n", Listed::new(&from.path()));
+        }
+        verdict => verdict.detail(),
+    };
+    let slash = match finding.kind {
+        treewide_manifest::record::Type::Directory => "/",
+        _ => "",
+    };
+    let detail = if detail.is_empty() { detail } else { format!("  ({detail})") };
+    format!("{word:<8} {name}{slash}{detail}\n")
+}
+
+fn json(finding: &Finding) -> String {
+    let mut object = Object::about(&finding.path());
+    object.string("verdict", finding.verdict.class().word()).string("type", finding.kind.word());
+    let other = match &finding.verdict {
+        Verdict::Removed { still_at } => still_at.as_deref(),
+        verdict => verdict.from(),
+    };
+    match other {
+        Some(name) => {
+            object.string("other", &String::from_utf8_lossy(name));
+            if str::from_utf8(name).is_err() {
+                object.string("other_hex", &hex(name));
+            }
+        }
+        None => drop(object.null("other")),
+    }
+    match finding.verdict.detail() {
+        detail if detail.is_empty() => object.null("detail"),
+        detail => object.string("detail", &detail),
+    };
+    object.finish()
+}
+
+fn summary_json(report: &Report) -> String {
+    let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
+    format!(
+        "{{\"entries\":{},{},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
+         \"differs\":{},\"certain\":{}}}\n",
+        report.entries(),
+        counts.join(","),
+        report.files_read,
+        report.bytes_read,
+        report.files_unread,
+        report.bytes_unread,
+        report.differs(),
+        report.is_certain(),
+    )
+}
+
+/// Such as `20001 entries: 20000 same, 1 changed; 20001 files read (131 MB)`.
+pub(super) fn summary(report: &Report) -> String {
+    let mut text = report.to_string();
+    let (read, unread) = (report.files_read, report.files_unread);
+    if read + unread > 0 {
+        text += &format!("; {} read ({})", count(read, "file"), HumanBytes(report.bytes_read));
+    }
+    if unread > 0 {
+        text += &format!(
+            ", {unread} not read ({}; their times, size and inode are those of the manifest)",
+            HumanBytes(report.bytes_unread)
+        );
+    }
+    text
+}
+
+/// What is wrong with an index.
+pub(super) fn damage(console: &Console<'_>, list: &Path, cause: &str) {
+    let index = treewide_manifest::index_path(list);
+    console.about(
+        &index,
+        format_args!(
+            "is not used: {cause}; so links, directories, modes and names that are not UTF-8 were not checked; \
+             `treewide update --full` writes a new one"
+        ),
+    );
+}

@@ -1,0 +1,169 @@
+//! `snapshot`, `verify`, `update`, `diff` and `manifest`: words, exit codes, files.
+
+use crate::support::Folder;
+use std::fs;
+use std::time::Duration;
+
+/// A tree `t` and its manifest `m.b3`, when all its times are old enough.
+fn snapshot() -> Folder {
+    let folder = Folder::new();
+    for (name, content) in [("t/a", "1"), ("t/b/c", "22"), ("t/b/d", "333")] {
+        folder.write(name, content);
+    }
+    // Longer than a step of any clock that the file systems of tests have.
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(folder.treewide("snapshot t -o m.b3").run().code, Some(0));
+    folder
+}
+
+fn out(folder: &Folder, args: &str) -> (Option<i32>, String, String) {
+    let ended = folder.treewide(args).run();
+    (ended.code, String::from_utf8(ended.stdout).unwrap(), ended.stderr)
+}
+
+#[test]
+fn verify_reports_each_difference_and_counts() {
+    let folder = snapshot();
+    let (code, stdout, stderr) = out(&folder, "verify m.b3 t");
+    assert_eq!((code, &*stdout), (Some(0), ""));
+    assert!(stderr.contains("4 entries: 4 same; 3 files read (6 B)"), "{stderr}");
+    folder.write("t/a", "x");
+    fs::rename(folder.join("t/b/c"), folder.join("t/c")).unwrap();
+    folder.write("t/new\nline", "");
+    let lines = "CHANGED  a\nMOVED    b/c -> c\nADDED    \\new\\nline\n";
+    for mode in ["verify", "verify --quick", "diff"] {
+        let (code, stdout, stderr) = out(&folder, &format!("{mode} m.b3 t"));
+        assert_eq!((code, &*stdout), (Some(1), lines), "{mode}");
+        assert!(stderr.contains("5 entries: 2 same, 1 changed, 1 moved, 1 added; "), "{stderr}");
+    }
+    let (code, stdout, stderr) = out(&folder, "verify --quick -q m.b3 t");
+    assert_eq!((code, &*stdout), (Some(1), ""));
+    assert!(stderr.contains("1 not read (3 B; their times"), "{stderr}");
+}
+
+#[test]
+fn verify_fails_on_the_verdicts_that_are_asked_for() {
+    let folder = snapshot();
+    folder.write("t/new", "");
+    let code = |args: &str| out(&folder, args).0;
+    assert_eq!(code("verify m.b3 t"), Some(1));
+    assert_eq!(code("verify --fail-on changed,removed m.b3 t"), Some(0));
+    assert_eq!(code("verify --fail-on added m.b3 t"), Some(1));
+    assert_eq!(code("verify --fail-on same m.b3 t"), Some(2));
+    assert_eq!(code("verify --only a m.b3 t"), Some(0));
+    assert_eq!(code("verify --only a[ m.b3 t"), Some(2));
+}
+
+#[test]
+fn verify_says_that_it_cannot_tell() {
+    let folder = snapshot();
+    let (code, _, stderr) = out(&folder, "verify --expect 00 m.b3 t");
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("nothing was compared"), "{stderr}");
+    let digest = treewide::hash(&fs::read(folder.join("m.b3")).unwrap()).to_hex().to_string();
+    assert_eq!(out(&folder, &format!("verify --expect {digest} m.b3 t")).0, Some(0));
+    assert_eq!(out(&folder, "verify m.b3 nowhere").0, Some(3));
+    assert_eq!(out(&folder, "verify nowhere.b3 t").0, Some(3));
+    // Another list: the index does not belong to it.
+    let list = folder.read("m.b3");
+    folder.write("m.b3", list.lines().next().unwrap().to_owned() + "\n");
+    let (code, stdout, stderr) = out(&folder, "verify --quick m.b3 t");
+    assert_eq!((code, &*stdout), (Some(3), "ADDED    b/c\nADDED    b/d\n"));
+    assert!(stderr.contains("m.b3.tw: is not used: it belongs to another list"), "{stderr}");
+    folder.write("m.b3", "../x");
+    let (code, _, stderr) = out(&folder, "verify m.b3 t");
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("m.b3:1: "), "{stderr}");
+}
+
+#[test]
+fn update_reads_what_changed_and_diff_shows_it() {
+    let folder = snapshot();
+    folder.write("t/a", "x");
+    let (code, stdout, stderr) = out(&folder, "update m.b3 t -o n.b3");
+    assert_eq!((code, &*stdout), (Some(0), "CHANGED  a\n"));
+    assert!(stderr.contains("1 file read (1 B), 2 not read (5 B;"), "{stderr}");
+    assert_eq!(out(&folder, "verify n.b3 t").0, Some(0));
+    for (from, to) in [("m", "n"), ("n", "m")] {
+        let (code, stdout, _) = out(&folder, &format!("diff {from}.b3 {to}.b3"));
+        assert_eq!((code, &*stdout), (Some(1), "CHANGED  a\n"));
+    }
+    assert_eq!(out(&folder, "diff n.b3 n.b3").0, Some(0));
+    let digest = treewide::hash(b"x").to_hex().to_string();
+    assert!(out(&folder, "manifest stat n.b3 a").1.contains(&digest));
+    assert_eq!(out(&folder, "manifest lines n.b3").1, folder.read("n.b3"));
+}
+
+#[test]
+fn json_has_an_object_for_each_difference_and_one_that_counts() {
+    let folder = snapshot();
+    folder.write("t/a", "x");
+    let (code, stdout, _) = out(&folder, "verify --json m.b3 t");
+    assert_eq!(code, Some(1));
+    let lines: Vec<serde_json::Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["path"], &lines[0]["verdict"]), (&"a".into(), &"changed".into()));
+    assert_eq!((&lines[1]["entries"], &lines[1]["changed"]), (&4.into(), &1.into()));
+    assert_eq!(lines.len(), 2);
+}
+
+/// M31: what is written into the tree itself is not a part of it.
+#[test]
+fn manifest_inside_of_its_tree_is_left_out() {
+    let folder = Folder::with(&["a"]);
+    for args in
+        ["snapshot -o m.b3", "verify m.b3", "update m.b3", "verify --quick m.b3", "update m.b3"]
+    {
+        let (code, stdout, stderr) = out(&folder, args);
+        assert_eq!((code, &*stdout), (Some(0), ""), "{args}: {stderr}");
+    }
+    assert_eq!(folder.read("m.b3").lines().count(), 1);
+    assert_eq!(folder.names(), ["a", "m.b3", "m.b3.tw"]);
+}
+
+#[test]
+fn check_and_sum_agree_with_a_manifest() {
+    let folder = snapshot();
+    let list = folder.join("m.b3");
+    let sums = folder.program(crate::support::TREEWIDE).args(["sum", "-r"]).arg("t").run();
+    let sums = String::from_utf8(sums.stdout).unwrap().replace("  t/", "  ");
+    assert_eq!(sums, fs::read_to_string(list).unwrap());
+}
+
+/// M32: nothing of a run that is ended is left, and the old pair is as it was.
+#[test]
+fn update_that_is_ended_leaves_the_old_pair() {
+    let folder = snapshot();
+    let before = (folder.read("m.b3"), folder.read("m.b3.tw"));
+    folder.write("t/a", "x");
+    folder.fifo("t/pipe");
+    // A directory that takes long.
+    for number in 0..2000 {
+        folder.write(format!("t/many/{number}"), "x".repeat(5000));
+    }
+    for signal in ["TERM", "INT", "KILL"] {
+        let running = folder.treewide("update m.b3 t").start();
+        std::thread::sleep(Duration::from_millis(4));
+        running.signal(signal);
+        let ended = running.end();
+        if ended.code == Some(0) {
+            println!("SKIPPED {signal}: the update was done sooner");
+            return;
+        }
+        assert_eq!((folder.read("m.b3"), folder.read("m.b3.tw")), before, "{signal}");
+        let left = folder.names().len();
+        assert!(signal == "KILL" || left == 3, "{:?}", folder.names());
+    }
+}
+
+#[test]
+fn update_at_the_same_time_is_refused() {
+    let folder = snapshot();
+    let lock = fs::File::open(folder.join("m.b3")).unwrap();
+    lock.lock().unwrap();
+    let (code, _, stderr) = out(&folder, "update m.b3 t");
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("m.b3: another program is writing"), "{stderr}");
+    drop(lock);
+    assert_eq!(out(&folder, "update m.b3 t").0, Some(0));
+}
