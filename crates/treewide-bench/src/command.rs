@@ -112,7 +112,12 @@ fn write(path: &Path, text: &str) -> Result<()> {
         Some(mut file) => file
             .write_all(text.as_bytes())
             .and_then(|()| file.complete())
-            .and_then(|()| file.appear()),
+            .and_then(|()| file.appear())
+            .map(|left| {
+                if let Some((path, error)) = left {
+                    eprintln!("{}: this temporary file cannot be removed: {error}", path.display());
+                }
+            }),
         None => OpenOptions::new()
             .write(true)
             .open(path)

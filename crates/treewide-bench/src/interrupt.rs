@@ -28,7 +28,11 @@ pub(crate) fn remove(path: &Path) {
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             remove_all();
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            // On the first process of a container, signals have no effect by default, and the call would end in a fault.
+            if std::process::id() != 1 {
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+            signal_hook::low_level::exit(128 + signal);
         }
     });
 }

@@ -62,7 +62,7 @@
 #define TREEWIDE_E_PROOF (-10006)   /* the proof is wrong */
 #define TREEWIDE_E_INDEX (-10007)   /* there is no such leaf */
 #define TREEWIDE_E_KERNEL (-10008)  /* not in this build, or not for this CPU */
-#define TREEWIDE_E_SHRANK (-10009)  /* the file became shorter while it was being hashed */
+#define TREEWIDE_E_SHRANK (-10009)  /* the file became shorter while it was being hashed, also for a moment */
 #define TREEWIDE_E_OPTIONS (-10010) /* no such strategy, or reserved bytes that are not 0 */
 #define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, for a reason that has no errno */
 #define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */

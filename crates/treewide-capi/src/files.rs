@@ -76,7 +76,8 @@ fn code(kind: &ErrorKind) -> c_int {
         ErrorKind::Open(error) | ErrorKind::Read(error) => {
             errno(error).map_or(Error::File as c_int, |number| -number)
         }
-        ErrorKind::Shrank { .. } => Error::Shrank as c_int,
+        // What has changed and has its old length became shorter at some time, too.
+        ErrorKind::Shrank { .. } | ErrorKind::Changed { .. } => Error::Shrank as c_int,
         ErrorKind::Ended { .. } => Error::Ended as c_int,
         ErrorKind::GoesOn { .. } => Error::GoesOn as c_int,
         _ => Error::File as c_int,

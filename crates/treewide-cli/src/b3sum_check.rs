@@ -8,10 +8,11 @@ use crate::console::Console;
 use crate::descriptor;
 use crate::input::{Input, growth, task};
 use crate::output::Output;
+use crate::program::Program;
 use crate::stdin::{Stdin, is_stdin};
 use crate::streams;
 use crate::terminal::Form;
-use crate::wording::count;
+use crate::wording::{cause, count};
 use anyhow::{Context, bail};
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use treewide::OUT_LEN;
 use treewide_files::digest::{self, Extent};
 use treewide_files::list;
 use treewide_files::name::{self, shown};
-use treewide_files::{Event, Item, Source, Whole};
+use treewide_files::{ErrorKind, Event, Item, Source, Whole};
 
 /// A pipe holds this many bytes.
 const BUFFER: usize = 64 << 10;
@@ -109,7 +110,7 @@ impl Source for Lists<'_> {
             let Some(mut list) = self.list.take() else {
                 let path = self.paths.next()?;
                 let name = shown(&path);
-                match List::open(path, self.stdin).context(name) {
+                match List::open(path, self.stdin).map_err(ErrorKind::Open).context(name) {
                     Ok(list) => self.list = Some(list),
                     Err(error) => return Some(Item::Note(Note::Unreadable(error))),
                 }
@@ -119,7 +120,8 @@ impl Source for Lists<'_> {
                 Ok(None) => continue,
                 // Lines before one that is not UTF-8 have been checked by then, as with b3sum.
                 Err(error) => {
-                    let error = anyhow::Error::new(error).context(shown(&list.path));
+                    let error =
+                        anyhow::Error::new(ErrorKind::Read(error)).context(shown(&list.path));
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
                 Ok(Some(Ok(Entry { listed, path, digest }))) => {
@@ -162,7 +164,8 @@ impl Report<'_> {
                 }
                 let Expected { listed, digest } = file.about;
                 let (holds, verdict) = match result {
-                    Err(error) => (false, format!("FAILED ({error})")),
+                    // Also under our own name: b3sum writes this line to standard output.
+                    Err(error) => (false, format!("FAILED ({})", cause(Program::B3sum, &error))),
                     Ok(hashed) => {
                         let holds = digest::equal(&hashed.digest.into_bytes(), &digest);
                         (holds, String::from(if holds { "OK" } else { "FAILED" }))

@@ -59,7 +59,8 @@ pub(crate) const NOTES: Notes = Notes {
 /// relative to the current directory, not to the list.
 ///
 /// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
-/// file's as well, and in place of a named pipe, nothing is verified, and that is a failure.
+/// file's as well, nothing is verified, and that is a failure. So is the name of a pipe, a socket or a
+/// device such as /dev/zero, which are not read; a disk is.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
 /// file is FAILED, too, if its digest is missing, damaged, of the wrong length or too short, if its
@@ -160,7 +161,7 @@ impl CheckArgs {
             total: Total::default(),
             clues: Clues::default(),
         };
-        for event in input.run_without_pipes(lists) {
+        for event in input.run_without_streams(lists) {
             report.event(event)?;
         }
         let (total, clues) = (report.total, report.clues);
@@ -262,7 +263,7 @@ impl Lists<'_> {
             Lines::new(self.stdin.claim("a list")?, true)?
         } else {
             descriptor::require(path)?;
-            Lines::open(path)?
+            Lines::open(path).map_err(ErrorKind::Open)?
         };
         Ok(self.check.source(lines))
     }

@@ -126,10 +126,10 @@ impl Input {
         self.device = device;
     }
 
-    /// Hash what `source` finds, except named pipes.
-    pub(crate) fn run_without_pipes<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
+    /// Hash what `source` finds, except what may have no end.
+    pub(crate) fn run_without_streams<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
         self.options.run_with(source, |path: &Path, extent: Extent| {
-            let refused = if is_stdin(path) { None } else { check::refuse_pipe(path) };
+            let refused = if is_stdin(path) { None } else { check::refuse_stream(path) };
             refused.or_else(|| self.hash_path(path, extent))
         })
     }

@@ -160,7 +160,14 @@ impl Output<'_> {
             let appeared = replacement.appear();
             // It has its name now, or stays under the temporary one.
             unfinished.clear();
-            appeared.map_err(|error| WriteError { place: shown(&name), error })?;
+            let left = appeared.map_err(|error| WriteError { place: shown(&name), error })?;
+            if let Some((path, error)) = left {
+                let path = shown(&path);
+                bail!(
+                    "{path}: this temporary file cannot be removed: {error}; {} is complete",
+                    shown(&name)
+                );
+            }
         }
         Ok(())
     }
@@ -395,7 +402,12 @@ struct WriteError {
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.error)
+        let Self { place, error } = self;
+        match error.raw_os_error() {
+            Some(_) => write!(f, "{place}: cannot write: {error}"),
+            // An error of ours names the reason itself.
+            None => write!(f, "{place}: {error}"),
+        }
     }
 }
 

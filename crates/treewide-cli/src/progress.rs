@@ -36,7 +36,7 @@ pub(crate) struct ProgressArgs {
     /// Show files, bytes, rate and the file at hand on standard error
     ///
     /// This is the default if standard error is a terminal. If it is not, a line is written every
-    /// five seconds, and one at the end. On a terminal that cannot move its cursor (TERM is unset, empty or
+    /// five seconds, with the file at hand, and one at the end. On a terminal that cannot move its cursor (TERM is unset, empty or
     /// dumb), a line is written every five seconds. The total and the time left are shown for up to 1,000
     /// files that are named, and for lists of up to 64 KiB; for others, only those of the file at hand.
     #[arg(long, overrides_with = "no_progress")]
@@ -70,13 +70,7 @@ impl ProgressArgs {
             (true, false) => View::Lines { has_last: self.progress },
         };
         let shares_terminal = view == View::Bar && stdout().is_terminal();
-        let display = Display {
-            counters: Counters::default(),
-            current: Mutex::default(),
-            started: Instant::now(),
-            screen: Screen::default(),
-        };
-        Progress { view, shares_terminal, display: Arc::new(display) }
+        Progress { view, shares_terminal, display: Arc::new(Display::new()) }
     }
 }
 
@@ -183,7 +177,7 @@ impl Progress {
         if let View::Lines { has_last } = self.view
             && (has_last || has_lines)
         {
-            self.display.write_line();
+            self.display.write_line(None);
         }
     }
 }
@@ -196,6 +190,15 @@ impl Drop for Progress {
 }
 
 impl Display {
+    fn new() -> Self {
+        Self {
+            counters: Counters::default(),
+            current: Mutex::default(),
+            started: Instant::now(),
+            screen: Screen::default(),
+        }
+    }
+
     fn current(&self) -> MutexGuard<'_, PathBuf> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -216,8 +219,8 @@ impl Display {
         let mut rate = Rate::since(self.started);
         loop {
             // Before the screen is taken: looking at the file at hand may take long.
-            let text = self.text(&mut rate);
-            self.screen.draw(&text);
+            let (text, name) = self.text(&mut rate);
+            self.screen.draw(&text, &name);
             if !self.screen.goes_on_after(DRAWN_EVERY) {
                 return;
             }
@@ -228,18 +231,33 @@ impl Display {
     fn write_lines(&self, total: impl FnOnce() -> Option<u64>) {
         self.set_total(total());
         while self.screen.goes_on_after(LINE_EVERY) {
-            self.write_line();
+            let at = self.current().clone();
+            self.write_line(Some(&at));
             self.screen.note_line();
         }
     }
 
-    fn write_line(&self) {
-        let mut rate = Rate::since(self.started);
-        let parts = [self.files(), self.bytes(&mut rate)].join(", ");
-        console::write(&format!("progress: {parts}, {}/s\n", HumanBytes(rate.now as u64)));
+    /// Writes a line that stays; `at` is the file at hand.
+    fn write_line(&self, at: Option<&Path>) {
+        let line = self.line(at);
+        console::write(&if stderr().is_terminal() {
+            terminal::escape(&line, Form::Lines)
+        } else {
+            line.into()
+        });
     }
 
-    fn text(&self, rate: &mut Rate) -> String {
+    fn line(&self, at: Option<&Path>) -> String {
+        let mut rate = Rate::since(self.started);
+        let mut parts = vec![self.files(), self.bytes(&mut rate)];
+        parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
+        let at = at.filter(|path| *path != Path::new(""));
+        parts.extend(at.map(|path| format!("at {}", shown(path))));
+        format!("progress: {}\n", parts.join(", "))
+    }
+
+    /// What is shown on a line that is drawn anew, and the name at its end.
+    fn text(&self, rate: &mut Rate) -> (String, String) {
         let mut parts = vec![self.files(), self.bytes(rate)];
         parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
         let path = self.current().clone();
@@ -254,8 +272,8 @@ impl Display {
             let left = time(len - at, rate.now);
             parts.push(format!("{}% of {}, {left} left:", percent(at, len), HumanBytes(len)));
         }
-        parts.push(terminal::escape(&shown(&path), Form::Lines).into_owned());
-        parts.join("  ")
+        let name = terminal::escape(&shown(&path), Form::Lines).into_owned();
+        (parts.join("  "), name)
     }
 
     fn files(&self) -> String {
@@ -310,5 +328,25 @@ impl Rate {
         let weight = if self.bytes == 0 { 1.0 } else { (seconds / FADES).min(1.0) };
         self.now += (new - self.now) * weight;
         (self.measured, self.bytes) = (Instant::now(), bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use treewide_files::Progress;
+
+    #[test]
+    fn lines_that_stay_name_the_file_at_hand() {
+        let display = Display::new();
+        display.reached(Path::new("d/name"));
+        display.hashed(1, 5);
+        let line = display.line(Some(&display.current().clone()));
+        assert!(line.starts_with("progress: 1 file, 5 B, "), "{line}");
+        assert!(line.ends_with("/s, at d/name\n"), "{line}");
+        // Before the first file, and at the end.
+        for at in [Some(Path::new("")), None] {
+            assert!(display.line(at).ends_with("/s\n"), "{}", display.line(at));
+        }
     }
 }

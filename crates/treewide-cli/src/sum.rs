@@ -14,7 +14,7 @@ use crate::progress::{Progress, ProgressArgs};
 use crate::stdin::is_stdin;
 use crate::terminal::Form;
 use crate::walk::WalkArgs;
-use crate::wording::count;
+use crate::wording::{cause, count};
 use anyhow::bail;
 use clap::Args;
 use std::io;
@@ -132,7 +132,8 @@ pub(crate) struct SumArgs {
 
     /// Read digests from the FILEs and check them, exactly as b3sum does
     ///
-    /// `treewide check` understands more kinds of lists and says more about them.
+    /// `treewide check` understands more kinds of lists and says more about them. As b3sum does, this waits for a
+    /// named pipe that is listed, and reads a device to its end, which /dev/zero does not have.
     #[arg(short, long, help_heading = "Checking")]
     #[arg(conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names", "json"])]
     check: bool,
@@ -318,7 +319,7 @@ impl Report<'_> {
                 self.line(&file.path, hashed)
             }
             Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
-                self.failed(&file.path, &error.to_string())
+                self.failed(&file.path, &cause(Program::B3sum, &error))
             }
             Event::File(file, Err(error)) => {
                 self.failed(&file.path, &with_advice(&file.path, &error))
@@ -332,7 +333,8 @@ impl Report<'_> {
                 self.say(&path, format_args!("skipped: {why}"))
             }
             Event::Note(Note::Failed(error)) => {
-                self.failed(error.path(), &error.kind().to_string())
+                let cause = cause(self.console.program(), error.kind());
+                self.failed(error.path(), &cause)
             }
             Event::Pause => self.output.flush(),
             Event::Cancelled => bail!("cancelled before the end"),

@@ -152,7 +152,7 @@ impl Check {
         list: Lines,
         options: &Options,
     ) -> impl Iterator<Item = Result<Checked, Error>> + use<> {
-        let hash_alone = |path: &Path, _: Extent| refuse_pipe(path);
+        let hash_alone = |path: &Path, _: Extent| refuse_stream(path);
         options.run_with(self.source(list), hash_alone).filter_map(move |event| match event {
             Event::File(Task { path, about: expected, .. }, result) => {
                 let verdict = self.verdict(result, &expected);
@@ -312,15 +312,26 @@ impl Note {
     }
 }
 
-/// An error if `path` is a named pipe, for a [`HashAlone`](crate::HashAlone): no list can say what comes out of
-/// it, and waiting for its writer may have no end.
-pub fn refuse_pipe(path: &Path) -> Option<Result<Hashed, ErrorKind>> {
+/// An error if `path` is a named pipe, a character device or a socket, for a [`HashAlone`](crate::HashAlone): no list can
+/// say what comes out of it, and reading it may have no end (`/dev/zero`). A disk (a block device) has an end, and is read.
+pub fn refuse_stream(path: &Path) -> Option<Result<Hashed, ErrorKind>> {
     #[cfg(unix)]
-    if std::os::unix::fs::FileTypeExt::is_fifo(&std::fs::metadata(path).ok()?.file_type()) {
-        return Some(Err(ErrorKind::Other("is a pipe, which a list cannot vouch for".into())));
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = std::fs::metadata(path).ok()?.file_type();
+        let what = match () {
+            _ if kind.is_fifo() => "pipe",
+            _ if kind.is_char_device() => "character device",
+            _ if kind.is_socket() => "socket",
+            _ => return None,
+        };
+        Some(Err(ErrorKind::Other(format!("is a {what}, which a list cannot vouch for").into())))
     }
-    let _ = path;
-    None
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
 }
 
 /// Whether a name seems to hold the next line of a list, as after `cat` of lists without a last line end.

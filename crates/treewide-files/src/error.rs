@@ -40,6 +40,13 @@ pub enum ErrorKind {
         /// The length.
         len: u64,
     },
+    /// Reading did not end at the length, and something has written to the file while it was being hashed.
+    Changed {
+        /// Where reading ended.
+        read: u64,
+        /// The length when the file was opened.
+        len: u64,
+    },
     /// What was opened is not the regular file that was found.
     Replaced,
     /// A symbolic link leads back to a directory that contains it.
@@ -94,20 +101,35 @@ impl StdError for Error {
 impl ErrorKind {
     /// The kind of the operating system's error, if opening or reading failed.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        self.io_error().map(io::Error::kind)
+    }
+
+    /// What the operating system said, if opening or reading failed.
+    pub fn io_error(&self) -> Option<&io::Error> {
         match self {
-            Self::Open(error) | Self::Read(error) => Some(error.kind()),
+            Self::Open(error) | Self::Read(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+/// What was tried, and what the system says. Errors of ours name the reason themselves.
+fn failed_to(f: &mut fmt::Formatter<'_>, what: &str, error: &io::Error) -> fmt::Result {
+    match error.raw_os_error() {
+        Some(_) => write!(f, "cannot {what}: {error}"),
+        None => fmt::Display::fmt(error, f),
     }
 }
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(error) | Self::Read(error) => error.fmt(f),
+            Self::Open(error) => failed_to(f, "open", error),
+            Self::Read(error) => failed_to(f, "read", error),
             Self::Shrank { read, len } => file::ErrorKind::Shrank { read: *read, len: *len }.fmt(f),
             Self::Ended { read, len } => file::ErrorKind::Ended { read: *read, len: *len }.fmt(f),
             Self::GoesOn { len } => file::ErrorKind::GoesOn { len: *len }.fmt(f),
+            Self::Changed { read, len } => file::ErrorKind::Changed { read: *read, len: *len }.fmt(f),
             Self::Replaced => f.write_str(
                 "was replaced while the tree was being hashed; hash it again when nothing changes it",
             ),
@@ -143,6 +165,7 @@ impl From<file::ErrorKind> for ErrorKind {
             file::ErrorKind::Shrank { read, len } => Self::Shrank { read, len },
             file::ErrorKind::Ended { read, len } => Self::Ended { read, len },
             file::ErrorKind::GoesOn { len } => Self::GoesOn { len },
+            file::ErrorKind::Changed { read, len } => Self::Changed { read, len },
             file::ErrorKind::Stopped => Self::Cancelled,
             other => Self::Other(other.into()),
         }

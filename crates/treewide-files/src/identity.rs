@@ -4,6 +4,8 @@
 //! or a link in the place of a directory on the way. What is opened then has another device or inode.
 
 use crate::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use crate::folder::Folder;
 use crate::long_path;
 use crate::stamp::Stamp;
 use std::fs::{self, File};
@@ -36,6 +38,26 @@ impl Identity {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_stamped(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
+        #[cfg(target_os = "linux")]
+        return self.open_in(&mut Folder::default(), path);
+        #[cfg(not(target_os = "linux"))]
+        self.open_by_path(path)
+    }
+
+    /// As [`open_stamped`](Self::open_stamped), with a directory that may be open already.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open_in(
+        self,
+        folder: &mut Folder,
+        path: &Path,
+    ) -> Result<(File, Stamp), ErrorKind> {
+        match folder.open(self, path)? {
+            Some(file) => self.stamped(file, path),
+            None => self.open_by_path(path),
+        }
+    }
+
+    fn open_by_path(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
         let file = match long_path::open_found(path, self.follows) {
             Ok(file) => file,
             Err(error) if self.follows => return Err(error),
@@ -46,6 +68,11 @@ impl Identity {
             // Where the system refuses the flag that keeps links away, what is opened is compared all the same.
             Err(_) => long_path::open_found(path, true)?,
         };
+        self.stamped(file, path)
+    }
+
+    /// A file that was opened at `path`, if it is still the same.
+    fn stamped(self, file: File, path: &Path) -> Result<(File, Stamp), ErrorKind> {
         let now = Stamp::of(&file)?;
         let is_same = now.is_file && self.is(&now, &file, path);
         if is_same { Ok((file, now)) } else { Err(ErrorKind::Replaced) }
@@ -81,9 +108,41 @@ impl Identity {
         use std::os::unix::fs::MetadataExt;
         let is_folder =
             |it: &fs::Metadata| (it.dev(), Some(it.ino())) == (self.device, self.folder);
-        self.folder.is_some()
-            && path.parent().and_then(|it| fs::metadata(it).ok()).as_ref().is_some_and(is_folder)
-            && statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
-                .is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+        let Some(folder) = path.parent().filter(|_| self.folder.is_some()) else { return false };
+        fs::metadata(folder).as_ref().is_ok_and(is_folder)
+            && match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
+                Ok(it) if it.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) => {
+                    it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+                }
+                // Refused, or before Linux 5.8.
+                _ => is_mounted_below(file, folder),
+            }
+    }
+}
+
+/// Whether a file is in another mount than the directory that it was opened in, by what `/proc` says. Without `/proc`, it
+/// counts as replaced.
+#[cfg(target_os = "linux")]
+fn is_mounted_below(file: &File, folder: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+    let mount = |fd: BorrowedFd<'_>| {
+        let lines = fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())).ok()?;
+        lines.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse::<u64>().ok()
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = open(folder, flags, Mode::empty()).ok().and_then(|folder| mount(folder.as_fd()));
+    matches!((mount(file.as_fd()), folder), (Some(mount), Some(around)) if mount != around)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_mounted_below_compares_mounts() {
+        let file = |path: &str| File::open(path).unwrap();
+        assert!(is_mounted_below(&file("/proc/self/status"), Path::new("/")));
+        assert!(!is_mounted_below(&file("/proc/self/status"), Path::new("/proc/self")));
     }
 }

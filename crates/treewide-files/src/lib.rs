@@ -91,6 +91,8 @@ pub mod check;
 pub mod digest;
 mod error;
 mod files;
+#[cfg(target_os = "linux")]
+mod folder;
 mod group;
 mod identity;
 pub mod list;

@@ -69,7 +69,8 @@ pub fn is_too_long(error: &io::Error) -> bool {
 
 #[cfg(target_os = "linux")]
 fn by_pieces(path: &Path, error: io::Error, follows: bool, waits: bool) -> io::Result<File> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+    use rustix::io::Errno;
     use std::os::fd::{AsFd, OwnedFd};
 
     const LONGEST: usize = 4095;
@@ -82,15 +83,32 @@ fn by_pieces(path: &Path, error: io::Error, follows: bool, waits: bool) -> io::R
             return Err(error);
         };
         let at = folder.as_ref().map_or(CWD, AsFd::as_fd);
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        folder = Some(openat(at, &rest[..=cut], flags, Mode::empty())?);
+        let open = |how| {
+            openat(at, &rest[..=cut], how | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        };
+        // Where the system refuses a mere place, the directory must be readable.
+        let next = open(OFlags::PATH);
+        folder = Some(next.or_else(|error| open(OFlags::RDONLY).map_err(|_| error))?);
         rest = &rest[cut + 1..];
     }
     let at = folder.as_ref().map_or(CWD, AsFd::as_fd);
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follows);
     flags.set(OFlags::NONBLOCK, !waits);
-    Ok(openat(at, rest, flags, Mode::empty())?.into())
+    let opened = openat(at, rest, flags, Mode::empty());
+    // As when a whole path is opened: only a regular file is sure not to wait.
+    let is_file = || {
+        let how = if follows { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        statat(at, rest, how)
+            .is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile)
+    };
+    let opened = match opened {
+        Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::AGAIN) if !waits && is_file() => {
+            openat(at, rest, flags - OFlags::NONBLOCK, Mode::empty())
+        }
+        opened => opened,
+    };
+    Ok(opened?.into())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -41,13 +41,16 @@ pub struct Replacement {
     target: PathBuf,
     /// What stood there at the beginning.
     previous: Option<Metadata>,
+    /// Whether the temporary file is in the folder for temporary files, readable to the user alone.
+    is_elsewhere: bool,
 }
 
 impl Replacement {
     /// Begins to write a file that shall appear at `target`.
     ///
-    /// The temporary file is created next to `target`. If that is refused and `target` exists, it is created in
-    /// the folder for temporary files, and copied into `target` in the end.
+    /// The temporary file is created next to `target`. If that is refused and `target` exists, or if the folder
+    /// takes files but does not let go of them (it is append-only), it is created in the folder for temporary files,
+    /// and copied to `target` in the end.
     ///
     /// # Errors
     /// If `target` exists and is not a regular file or cannot be written, if it is a link to nothing or names a
@@ -74,8 +77,9 @@ impl Replacement {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let (file, temporary) = temporary(folder, previous.as_ref())?.into_parts();
-        Ok(Self { writer: BufWriter::new(file), temporary, target, previous })
+        let (temporary, is_elsewhere) = temporary(folder, previous.as_ref())?;
+        let (file, temporary) = temporary.into_parts();
+        Ok(Self { writer: BufWriter::new(file), temporary, target, previous, is_elsewhere })
     }
 
     /// The temporary file.
@@ -109,18 +113,20 @@ impl Replacement {
         // Some file systems report a full disk only here.
         sync(file).map_err(|error| {
             self.temporary.disable_cleanup(true);
-            stays(&error, &self.temporary)
+            let text = format!("cannot bring it to the disk: {error}");
+            stays(&io::Error::new(error.kind(), text), &self.temporary)
         })
     }
 
     /// Lets the file appear at its final place.
     ///
     /// Where it cannot be renamed (a file that is a mount point, a folder that cannot be changed), it is copied.
+    /// Returns the temporary file if it is still there then, because the system does not let it be removed, and why.
     ///
     /// # Errors
     /// If there was nothing at the final place at the beginning and there is something now, or if it can neither be
     /// renamed nor copied. The temporary file stays, and the message says where.
-    pub fn appear(self) -> io::Result<()> {
+    pub fn appear(self) -> io::Result<Option<(PathBuf, io::Error)>> {
         // Some systems do not rename a file that is open.
         drop(self.writer);
         let (mut temporary, target) = (self.temporary, &self.target);
@@ -129,17 +135,24 @@ impl Replacement {
                 let renamed = fs::rename(&temporary, target);
                 renamed.or_else(|error| overwrite(&temporary, target, error))
             }
+            // It would keep the mode of a file for the user alone.
+            None if self.is_elsewhere => create_copy(&temporary, target),
             None => match temporary.persist_noclobber(target) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(None),
                 Err(failed) => {
                     temporary = failed.path;
                     create(&temporary, target, failed.error)
                 }
             },
         };
-        appeared.map_err(|error| {
+        if let Err(error) = appeared {
             temporary.disable_cleanup(true);
-            stays(&error, &temporary)
+            return Err(stays(&error, &temporary));
+        }
+        let path = temporary.to_path_buf();
+        Ok(match temporary.close() {
+            Err(error) if fs::symlink_metadata(&path).is_ok() => Some((path, error)),
+            _ => None,
         })
     }
 }
@@ -176,31 +189,41 @@ fn check_new(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates the temporary file: in `folder`, or elsewhere if it can be copied in the end.
-fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<NamedTempFile> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if let Some(previous) = previous {
-        // Readable to nobody who could not read the file before.
-        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-        options.mode(previous.mode() & 0o777 | 0o600);
-    }
-    let make = |folder: &Path| {
+/// Creates the temporary file: in `folder`, or elsewhere if it can be copied in the end. Returns whether it is elsewhere.
+fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<(NamedTempFile, bool)> {
+    let make = |folder: &Path, is_elsewhere: bool| {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        {
+            // Readable to nobody who could not read the file before, or who cannot look into its folder.
+            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+            match previous {
+                Some(previous) => options.mode(previous.mode() & 0o777 | 0o600),
+                None => options.mode(if is_elsewhere { 0o600 } else { 0o666 }),
+            };
+        }
+        let _ = is_elsewhere;
         tempfile::Builder::new()
             .prefix(".treewide-")
             .suffix(".tmp")
             // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
             // the temporary name, which nobody asked for, into its errors.
             .make_in(folder, |path| options.open(path))
+            .map(|file| (file, is_elsewhere))
     };
-    make(folder).or_else(|error| {
+    let elsewhere = std::env::temp_dir();
+    if is_append_only(folder)
+        && let Ok(made) = make(&elsewhere, true)
+    {
+        return Ok(made);
+    }
+    make(folder, false).or_else(|error| {
         let text = format!("cannot create a file in {}: {error}", shown(folder));
         if previous.is_none() {
             return Err(io::Error::new(error.kind(), text));
         }
-        let elsewhere = std::env::temp_dir();
-        make(&elsewhere).map_err(|second| {
+        make(&elsewhere, true).map_err(|second| {
             let text =
                 format!("{text}; nor in {}: {second}; TMPDIR names another", shown(&elsewhere));
             io::Error::new(error.kind(), text)
@@ -211,7 +234,6 @@ fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<NamedTemp
 /// Renames or copies a file to a place where there is nothing, after the usual call for that failed with `error`: there
 /// are file systems that have neither such a rename nor hard links. A new empty file holds the place.
 fn create(temporary: &Path, target: &Path, error: io::Error) -> io::Result<()> {
-    let taken = || io::Error::other("appeared during the run, and stays as it is");
     if error.kind() == ErrorKind::AlreadyExists {
         return Err(taken());
     }
@@ -220,15 +242,48 @@ fn create(temporary: &Path, target: &Path, error: io::Error) -> io::Result<()> {
             .or_else(|_| overwrite(temporary, target, error))
             .inspect_err(|_| drop(fs::remove_file(target))),
         Err(second) if second.kind() == ErrorKind::AlreadyExists => Err(taken()),
-        Err(_) => Err(error),
+        Err(_) => Err(io::Error::new(error.kind(), format!("cannot rename a file to it: {error}"))),
     }
+}
+
+/// Whether files can be made in a folder, and neither renamed nor removed then (`chattr +a`).
+#[cfg(target_os = "linux")]
+fn is_append_only(folder: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+    statx(CWD, folder, AtFlags::empty(), StatxFlags::TYPE)
+        .is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::APPEND))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_append_only(_: &Path) -> bool {
+    false
+}
+
+/// Copies a file to a place where there is nothing. What cannot be completed there stays if it cannot be removed.
+fn create_copy(from: &Path, to: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(to) {
+        Ok(_) => {
+            overwrite(from, to, io::Error::other("its folder is append-only")).map_err(|error| {
+                match fs::remove_file(to) {
+                    Ok(()) => error,
+                    Err(_) => io::Error::new(error.kind(), format!("{error}; it is not complete")),
+                }
+            })
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot create it: {error}"))),
+    }
+}
+
+fn taken() -> io::Error {
+    io::Error::other("appeared during the run, and stays as it is")
 }
 
 /// Copies the content of a file into another one, which could not be replaced because of `error`.
 fn overwrite(from: &Path, to: &Path, error: io::Error) -> io::Result<()> {
     // A named pipe that has come in its place would be waited for.
     if !fs::symlink_metadata(to).is_ok_and(|there| there.is_file()) {
-        return Err(error);
+        return Err(io::Error::new(error.kind(), format!("cannot be replaced: {error}")));
     }
     let copied = File::open(from).and_then(|mut from| {
         let mut to = OpenOptions::new().write(true).truncate(true).open(to)?;

@@ -10,7 +10,11 @@
 //! and a buffer for each file under way; it is not used.
 
 use crate::digest::Digest;
+use crate::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use crate::folder::Folder;
 use crate::group::{Place, Progressed};
+use crate::identity::Identity;
 use crate::long_path;
 use crate::options::{Hashed, Options};
 use crate::stamp::{Stamp, Stamps};
@@ -38,6 +42,9 @@ pub(crate) struct SmallFiles {
     /// Where these files end, after a 0.
     ends: Vec<usize>,
     hashes: Vec<Hash>,
+    /// The directory of the last file that a walk has found.
+    #[cfg(target_os = "linux")]
+    folder: Folder,
 }
 
 impl SmallFiles {
@@ -49,6 +56,8 @@ impl SmallFiles {
             waiting: Vec::new(),
             ends: vec![0],
             hashes: Vec::new(),
+            #[cfg(target_os = "linux")]
+            folder: Folder::default(),
         }
     }
 
@@ -63,7 +72,7 @@ impl SmallFiles {
             let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
             let found = match task.kind {
                 Kind::Found(identity) => {
-                    let opened = identity.open_stamped(&task.path);
+                    let opened = self.open_found(identity, &task.path);
                     opened.map(|(file, before)| self.read_stamped(&file, before, group))
                 }
                 Kind::Regular => {
@@ -87,6 +96,14 @@ impl SmallFiles {
             }
         }
         self.finish(group);
+    }
+
+    /// Opens a file that a walk has found.
+    fn open_found(&mut self, identity: Identity, path: &Path) -> Result<(File, Stamp), ErrorKind> {
+        #[cfg(target_os = "linux")]
+        return identity.open_in(&mut self.folder, path);
+        #[cfg(not(target_os = "linux"))]
+        identity.open_stamped(path)
     }
 
     fn filled(&self) -> usize {

@@ -297,3 +297,54 @@ fn hash_takes_a_mounted_file() {
     assert!(Command::new("umount").arg(&place).status().unwrap().success());
     assert_eq!((replaced.len(), hashed.len()), (0, 5));
 }
+
+/// Directories and files become links out of the tree and come back, again and again, while the tree is hashed.
+#[test]
+fn hash_takes_nothing_from_outside_whenever_links_come_and_go() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    struct EndOnDrop<'a>(&'a AtomicBool);
+    impl Drop for EndOnDrop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let [tree, outside, away] = ["tree", "outside", "away"].map(|name| folder.path().join(name));
+    for (root, byte) in [(&tree, b'i'), (&outside, b'o')] {
+        for name in ["d/a", "d/e/b", "d/e/f/c", "d/e/f/g", "x"] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), [byte]).unwrap();
+        }
+    }
+    let inside = treewide::hash(b"i").to_string();
+    let is_over = AtomicBool::new(false);
+    let mut hashed = 0;
+    std::thread::scope(|scope| {
+        let _end = EndOnDrop(&is_over);
+        scope.spawn(|| {
+            let places = ["d", "d/e", "d/e/f", "d/a", "x"];
+            for place in places.into_iter().cycle() {
+                let linked = tree.join(place);
+                fs::rename(&linked, &away).unwrap();
+                symlink(outside.join(place), &linked).unwrap();
+                std::thread::yield_now();
+                fs::remove_file(&linked).unwrap();
+                fs::rename(&away, &linked).unwrap();
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        for round in 0..40 {
+            let options = Options::new().threads(1 + round % 2);
+            for (path, file) in options.hash_tree(Walk::new(&tree)).flatten() {
+                assert_eq!(file.digest.to_string(), inside, "{}", path.display());
+                hashed += 1;
+            }
+        }
+    });
+    println!("{hashed} files hashed while links came and went");
+    assert!(hashed > 0);
+}

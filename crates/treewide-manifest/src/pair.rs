@@ -135,9 +135,12 @@ impl Pair {
                 io::Error::other("is not complete: the run did not come to its end"),
             )
         })?;
-        self.list.appear().map_err(|error| Error::write(&self.path, error))?;
+        let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;
         match self.index {
-            Some(new) => new.appear().map_err(|error| Error::write(&index, error))?,
+            Some(new) => {
+                let also = new.appear().map_err(|error| Error::write(&index, error))?;
+                left = left.or(also);
+            }
             // An old one would belong to another list.
             None => match fs::remove_file(&index) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -145,6 +148,11 @@ impl Pair {
                 }
                 _ => {}
             },
+        }
+        if let Some((temporary, error)) = left {
+            let text =
+                format!("this temporary file cannot be removed: {error}; the manifest is complete");
+            return Err(Error::write(temporary, io::Error::new(error.kind(), text)));
         }
         Ok(totals)
     }

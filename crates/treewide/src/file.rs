@@ -80,7 +80,7 @@ use crate::mode::Mode;
 use crate::parallel::policy;
 use crate::profile;
 pub use end::{check_end, check_length, promises_length, read_at};
-use end::{check_end_of_log, grown_to};
+use end::{check_end_of_log, grown_to, if_changed};
 pub use error::{Error, ErrorKind};
 pub use report::{Hashed, Report};
 pub use strategy::{Strategy, UnknownStrategy};
@@ -333,7 +333,8 @@ impl<'a> Options<'a> {
         // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
         // In others (/sys) the length is a guess.
         if length::is_promise(file, &opened) {
-            return self.absorb_regular(hasher, file, &opened);
+            let absorbed = self.absorb_regular(hasher, file, &opened);
+            return absorbed.map_err(|kind| if_changed(file, &opened, kind));
         }
         // A pipe calls the watcher itself, because it may fill a tile slowly.
         let mut options = self.clone();

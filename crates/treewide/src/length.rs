@@ -18,6 +18,8 @@ pub(crate) enum Mismatch {
     Ended { read: u64, len: u64 },
     /// Reading goes on behind the length, which is still the same.
     GoesOn { len: u64 },
+    /// Reading ended elsewhere, and something has written to the file.
+    Changed { read: u64, len: u64 },
 }
 
 impl fmt::Display for Mismatch {
@@ -32,6 +34,11 @@ impl fmt::Display for Mismatch {
             Self::GoesOn { len } => {
                 write!(f, "goes on after its length of {len} bytes; check its file system")
             }
+            Self::Changed { read, len } => write!(
+                f,
+                "file changed while being hashed: reading ended at {read} of {len} bytes; hash it again when nothing \
+                 writes to it"
+            ),
         }
     }
 }
@@ -42,7 +49,7 @@ impl From<Mismatch> for io::Error {
     fn from(mismatch: Mismatch) -> Self {
         let kind = match mismatch {
             Mismatch::Shrank { .. } | Mismatch::Ended { .. } => io::ErrorKind::UnexpectedEof,
-            Mismatch::GoesOn { .. } => io::ErrorKind::InvalidData,
+            Mismatch::GoesOn { .. } | Mismatch::Changed { .. } => io::ErrorKind::InvalidData,
         };
         Self::new(kind, mismatch)
     }
@@ -66,10 +73,24 @@ pub(crate) fn check_end(file: &File, opened: &Metadata, end: u64) -> io::Result<
     }
     Err(match () {
         _ if now.len() < len => Mismatch::Shrank { read: end.min(now.len()), len },
+        _ if has_changed(opened, &now) => Mismatch::Changed { read: end, len },
         _ if end < len => Mismatch::Ended { read: first_end(file, end), len },
         _ => Mismatch::GoesOn { len },
     }
     .into())
+}
+
+/// Whether something has written to the file, or cut it, between these two looks at it. Within a tick of the system's clock
+/// (4 ms on most Linux systems), that may not show.
+pub(crate) fn has_changed(before: &Metadata, now: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let times = |it: &Metadata| (it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec());
+        times(before) != times(now)
+    }
+    #[cfg(not(unix))]
+    matches!((before.modified(), now.modified()), (Ok(before), Ok(now)) if before != now)
 }
 
 /// The error for a file that promises `len` bytes, and in which reading found the end at `end`, perhaps not the
@@ -262,8 +283,13 @@ mod tests {
         file.write_all(&[1; 20]).expect("it can be written");
         let check = |end| message(check_end(&file, &opened, end));
         assert!([100, 110, 120].iter().all(|end| check(*end) == "120 bytes"), "it grew");
-        assert!(check(99).starts_with("ended at 99 of 100"), "{}", check(99));
-        assert!(check(121).starts_with("goes on"), "{}", check(121));
+        // The clock of the file system may not have moved since.
+        file.set_modified(std::time::UNIX_EPOCH).expect("its time can be set");
+        for end in [99, 121] {
+            let expected =
+                format!("file changed while being hashed: reading ended at {end} of 100 bytes; ");
+            assert!(check(end).starts_with(&expected), "{}", check(end));
+        }
         file.set_len(50).expect("it can be cut");
         for end in [50, 100] {
             assert_eq!(

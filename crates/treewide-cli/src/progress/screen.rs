@@ -1,6 +1,7 @@
 //! One line of a terminal, which messages and results push away.
 
 use crate::console;
+use std::borrow::Cow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,14 +38,14 @@ impl Screen {
         !state.is_over
     }
 
-    /// Draws the line in place of the one before.
-    pub(super) fn draw(&self, text: &str) {
+    /// Draws the line in place of the one before: `text`, and the end of `name` that there is room for.
+    pub(super) fn draw(&self, text: &str, name: &str) {
         let mut state = self.state();
         if !state.is_over {
             let columns = ::console::Term::stderr().size_checked().map_or(80, |size| size.1);
             // In the last column, some terminals begin a new line.
             let width = usize::from(columns).saturating_sub(1);
-            redraw(&::console::truncate_str(text, width, "…"));
+            redraw(&fitted(text, name, width));
             (state.is_drawn, state.was_drawn) = (true, true);
         }
     }
@@ -75,6 +76,38 @@ impl Screen {
     }
 }
 
+/// A line of at most `width` columns. A path is shortened at its front, because its end says more. At least a third of the
+/// line is for the name, if it needs that.
+fn fitted(text: &str, name: &str, width: usize) -> String {
+    const BETWEEN: &str = "  ";
+    let columns = ::console::measure_text_width;
+    if name.is_empty() {
+        return ::console::truncate_str(text, width, "…").into_owned();
+    }
+    let least = columns(name).min(width / 3);
+    let room = width.saturating_sub(least + BETWEEN.len());
+    let text = ::console::truncate_str(text, room, "…").into_owned() + BETWEEN;
+    let room = width.saturating_sub(columns(&text));
+    text + &last_columns(name, room)
+}
+
+/// The end of a text, with a sign in front if that is not all of it.
+fn last_columns(text: &str, width: usize) -> Cow<'_, str> {
+    let columns = ::console::measure_text_width;
+    if columns(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut room = width.saturating_sub(1);
+    let mut start = text.len();
+    for (at, character) in text.char_indices().rev() {
+        match room.checked_sub(columns(&text[at..at + character.len_utf8()])) {
+            Some(left) => (room, start) = (left, at),
+            None => break,
+        }
+    }
+    Cow::Owned(if width == 0 { String::new() } else { format!("…{}", &text[start..]) })
+}
+
 /// Puts the text in place of the line in which the cursor is.
 fn redraw(text: &str) {
     if cfg!(windows) {
@@ -83,5 +116,29 @@ fn redraw(text: &str) {
         let _ = terminal.clear_line().and_then(|()| terminal.write_str(text));
     } else {
         console::write(&format!("\r\u{1b}[2K{text}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fitted_keeps_the_end_of_the_name() {
+        let text = "1 file  2 B";
+        for (name, width, line) in [
+            ("d/name", 79, "1 file  2 B  d/name"),
+            ("d/name", 19, "1 file  2 B  d/name"),
+            ("directory/name", 21, "1 file  2 B  …ry/name"),
+            ("directory/name", 18, "1 file  2…  …/name"),
+            ("d/größe", 20, "1 file  2 B  d/größe"),
+            ("d/größe", 19, "1 file  2 B  …größe"),
+            ("文文文文", 19, "1 file  2 B  …文文"),
+            ("", 5, "1 fi…"),
+        ] {
+            let fitted = fitted(text, name, width);
+            assert_eq!(fitted, line);
+            assert!(::console::measure_text_width(&fitted) <= width, "{fitted}");
+        }
     }
 }

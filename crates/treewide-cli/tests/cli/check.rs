@@ -73,10 +73,10 @@ fn a_wrong_and_a_missing_file_fail_and_the_others_are_done() {
     let folder = abc();
     folder.write("list", sums(&["a", "b", "gone", "c"]));
     folder.write("b", "other");
-    let out = "a: OK\nb: FAILED\ngone: FAILED (No such file or directory (os error 2))\nc: OK\n";
+    let out = "a: OK\nb: FAILED\ngone: FAILED (cannot open: No such file or directory (os error 2))\nc: OK\n";
     let summary = "treewide: 4 files checked: 2 OK, 1 FAILED, 1 could not be read\n";
     folder.treewide("check list").run().is(1, out, summary);
-    let quiet = "b: FAILED\ngone: FAILED (No such file or directory (os error 2))\n";
+    let quiet = "b: FAILED\ngone: FAILED (cannot open: No such file or directory (os error 2))\n";
     folder.treewide("check --quiet list").run().is(1, quiet, summary);
     folder.treewide("check --status list").run().is(1, "", "");
     let ignoring = "treewide: 3 files checked: 2 OK, 1 FAILED; 1 missing file ignored\n";
@@ -171,7 +171,7 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
     // An error line of our own.
     let error = folder.treewide("sum --json gone").run().text().to_owned();
     let lost = "no digest, because of an error when the list was made: \
-                No such file or directory (os error 2)";
+                cannot open: No such file or directory (os error 2)";
     for (line, expected, name, cause) in [
         (error.trim(), None, "gone", lost),
         (r#"{"path":"a","digest":null}"#, None, "a", "no digest"),
@@ -455,8 +455,8 @@ fn an_unreadable_list_leaves_the_others_checked() {
         ended.fails(
             1,
             &[
-                "treewide: missing: No such file or directory (os error 2)\n",
-                "treewide: d: Is a directory (os error 21)\n",
+                "treewide: missing: cannot open: No such file or directory (os error 2)\n",
+                "treewide: d: cannot open: Is a directory (os error 21)\n",
             ],
         );
         assert_eq!(ended.text(), if flags.is_empty() { "a: OK\n" } else { "" });

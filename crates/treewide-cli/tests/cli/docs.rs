@@ -178,7 +178,7 @@ fn texts_that_cannot_be_written_are_errors() {
     ] {
         let script = format!("exec -a {program} '{TREEWIDE}' {args} > /dev/full");
         let ended = folder.program("bash").args(["-c", &script]).run();
-        let cause = "standard output: No space left on device (os error 28)";
+        let cause = "standard output: cannot write: No space left on device (os error 28)";
         ended.is(1, "", format!("{program}: {cause}\n"));
     }
 }

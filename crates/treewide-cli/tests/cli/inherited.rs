@@ -179,7 +179,7 @@ fn an_output_that_fails_when_it_is_closed_is_an_error() {
     };
     for args in ["sum a", "check list", "sum --check list", "man", "--help", "explain"] {
         let program = folder.treewide(args).env("LD_PRELOAD", &library).env("REFUSE", "3:5");
-        program.run().fails(1, &["standard output: Input/output error"]);
+        program.run().fails(1, &["standard output: cannot write: Input/output error"]);
     }
 }
 
@@ -266,7 +266,7 @@ fn an_output_that_does_not_block_is_waited_for() {
         assert!(!text.is_empty() && code == Some(0), "{args}");
     }
     let (text, code) = with_late_reader(&folder, &many("sum", "missing"), 2);
-    assert_eq!(text.matches("treewide: missing: No such file").count(), 4000);
+    assert_eq!(text.matches("treewide: missing: cannot open: No such file").count(), 4000);
     assert_eq!(code, Some(1));
 }
 
@@ -298,7 +298,7 @@ fn signals_that_are_ignored_stay_ignored() {
 fn a_broken_pipe_that_is_ignored_is_an_error() {
     let folder = folder_with_list();
     for (trap, code, stderr) in [
-        ("trap '' PIPE", 1, "treewide: standard output: Broken pipe (os error 32)\n"),
+        ("trap '' PIPE", 1, "treewide: standard output: cannot write: Broken pipe (os error 32)\n"),
         ("trap - PIPE", 141, ""),
     ] {
         // The reader is gone before standard input ends.

@@ -68,7 +68,7 @@ fn a_file_without_permission() {
         return skip("a file without permission", "root may read all, and there is no setpriv");
     };
     let expected = format!("{}  open\n{}  last\n", hex("open"), hex("last"));
-    let message = "treewide: closed: Permission denied (os error 13)\n";
+    let message = "treewide: closed: cannot open: Permission denied (os error 13)\n";
     program.args(["sum", "open", "closed", "last"]).run().is(1, expected, message);
 }
 
@@ -92,7 +92,7 @@ fn files_that_go_while_others_are_hashed() {
         &[
             "treewide: d/a: file shrank while being hashed: ",
             " of 1099511627776 bytes\n",
-            "treewide: d/b: No such file or directory (os error 2)\n",
+            "treewide: d/b: cannot open: No such file or directory (os error 2)\n",
         ],
     );
 }

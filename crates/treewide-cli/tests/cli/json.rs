@@ -20,7 +20,7 @@ fn sums_as_objects() {
         ended.text().lines().next().unwrap(),
         format!(r#"{{"path":"a","digest":"{}","bytes":1,"error":null}}"#, hex("a"))
     );
-    let cause = "No such file or directory (os error 2)";
+    let cause = "cannot open: No such file or directory (os error 2)";
     assert_eq!(
         lines(ended.text()),
         [
@@ -55,7 +55,7 @@ fn failures_in_trees_are_objects_too() {
     let objects = lines(ended.text());
     assert_eq!(objects.len(), 2);
     assert_eq!(objects[0]["path"], "d/dead");
-    assert_eq!(objects[0]["error"], "No such file or directory (os error 2)");
+    assert_eq!(objects[0]["error"], "cannot read: No such file or directory (os error 2)");
     assert_eq!(objects[1]["path"], "d/f");
     ended.fails(1, &[]);
 }
@@ -71,7 +71,7 @@ fn checks_as_objects() {
     let failed = json!({
         "path": "b", "status": "failed", "digest": b, "expected": zeros, "bytes": 1, "error": null
     });
-    let cause = "No such file or directory (os error 2)";
+    let cause = "cannot open: No such file or directory (os error 2)";
     let unreadable = json!({
         "path": "gone", "status": "unreadable", "digest": null, "expected": a, "bytes": null,
         "error": cause

@@ -130,17 +130,22 @@ fn a_name_is_not_another_name() {
     }
 }
 
+/// `/dev/zero` has no end.
 #[test]
-fn a_named_pipe_is_reported_and_not_waited_for() {
+fn pipes_and_devices_are_reported_and_not_read() {
     let folder = Folder::with(&["a"]);
     folder.fifo("pipe");
-    folder.write("list", sums(&["a", "pipe"]));
+    std::os::unix::fs::symlink("/dev/zero", folder.join("link")).unwrap();
+    folder.write("list", sums(&["a", "pipe", "/dev/zero", "link"]));
     for flags in ["", "--ignore-missing", "--no-mmap", "--strategy=read"] {
         let ended = folder.treewide(&format!("check list {flags}")).run();
-        ended.fails(1, &["1 OK, 1 could not be read"]);
+        ended.fails(1, &["1 OK, 3 could not be read"]);
         assert_eq!(
             ended.text(),
-            "a: OK\npipe: FAILED (is a pipe, which a list cannot vouch for)\n"
+            "a: OK\n\
+             pipe: FAILED (is a pipe, which a list cannot vouch for)\n\
+             /dev/zero: FAILED (is a character device, which a list cannot vouch for)\n\
+             link: FAILED (is a character device, which a list cannot vouch for)\n"
         );
     }
 }

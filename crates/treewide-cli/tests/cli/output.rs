@@ -29,7 +29,10 @@ fn a_file_gets_what_standard_output_would() {
 #[test]
 fn inputs_that_fail_leave_a_list_of_the_others() {
     let folder = Folder::with(&["a", "b"]);
-    folder.treewide("sum a missing b -o list").run().fails(1, &["missing: No such file"]);
+    folder
+        .treewide("sum a missing b -o list")
+        .run()
+        .fails(1, &["missing: cannot open: No such file"]);
     assert_eq!(folder.read("list"), sums(&["a", "b"]));
 }
 
@@ -178,7 +181,7 @@ fn a_file_that_may_not_grow_is_an_error() {
     let folder = Folder::with(&["a", "list"]);
     let limited = format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum -o list");
     let ended = folder.program("bash").arg("-c").arg(limited).run();
-    ended.fails(123, &["treewide: list: File too large"]);
+    ended.fails(123, &["treewide: list: cannot write: File too large"]);
     assert_eq!(folder.names(), ["a", "list"]);
     assert_eq!(folder.read("list"), "list");
 }
@@ -216,11 +219,15 @@ fn devices_and_pipes_are_written_to_not_replaced() {
     running.end().is(0, "", "");
     assert_eq!(folder.names(), ["a", "pipe"]);
     if Path::new("/dev/full").exists() {
-        let message = "treewide: /dev/full: No space left on device (os error 28)\n";
+        let message = "treewide: /dev/full: cannot write: No space left on device (os error 28)\n";
         folder.treewide("sum a -o /dev/full").run().is(1, "", message);
         assert!(!fs::metadata("/dev/full").unwrap().is_file());
         let full = folder.program("sh").arg("-c").arg(format!("'{TREEWIDE}' sum a > /dev/full"));
-        full.run().is(1, "", "treewide: standard output: No space left on device (os error 28)\n");
+        full.run().is(
+            1,
+            "",
+            "treewide: standard output: cannot write: No space left on device (os error 28)\n",
+        );
     } else {
         skip("/dev/full", "there is none");
     }
@@ -329,7 +336,11 @@ fn a_full_disk_leaves_nothing() {
     let kept = folder.read("tiny/list");
     for place in ["tiny/list", "tiny/new"] {
         let ended = sum(place, 2000);
-        ended.is(1, "", format!("treewide: {place}: No space left on device (os error 28)\n"));
+        ended.is(
+            1,
+            "",
+            format!("treewide: {place}: cannot write: No space left on device (os error 28)\n"),
+        );
     }
     assert_eq!(fs::read_dir(folder.join("tiny")).unwrap().count(), 1);
     assert_eq!(folder.read("tiny/list"), kept);

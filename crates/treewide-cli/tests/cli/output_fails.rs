@@ -67,7 +67,7 @@ fn an_output_that_cannot_appear_stays_where_it_is() {
     };
     // EIO.
     let ended = machine.run("sum small -o old", "74:5");
-    ended.fails(1, &["old: Input/output error (os error 5); what was written is in "]);
+    ended.fails(1, &["old: cannot bring it to the disk: Input/output error (os error 5); what was written is in "]);
     let (_, place) = ended.stderr.trim_end().rsplit_once(" is in ").unwrap();
     let kept = fs::read_to_string(machine.folder.join(place)).unwrap();
     assert_eq!(kept, format!("{}  small\n", hex("small")));
@@ -117,6 +117,47 @@ fn a_folder_that_takes_no_files_takes_the_output() {
     nobody(&["sum", "a", "-o", "out/new"])
         .fails(1, &["out/new: cannot write the output: cannot create"]);
     assert_eq!(fs::read_dir(folder.join("out")).unwrap().count(), 1);
+}
+
+/// Files can be made in it, and neither renamed nor removed then: nothing is left there but the output.
+#[test]
+fn a_folder_that_is_append_only_takes_the_output() {
+    let folder = Folder::with(&["a", "out/SUMS", "tmp/inner"]);
+    let append_only = |sign: &str| {
+        let chattr = Command::new("chattr").arg(sign).arg(folder.join("out")).output();
+        chattr.is_ok_and(|it| it.status.success())
+    };
+    if !append_only("+a") {
+        return skip(
+            "an append-only folder",
+            "only root may make one, and only on some file systems",
+        );
+    }
+    let sum = |name: &str, elsewhere: &str| {
+        let program = folder.treewide("sum a -o").arg(format!("out/{name}"));
+        program.env("TMPDIR", folder.join(elsewhere)).run()
+    };
+    let runs = [sum("SUMS", "tmp"), sum("new", "tmp"), sum("other", "missing")];
+    assert!(append_only("-a"));
+    let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode();
+    let names = |name: &str| -> Vec<String> {
+        let names = fs::read_dir(folder.join(name)).unwrap();
+        names.map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    for ended in &runs[..2] {
+        ended.is(0, "", "");
+    }
+    for name in ["SUMS", "new", "other"] {
+        assert_eq!(folder.read(format!("out/{name}")), sums(&["a"]), "{name}");
+    }
+    assert_eq!(mode("out/new"), mode("a"), "as of any new file");
+    assert_eq!(names("tmp"), ["inner"]);
+    // Where nothing can be written elsewhere, a file is left, and named.
+    runs[2].fails(1, &["this temporary file cannot be removed: ", "; out/other is complete"]);
+    let names = names("out");
+    let left = names.iter().find(|name| name.ends_with(".tmp")).expect("it cannot be removed");
+    assert!(runs[2].stderr.contains(&format!("out/{left}: ")), "{}", runs[2].stderr);
+    assert_eq!(names.len(), 4, "{names:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! - a device (`--device`) is to hash the file; any strategy; one thread
 //! - not replaced: files that change, have new links or times, or are mounted in their place
 
+use crate::refused::refuser;
 use crate::support::{Folder, TREEWIDE, find_program, hex, is_root, skip};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -77,4 +78,25 @@ fn files_that_are_mounted_or_stacked_are_not_replaced() {
     let list: String =
         list.iter().map(|(name, text)| format!("{}  tree/{name}\n", hex(text))).collect();
     ended.is(0, list.repeat(2), "");
+}
+
+/// The system may refuse `statx`, and does not name mounts before Linux 5.8.
+#[test]
+fn mounted_files_are_not_replaced_where_statx_is_refused() {
+    let folder = Folder::with(&["over", "tree/a", "tree/b"]);
+    let library = match refuser(&folder) {
+        Ok(library) => library,
+        Err(why) => return skip("mounted files without statx", why),
+    };
+    let script = "mount --bind over tree/b || { echo no mount; exit; }
+        REFUSE=332:1 LD_PRELOAD=$1 \"$0\" sum -r tree";
+    let (Some(unshare), true) = (find_program("unshare"), is_root()) else {
+        return skip("mounted files without statx", "only root may mount");
+    };
+    let program = folder.program(unshare).args(["-m", "sh", "-c", script, TREEWIDE]);
+    let ended = program.arg(library).run();
+    if ended.code == Some(98) || ended.text() == "no mount\n" || ended.stderr.contains("unshare") {
+        return skip("mounted files without statx", ended.stderr);
+    }
+    ended.is(0, format!("{}  tree/a\n{}  tree/b\n", hex("tree/a"), hex("over")), "");
 }

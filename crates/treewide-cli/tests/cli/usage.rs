@@ -64,7 +64,11 @@ fn both_names_of_threads_are_one_flag() {
 #[test]
 fn messages_hold_no_control_characters() {
     let ended = Folder::new().treewide("sum").arg("a\u{1b}[31m\nb").run();
-    ended.is(1, "", "treewide: a\\u{1b}[31m\\nb: No such file or directory (os error 2)\n");
+    ended.is(
+        1,
+        "",
+        "treewide: a\\u{1b}[31m\\nb: cannot open: No such file or directory (os error 2)\n",
+    );
 }
 
 #[test]

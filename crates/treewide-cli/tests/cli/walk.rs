@@ -53,7 +53,7 @@ fn operands_keep_their_order() {
     assert_eq!(names(&ended), ["-", "c/z"]);
     let ended = folder.treewide("sum -r f missing c").run();
     assert_eq!(names(&ended), ["f", "c/z"]);
-    ended.fails(1, &["treewide: missing: No such file or directory (os error 2)\n"]);
+    ended.fails(1, &["treewide: missing: cannot open: No such file or directory (os error 2)\n"]);
 }
 
 #[test]
@@ -61,11 +61,14 @@ fn a_directory_needs_the_flag() {
     let folder = Folder::with(&["d/x", "f"]);
     let ended = folder.treewide("sum d f").run();
     assert_eq!(names(&ended), ["f"]);
-    ended.fails(1, &["treewide: d: Is a directory (os error 21); -r hashes the files in it\n"]);
+    ended.fails(
+        1,
+        &["treewide: d: cannot read: Is a directory (os error 21); -r hashes the files in it\n"],
+    );
     let script = format!("'{TREEWIDE}' sum < d");
     let ended = folder.program("sh").arg("-c").arg(script).run();
     ended
-        .fails(1, &["-: Is a directory (os error 21); to hash the files in it, name it with -r\n"]);
+        .fails(1, &["-: cannot read: Is a directory (os error 21); to hash the files in it, name it with -r\n"]);
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn loops_and_dead_links_are_reported() {
         1,
         &[
             "treewide: d/e/up: symbolic link loop: it leads back to d\n",
-            "treewide: d/dead: No such file or directory (os error 2)\n",
+            "treewide: d/dead: cannot read: No such file or directory (os error 2)\n",
         ],
     );
     folder.treewide("sum -r d").run().fails(0, &["2 symbolic links not followed"]);
@@ -166,7 +169,7 @@ fn a_closed_directory_leaves_the_others_done() {
     let ended = program.args(["sum", "-r", "d"]).run();
     fs::set_permissions(folder.join("d/a"), fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(names(&ended), ["d/b/x", "d/c"]);
-    ended.fails(1, &["treewide: d/a: Permission denied (os error 13)\n"]);
+    ended.fails(1, &["treewide: d/a: cannot read: Permission denied (os error 13)\n"]);
 }
 
 #[test]

@@ -5,10 +5,13 @@
 //! network file systems, stacks of file systems), and where files of a directory may be on several devices, each file is asked.
 //! The first file of a directory says which it is.
 //!
-//! A directory is opened by its path. So each time the walk goes on in one, or asks for a file, the directory is compared
-//! with what it was when the walk came to it: a link that took its place leads elsewhere.
+//! A directory is opened by its path, and a link that took its place leads elsewhere. So each time the walk goes on in one, or
+//! asks for a file, the directory around it is compared with what it was when the walk came to it. On Linux, what is
+//! looked at is looked at in that directory, which stays open.
 
 use crate::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use crate::folder::{self, There};
 use crate::identity::Identity;
 use crate::long_path;
 use std::path::Path;
@@ -18,6 +21,12 @@ use walkdir::DirEntry;
 pub(super) struct Folders {
     follows: bool,
     stack: Vec<Folder>,
+    /// The last directories of odd and of even depth, open: one that is listed, and the one around it.
+    #[cfg(target_os = "linux")]
+    open: [folder::Folder; 2],
+    /// Whether files keep their inodes, on the device that was asked last.
+    #[cfg(unix)]
+    keeps_inodes: Option<(u64, bool)>,
 }
 
 /// A directory, when the walk came to it.
@@ -47,7 +56,14 @@ enum Inodes {
 
 impl Folders {
     pub(super) fn new(follows: bool) -> Self {
-        Self { follows, stack: Vec::new() }
+        Self {
+            follows,
+            stack: Vec::new(),
+            #[cfg(target_os = "linux")]
+            open: Default::default(),
+            #[cfg(unix)]
+            keeps_inodes: None,
+        }
     }
 
     /// Whether the entry is below a directory that was replaced.
@@ -74,13 +90,33 @@ impl Folders {
     }
 
     /// What a directory is, if it and the one that it is in are still in their places.
-    fn same(&self, folder: &DirEntry) -> Result<(u64, u64), ErrorKind> {
+    fn same(&mut self, folder: &DirEntry) -> Result<(u64, u64), ErrorKind> {
+        #[cfg(target_os = "linux")]
+        if let Some(There { kind, device, inode }) = self.look(folder)? {
+            // The walk will list it by its path, which must lead to it.
+            let is_same = kind.is_dir() && look(folder.path(), false)? == (device, inode);
+            return if is_same { Ok((device, inode)) } else { Err(ErrorKind::Replaced) };
+        }
         // The root of a walk is followed if it is a link.
         let there = look(folder.path(), self.follows || folder.depth() == 0)?;
         if folder.depth() > 0 {
             self.check_parent(folder)?;
         }
         Ok(there)
+    }
+
+    /// What an entry is, looked at in its directory. `None` if that directory cannot be held open, or links are followed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Replaced`] if the directory is another one now, [`ErrorKind::Open`] and [`ErrorKind::Read`].
+    #[cfg(target_os = "linux")]
+    fn look(&mut self, entry: &DirEntry) -> Result<Option<There>, ErrorKind> {
+        match entry.depth().checked_sub(1).and_then(|depth| self.stack.get(depth)) {
+            Some(&Folder { device, inode, .. }) if !self.follows => {
+                self.open[entry.depth() % 2].look(entry.path(), (device, inode))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Checks that the entry's directory is still the one that the walk has listed.
@@ -102,7 +138,6 @@ impl Folders {
     /// [`Trouble::Elsewhere`] if its directory is another one now, and [`Trouble::Walk`].
     #[cfg(unix)]
     pub(super) fn identity(&mut self, entry: &DirEntry) -> Result<Identity, Trouble> {
-        use std::os::unix::fs::MetadataExt;
         use walkdir::DirEntryExt;
 
         // The root of a walk is followed if it is a link.
@@ -115,15 +150,16 @@ impl Folders {
             let folder = Some(inode);
             return Ok(Identity { device, inode: entry.ino(), has_inode: true, folder, follows });
         }
-        let file = entry.metadata()?;
-        if parent.is_some() {
-            self.check_parent(entry)?;
-        }
+        let (device, inode) = self.file(entry)?;
         let has_inode = match parent.and_then(|depth| self.stack.get_mut(depth)) {
             Some(known) if !entry.path_is_symlink() => {
                 if known.listed == Inodes::Unknown {
-                    known.keeps_inodes = keeps_inodes(entry.path());
-                    let is_same = known.device == file.dev() && file.ino() == entry.ino();
+                    known.keeps_inodes = match self.keeps_inodes {
+                        Some((asked, keeps)) if asked == device => keeps,
+                        _ => keeps_inodes(entry.path()),
+                    };
+                    self.keeps_inodes = Some((device, known.keeps_inodes));
+                    let is_same = (known.device, entry.ino()) == (device, inode);
                     let is_exact = known.keeps_inodes && is_same;
                     known.listed = if is_exact { Inodes::Exact } else { Inodes::Vague };
                 }
@@ -131,7 +167,23 @@ impl Folders {
             }
             _ => keeps_inodes(entry.path()),
         };
-        Ok(Identity { device: file.dev(), inode: file.ino(), has_inode, folder: None, follows })
+        Ok(Identity { device, inode, has_inode, folder: None, follows })
+    }
+
+    /// The device and the inode of a file, if it is still one, in the directory that it was found in.
+    #[cfg(unix)]
+    fn file(&mut self, entry: &DirEntry) -> Result<(u64, u64), Trouble> {
+        use std::os::unix::fs::MetadataExt;
+        #[cfg(target_os = "linux")]
+        if let Some(There { kind, device, inode }) = self.look(entry)? {
+            let is_file = kind.is_file();
+            return if is_file { Ok((device, inode)) } else { Err(ErrorKind::Replaced.into()) };
+        }
+        let file = entry.metadata()?;
+        if entry.depth() > 0 {
+            self.check_parent(entry)?;
+        }
+        Ok((file.dev(), file.ino()))
     }
 
     /// Nothing is known of it.

@@ -64,3 +64,16 @@ pub(super) fn check_end_of_log(
 pub(super) fn grown_to(now: &Metadata, hashed: u64) -> Option<u64> {
     Some(now.len()).filter(|now| *now > hashed)
 }
+
+/// The error of a reader that did not know what the file was when it was opened: if something has written to it, that is the
+/// cause.
+pub(super) fn if_changed(file: &File, opened: &Metadata, kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::Ended { read, len }
+            if file.metadata().is_ok_and(|now| length::has_changed(opened, &now)) =>
+        {
+            ErrorKind::Changed { read, len }
+        }
+        kind => kind,
+    }
+}

@@ -40,6 +40,13 @@ pub enum ErrorKind {
         /// The length.
         len: u64,
     },
+    /// Reading did not end at the length, and something has written to the file while it was being hashed.
+    Changed {
+        /// Where reading ended.
+        read: u64,
+        /// The length when the file was opened.
+        len: u64,
+    },
     /// The watcher stopped it, or the future was dropped.
     Stopped,
 }
@@ -56,6 +63,7 @@ impl ErrorKind {
             Mismatch::Shrank { read, len } => Self::Shrank { read, len },
             Mismatch::Ended { read, len } => Self::Ended { read, len },
             Mismatch::GoesOn { len } => Self::GoesOn { len },
+            Mismatch::Changed { read, len } => Self::Changed { read, len },
         }
     }
 }
@@ -68,6 +76,7 @@ impl From<ErrorKind> for io::Error {
             ErrorKind::Shrank { read, len } => Mismatch::Shrank { read, len }.into(),
             ErrorKind::Ended { read, len } => Mismatch::Ended { read, len }.into(),
             ErrorKind::GoesOn { len } => Mismatch::GoesOn { len }.into(),
+            ErrorKind::Changed { read, len } => Mismatch::Changed { read, len }.into(),
             ErrorKind::Stopped => Self::other(kind),
         }
     }
@@ -106,13 +115,23 @@ impl std::error::Error for Error {
     }
 }
 
+/// What was tried, and what the system says. Errors of ours name the reason themselves.
+fn failed_to(f: &mut fmt::Formatter<'_>, what: &str, error: &io::Error) -> fmt::Result {
+    match error.raw_os_error() {
+        Some(_) => write!(f, "cannot {what}: {error}"),
+        None => fmt::Display::fmt(error, f),
+    }
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(error) | Self::Read(error) => error.fmt(f),
+            Self::Open(error) => failed_to(f, "open", error),
+            Self::Read(error) => failed_to(f, "read", error),
             Self::Shrank { read, len } => Mismatch::Shrank { read: *read, len: *len }.fmt(f),
             Self::Ended { read, len } => Mismatch::Ended { read: *read, len: *len }.fmt(f),
             Self::GoesOn { len } => Mismatch::GoesOn { len: *len }.fmt(f),
+            Self::Changed { read, len } => Mismatch::Changed { read: *read, len: *len }.fmt(f),
             Self::Stopped => f.write_str("stopped before the end"),
         }
     }

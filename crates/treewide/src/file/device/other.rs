@@ -1,5 +1,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+#[cfg(unix)]
+use std::io::ErrorKind::{InvalidInput, Unsupported, WouldBlock};
 use std::path::Path;
 
 pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Result<File> {
@@ -13,7 +15,17 @@ pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Resu
     }
     #[cfg(not(unix))]
     let _ = (waits, follows); // opening does not wait there, and no flag refuses links
-    options.read(true).open(path)
+    let opened = options.read(true).open(path);
+    #[cfg(unix)]
+    if let Err(error) = &opened
+        && !waits
+        && matches!(error.kind(), InvalidInput | Unsupported | WouldBlock)
+        && std::fs::metadata(path).is_ok_and(|it| it.is_file())
+    {
+        // A file system refuses `O_NONBLOCK`, or a server wants to be waited for. A regular file does not wait for a writer.
+        return self::open(path, true, follows);
+    }
+    opened
 }
 
 /// Whether opening may be left to [`open`] without waiting: never, as `poll` may not wait for the first writer.
