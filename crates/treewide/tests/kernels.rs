@@ -75,8 +75,15 @@ fn lanes_of_arrays_come_before_one_lane_where_the_build_has_vectors() {
         "arm" => cfg!(target_feature = "neon"),
         other => return println!("SKIPPED: nobody has said what {other} has"),
     };
-    let place = |name| kernel::all().iter().position(|kernel| kernel.name() == name).unwrap();
-    assert_eq!(place("array") < place("portable"), vectors);
+    let has_own = match std::env::consts::ARCH {
+        "x86_64" | "wasm32" => vectors,
+        "aarch64" => cfg!(target_endian = "little"),
+        _ => false,
+    };
+    let place = |name| kernel::all().iter().position(|kernel| kernel.name() == name);
+    // Kernels for the vectors of the target take its place, and it would only cost time to compile.
+    assert_eq!(place("array").is_none(), has_own);
+    assert!(has_own || (place("array") < place("portable")) == vectors);
 }
 
 #[test]
@@ -360,7 +367,7 @@ const X86_64: Models = Models {
         "Nehalem",
         "avx2",
         "this CPU cannot run the kernel 'avx2-common'; \
-         use one of: sse41 sse2 array portable, or auto",
+         use one of: sse41 sse2 portable, or auto",
     ),
 };
 
@@ -380,7 +387,7 @@ const AARCH64: Models = Models {
     lacks: (
         "cortex-a72",
         "sve2",
-        "this CPU cannot run the kernel 'sve2'; use one of: neon-four-ports neon-two-ports array portable, or auto",
+        "this CPU cannot run the kernel 'sve2'; use one of: neon-four-ports neon-two-ports portable, or auto",
     ),
 };
 

@@ -5,8 +5,6 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 use super::aarch64;
-#[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
-use super::array;
 use super::contract::Kernel;
 use super::cores::{self, CoreClass};
 use super::cpu::Cpu;
@@ -17,39 +15,67 @@ use super::wasm;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::x86_64;
 
-/// Every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
-/// detected. Of an instruction set the one for other cores comes last.
-static ALL: &[&Kernel] = &[
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::ZEN5,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::ZEN4,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx512::INTEL,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx2::ZEN5,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::avx2::COMMON,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::sse41::KERNEL,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    &x86_64::sse2::KERNEL,
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::sve2::KERNEL,
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::neon::FOUR_PORTS,
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    &aarch64::neon::TWO_PORTS,
-    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    &wasm::KERNEL,
-    // Without vectors lanes of arrays are one after the other, and what puts them there comes on top.
-    #[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
-    if array::HAS_VECTORS { &array::KERNEL } else { &portable::KERNEL },
-    #[cfg(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"))]
-    if array::HAS_VECTORS { &portable::KERNEL } else { &array::KERNEL },
-    #[cfg(not(any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon")))]
-    &portable::KERNEL,
-];
+/// `ALL`: every kernel of this build, best first; the first that the CPU runs, and that suits it, is the one
+/// detected. Of an instruction set the one for other cores comes last, and last of all the kernels that are given here.
+macro_rules! all {
+    ($($generic:expr),+) => {
+        static ALL: &[&Kernel] = &[
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::avx512::ZEN5,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::avx512::ZEN4,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::avx512::INTEL,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::avx2::ZEN5,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::avx2::COMMON,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::sse41::KERNEL,
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            &x86_64::sse2::KERNEL,
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            &aarch64::sve2::KERNEL,
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            &aarch64::neon::FOUR_PORTS,
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            &aarch64::neon::TWO_PORTS,
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            &wasm::KERNEL,
+            $($generic),+
+        ];
+    };
+}
+
+// Without vectors lanes of arrays are one after the other, and what puts them there comes on top. The condition is that of
+// the module `array`.
+#[cfg(all(
+    any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"),
+    not(all(
+        not(test),
+        any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+            all(target_arch = "wasm32", target_feature = "simd128"),
+        )
+    )),
+))]
+all!(
+    if super::array::HAS_VECTORS { &super::array::KERNEL } else { &portable::KERNEL },
+    if super::array::HAS_VECTORS { &portable::KERNEL } else { &super::array::KERNEL }
+);
+#[cfg(not(all(
+    any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"),
+    not(all(
+        not(test),
+        any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+            all(target_arch = "wasm32", target_feature = "simd128"),
+        )
+    )),
+)))]
+all!(&portable::KERNEL);
 
 impl Kernel {
     /// Where there is another kernel for the same instructions, and this one suits this CPU better: the
