@@ -40,6 +40,10 @@ enum Slot<A, N> {
 
 impl<A, N> State<A, N> {
     fn take_to_do(&mut self) -> Option<(usize, Group<A, N>)> {
+        // Groups of notes were done before anyone took them.
+        while let Some(Slot::Done(_)) = self.groups.get(self.taken - self.gone) {
+            self.taken += 1;
+        }
         let number = self.taken;
         let slot = self.groups.get_mut(number - self.gone)?;
         let Slot::ToDo(group) = std::mem::replace(slot, Slot::Taken) else {
@@ -73,6 +77,7 @@ impl<A, N> Queue<A, N> {
             return None;
         }
         state.gone += 1;
+        state.taken = state.taken.max(state.gone);
         match state.groups.pop_front() {
             Some(Slot::Done(group)) => Some(group),
             _ => None,
@@ -82,6 +87,11 @@ impl<A, N> Queue<A, N> {
     /// The first group that nobody has taken, and its number.
     pub(crate) fn take_to_do(&self) -> Option<(usize, Group<A, N>)> {
         self.state().take_to_do()
+    }
+
+    /// Adds a group at the end in which there is nothing to hash.
+    pub(crate) fn push_done(&self, group: Group<A, N>) {
+        self.state().groups.push_back(Slot::Done(group));
     }
 
     /// Adds a group at the end, and returns how many wait for a thread now.

@@ -260,6 +260,11 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         self.group_len = GROUP.min(2 * self.group_len);
         if !group.is_empty() {
             self.bytes.push_back(bytes);
+            if group.iter().all(|place| matches!(place, Place::Note(_))) {
+                // Waking a thread would take longer.
+                self.queue.push_done(group);
+                return has_more;
+            }
             let waiting = self.queue.push(group);
             // The first of them is for this thread.
             if waiting > 1 && self.helpers > 0 {

@@ -270,7 +270,9 @@ impl Lines {
             What::Directory(_) => "dir",
             _ => record.kind().word(),
         };
-        let _ = write!(text, ",\"type\":\"{kind}\"");
+        text.push_str(",\"type\":\"");
+        text.push_str(kind);
+        text.push('"');
         match &record.what {
             What::File(file) => {
                 self.files += 1;
@@ -308,18 +310,19 @@ impl Lines {
 
 fn push_facts(text: &mut String, facts: &Facts) {
     use std::fmt::Write;
-    let _ = write!(text, ",\"bytes\":{}", facts.bytes);
+    push_number(text, ",\"bytes\":", facts.bytes);
     if let Some(mode) = facts.mode {
         let _ = write!(text, ",\"mode\":\"{mode:04o}\"");
     }
     match facts.key {
         Some(Key { mtime, ctime, inode, device }) => {
-            let _ = write!(text, ",\"mtime\":{mtime},\"ctime\":{ctime}");
+            push_time(text, ",\"mtime\":", mtime);
+            push_time(text, ",\"ctime\":", ctime);
             if let Some(inode) = inode {
-                let _ = write!(text, ",\"ino\":{inode}");
+                push_number(text, ",\"ino\":", inode);
             }
             if let Some(device) = device {
-                let _ = write!(text, ",\"dev\":{device}");
+                push_number(text, ",\"dev\":", device);
             }
         }
         None => text.push_str(",\"mtime\":null"),
@@ -329,13 +332,38 @@ fn push_facts(text: &mut String, facts: &Facts) {
     }
 }
 
+fn push_time(text: &mut String, key: &str, time: i64) {
+    use std::fmt::Write;
+    match u64::try_from(time) {
+        Ok(time) => push_number(text, key, time),
+        Err(_) => drop(write!(text, "{key}{time}")),
+    }
+}
+
+/// This takes a third of the time of `write!`, and is most of what there is to do for a line.
+fn push_number(text: &mut String, key: &str, mut number: u64) {
+    let (mut digits, mut at) = ([b'0'; 20], 20);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.push_str(key);
+    text.extend(digits[at..].iter().copied().map(char::from));
+}
+
 /// A string, and its bytes in hex if it is not UTF-8.
 fn push_bytes(text: &mut String, key: &str, bytes: &[u8]) {
     use std::fmt::Write;
     let shown = String::from_utf8_lossy(bytes);
     let is_plain = shown.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
     if is_plain {
-        let _ = write!(text, "\"{key}\":\"{shown}\"");
+        for part in ["\"", key, "\":\"", &shown, "\""] {
+            text.push_str(part);
+        }
     } else {
         let _ = write!(text, "\"{key}\":{}", serde_json::Value::from(&*shown));
     }

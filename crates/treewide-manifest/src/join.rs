@@ -11,6 +11,7 @@ use crate::manifest::Records;
 use crate::record::{FileRecord, Record, Type, What};
 use crate::rules::Globs;
 use crate::scan::{Entry, Scan, Scanned, There};
+use crate::scan_ahead::Ahead;
 use crate::scrub::Picked;
 use crate::trust::{Moment, Moments};
 use std::cmp::Ordering;
@@ -61,7 +62,7 @@ pub(crate) struct Policy {
 pub(crate) struct Join {
     records: Option<Records>,
     only: Globs,
-    scan: Scan,
+    scan: Ahead,
     beneath: Beneath,
     policy: Policy,
     moments: Option<Box<dyn Moments>>,
@@ -85,7 +86,10 @@ impl Join {
         Self {
             records,
             only: only.clone(),
-            scan,
+            scan: match policy.trusts {
+                true => Ahead::on_thread(scan.stamps(policy.follows)),
+                false => Ahead::here(scan),
+            },
             beneath,
             policy,
             moments,
@@ -184,7 +188,7 @@ impl Join {
         };
         if self.policy.trusts
             && !self.policy.picked.has(file, &record.name)
-            && self.is_unchanged(file, &entry)
+            && Self::is_unchanged(file, &entry)
         {
             return Item::Note(Note::Unread(record));
         }
@@ -192,14 +196,14 @@ impl Join {
         self.task(entry, kind, Some(record))
     }
 
-    fn is_unchanged(&self, file: &FileRecord, entry: &Entry) -> bool {
+    fn is_unchanged(file: &FileRecord, entry: &Entry) -> bool {
         let Some((facts, key)) =
             file.facts.as_ref().and_then(|it| it.key.as_ref().map(|key| (it, key)))
         else {
             return false;
         };
         let has_mode = |stamp: &Stamp| facts.mode.is_none_or(|mode| mode == stamp.mode);
-        Stamp::at(&entry.path, self.policy.follows).is_ok_and(|now| {
+        entry.stamp.is_some_and(|now| {
             now.is_file && now.len == facts.bytes && key.is_of(&now) && has_mode(&now)
         })
     }
@@ -210,7 +214,8 @@ impl Join {
                 self.task(entry, Kind::Found(identity), None)
             }
             There::File(_) => {
-                let stamp = Stamp::at(&entry.path, self.policy.follows).ok();
+                let stamp = entry.stamp;
+                let stamp = stamp.or_else(|| Stamp::at(&entry.path, self.policy.follows).ok());
                 Item::Note(Note::New(entry, stamp))
             }
             _ => Item::Note(Note::New(entry, None)),

@@ -45,6 +45,7 @@ mod pair;
 pub mod record;
 mod rules;
 mod scan;
+mod scan_ahead;
 mod scrub;
 pub mod trust;
 mod update;

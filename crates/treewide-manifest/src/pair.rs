@@ -112,10 +112,16 @@ impl Pair {
         let text = serde_json::to_string(&trailer)
             .map_err(|error| Error::write(&self.path, error.into()))?;
         self.write_index(&(text + "\n"))?;
-        self.list.complete().map_err(|error| Error::write(&self.path, error))?;
-        if let Some(index) = &mut self.index {
-            index.complete().map_err(|error| Error::write(index_path(&self.path), error))?;
-        }
+        // Next to each other, as each waits for the disk.
+        let (list, index) = (&mut self.list, &mut self.index);
+        let (list, index) = std::thread::scope(|scope| {
+            let index = scope.spawn(|| index.as_mut().map_or(Ok(()), Replacement::complete));
+            let list = list.complete();
+            let panicked = |_| Err(io::Error::other("writing the index panicked"));
+            (list, index.join().unwrap_or_else(panicked))
+        });
+        list.map_err(|error| Error::write(&self.path, error))?;
+        index.map_err(|error| Error::write(index_path(&self.path), error))?;
         let facts = Hash::from_hex(&trailer.facts)
             .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
         let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };

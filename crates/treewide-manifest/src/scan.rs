@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
     pub(crate) path: PathBuf,
     pub(crate) what: There,
+    /// What the system says of a file, if that was asked for.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +50,8 @@ pub(crate) enum Scanned {
 
 /// A walk below a root.
 pub(crate) struct Scan {
+    /// Whether files are looked at, and links followed for that.
+    stamps: Option<bool>,
     root: PathBuf,
     walk: walk::IntoIter,
     own: Own,
@@ -75,7 +79,13 @@ impl Scan {
                 !exclude.matches(&name::relative(path, &root), is_directory)
             });
         }
-        Ok(Self { root: root.into(), walk: walk.into_iter(), own, only: only.clone(), next: None })
+        let (root, walk, only) = (root.into(), walk.into_iter(), only.clone());
+        Ok(Self { stamps: None, root, walk, own, only, next: None })
+    }
+
+    /// Looks at each file that is found, too.
+    pub(crate) fn stamps(self, follows: bool) -> Self {
+        Self { stamps: Some(follows), ..self }
     }
 
     fn read(&mut self) -> Option<Scanned> {
@@ -104,7 +114,11 @@ impl Scan {
             if is_directory {
                 name.push(b'/');
             }
-            return Some(Scanned::Entry(Entry { name, path, what }));
+            let stamp = match (self.stamps, what) {
+                (Some(follows), There::File(_)) => Stamp::at(&path, follows).ok(),
+                _ => None,
+            };
+            return Some(Scanned::Entry(Entry { name, path, what, stamp }));
         }
     }
 }

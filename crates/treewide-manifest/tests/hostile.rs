@@ -1,0 +1,508 @@
+//! What is done to a manifest or its tree by accident or on purpose. The numbers are those of the cases in the design.
+
+mod common;
+
+use common::{AllIsOld, Tree, clock};
+use std::fs;
+use std::path::Path;
+use treewide_manifest::list::List;
+use treewide_manifest::trust::{Moment, Moments};
+use treewide_manifest::{
+    Cancel, Class, Error, ErrorKind, Manifest, Options, Rules, State, Update, Verdict, Verify,
+    index_path,
+};
+
+fn line(content: &str, name: &str) -> String {
+    format!("{}  {name}\n", treewide::hash(content.as_bytes()))
+}
+
+fn list(text: impl Into<Vec<u8>>) -> Result<List, Error> {
+    List::from_bytes(Path::new("X.b3"), text.into())
+}
+
+/// A file system whose clock stood still since the last sync began: every time is too new.
+struct Frozen;
+
+impl Moments for Frozen {
+    fn moment(&mut self, _: u64, _: &Path) -> Moment {
+        Moment { synced: Some(0), slack: 0, keeps_inodes: true, keeps_device: true }
+    }
+}
+
+/// M1: a file that is too new has no key, so that a write in the same tick is seen.
+#[test]
+fn m1_racy_files_are_always_read() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot_with(Update::new(), Box::new(Frozen));
+    let said = tree.quick();
+    assert!(said.is_fine());
+    assert_eq!((said.report.files_read, said.report.files_unread), (2, 0));
+    let said = tree.update_with(Update::new(), Box::new(Frozen));
+    assert_eq!(said.report.files_read, 2);
+    // With the system's own clock, which has moved on.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    tree.update_with(Update::new(), clock());
+    let fine = tree.quick();
+    assert!(fine.is_fine());
+    if fine.report.files_unread == 0 {
+        println!("SKIPPED: this file system has steps of more than 60 ms");
+    }
+    tree.write("a", "x");
+    assert_eq!(tree.quick().differences(), ["changed a"]);
+}
+
+/// M2: same length, mtime put back.
+#[cfg(unix)]
+#[test]
+fn m2_mtime_that_is_put_back_is_seen() {
+    let tree = Tree::new(&[("a", "12345")]);
+    tree.snapshot();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    tree.flip("a");
+    assert_eq!(tree.quick().differences(), ["changed a"]);
+}
+
+/// M5: times in the future are never trusted.
+#[cfg(unix)]
+#[test]
+fn m5_future_times_have_no_key() {
+    let tree = Tree::new(&[("a", "1")]);
+    let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
+    let year_2099 = std::time::UNIX_EPOCH + std::time::Duration::from_secs(4_070_908_800);
+    file.set_modified(year_2099).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    tree.snapshot_with(Update::new(), clock());
+    assert_eq!(tree.quick().report.files_unread, 0);
+}
+
+/// M11: a restored backup has other inodes and the same times; that costs one read.
+#[cfg(unix)]
+#[test]
+fn m11_other_inodes_are_read_once() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    let times = fs::metadata(tree.at("a")).unwrap().modified().unwrap();
+    fs::copy(tree.at("a"), tree.at("new")).unwrap();
+    fs::rename(tree.at("new"), tree.at("a")).unwrap();
+    fs::File::options().write(true).open(tree.at("a")).unwrap().set_modified(times).unwrap();
+    let said = tree.quick();
+    assert!(said.is_fine());
+    assert_eq!((said.report.count(Class::Touched), said.report.files_read), (1, 1));
+}
+
+/// M16: the root may be a link.
+#[cfg(unix)]
+#[test]
+fn m16_root_may_be_a_link() {
+    let tree = Tree::new(&[("d/a", "1")]);
+    tree.snapshot();
+    let link = tree.folder().join("link");
+    std::os::unix::fs::symlink(tree.root(), &link).unwrap();
+    let report = Verify::new().run(&tree.manifest(), &link, &Options::new(), &mut |_| {}).unwrap();
+    assert!(!report.differs() && report.is_certain());
+}
+
+/// M17: every name that a file can have.
+#[cfg(target_os = "linux")]
+#[test]
+fn m17_every_name_is_kept() {
+    use std::os::unix::ffi::OsStrExt;
+    let tree = Tree::new(&[]);
+    let long = "x".repeat(255);
+    let names: [&[u8]; 14] = [
+        b"a\nb",
+        b"a\rb",
+        b"a\\b",
+        b" lead",
+        b"trail ",
+        b"-",
+        b"--help",
+        b"C:",
+        long.as_bytes(),
+        b"\xff\xfe",
+        "\u{fffd}".as_bytes(),
+        b"*",
+        b"\"quoted\"",
+        b"\x01\x1b[2J",
+    ];
+    for name in names {
+        fs::write(tree.root().join(std::ffi::OsStr::from_bytes(name)), name).unwrap();
+    }
+    assert_eq!(tree.snapshot().files, 14);
+    assert_eq!(tree.manifest().list().len(), 12, "two are in the index alone");
+    assert!(tree.verify().is_fine());
+    assert_eq!(tree.quick().report.files_unread, 14);
+    fs::write(tree.root().join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), "other").unwrap();
+    assert_eq!(tree.verify().report.count(Class::Changed), 1);
+    tree.update();
+    assert!(tree.verify().is_fine());
+    // Without the index nobody can say anything about the two.
+    fs::write(index_path(&tree.list()), "{}\n").unwrap();
+    assert!(!tree.verify().report.is_certain());
+}
+
+/// M18: composed letters in the list, separate ones on the disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn m18_other_unicode_forms_are_one_finding() {
+    let (composed, apart) = ("\u{e9}.jpg", "e\u{301}.jpg");
+    let tree = Tree::new(&[(composed, "1")]);
+    tree.snapshot();
+    fs::rename(tree.at(composed), tree.at(apart)).unwrap();
+    let expected = [format!("renamed {apart} from {composed}")];
+    assert_eq!(tree.verify().differences(), expected);
+    assert_eq!(tree.update().differences(), expected);
+    // Both: two files.
+    tree.write(composed, "2");
+    assert_eq!(tree.update().differences(), [format!("added {composed}")]);
+    assert!(tree.verify().is_fine());
+}
+
+/// M20: names that lead elsewhere are refused before anything is opened.
+#[test]
+fn m20_names_that_lead_out_are_refused() {
+    for name in ["../x", "/etc/passwd", "a/../../b", "a//b", "a/", ".."] {
+        let error = list(line("1", "a") + &line("1", name)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::List(_)), "{name}");
+        assert!(error.to_string().starts_with("X.b3:2: "), "{error}");
+    }
+    let tree = Tree::new(&[("a", "1")]);
+    fs::write(tree.list(), line("1", "./a")).unwrap();
+    assert!(tree.verify().is_fine());
+}
+
+/// M22: a name twice.
+#[test]
+fn m22_names_may_stand_twice_with_one_digest() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    fs::write(tree.list(), line("1", "a") + &line("1", "a") + &line("2", "b")).unwrap();
+    assert!(tree.verify().is_fine());
+    assert_eq!(tree.verify().report.entries(), 2);
+    for text in
+        [line("1", "a") + &line("2", "a"), line("1", "a") + &line("3", "b") + &line("2", "a")]
+    {
+        assert!(list(text).unwrap_err().to_string().contains("a is listed twice"));
+    }
+}
+
+/// M23 and M44: any order, CRLF, a byte-order mark, UTF-16, tags, JSON.
+#[test]
+fn m23_foreign_lists_are_read() {
+    let tree = Tree::new(&[("a", "1"), ("b/c", "2"), ("z", "3")]);
+    let plain = line("3", "z") + &line("1", "a") + &line("2", "b/c");
+    let crlf = plain.replace('\n', "\r\n");
+    let utf16: Vec<u8> =
+        format!("\u{feff}{crlf}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let tag = |content: &str, name: &str| {
+        format!("BLAKE3 ({name}) = {}\n", treewide::hash(content.as_bytes()))
+    };
+    let json = |content: &str, name: &str| {
+        format!(
+            "{{\"path\":\"{name}\",\"digest\":\"{}\",\"bytes\":1,\"error\":null}}\n",
+            treewide::hash(content.as_bytes())
+        )
+    };
+    let mixed = format!("# mine\n\n{}{}{}", tag("3", "z"), json("1", "a"), line("2", "b/c"));
+    let marked = format!("\u{feff}{plain}");
+    for text in
+        [plain.into_bytes(), crlf.into_bytes(), utf16, mixed.into_bytes(), marked.into_bytes()]
+    {
+        fs::write(tree.list(), text).unwrap();
+        assert!(tree.verify().is_fine());
+        assert_eq!(tree.verify().report.entries(), 3);
+    }
+}
+
+/// M24: a list that is cut anywhere is never fine.
+#[test]
+fn m24_cut_lists_are_never_fine() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    let whole = fs::read(tree.list()).unwrap();
+    for len in 0..whole.len() {
+        fs::write(tree.list(), &whole[..len]).unwrap();
+        match tree.said(Verify::new()) {
+            Err(_) => {}
+            Ok(said) => assert!(said.report.differs() && !said.report.is_certain(), "{len} bytes"),
+        }
+    }
+}
+
+/// M25: an index that is cut off, edited, or of another list is not used.
+#[test]
+fn m25_broken_indexes_are_never_trusted() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2"), ("d/e", "3")]);
+    tree.snapshot();
+    let path = index_path(&tree.list());
+    let whole = fs::read(&path).unwrap();
+    for len in (0..whole.len()).step_by(7).chain([whole.len() - 1]) {
+        fs::write(&path, &whole[..len]).unwrap();
+        let said = tree.quick();
+        assert!(!said.report.is_certain() && said.report.files_unread == 0, "{len} bytes");
+        assert!(matches!(tree.manifest().index(), State::Ignored(_)), "{len} bytes");
+        assert!(!said.report.differs(), "{len} bytes");
+    }
+    // One byte of a fact that lasts, in the middle.
+    let text = String::from_utf8(whole).unwrap();
+    for (from, to) in [
+        ("\"bytes\":1,", "\"bytes\":2,"),
+        ("\"type\":\"dir\"", "\"type\":\"pipe\""),
+        ("{\"path\":\"a\"", "{\"path\":\"0\""),
+        ("\"end\":4", "\"end\":3"),
+        ("{\"path\":\"d\"", "{\"path\":\"../d\""),
+        ("\"hidden\":true", "\"hidden\":false"),
+    ] {
+        let edited = text.replacen(from, to, 1);
+        assert_ne!(edited, text, "{from}");
+        fs::write(&path, edited).unwrap();
+        for said in [tree.verify(), tree.quick()] {
+            assert!(!said.report.is_certain(), "{from}: {:?}", said.report);
+        }
+        let said = tree.update();
+        assert!(said.report.damage.is_some(), "{from}");
+        assert!(tree.verify().is_fine(), "{from}: an update mends it");
+        fs::write(&path, &text).unwrap();
+    }
+    for (from, to) in [("manifest 1", "manifest 2"), ("\"modes\"", "\"moods\"")] {
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        assert!(matches!(tree.manifest().index(), State::Ignored(_)), "{from}");
+    }
+}
+
+/// M25: a forged key can only make `quick` read less.
+#[cfg(unix)]
+#[test]
+fn m25_forged_keys_do_not_reach_a_full_verify() {
+    let tree = Tree::new(&[("a", "1")]);
+    tree.snapshot();
+    tree.write("a", "x");
+    let stamp = treewide_files::Stamp::at(&tree.at("a"), false).unwrap();
+    let path = index_path(&tree.list());
+    let mut index: Vec<String> =
+        fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+    index[1] = format!(
+        "{{\"path\":\"a\",\"type\":\"file\",\"bytes\":1,\"mtime\":{},\"ctime\":{},\"ino\":{},\"dev\":{},\"read\":\"2026-11-25\"}}",
+        stamp.mtime.unwrap(),
+        stamp.ctime.unwrap(),
+        stamp.inode,
+        stamp.device
+    );
+    fs::write(&path, index.join("\n") + "\n").unwrap();
+    assert_eq!(tree.quick().report.files_unread, 1, "as documented");
+    assert_eq!(tree.verify().differences(), ["rot a"]);
+    // An update keeps the old digest.
+    let full = || Update::new().full(true);
+    assert_eq!(tree.update_with(full(), Box::new(AllIsOld)).differences(), ["rot a"]);
+    assert!(
+        fs::read_to_string(tree.list())
+            .unwrap()
+            .contains(&treewide::hash(b"1").to_hex().to_string())
+    );
+    let accept = treewide_manifest::Globs::new(&["a"]).unwrap();
+    tree.update_with(full().accept_rot(accept), Box::new(AllIsOld));
+    assert!(tree.verify().is_fine());
+}
+
+/// M26: nothing at all.
+#[test]
+fn m26_empty_trees_and_lists() {
+    let tree = Tree::new(&[]);
+    tree.snapshot();
+    assert!(tree.verify().is_fine(), "the index says that there is nothing");
+    fs::remove_file(index_path(&tree.list())).unwrap();
+    assert!(!tree.verify().report.is_certain(), "nothing says that");
+    tree.write("a", "");
+    assert!(tree.verify().report.differs());
+    fs::write(tree.list(), line("", "a")).unwrap();
+    assert!(tree.verify().is_fine());
+}
+
+/// M29: what is below a directory that cannot be read is not gone.
+#[cfg(unix)]
+#[test]
+fn m29_unreadable_is_not_removed() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new(&[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("z", "4")]);
+    tree.snapshot();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(tree.at(name), fs::Permissions::from_mode(mode)).unwrap()
+    };
+    mode("d", 0);
+    mode("a", 0);
+    if fs::read(tree.at("a")).is_ok() {
+        mode("d", 0o755);
+        println!("SKIPPED: root reads everything");
+        return;
+    }
+    for said in [tree.verify(), tree.update()] {
+        assert_eq!(
+            said.differences(),
+            [
+                "unreadable a",
+                "unreadable d",
+                "unreadable d/b",
+                "unreadable d/e",
+                "unreadable d/e/c"
+            ]
+        );
+        assert!(!said.report.is_certain());
+    }
+    mode("d", 0o755);
+    mode("a", 0o644);
+    assert!(tree.verify().is_fine(), "the update kept what it could not read");
+}
+
+/// M31: the manifest and its temporary files inside of the tree.
+#[test]
+fn m31_own_files_are_left_out() {
+    let tree = Tree::new(&[("a", "1")]);
+    let path = tree.at("X.b3");
+    for _ in 0..2 {
+        let pair = treewide_manifest::Pair::begin(&path, true).unwrap();
+        let made = Update::new().run(
+            None,
+            &tree.root(),
+            pair,
+            Box::new(AllIsOld),
+            &Options::new(),
+            &mut |_| {},
+        );
+        assert_eq!(made.unwrap().pair.appear().unwrap().files, 1);
+    }
+    let manifest = Manifest::open(&path).unwrap();
+    let report = Verify::new().run(&manifest, &tree.root(), &Options::new(), &mut |_| {}).unwrap();
+    assert!(!report.differs() && report.is_certain());
+}
+
+/// M32: an update that is dropped before it appears, and one that is killed between the two renames.
+#[test]
+fn m32_half_of_a_pair_is_never_trusted() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    let before = (fs::read(tree.list()).unwrap(), fs::read(index_path(&tree.list())).unwrap());
+    tree.write("a", "x");
+    let old = tree.manifest();
+    let pair = treewide_manifest::Pair::begin(&tree.list(), true).unwrap();
+    let made = Update::new().run(
+        Some(&old),
+        &tree.root(),
+        pair,
+        Box::new(AllIsOld),
+        &Options::new(),
+        &mut |_| {},
+    );
+    drop(made.unwrap());
+    assert_eq!(
+        (fs::read(tree.list()).unwrap(), fs::read(index_path(&tree.list())).unwrap()),
+        before
+    );
+    assert_eq!(fs::read_dir(tree.folder()).unwrap().count(), 3, "no temporary file is left");
+    tree.update();
+    fs::write(index_path(&tree.list()), before.1).unwrap();
+    let said = tree.quick();
+    assert!(!said.report.differs() && !said.report.is_certain());
+    assert_eq!(said.report.files_unread, 0);
+}
+
+/// M36: hard links are files of their own.
+#[cfg(unix)]
+#[test]
+fn m36_hard_links_are_reported_by_each_name() {
+    let tree = Tree::new(&[("a", "1")]);
+    fs::hard_link(tree.at("a"), tree.at("b")).unwrap();
+    tree.snapshot();
+    tree.write("a", "x");
+    assert_eq!(tree.verify().differences(), ["changed a", "changed b"]);
+}
+
+/// M42: scrubbing reads every file in its turn.
+#[test]
+fn m42_scrub_starves_nobody() {
+    let names: Vec<String> = (0..20).map(|number| format!("{number:02}")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "12345")).collect();
+    let tree = Tree::new(&files);
+    tree.snapshot();
+    let path = index_path(&tree.list());
+    let index = fs::read_to_string(&path).unwrap();
+    let today = treewide_manifest::day::Day::today().to_string();
+    fs::write(&path, index.replace(&today, "2020-01-01")).unwrap();
+    let mut read = Vec::new();
+    while fs::read_to_string(&path).unwrap().contains("2020-01-01") {
+        // 12 bytes: two files, and a part of one that waits.
+        let update = Update::new().scrub(treewide_manifest::Budget::Bytes(12));
+        let said = tree.update_with(update, Box::new(AllIsOld));
+        assert!(said.is_fine());
+        read.push(said.report.files_read);
+    }
+    assert_eq!(read, [2; 10]);
+    // A budget of less than one file is one file.
+    let update = Update::new().scrub(treewide_manifest::Budget::Bytes(1));
+    assert_eq!(tree.update_with(update, Box::new(AllIsOld)).report.files_read, 1);
+}
+
+#[test]
+fn cancelled_runs_are_errors() {
+    let tree = Tree::new(&[("a", "1")]);
+    tree.snapshot();
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let options = Options::new().cancel(&cancel);
+    let ended = Verify::new().run(&tree.manifest(), &tree.root(), &options, &mut |_| {});
+    assert!(matches!(ended.unwrap_err().kind(), ErrorKind::Cancelled));
+}
+
+#[test]
+fn excluded_paths_are_not_covered() {
+    let tree = Tree::new(&[
+        ("a", "1"),
+        ("a.tmp", "2"),
+        ("cache/b", "3"),
+        ("d/cache/c", "4"),
+        (".git/x", "5"),
+    ]);
+    let rules =
+        Rules { exclude: vec!["*.tmp".into(), "cache/".into()], hidden: false, ..Rules::default() };
+    tree.snapshot_with(Update::new().rules(rules.clone()), Box::new(AllIsOld));
+    assert_eq!(fs::read_to_string(tree.list()).unwrap(), line("1", "a"));
+    tree.write("cache/new", "");
+    assert!(tree.verify().is_fine());
+    assert_eq!(tree.manifest().rules(), rules);
+    // Other rules: what they cover is new.
+    let said = tree.update_with(Update::new().rules(Rules::default()), Box::new(AllIsOld));
+    assert_eq!(said.report.count(Class::Added), 5 + 3);
+    let only = treewide_manifest::Globs::new(&["cache"]).unwrap();
+    tree.write("a", "changed");
+    assert!(tree.said(Verify::new().only(only)).unwrap().is_fine());
+}
+
+/// M30: a file that is written to all the time.
+#[test]
+fn m30_files_that_change_while_they_are_read() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    let tree = Tree::new(&[("a", "1"), ("log", "")]);
+    tree.snapshot();
+    let (is_over, path) = (Arc::new(AtomicBool::new(false)), tree.at("log"));
+    let writer = std::thread::spawn({
+        let is_over = Arc::clone(&is_over);
+        move || {
+            let mut len = 0;
+            while !is_over.load(Relaxed) {
+                len = len % 9000 + 1;
+                fs::write(&path, vec![b'x'; len]).unwrap();
+            }
+        }
+    });
+    let verdicts: Vec<_> = (0..20)
+        .map(|_| tree.verify())
+        .map(|said| (said.verdict("a").clone(), said.verdict("log").clone()))
+        .collect();
+    is_over.store(true, Relaxed);
+    writer.join().unwrap();
+    for (a, log) in verdicts {
+        assert_eq!(a, Verdict::Same { read: true });
+        // It may be empty for a moment, as it was.
+        let same = matches!(log, Verdict::Same { .. } | Verdict::Touched);
+        assert!(same || matches!(log, Verdict::Changed(_) | Verdict::Changing), "{log:?}");
+    }
+}
