@@ -118,6 +118,12 @@ unoptimised() {
         tests test --locked --config 'profile.dev.package.treewide.opt-level=0' -p treewide --lib
 }
 
+# The Python package with pyarrow, polars, pandas, DuckDB, PyTorch, JAX and pyright: several gigabytes.
+python_with_libraries() {
+    need python3
+    WITH_LIBRARIES=1 step crates/treewide-python/check.sh
+}
+
 address_sanitizer() {
     need_nightly
     need_target nightly $HOST
@@ -233,6 +239,7 @@ sections() {
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
     section "capi" capi
+    section "python with libraries" python_with_libraries
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer
     for it in "${INTERPRETED[@]}"; do

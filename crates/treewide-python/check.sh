@@ -2,7 +2,7 @@
 # Tests the Python package: ./check.sh, or ./check.sh WORD... for the tests whose names contain one of these words.
 #
 # Makes a virtual environment in target/venv, builds the wheel and installs it there. PYTHON names another Python than
-# python3. What a test lacks on this machine it says as SKIPPED, and the others run.
+# python3. With WITH_LIBRARIES=1 the environment is target/venv-libraries, where tests find libraries of several gigabytes. What a test lacks on this machine it says as SKIPPED, and the others run.
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit
@@ -10,7 +10,7 @@ cd "$(dirname "$0")" || exit
 readonly CANNOT_RUN=77
 # Found before the environment hides it.
 python=$(command -v "${PYTHON:-python3}") || python=${PYTHON:-python3}
-venv=$PWD/target/venv
+venv=$PWD/target/venv${WITH_LIBRARIES:+-libraries}
 export PATH=$venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1
 
 step() {
@@ -45,6 +45,15 @@ environment() {
         step "$python" -m venv --clear "$venv" || cannot_run "$python cannot make virtual environments"
     step "$venv/bin/pip" install --quiet --requirement tests/requirements.txt ||
         cannot_run "pip cannot install what is in tests/requirements.txt"
+    [[ -z ${WITH_LIBRARIES:-} ]] || libraries
+}
+
+# Each by itself: what pip cannot install, its tests say as SKIPPED.
+libraries() {
+    local library
+    while read -r library; do
+        step "$venv/bin/pip" install --quiet "$library" || echo "SKIPPED: pip cannot install $library"
+    done <tests/libraries.txt
 }
 
 wheel() {
@@ -63,6 +72,8 @@ lints() {
 
 types() {
     step mypy python tests/type_cases.py
+    step mypy --platform win32 python
+    [[ ! -x $venv/bin/pyright ]] || step pyright --pythonpath "$venv/bin/python" python tests/type_cases.py
     # The stubs against what was built.
     step "$venv/bin/python" -m mypy.stubtest treewide --allowlist tests/stubtest.txt --ignore-unused-allowlist
 }

@@ -208,6 +208,7 @@ fn list<'py>(
     names: Names<'_, 'py>,
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
+    // One look at each item: its memory is somewhere else than that of the one before.
     let mut views = Vec::new();
     let mut inputs = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
