@@ -83,6 +83,10 @@ impl Digests {
         Ok(Self { bytes: Arc::new(bytes), validity, shape: [count, length], strides: [length, 1] })
     }
 
+    pub(crate) fn has_nulls(&self) -> bool {
+        self.validity.nulls > 0
+    }
+
     fn length(&self) -> usize {
         self.shape[1] as usize
     }

@@ -11,6 +11,7 @@ mod files;
 mod freeze;
 mod hasher;
 mod many;
+mod merkle;
 mod mode;
 mod oneshot;
 mod paths;
@@ -33,6 +34,8 @@ mod _treewide {
     #[pymodule_export]
     use crate::many::hash_many;
     #[pymodule_export]
+    use crate::merkle::{MerkleTree, verify_proof};
+    #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
     #[pymodule_export]
     use crate::program::_run_program;
@@ -51,6 +54,7 @@ mod _treewide {
     fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::watch_forks();
         crate::freeze::freeze::<Blake3>(module.py())?;
-        crate::freeze::freeze::<Digests>(module.py())
+        crate::freeze::freeze::<Digests>(module.py())?;
+        crate::freeze::freeze::<MerkleTree>(module.py())
     }
 }

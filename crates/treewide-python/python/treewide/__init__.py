@@ -6,6 +6,7 @@ from treewide._async import hash_file_async
 from treewide._treewide import (
     AUTO,
     Digests,
+    MerkleTree,
     __version__,
     blake3,
     digest,
@@ -14,11 +15,13 @@ from treewide._treewide import (
     hash_many,
     hexdigest,
     new,
+    verify_proof,
 )
 
 __all__ = [
     "AUTO",
     "Digests",
+    "MerkleTree",
     "__version__",
     "blake3",
     "digest",
@@ -28,6 +31,7 @@ __all__ = [
     "hash_many",
     "hexdigest",
     "new",
+    "verify_proof",
 ]
 
 _Sequence.register(Digests)  # pyright: ignore[reportAttributeAccessIssue]

@@ -14,6 +14,7 @@ else:
 __all__ = [
     "AUTO",
     "Digests",
+    "MerkleTree",
     "__version__",
     "_hash_ranges",
     "_run_program",
@@ -24,6 +25,7 @@ __all__ = [
     "hash_many",
     "hexdigest",
     "new",
+    "verify_proof",
 ]
 
 __version__: Final[str]
@@ -360,6 +362,41 @@ def hash_files(
 ) -> list[bytes | OSError]: ...
 def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
     """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
+
+@final
+class MerkleTree:
+    """A binary tree over digests of 32 bytes: one root for all of them, and a short proof for each.
+
+    `leaves` are `Digests`, or a buffer with the digests one after the other, such as an array of the shape `(n, 32)`. A
+    node is the BLAKE3 digest of the 64 bytes of the two below it; the last of an odd number rises.
+    """
+
+    def __new__(cls, leaves: Buffer, /, *, max_threads: int = -1) -> MerkleTree: ...
+    @property
+    def root(self) -> bytes:
+        """The root: the last node, the only leaf, or the digest of no bytes."""
+
+    def __len__(self) -> int: ...
+    def proof(self, index: int, /) -> tuple[bytes, ...]:
+        """Return the nodes that prove the place of a leaf, from the leaves up, for `verify_proof`.
+
+        Raises `IndexError` if there is no such leaf.
+        """
+
+def verify_proof(
+    leaf: Buffer,
+    index: int,
+    proof: Iterable[Buffer],
+    /,
+    *,
+    root: Buffer,
+    leaves: int,
+) -> bool:
+    """Return whether `leaf` is leaf number `index` of a `MerkleTree` of `leaves` leaves with this root.
+
+    `root` and `leaves` must come from a source that you trust, and `index` is the place that you ask about. `leaf` and
+    `proof` may come from anyone.
+    """
 
 # For `treewide.safetensors`.
 def _hash_ranges(

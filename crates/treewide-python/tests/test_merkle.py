@@ -1,0 +1,66 @@
+"""`MerkleTree` and `verify_proof`."""
+
+import numpy as np
+import pytest
+from treewide import Digests, MerkleTree, digest, hash_many, verify_proof
+
+
+def root_of(leaves):
+    """As the documentation defines it."""
+    if not leaves:
+        return digest(b"")
+    while len(leaves) > 1:
+        pairs = [leaves[at : at + 2] for at in range(0, len(leaves), 2)]
+        leaves = [digest(b"".join(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
+    return leaves[0]
+
+
+def test_roots_and_proofs_are_those_of_the_definition():
+    cases = 0
+    for count in (0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 100, 1000, 5000):
+        leaves = hash_many([b"%d" % i for i in range(count)])
+        for max_threads in (1, 2, -1):
+            tree = MerkleTree(leaves, max_threads=max_threads)
+            assert tree.root == root_of(leaves.tolist()) and len(tree) == count
+        for index in {0, 1, count // 2, count - 2, count - 1} & set(range(count)):
+            proof = tree.proof(index)
+            sure = {"root": tree.root, "leaves": count}
+            assert verify_proof(leaves[index], index, proof, **sure)
+            assert verify_proof(bytearray(leaves[index]), index, list(map(memoryview, proof)), **sure)
+            assert not verify_proof(bytes(32), index, proof, **sure)
+            assert not verify_proof(leaves[index], index + 1, proof, **sure)
+            assert not verify_proof(leaves[index], index, (*proof, bytes(32)), **sure)
+            assert not verify_proof(leaves[index], index, proof, root=bytes(32), leaves=count)
+            if proof:
+                assert not verify_proof(leaves[index], index, proof[:-1], **sure)
+                assert not verify_proof(leaves[index], index, (bytes(32), *proof[1:]), **sure)
+                assert not verify_proof(leaves[index], index, (proof[0][:31], *proof[1:]), **sure)
+            assert not verify_proof(leaves[index][:31], index, proof, **sure)
+            cases += 1
+    print(f"merkle: {cases} cases")
+
+
+def test_leaves_are_any_digests():
+    leaves = hash_many([b"a", b"b", b"c"])
+    tree = MerkleTree(leaves)
+    for same in (leaves.tobytes(), np.asarray(leaves), bytearray(leaves.tobytes())):
+        assert MerkleTree(same).root == tree.root
+    assert repr(tree) == "<treewide.MerkleTree of 3 leaves>"
+    for wrong in (b"x" * 33, hash_many([b"a"], length=20)):
+        with pytest.raises(ValueError, match="digests of 32 bytes"):
+            MerkleTree(wrong)
+    with pytest.raises(ValueError, match="null"):
+        MerkleTree(Digests(leaves.tobytes(), 32, b"\x05"))
+    with pytest.raises(TypeError):
+        MerkleTree([b"a" * 32])
+    for index in (3, -1, 2**62):
+        with pytest.raises(IndexError, match="there are 3"):
+            tree.proof(index)
+    with pytest.raises(ValueError, match="a root has 32 bytes"):
+        verify_proof(leaves[0], 0, tree.proof(0), root=b"short", leaves=3)
+    with pytest.raises(TypeError):
+        verify_proof("text", 0, tree.proof(0), root=tree.root, leaves=3)
+    with pytest.raises(AttributeError):
+        tree.root = b""
+    with pytest.raises(TypeError):
+        MerkleTree.root = None
