@@ -65,6 +65,14 @@ impl Error {
     }
 }
 
+/// What was tried, and what the system says. Errors of ours name the reason themselves.
+fn failed_to(f: &mut fmt::Formatter<'_>, what: &str, error: &io::Error) -> fmt::Result {
+    match error.raw_os_error() {
+        Some(_) => write!(f, "cannot {what}: {error}"),
+        None => fmt::Display::fmt(error, f),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path != Path::new("") {
@@ -75,7 +83,8 @@ impl fmt::Display for Error {
             f.write_str(": ")?;
         }
         match &self.kind {
-            ErrorKind::Read(error) | ErrorKind::Write(error) => error.fmt(f),
+            ErrorKind::Read(error) => failed_to(f, "read", error),
+            ErrorKind::Write(error) => failed_to(f, "write", error),
             ErrorKind::List(cause) | ErrorKind::Usage(cause) => f.write_str(cause),
             ErrorKind::Cancelled => f.write_str("cancelled before the end"),
         }
