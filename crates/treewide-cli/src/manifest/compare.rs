@@ -170,7 +170,7 @@ impl VerifyArgs {
         let mut lines = Lines::new(output, self.say.json, self.say.quiet);
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
-        let dir = root(self.dir.as_ref());
+        let dir = root(self.dir.as_deref(), Some(&manifest))?;
         let report = verify.run(&manifest, dir, &options, &mut |it| lines.add(&it))?;
         progress.finish();
         self.say.end(lines, &console, &[&manifest], &report)

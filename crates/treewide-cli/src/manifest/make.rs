@@ -110,12 +110,13 @@ impl WithArgs {
         has_index: bool,
         update: Update,
         old: Option<&Path>,
-        dir: &Path,
+        dir: Option<&Path>,
     ) -> anyhow::Result<(Report, Totals)> {
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
         let pair = begin(path, has_index)?;
         let old = old.map(Manifest::open).transpose()?;
+        let dir = root(dir, old.as_ref())?;
         if let Some(State::Ignored(cause)) = old.as_ref().map(Manifest::index) {
             let index = treewide_manifest::index_path(path);
             console.about(&index, format_args!("is not used: {cause}; every file is read"));
@@ -186,7 +187,7 @@ impl SnapshotArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
-            let (update, dir) = (Update::new().rules(rules), root(self.dir.as_ref()));
+            let (update, dir) = (Update::new().rules(rules), self.dir.as_deref());
             let has_index = !self.no_index;
             let (report, _) =
                 self.with.make(program, &self.output, has_index, update, None, dir)?;
@@ -249,7 +250,7 @@ impl UpdateArgs {
                 update = update.rules(rules);
             }
             let path = self.output.as_ref().unwrap_or(&self.manifest);
-            let (old, dir) = (Some(&*self.manifest), root(self.dir.as_ref()));
+            let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let (report, _) = self.with.make(program, path, true, update, old, dir)?;
             Ok(outcome(&report))
         })

@@ -42,6 +42,24 @@ fn verify_reports_each_difference_and_counts() {
 }
 
 #[test]
+fn a_directory_without_anything_listed_is_not_taken_for_the_tree() {
+    let folder = snapshot();
+    let list = fs::read(folder.join("m.b3")).unwrap();
+    for command in ["verify", "verify --quick", "update"] {
+        let (code, stdout, stderr) = out(&folder, &format!("{command} m.b3"));
+        assert_eq!((code, &*stdout), (Some(3), ""), "{command}");
+        let said =
+            "m.b3: nothing that it lists is in this directory (4 looked for); name its directory";
+        assert!(stderr.contains(said), "{stderr}");
+    }
+    assert_eq!(fs::read(folder.join("m.b3")).unwrap(), list);
+    // Whoever names it means it.
+    assert_eq!(out(&folder, "verify m.b3 .").0, Some(1));
+    folder.write("a", "1");
+    assert_eq!(out(&folder, "verify m.b3").0, Some(1));
+}
+
+#[test]
 fn verify_fails_on_the_verdicts_that_are_asked_for() {
     let folder = snapshot();
     folder.write("t/new", "");
