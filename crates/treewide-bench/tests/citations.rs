@@ -152,6 +152,7 @@ fn architecture_names_files_that_exist() {
         "crates/treewide-files/src",
         "crates/treewide-gpu",
         "crates/treewide-gpu/src",
+        "crates/treewide-manifest/src",
     ];
     let mut cases = 0;
     for code in text.split('`').skip(1).step_by(2) {
