@@ -53,7 +53,7 @@ fn a_directory_without_anything_listed_is_not_taken_for_the_tree() {
         assert!(stderr.contains(said), "{stderr}");
     }
     assert_eq!(fs::read(folder.join("m.b3")).unwrap(), list);
-    // Whoever names it means it.
+    // A directory that is named is compared.
     assert_eq!(out(&folder, "verify m.b3 .").0, Some(1));
     folder.write("a", "1");
     assert_eq!(out(&folder, "verify m.b3").0, Some(1));
