@@ -180,6 +180,14 @@ EOF
     tests test --locked -p treewide --target x86_64-pc-windows-gnu --lib --test kernels
 }
 
+# Thousands of random edits of a tree.
+manifests() {
+    # In memory, where bringing a file to the disk takes no time.
+    [[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm
+    TREEWIDE_TEST_SCALE=1000 CARGO_TARGET_DIR=$target \
+        cargo test --locked --release -p treewide-manifest --test property -- --nocapture
+}
+
 fuzz() {
     need_nightly
     cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
@@ -235,6 +243,7 @@ sections() {
     section "unoptimised" unoptimised
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
+    section "manifests" manifests
     section "windows" windows
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done

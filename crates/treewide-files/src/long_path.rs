@@ -62,6 +62,23 @@ pub(crate) fn directory(_: &Path) -> Option<(File, PathBuf)> {
     None
 }
 
+/// What a symbolic link holds, however long its name is.
+///
+/// # Errors
+/// As [`std::fs::read_link`].
+pub fn read_link(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::read_link(path) {
+        Err(error) if is_too_long(&error) => {
+            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(error);
+            };
+            let (_open, folder) = directory(folder).ok_or(error)?;
+            std::fs::read_link(folder.join(name))
+        }
+        read => read,
+    }
+}
+
 /// Whether the system found a name too long.
 pub fn is_too_long(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidFilename

@@ -11,6 +11,9 @@ const FINE: i64 = 20_000_000;
 /// FAT has steps of 2 s. Of what is not known, no less can be assumed.
 const COARSE: i64 = 2_000_000_000;
 
+/// The clock of a server is not ours. Where it cannot be asked, only what is older than a day by our clock is taken for old.
+const FOREIGN: i64 = 86_400_000_000_000;
+
 /// A sync counts for what is read in this time after it.
 const SYNCED_FOR: Duration = Duration::from_secs(60);
 
@@ -43,7 +46,8 @@ impl Clock {
         let folder = near.parent().unwrap_or(near);
         let kind = Kind::of(folder);
         // Before the sync: what was written after this moment has this time or a later one.
-        let clock = now(folder).unwrap_or_else(|| local().saturating_sub(COARSE));
+        let behind = if kind.is_foreign { FOREIGN } else { COARSE };
+        let clock = now(folder).unwrap_or_else(|| local().saturating_sub(behind));
         let is_synced = self.leaves_out_sync || sync(folder);
         let moment = Moment {
             synced: is_synced.then_some(clock),
@@ -81,6 +85,8 @@ struct Kind {
     slack: i64,
     keeps_inodes: bool,
     keeps_device: bool,
+    /// Whether times may come from another machine.
+    is_foreign: bool,
 }
 
 impl Kind {
@@ -105,7 +111,8 @@ impl Kind {
             0x0102_1997 => ("9p", COARSE, false, false),
             _ => return Self::unknown(),
         };
-        Self { name, slack, keeps_inodes, keeps_device }
+        let is_foreign = matches!(name, "nfs" | "fuse" | "smb" | "9p");
+        Self { name, slack, keeps_inodes, keeps_device, is_foreign }
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -114,7 +121,13 @@ impl Kind {
     }
 
     fn unknown() -> Self {
-        Self { name: "unknown", slack: COARSE, keeps_inodes: true, keeps_device: false }
+        Self {
+            name: "unknown",
+            slack: COARSE,
+            keeps_inodes: true,
+            keeps_device: false,
+            is_foreign: cfg!(target_os = "linux"),
+        }
     }
 }
 

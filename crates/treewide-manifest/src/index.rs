@@ -280,7 +280,7 @@ impl Lines {
                     let _ = write!(text, ",\"digest\":\"{}\"", hex(&file.digest));
                 }
                 if let Some(facts) = &file.facts {
-                    self.bytes += facts.bytes;
+                    self.bytes = self.bytes.saturating_add(facts.bytes);
                     push_facts(text, facts);
                 }
             }

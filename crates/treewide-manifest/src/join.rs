@@ -57,6 +57,8 @@ pub(crate) struct Policy {
     pub(crate) hashes_new: bool,
     /// Whether links are followed.
     pub(crate) follows: bool,
+    /// Whether permission bits are recorded: a file without them is read, to record them.
+    pub(crate) modes: bool,
 }
 
 pub(crate) struct Join {
@@ -70,6 +72,8 @@ pub(crate) struct Join {
     entry: Option<Scanned>,
     /// Directories that could not be read, with a `/` at their ends, and why.
     failed: Vec<(Vec<u8>, String)>,
+    /// A place that could not be looked at. Whether it is a directory is known when the record of one comes, or does not.
+    pending: Option<(Vec<u8>, String)>,
     told_damage: bool,
     is_over: bool,
 }
@@ -96,6 +100,7 @@ impl Join {
             record: None,
             entry: None,
             failed: Vec::new(),
+            pending: None,
             told_damage: false,
             is_over: false,
         }
@@ -125,6 +130,9 @@ impl Join {
             self.told_damage = true;
             return Ok(Some(Item::Note(Note::Damaged(damage.to_owned()))));
         }
+        if let Some(note) = self.take_pending() {
+            return Ok(Some(Item::Note(note)));
+        }
         let order = match (&self.record, &self.entry) {
             (None, None) => return Ok(None),
             (Some(_), None) => Ordering::Less,
@@ -139,31 +147,36 @@ impl Join {
             Ordering::Equal => match (self.record.take(), self.entry.take()) {
                 (Some(record), Some(Scanned::Entry(entry))) => Some(self.both(record, entry)),
                 (record, Some(Scanned::Failed { name, cause })) => {
-                    Some(self.failed(record, name, cause))
+                    self.failed(&name, &cause);
+                    Some(Item::Note(Note::Failed(record, name, cause)))
                 }
                 _ => None,
             },
             Ordering::Greater => match self.entry.take() {
                 Some(Scanned::Entry(entry)) => Some(self.only_found(entry)),
-                Some(Scanned::Failed { name, cause }) => Some(self.failed(None, name, cause)),
+                Some(Scanned::Failed { name, cause }) => {
+                    self.failed(&name, &cause);
+                    self.pending = Some((name, cause));
+                    return self.step();
+                }
                 None => None,
             },
         })
     }
 
-    fn failed(
-        &mut self,
-        record: Option<Record>,
-        name: Vec<u8>,
-        cause: String,
-    ) -> Item<About, Note> {
-        let mut below = name.clone();
-        // Below the root is everything.
-        if below.last().is_some_and(|last| *last != b'/') {
-            below.push(b'/');
+    fn failed(&mut self, name: &[u8], cause: &str) {
+        self.failed.push((folder(name), cause.to_owned()));
+    }
+
+    /// The place that waits, with its record if it has one; `None` while that may still come.
+    fn take_pending(&mut self) -> Option<Note> {
+        let folder = folder(&self.pending.as_ref()?.0);
+        let order = self.record.as_ref().map_or(Ordering::Greater, |it| it.name.cmp(&folder));
+        if order == Ordering::Less {
+            return None;
         }
-        self.failed.push((below, cause.clone()));
-        Item::Note(Note::Failed(record, name, cause))
+        let record = if order == Ordering::Equal { self.record.take() } else { None };
+        self.pending.take().map(|(name, cause)| Note::Failed(record, name, cause))
     }
 
     fn only_recorded(&mut self, record: Record) -> Note {
@@ -188,7 +201,7 @@ impl Join {
         };
         if self.policy.trusts
             && !self.policy.picked.has(file, &record.name)
-            && Self::is_unchanged(file, &entry)
+            && self.is_unchanged(file, &entry)
         {
             return Item::Note(Note::Unread(record));
         }
@@ -196,12 +209,16 @@ impl Join {
         self.task(entry, kind, Some(record))
     }
 
-    fn is_unchanged(file: &FileRecord, entry: &Entry) -> bool {
+    fn is_unchanged(&self, file: &FileRecord, entry: &Entry) -> bool {
         let Some((facts, key)) =
             file.facts.as_ref().and_then(|it| it.key.as_ref().map(|key| (it, key)))
         else {
             return false;
         };
+        // A file that rotted has a key, and no day on which its content was as recorded.
+        if facts.read.is_none() || facts.mode.is_some() != self.policy.modes {
+            return false;
+        }
         let has_mode = |stamp: &Stamp| facts.mode.is_none_or(|mode| mode == stamp.mode);
         entry.stamp.is_some_and(|now| {
             now.is_file && now.len == facts.bytes && key.is_of(&now) && has_mode(&now)
@@ -233,6 +250,15 @@ impl Join {
         let about = About { record, name, moment };
         Item::File(Task { path, kind, extent: Extent::HASH, about })
     }
+}
+
+/// The name as that of a directory. Below the root, which has none, is everything.
+fn folder(name: &[u8]) -> Vec<u8> {
+    let mut folder = name.to_owned();
+    if folder.last().is_some_and(|last| *last != b'/') {
+        folder.push(b'/');
+    }
+    folder
 }
 
 impl Source for Join {

@@ -5,9 +5,9 @@ use crate::moves::{Moves, finding};
 use crate::record::{Facts, FileRecord, Record, Type, What};
 use crate::scan::{Entry, There};
 use crate::verdict::{Change, Finding, Report, Verdict};
-use std::fs;
 use treewide::OUT_LEN;
 use treewide_files::digest::Extent;
+use treewide_files::long_path;
 use treewide_files::{ErrorKind, Hashed, Kind, Options, Stamp, Stamps, Task};
 
 /// A file that changes while it is being read is read this many times.
@@ -179,7 +179,7 @@ impl<'a> Judge<'a> {
 pub(crate) fn observed(entry: &Entry, modes: bool) -> std::io::Result<Record> {
     let what = match entry.what {
         There::Link => {
-            let target = fs::read_link(&entry.path)?;
+            let target = long_path::read_link(&entry.path)?;
             What::Link(target.as_os_str().as_encoded_bytes().to_vec())
         }
         There::Directory => What::Directory(match modes {

@@ -122,9 +122,7 @@ impl List {
     }
 
     fn new(path: &Path, source: Source) -> Result<Self, Error> {
-        let hasher = Arc::new(Mutex::new(Hasher::new()));
-        let reader = Hashing { from: source.reader(), hasher: Arc::clone(&hasher) };
-        let mut lines = Reader::new(path, reader)?;
+        let (mut lines, hasher) = hashing(path, &source)?;
         let (mut previous, mut line) = (Line::empty(), Line::empty());
         let (mut count, mut is_sorted) = (0, true);
         while lines.read(&mut line)? {
@@ -142,7 +140,7 @@ impl List {
             let cause = "the list may be cut off here: no line end";
             return Err(Error::list(path, lines.number, cause));
         }
-        let hash = hasher.lock().unwrap_or_else(PoisonError::into_inner).finalize();
+        let hash = hash_of(&hasher);
         let mut list = Self { path: path.into(), source, sorted: None, hash, lines: count };
         if !is_sorted {
             list.sorted = Some(Arc::new(list.sort()?));
@@ -204,13 +202,16 @@ impl List {
             Some(lines) => Ordered::Memory(Arc::clone(lines), 0),
             None => Ordered::Opening(self.source.clone()),
         };
-        InOrder { path: self.path.clone(), lines, previous: None, returned: 0 }
+        let hash = self.hash;
+        InOrder { hash, path: self.path.clone(), lines, previous: None, returned: 0 }
     }
 }
 
 /// The lines of a list in the order of their names.
 pub struct InOrder {
     path: PathBuf,
+    /// What all bytes have together, so that the list that is read again is the one that was checked.
+    hash: Hash,
     lines: Ordered,
     previous: Option<Line>,
     returned: u64,
@@ -218,7 +219,7 @@ pub struct InOrder {
 
 enum Ordered {
     Opening(Source),
-    File(Box<Reader>),
+    File(Box<Reader>, Arc<Mutex<Hasher>>),
     Memory(Arc<Vec<Line>>, usize),
 }
 
@@ -233,10 +234,17 @@ impl InOrder {
         loop {
             match &mut self.lines {
                 Ordered::Opening(source) => {
-                    let reader = Reader::new(&self.path, source.reader())?;
-                    self.lines = Ordered::File(Box::new(reader));
+                    let (reader, hasher) = hashing(&self.path, source)?;
+                    self.lines = Ordered::File(Box::new(reader), hasher);
                 }
-                Ordered::File(reader) => return reader.read(line),
+                Ordered::File(reader, hasher) => {
+                    let is_line = reader.read(line)?;
+                    return if is_line || hash_of(hasher) == self.hash {
+                        Ok(is_line)
+                    } else {
+                        Err(changed(&self.path))
+                    };
+                }
                 Ordered::Memory(lines, at) => {
                     let Some(next) = lines.get(*at) else { return Ok(false) };
                     *at += 1;
@@ -266,10 +274,7 @@ impl InOrder {
                             let cause = twice(&line.name);
                             return Err(Error::new(&self.path, ErrorKind::List(cause)));
                         }
-                        Ordering::Less => {
-                            let cause = "changed while it was being read; run it again";
-                            return Err(Error::new(&self.path, ErrorKind::List(cause.into())));
-                        }
+                        Ordering::Less => return Err(changed(&self.path)),
                     }
                     before.name.clone_from(&line.name);
                     before.digest = line.digest;
@@ -279,6 +284,22 @@ impl InOrder {
             return Ok(true);
         }
     }
+}
+
+fn changed(path: &Path) -> Error {
+    let cause = "changed while it was being read; run it again";
+    Error::new(path, ErrorKind::List(cause.into()))
+}
+
+/// A reader, and what hashes all that it reads.
+fn hashing(path: &Path, source: &Source) -> Result<(Reader, Arc<Mutex<Hasher>>), Error> {
+    let hasher = Arc::new(Mutex::new(Hasher::new()));
+    let reader = Hashing { from: source.reader(), hasher: Arc::clone(&hasher) };
+    Ok((Reader::new(path, reader)?, hasher))
+}
+
+fn hash_of(hasher: &Mutex<Hasher>) -> Hash {
+    hasher.lock().unwrap_or_else(PoisonError::into_inner).finalize()
 }
 
 fn twice(name: &[u8]) -> String {

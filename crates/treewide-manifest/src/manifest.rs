@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::facts::Facts as Digest;
 use crate::index::{Header, Index, Trailer};
 use crate::list::{InOrder, Line, List};
+use crate::name;
 use crate::record::{FileRecord, Record, What};
 use crate::rules::Rules;
 use std::cmp::Ordering;
@@ -230,16 +231,22 @@ impl Records {
                     record
                 })
             }
-            Ordering::Greater => self.indexed.take().map(|(mut record, has_digest)| {
-                if record.name <= self.previous {
+            Ordering::Greater => match self.indexed.take() {
+                // It was returned before, or its place is past.
+                Some((record, _)) if record.name <= self.previous => {
                     self.damaged("its lines are not in order".into());
+                    return self.next_record();
                 }
-                if matches!(record.what, What::File(_)) && !has_digest {
+                // The list is what is signed, so that no index adds a file that the list could name.
+                Some((record, has_digest))
+                    if matches!(record.what, What::File(_))
+                        && (!has_digest || name::is_listable(&record.name)) =>
+                {
                     self.damaged("it has a file that the list does not have".into());
-                    record.what = What::Unknown("its digest is missing".into());
+                    return self.next_record();
                 }
-                record
-            }),
+                indexed => indexed.map(|(record, _)| record),
+            },
         };
         if let Some(record) = &record {
             if let Some(facts) = &mut self.facts {

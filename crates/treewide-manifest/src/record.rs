@@ -46,7 +46,7 @@ pub struct Facts {
     pub mode: Option<u32>,
     /// By what a later run sees that nobody wrote to it; `None` if nothing shows that.
     pub key: Option<Key>,
-    /// When it was read.
+    /// When it was read and was as recorded. A file without this day is read each time.
     pub read: Option<Day>,
 }
 

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::name;
 use crate::record::{Special, Type};
 use crate::rules::{Globs, Rules};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use treewide_files::walk::{self, Found, Walk};
@@ -57,6 +58,8 @@ pub(crate) struct Scan {
     own: Own,
     only: Globs,
     next: Option<Scanned>,
+    /// The last place that could not be looked at: the walk may say so twice, of a name and of what is below it.
+    failed: Option<Vec<u8>>,
 }
 
 impl Scan {
@@ -80,7 +83,7 @@ impl Scan {
             });
         }
         let (root, walk, only) = (root.into(), walk.into_iter(), only.clone());
-        Ok(Self { stamps: None, root, walk, own, only, next: None })
+        Ok(Self { stamps: None, root, walk, own, only, next: None, failed: None })
     }
 
     /// Looks at each file that is found, too.
@@ -102,6 +105,10 @@ impl Scan {
                 Found::Special { path, kind } => (path, There::Special(Special::of_walk(kind))),
                 Found::Failed(error) => {
                     let name = name::relative(error.path(), &self.root).into_owned();
+                    if self.failed.as_ref() == Some(&name) {
+                        continue;
+                    }
+                    self.failed = Some(name.clone());
                     return Some(Scanned::Failed { name, cause: error.kind().to_string() });
                 }
                 _ => continue,
@@ -149,24 +156,30 @@ impl Iterator for Scan {
 /// Files that a run writes, or that are the manifest itself: they are not covered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
-    numbers: Vec<(u64, u64)>,
+    /// Device and inode, and the last part of the name: another name of the same file is covered.
+    numbers: Vec<(u64, u64, OsString)>,
     paths: Vec<PathBuf>,
 }
 
 impl Own {
     pub(crate) fn add(&mut self, path: &Path) {
         let Ok(stamp) = Stamp::at(path, true) else { return };
-        if stamp.inode != 0 {
-            self.numbers.push((stamp.device, stamp.inode));
-        } else if let Ok(path) = path.canonicalize() {
-            self.paths.push(path);
+        let Ok(path) = path.canonicalize() else { return };
+        match path.file_name() {
+            Some(name) if stamp.inode != 0 => {
+                self.numbers.push((stamp.device, stamp.inode, name.into()));
+            }
+            _ => self.paths.push(path),
         }
     }
 
     fn has(&self, path: &Path, identity: Identity) -> bool {
         let (device, inode) = identity.numbers();
         if inode != 0 {
-            return self.numbers.contains(&(device, inode));
+            let is = |(of, number, name): &(u64, u64, OsString)| {
+                (*of, *number) == (device, inode) && path.file_name() == Some(name)
+            };
+            return self.numbers.iter().any(is);
         }
         self.paths.iter().any(|it| it.file_name() == path.file_name())
             && path.canonicalize().is_ok_and(|path| self.paths.contains(&path))

@@ -6,7 +6,7 @@
 use crate::day::Day;
 use crate::error::Error;
 use crate::manifest::Manifest;
-use crate::record::{FileRecord, What};
+use crate::record::{Facts, FileRecord, What};
 use std::collections::BTreeMap;
 
 /// How much is read.
@@ -51,26 +51,28 @@ pub(crate) struct Picked {
     before: Option<Option<Day>>,
     /// Of the next day, files up to this name.
     day: Option<(Option<Day>, Vec<u8>)>,
+    today: Option<Day>,
 }
 
 impl Picked {
     /// Picks what the budget is enough for; at least one file.
     pub(crate) fn new(manifest: &Manifest, budget: Budget) -> Result<Self, Error> {
+        let mut picked = Self { today: Some(Day::today()), ..Self::default() };
         let mut days: BTreeMap<Option<Day>, u64> = BTreeMap::new();
         for record in manifest.records()? {
             if let What::File(FileRecord { facts: Some(facts), .. }) = record?.what {
-                *days.entry(facts.read).or_default() += facts.bytes;
+                let bytes = days.entry(picked.day_of(&facts)).or_default();
+                *bytes = bytes.saturating_add(facts.bytes);
             }
         }
-        let all: u64 = days.values().sum();
+        let all = days.values().fold(0_u64, |all, bytes| all.saturating_add(*bytes));
         let mut left = match budget {
             Budget::Bytes(bytes) => bytes,
             Budget::Percent(percent) => (all as f64 * percent / 100.0).ceil() as u64,
         };
-        let mut picked = Self::default();
         for (day, bytes) in days {
             if bytes > left {
-                picked.day = Some((day, Self::last(manifest, day, left, picked.before.is_none())?));
+                picked.day = Some((day, picked.last(manifest, day, left)?));
                 break;
             }
             left -= bytes;
@@ -80,17 +82,12 @@ impl Picked {
     }
 
     /// The name of the last file of this day that the budget is enough for.
-    fn last(
-        manifest: &Manifest,
-        day: Option<Day>,
-        mut left: u64,
-        at_least_one: bool,
-    ) -> Result<Vec<u8>, Error> {
-        let mut last = Vec::new();
+    fn last(&self, manifest: &Manifest, day: Option<Day>, mut left: u64) -> Result<Vec<u8>, Error> {
+        let (mut last, at_least_one) = (Vec::new(), self.before.is_none());
         for record in manifest.records()? {
             let record = record?;
             let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { continue };
-            if facts.read != day {
+            if self.day_of(facts) != day {
                 continue;
             }
             if facts.bytes > left && !(at_least_one && last.is_empty()) {
@@ -102,10 +99,16 @@ impl Picked {
         Ok(last)
     }
 
+    /// When a file was read. A day to come is wrong, and such a file would never have its turn.
+    fn day_of(&self, facts: &Facts) -> Option<Day> {
+        facts.read.filter(|day| self.today.is_none_or(|today| *day <= today))
+    }
+
     pub(crate) fn has(&self, file: &FileRecord, name: &[u8]) -> bool {
         let Some(facts) = &file.facts else { return false };
-        self.before.is_some_and(|before| facts.read <= before)
-            || self.day.as_ref().is_some_and(|(day, last)| facts.read == *day && name <= &last[..])
+        let read = self.day_of(facts);
+        self.before.is_some_and(|before| read <= before)
+            || self.day.as_ref().is_some_and(|(day, last)| read == *day && name <= &last[..])
     }
 }
 

@@ -110,16 +110,14 @@ impl Update {
         let rules = self.rules.clone().or_else(recorded).unwrap_or_default();
         let mut own = Own::default();
         pair.own(&mut own);
-        for path in old.iter().flat_map(|old| old.files()) {
-            own.add(&path);
-        }
         let scan = Scan::new(dir, &rules, &Globs::default(), own)?;
         let picked = match (old, self.scrub) {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
             _ => Picked::default(),
         };
         let trusts = !self.full && old.is_some_and(Manifest::has_index);
-        let policy = Policy { trusts, picked, hashes_new: true, follows: rules.follow };
+        let policy =
+            Policy { trusts, picked, hashes_new: true, follows: rules.follow, modes: rules.modes };
         let records = old.map(Manifest::records).transpose()?;
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(records, &Globs::default(), scan, beneath, policy, Some(moments));
@@ -203,7 +201,12 @@ impl Run<'_> {
             Some(What::File(was)) => {
                 let verdict = Judge::file(was, &read);
                 if verdict == Verdict::Rot && !self.update.accept_rot.cover(&new.name, false) {
-                    new.what = What::File(was.clone());
+                    let mut was = was.clone();
+                    // It is read each time, and found again, until it is accepted.
+                    if let Some(facts) = &mut was.facts {
+                        facts.read = None;
+                    }
+                    new.what = What::File(was);
                 }
                 Some(verdict)
             }
@@ -265,7 +268,8 @@ impl Run<'_> {
         match note {
             Note::Unread(record) => {
                 if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
-                    judge.report.bytes_unread += facts.bytes;
+                    let bytes = &mut judge.report.bytes_unread;
+                    *bytes = bytes.saturating_add(facts.bytes);
                 }
                 judge.report.files_unread += 1;
                 judge.record(&record, Verdict::Same { read: false });

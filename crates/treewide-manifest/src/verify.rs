@@ -83,6 +83,7 @@ impl Verify {
             picked: Picked::default(),
             hashes_new: false,
             follows: rules.follow,
+            modes: rules.modes,
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
@@ -97,8 +98,9 @@ impl Verify {
         }
         run.hash_new(&options, &mut judge)?;
         let mut report = judge.finish();
-        report.nothing_checked =
-            manifest.list().is_empty() && !manifest.has_index() && !report.differs();
+        // Globs that match nothing are a mistake; an index says that a tree is empty.
+        let may_be_empty = manifest.has_index() && self.only.is_empty();
+        report.nothing_checked = report.entries() == 0 && !may_be_empty;
         Ok(report)
     }
 }
@@ -140,7 +142,8 @@ impl Run<'_> {
         match note {
             Note::Unread(record) => {
                 if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
-                    judge.report.bytes_unread += facts.bytes;
+                    let bytes = &mut judge.report.bytes_unread;
+                    *bytes = bytes.saturating_add(facts.bytes);
                 }
                 judge.report.files_unread += 1;
                 judge.record(&record, Verdict::Same { read: false });
@@ -155,7 +158,8 @@ impl Run<'_> {
             Note::Below(record, cause) => judge.record(&record, Verdict::Unreadable(cause)),
             Note::New(entry, stamp) => {
                 // Without an index nothing is known of directories, links and the rest.
-                if !self.manifest.has_index() && !matches!(entry.what, There::File(_)) {
+                let has_index = self.manifest.has_index() && judge.report.damage.is_none();
+                if !has_index && !matches!(entry.what, There::File(_)) {
                     return Ok(());
                 }
                 let (record, place) = match entry.what {

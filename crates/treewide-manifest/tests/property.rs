@@ -1,0 +1,348 @@
+//! Random edits of a tree: what an update writes is what a snapshot would write, and nothing that changed goes unseen.
+//!
+//! `TREEWIDE_TEST_SEED` repeats one script, `TREEWIDE_TEST_SCALE` runs more or fewer of them.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{AllIsOld, Said, Tree};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use treewide_manifest::{
+    Cancel, Class, Clock, Manifest, Options, Pair, Report, Rules, Totals, Update, diff, facts_of,
+};
+
+const SCRIPTS: f64 = 3.0;
+const ROUNDS: u64 = 4;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// Parts of names: prefixes of each other, two Unicode forms, and all that a list or JSON must escape.
+const PARTS: [&[u8]; 20] = [
+    b"a",
+    b"a-b",
+    b"a.b",
+    b"a0",
+    b"A",
+    b"ab",
+    b"b",
+    b".hidden",
+    b"x.tmp",
+    "\u{e9}".as_bytes(),
+    "e\u{301}".as_bytes(),
+    b"new\nline",
+    b"return\r",
+    b"back\\slash",
+    b" blank ",
+    b"\"quote\t",
+    b"-",
+    b"\xff\xfe",
+    "\u{fffd}".as_bytes(),
+    &[b'n'; 255],
+];
+
+struct Script {
+    tree: Tree,
+    random: Random,
+    /// What was done, for a message.
+    steps: Vec<String>,
+}
+
+impl Script {
+    fn name(&mut self) -> PathBuf {
+        let mut path = self.tree.root();
+        for _ in 0..=self.random.below(3) {
+            // Mostly the same few.
+            let parts = if self.random.below(3) == 0 { &PARTS[..] } else { &PARTS[..4] };
+            path.push(OsStr::from_bytes(self.random.one(parts)));
+        }
+        path
+    }
+
+    /// Something that exists, if there is anything.
+    fn there(&mut self) -> Option<PathBuf> {
+        let mut all = Vec::new();
+        below(&self.tree.root(), &mut all);
+        (!all.is_empty()).then(|| all.swap_remove(self.random.below(all.len() as u64) as usize))
+    }
+
+    fn content(&mut self) -> Vec<u8> {
+        let len = [0, 1, 1, 2, 3, 1025][self.random.below(6) as usize];
+        let byte = b"xyz"[self.random.below(3) as usize];
+        vec![byte; len]
+    }
+
+    fn make_room(path: &Path) {
+        remove(path);
+        let parent = path.parent().unwrap();
+        // A file may be in the place of a directory.
+        for part in parent.ancestors().collect::<Vec<_>>().into_iter().rev() {
+            if fs::symlink_metadata(part).is_ok_and(|it| !it.is_dir()) {
+                remove(part);
+            }
+        }
+        fs::create_dir_all(parent).unwrap();
+    }
+
+    fn edit(&mut self) {
+        let kind = self.random.below(14);
+        let (new, old) = (self.name(), self.there());
+        self.steps.push(format!("{kind} {new:?} {old:?}"));
+        let old_file = old.clone().filter(|it| is_file(it));
+        match (kind, old, old_file) {
+            (0..=2, ..) => {
+                Self::make_room(&new);
+                fs::write(&new, self.content()).unwrap();
+            }
+            // Other content of the same length; in every second case with the time as it was.
+            (3 | 4, _, Some(file)) => {
+                let time = fs::metadata(&file).unwrap().modified().unwrap();
+                let mut content = fs::read(&file).unwrap();
+                content.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+                fs::write(&file, content).unwrap();
+                if kind == 4 {
+                    set_time(&file, time);
+                }
+            }
+            (5, Some(old), _) => remove(&old),
+            (6, Some(old), _) if !fs::symlink_metadata(&old).unwrap().is_symlink() => {
+                let mode = 0o700 | self.random.below(0o100) as u32;
+                fs::set_permissions(&old, fs::Permissions::from_mode(mode)).unwrap();
+            }
+            (7, Some(old), _) if !new.starts_with(&old) && !old.starts_with(&new) => {
+                Self::make_room(&new);
+                if fs::symlink_metadata(&old).is_ok() {
+                    fs::rename(&old, &new).unwrap();
+                }
+            }
+            (8, _, Some(old)) if !old.starts_with(&new) && !new.starts_with(&old) => {
+                Self::make_room(&new);
+                if is_file(&old) {
+                    fs::hard_link(&old, &new).unwrap();
+                }
+            }
+            (9, ..) => {
+                Self::make_room(&new);
+                symlink(self.random.one(&["a", "b", ".", "/", "no\nwhere"]), &new).unwrap();
+            }
+            (10, ..) => {
+                Self::make_room(&new);
+                fs::create_dir(&new).unwrap();
+            }
+            (11, ..) => {
+                Self::make_room(&new);
+                make_pipe(&new);
+            }
+            // Two change places.
+            (12, Some(old), _)
+                if !new.starts_with(&old)
+                    && !old.starts_with(&new)
+                    && fs::symlink_metadata(&new).is_ok() =>
+            {
+                let aside = self.tree.folder().join("aside");
+                fs::rename(&old, &aside).unwrap();
+                fs::rename(&new, &old).unwrap();
+                fs::rename(&aside, &new).unwrap();
+            }
+            // The future, and long ago.
+            (13, _, Some(file)) => {
+                let seconds = [1, 4_070_908_800][self.random.below(2) as usize];
+                set_time(&file, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn below(folder: &Path, all: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if fs::symlink_metadata(&path).unwrap().is_dir() {
+            below(&path, all);
+        }
+        all.push(path);
+    }
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
+}
+
+fn remove(path: &Path) {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(path).unwrap(),
+        Ok(_) => fs::remove_file(path).unwrap(),
+        Err(_) => {}
+    }
+}
+
+fn set_time(path: &Path, time: SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+fn make_pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg("--").arg(path).status().unwrap().success());
+}
+
+fn diff_of(old: &Manifest, new: &Manifest) -> Said {
+    let mut said = Said::default();
+    said.report = diff(old, new, &Cancel::new(), &mut |it| said.add(it)).unwrap();
+    said.check();
+    said
+}
+
+/// The counts, with `touched` as `same`: only a run that looks at a tree knows times.
+fn counts(report: &Report) -> Vec<u64> {
+    let mut counts: Vec<u64> = Class::ALL.iter().map(|class| report.count(*class)).collect();
+    counts[0] += std::mem::take(&mut counts[1]);
+    counts
+}
+
+fn index_without_header(list: &Path) -> Vec<u8> {
+    let index = fs::read(treewide_manifest::index_path(list)).unwrap();
+    let end = index.iter().position(|byte| *byte == b'\n').unwrap();
+    index[end..].to_vec()
+}
+
+/// One script. Times are those of the file system, without syncs: no program here writes through a mapping.
+fn run(seed: u64) {
+    let tree = Tree::new(&[("a/a", "x"), ("a/a-b", "y"), ("a-b", ""), ("b/a/b", "x")]);
+    let mut script = Script { tree, random: Random(seed), steps: Vec::new() };
+    for _ in 0..script.random.below(12) {
+        script.edit();
+    }
+    let mut rules = Rules { modes: script.random.below(2) == 0, ..Rules::default() };
+    if script.random.below(3) == 0 {
+        rules.exclude = vec!["*.tmp".into(), "/b/".into()];
+    }
+    rules.hidden = script.random.below(4) > 0;
+    let update = Update::new().rules(rules.clone());
+    script.tree.snapshot_with(update, Box::new(Clock::without_sync()));
+    for _ in 0..ROUNDS {
+        if script.random.below(4) == 0 {
+            std::thread::sleep(Duration::from_millis(30));
+            let tree = &script.tree;
+            tree.update_with(Update::new(), Box::new(Clock::without_sync()));
+        }
+        for _ in 0..script.random.below(6) {
+            script.edit();
+        }
+        round(&script, &mut rules, seed);
+    }
+}
+
+fn round(script: &Script, rules: &mut Rules, seed: u64) {
+    let tree = &script.tree;
+    let context = || format!("TREEWIDE_TEST_SEED={seed}, after {:#?}", script.steps);
+    let (list, now) = tree.afresh(rules.clone());
+    let again = tree.afresh(rules.clone());
+    assert_eq!((&list, now), (&again.0, again.1), "two snapshots: {}", context());
+    let is_same = facts_of(&tree.manifest()) == Some(now.facts);
+    let old_list = fs::read(tree.list()).unwrap();
+    assert!(is_same <= (old_list == list), "facts cover the list: {}", context());
+
+    // Nothing goes unseen, and nothing is said of a tree that is as it was.
+    let (full, quick) = (tree.verify(), tree.quick());
+    for (kind, said) in [("verify", &full), ("quick", &quick)] {
+        assert_eq!(said.is_fine(), is_same, "{kind} {:?}: {}", said.differences(), context());
+        assert!(said.report.is_certain(), "{kind}: {}", context());
+        if is_same {
+            let report = &said.report;
+            assert_eq!(report.files_read + report.files_unread, now.files, "{}", context());
+            assert_eq!(report.bytes_read + report.bytes_unread, now.bytes, "{}", context());
+        }
+    }
+    assert_eq!(full.report.files_unread, 0);
+    let without_touched = |said: &Said| -> Vec<String> {
+        said.differences().into_iter().filter(|it| !it.starts_with("touched ")).collect()
+    };
+    assert_eq!(without_touched(&full), without_touched(&quick), "{}", context());
+
+    let old = tree.manifest();
+    let updated = tree.update_with(Update::new(), Box::new(Clock::without_sync()));
+    let new = tree.manifest();
+    assert!(fs::read(tree.list()).unwrap() == list, "update is not a snapshot: {}", context());
+    assert_eq!(facts_of(&new), Some(now.facts), "{}", context());
+    assert_eq!(without_touched(&updated), without_touched(&full), "{}", context());
+    assert_eq!(counts(&updated.report), counts(&full.report), "{}", context());
+    for said in [tree.verify(), tree.quick()] {
+        assert!(said.is_fine(), "after the update, {:?}: {}", said.differences(), context());
+    }
+
+    // The old list was replaced, and its file is still open. Its index is not.
+    let old = Manifest::of_list(old.list().clone());
+    let (there, back) = (diff_of(&old, &new), diff_of(&new, &old));
+    assert_eq!(there.report.differs(), old_list != list, "{}", context());
+    mirrored(&there.report, &back.report, &context);
+}
+
+fn mirrored(there: &Report, back: &Report, context: &dyn Fn() -> String) {
+    for class in [Class::Same, Class::Changed, Class::Moved, Class::Renamed, Class::ReplacedType] {
+        assert_eq!(there.count(class), back.count(class), "{}: {}", class.word(), context());
+    }
+    let new = |report: &Report| report.count(Class::Added) + report.count(Class::Copied);
+    assert_eq!(new(there), back.count(Class::Removed), "{}", context());
+    assert_eq!(new(back), there.count(Class::Removed), "{}", context());
+}
+
+#[test]
+fn update_is_a_snapshot_and_quick_misses_nothing() {
+    if let Ok(seed) = std::env::var("TREEWIDE_TEST_SEED") {
+        return run(seed.parse().expect("TREEWIDE_TEST_SEED must be a number"));
+    }
+    let scale: f64 = match std::env::var("TREEWIDE_TEST_SCALE") {
+        Ok(text) => text.parse().expect("TREEWIDE_TEST_SCALE must be a number"),
+        Err(_) => 1.0,
+    };
+    let scripts = (SCRIPTS * scale).ceil() as u64;
+    for seed in 0..scripts {
+        run(seed);
+    }
+    println!("random edits: {scripts} scripts of {ROUNDS} rounds");
+}
+
+/// Without the first line, which has the time, the index has the same bytes, too.
+#[test]
+fn snapshot_twice_is_the_same_index() {
+    let mut random = Random(1);
+    for _ in 0..3 {
+        let tree = Tree::new(&[("a/a", "x"), ("b", "yy")]);
+        let mut script = Script { tree, random: Random(random.next()), steps: Vec::new() };
+        (0..20).for_each(|_| script.edit());
+        let snapshot = |at: &str| -> (Vec<u8>, Totals) {
+            let list = script.tree.folder().join(at);
+            let pair = Pair::begin(&list, true).unwrap();
+            let clock = Box::new(AllIsOld);
+            let (root, options) = (script.tree.root(), Options::new());
+            let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
+            let totals = made.pair.appear().unwrap();
+            (index_without_header(&list), totals)
+        };
+        assert_eq!(snapshot("one.b3"), snapshot("two.b3"), "{:#?}", script.steps);
+    }
+}
