@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Trees against b3sum: 50,000 files of log-normal size, and a million tiny ones.
+# Trees against b3sum: 50,000 files of log-normal size, and a million tiny ones. Manifests of the former.
 #
 #   scripts/trees-bench.sh            both; needs 0.6 GB of disk and 8 GB of memory or disk
 #   scripts/trees-bench.sh speed      the 50,000: times against b3sum
 #   scripts/trees-bench.sh memory     the million: memory
+#   scripts/trees-bench.sh manifest   the 50,000: manifests against sum, check, find and other programs that are installed
 #
 # Both programs hash the same files of a warm cache as whole processes, in turn, and medians are
 # shown. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
@@ -66,9 +67,14 @@ row() {
 echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, $(uname -sr)"
 echo "treewide $(git describe --always --dirty), $("$b3sum" --version), $RUNS runs in turn, medians"
 
-speed() {
+make_files() {
+    [[ ! -d $place/tree ]] || return 0
     mkdir "$place/tree"
     "$make_tree" "$place/tree" lognormal
+}
+
+speed() {
+    make_files
     cd "$place/tree"
     find . -type f -print0 | LC_ALL=C sort -z >"$place/names"
     b3sum_names >"$place/sums"
@@ -108,12 +114,64 @@ memory() {
     [[ $(wc -l <"$place/million") == 1000000 ]]
 }
 
+manifest_snapshot() { "$treewide" snapshot "$place/tree" -o "$place/new.b3" -q; }
+manifest_sum() { "$treewide" sum -r "$place/tree" -o "$place/new-sums"; }
+manifest_verify() { "$treewide" verify "$place/x.b3" "$place/tree" -q; }
+manifest_check() { (cd "$place/tree" && "$treewide" check --quiet "$place/x.b3"); }
+manifest_quick() { "$treewide" verify --quick "$place/x.b3" "$place/tree" -q; }
+manifest_update() { "$treewide" update "$place/x.b3" "$place/tree" -o "$place/new.b3" -q; }
+manifest_find() { find "$place/tree" -printf '%s %T@ %C@ %i %p\n'; }
+manifest_hashdeep() { (cd "$place/tree" && hashdeep -c sha256 -r -l -a -k "$place/known" .); }
+manifest_mtree() { mtree -c -k sha256digest -p "$place/tree"; }
+manifest_rclone() { rclone hashsum SHA-256 "$place/tree"; }
+
+manifest() {
+    make_files
+    cd "$place"
+    "$treewide" snapshot tree -o x.b3 -q
+    # When the times of all files are old enough, they get their keys.
+    sleep 0.1
+    "$treewide" update x.b3 tree -q
+    [[ $("$treewide" verify --quick x.b3 tree 2>&1) == *"; 0 files read (0 B)"* ]]
+    measure manifest_snapshot manifest_sum manifest_verify manifest_check manifest_quick manifest_update manifest_find
+    printf '\n%-50s %11s %11s\n' "manifests of the 50,000" treewide other
+    row "snapshot, against sum -r -o" manifest_snapshot manifest_sum 0.952
+    row "verify, against check" manifest_verify manifest_check 0.952
+    row "verify --quick, against find -printf" manifest_quick manifest_find ""
+    row "update of what is the same, against find -printf" manifest_update manifest_find 0.667
+    if command -v hashdeep >/dev/null; then
+        (cd tree && hashdeep -c sha256 -r -l .) >known
+        measure manifest_hashdeep
+        row "verify, against hashdeep -a" manifest_verify manifest_hashdeep 4.5
+    fi
+    if command -v mtree >/dev/null; then
+        measure manifest_mtree
+        row "snapshot, against mtree -c -k sha256digest" manifest_snapshot manifest_mtree 3.4
+    fi
+    if command -v rclone >/dev/null; then
+        measure manifest_rclone
+        row "snapshot, against rclone hashsum" manifest_snapshot manifest_rclone 12
+    fi
+    # Two lists of a million lines that differ in ten.
+    awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "%064x  folder/%03d/a-file-with-a-name-%08d.dat\n", i, i / 1000, i }' |
+        LC_ALL=C sort -k 2 >a.b3
+    sed '100000~100000d' a.b3 >b.b3
+    /usr/bin/time -o usage -f "%e %M" "$treewide" diff a.b3 b.b3 >out 2>&1 || [[ $? == 1 ]]
+    tail -n 1 usage | awk -v bytes="$(stat -c %s a.b3)" '{
+        met = bytes / 1e6 / $1 >= 300 && $2 <= 30 * 1024
+        printf "%-50s %8.2f s %8.1f MiB at most, %.0f MB/s  bar 300 MB/s, 30 MiB: %s\n",
+            "diff of two lists of a million lines", $1, $2 / 1024, bytes / 1e6 / $1, met ? "met" : "MISSED"
+        exit !met
+    }' || missed=1
+}
+
 case ${1:-} in
 "")
     speed
     memory
+    manifest
     ;;
-speed | memory) "$1" ;;
+speed | memory | manifest) "$1" ;;
 *) echo "there is no part called $1" >&2 && exit 2 ;;
 esac
 ((missed == 0))

@@ -20,7 +20,9 @@ pub(crate) fn checked(mut name: &[u8]) -> Result<&[u8], &'static str> {
     if name[0] == b'/' {
         return Err("the name is an absolute path, and a manifest names files below its directory");
     }
-    // The usual name has none of these bytes in a row.
+    if is_usual(name) {
+        return Ok(name);
+    }
     for part in name.split(|byte| *byte == b'/') {
         match part {
             b"" => return Err("empty part (`//` or a `/` at the end) in the file name"),
@@ -38,6 +40,22 @@ pub(crate) fn checked(mut name: &[u8]) -> Result<&[u8], &'static str> {
         }
     }
     Ok(name)
+}
+
+/// Whether no part of the name can be empty, `.` or `..`, by a look at all bytes without a branch for each.
+fn is_usual(name: &[u8]) -> bool {
+    let begins = |first: u8| u8::from(first == b'/') | u8::from(first == b'.');
+    let rest = name.get(1..).unwrap_or_default();
+    let parts = name
+        .iter()
+        .zip(rest)
+        .fold(0, |bad, (slash, first)| bad | u8::from(*slash == b'/') & begins(*first));
+    let zeros = name.iter().fold(0, |bad, byte| bad | u8::from(*byte == 0));
+    let ends = name
+        .first()
+        .zip(name.last())
+        .is_some_and(|(first, last)| begins(*first) == 0 && *last != b'/');
+    !cfg!(windows) && parts | zeros == 0 && ends
 }
 
 /// Whether a list of b3sum's can hold this name so that it is found again: it is UTF-8, and has no U+FFFD.

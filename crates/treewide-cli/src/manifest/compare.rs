@@ -211,21 +211,27 @@ impl DiffArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
-        let old = Manifest::open(&self.old)?;
+        let is_directory = self.new.is_dir();
+        // Each is read as a whole: at the same time.
+        let (old, new) = std::thread::scope(|scope| {
+            let new = (!is_directory).then(|| scope.spawn(|| Manifest::open(&self.new)));
+            (Manifest::open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
+        });
+        let old = old?;
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
         let inputs = [self.old.clone(), self.new.clone()];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         let mut lines = Lines::new(output, self.say.json, self.say.quiet);
-        if self.new.is_dir() {
+        let Some(new) = new else {
             let total = old.bytes();
             progress.show(move || total);
             let options = self.read.plain_options(progress.hears());
             let report = Verify::new().run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
             progress.finish();
             return self.say.end(lines, &console, &[&old], &report);
-        }
-        let new = Manifest::open(&self.new)?;
+        };
+        let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
         let report = treewide_manifest::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
         self.say.end(lines, &console, &[&old, &new], &report)
