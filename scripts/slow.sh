@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # What is too slow, or needs too much, for scripts/test.sh: other instruction sets under emulators,
-# Miri, sanitizers, WebAssembly, models of CPUs, and fuzzing.
+# Miri, sanitizers, WebAssembly, models of CPUs, what is released for Python, and fuzzing.
 #
 #   scripts/slow.sh                everything, one minute for each fuzz target
 #   scripts/slow.sh -t 600         ten minutes for each
 #   scripts/slow.sh WORD...        only the sections that have one of these words in their names; one that is in no
 #                                  name is an error, and all names are shown
 #
-# Unlike test.sh it installs nothing: what lacks something is SKIPPED and says what. All of it needs
-# rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
+# Unlike test.sh it installs nothing, except for Python, in virtual environments: what lacks something
+# is SKIPPED and says what. All of it needs rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
 # Debian's qemu-user, gcc-ARCH-linux-gnu for each emulated ARCH, wine64 and gcc-mingw-w64-x86-64.
 # The output of each section is in target/slow-logs/.
 
@@ -165,6 +165,12 @@ capi() {
     step crates/treewide-capi/check.sh plain_rustc emulated
 }
 
+# The wheels that are released of the Python package, and its source.
+python_release() {
+    need python3
+    step crates/treewide-python/release.sh
+}
+
 windows() {
     need wine64 x86_64-w64-mingw32-gcc
     need_target stable x86_64-pc-windows-gnu
@@ -249,6 +255,7 @@ sections() {
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
     section "capi" capi
     section "python with libraries" python_with_libraries
+    section "python release" python_release
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer
     for it in "${INTERPRETED[@]}"; do

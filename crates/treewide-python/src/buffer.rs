@@ -10,7 +10,7 @@ use std::slice;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::tensor::Tensor;
 
@@ -217,8 +217,8 @@ fn has_object_fields(array: &Bound<'_, PyAny>) -> bool {
 #[cold]
 fn only_addresses() -> PyErr {
     PyTypeError::new_err(
-        "this array has Python objects, and its bytes are only their addresses: pass an array of numbers \
-         or of strings of a fixed size",
+        "this array has Python objects, and its bytes are only their addresses: pass an array of numbers or of \
+         strings of a fixed size, or treewide.hash_many(x.tolist()) if the objects are bytes",
     )
 }
 
@@ -240,8 +240,18 @@ fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     // SAFETY: the object is alive.
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
         let name = object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+        let has = |attribute| object.hasattr(attribute).unwrap_or(false);
+        let advice = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            "treewide.hash_many takes many inputs"
+        } else if has("__array__") {
+            "pass numpy.asarray(x)"
+        } else if has("read") {
+            "treewide.hash_file takes the name of a file, and treewide.blake3().update_reader an open one"
+        } else {
+            "pass bytes, or an object with the buffer protocol"
+        };
         return PyTypeError::new_err(format!(
-            "a bytes-like object is required, not {name:?}: pass bytes, or an object with the buffer protocol"
+            "a bytes-like object is required, not {name:?}: {advice}"
         ));
     }
     let is_about_layout =

@@ -73,6 +73,13 @@ def test_digest_names_what_it_cannot_take():
     for wrong in (None, 1, 1.5, [1], {}, object(), iter(b"")):
         with pytest.raises(TypeError, match=type(wrong).__name__):
             digest(wrong)
+    for wrong, advice in (([b"a"], "hash_many"), ((b"a",), "hash_many"), (3, "buffer protocol")):
+        with pytest.raises(TypeError, match=advice):
+            digest(wrong)
+    with open(__file__, "rb") as file, pytest.raises(TypeError, match="update_reader"):
+        digest(file)
+    with pytest.raises(TypeError, match=r"numpy\.asarray"):
+        digest(HasArray())
     released = memoryview(b"abc")
     released.release()
     with pytest.raises(ValueError, match="released"):
@@ -112,6 +119,13 @@ def test_digest_checks_its_parameters():
             function(b"", length=sys.maxsize)
         with pytest.raises((OverflowError, MemoryError)):
             function(b"", length=2**63)
+
+
+class HasArray:
+    """As a column of pandas."""
+
+    def __array__(self):
+        return np.zeros(3)
 
 
 class Exporter:

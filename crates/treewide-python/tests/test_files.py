@@ -84,6 +84,8 @@ def test_wrong_parameters_are_named(files):
             hash_files(wrong)
     with pytest.raises(TypeError):
         hash_file(3)
+    with files[1].open("rb") as file, pytest.raises(TypeError, match="update_reader"):
+        hash_file(file)
     with pytest.raises((OSError, ValueError)):
         hash_file("a\0b")
     with pytest.raises((MemoryError, OverflowError)):
