@@ -11,6 +11,7 @@
 //! | compare two manifests | [`diff()`] |
 //! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Class`], [`Report`] |
+//! | hand a manifest to tools that sign models | [`statement`] |
 //! | choose what is covered | [`Rules`], [`Globs`] |
 //! | know when a file is taken for unchanged | [`trust`] |
 //! | choose threads, show progress, stop a run | [`Options`], of `treewide-files` |
@@ -47,6 +48,7 @@ mod rules;
 mod scan;
 mod scan_ahead;
 mod scrub;
+pub mod statement;
 pub mod trust;
 mod update;
 mod verdict;

@@ -8,7 +8,7 @@ use crate::program::Program;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use treewide_files::name::{Listed, shown};
 use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
@@ -17,6 +17,7 @@ use treewide_manifest::{Manifest, State};
 pub(crate) const MANIFEST: Notes = Notes::new(&[
     ("treewide manifest stat photos.b3", "totals, rules and digests"),
     ("treewide manifest stat photos.b3 2024/a.jpg", "what is recorded of a path"),
+    ("treewide manifest statement model.b3", "what tools that sign models sign"),
     ("treewide manifest lines SUMS.json", "any list as sorted lines of b3sum's"),
 ]);
 
@@ -38,6 +39,18 @@ enum Show {
         #[arg(value_name = "X.b3")]
         list: PathBuf,
     },
+    /// Print the in-toto statement that the model-signing format of the OpenSSF signs
+    ///
+    /// It has the BLAKE3 digests of all files, except for .git, .gitattributes, .github and .gitignore at the root, which
+    /// the format leaves out. Links, directories, modes and times are not in it.
+    Statement {
+        /// The list of the manifest
+        #[arg(value_name = "X.b3")]
+        list: PathBuf,
+        /// The name of what is signed; by default that of the list, without its ending
+        #[arg(long)]
+        name: Option<String>,
+    },
     /// Print what is recorded of a path, or of the manifest as a whole
     Stat {
         /// The list of the manifest
@@ -53,6 +66,7 @@ impl ManifestArgs {
         run(program, || {
             match &self.show {
                 Show::Lines { list } => lines(&Manifest::open(list)?)?,
+                Show::Statement { list, name } => statement(list, name.as_deref())?,
                 Show::Stat { list, path: None } => total(&Manifest::open(list)?)?,
                 Show::Stat { list, path: Some(path) } => stat(&Manifest::open(list)?, path)?,
             }
@@ -72,6 +86,14 @@ fn lines(manifest: &Manifest) -> anyhow::Result<()> {
         }
         line.push_to(&mut text);
     }
+    output::print(&text)
+}
+
+fn statement(list: &Path, name: Option<&str>) -> anyhow::Result<()> {
+    let stem = list.file_stem().map(|it| it.to_string_lossy());
+    let name = name.or(stem.as_deref()).unwrap_or_default();
+    let mut text = Vec::new();
+    treewide_manifest::statement::write(&Manifest::open(list)?, name, &mut text)?;
     output::print(&text)
 }
 

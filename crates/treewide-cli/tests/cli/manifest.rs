@@ -109,6 +109,8 @@ fn update_reads_what_changed_and_diff_shows_it() {
     assert_eq!(out(&folder, "diff n.b3 n.b3").0, Some(0));
     let digest = treewide::hash(b"x").to_hex().to_string();
     assert!(out(&folder, "manifest stat n.b3 a").1.contains(&digest));
+    let statement = out(&folder, "manifest statement n.b3 --name model").1;
+    assert!(statement.contains("\"name\":\"model\"") && statement.contains(&digest));
     assert_eq!(out(&folder, "manifest lines n.b3").1, folder.read("n.b3"));
 }
 
