@@ -1,4 +1,4 @@
-//! Tells the library, as the cfg `unoptimised`, that it is compiled without optimisation.
+//! Sets the cfg `unoptimised` if the library is compiled without optimisation.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
