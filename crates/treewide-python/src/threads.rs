@@ -130,7 +130,11 @@ fn cores() -> usize {
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// From now on, [`this_process`] is another number in each child, also if the system uses the number of a process again.
+///
+/// What threads of a pool initialise once for the whole process is initialised here. A process may fork when one of them is
+/// half-way, and the threads of the child would wait for it for ever.
 pub(crate) fn watch_forks() {
+    crossbeam_epoch::default_collector();
     #[cfg(unix)]
     {
         extern "C" fn in_child() {
