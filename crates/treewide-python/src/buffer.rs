@@ -167,7 +167,7 @@ pub(crate) fn with<R>(
     items: Items,
     f: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
-    match bytes_of(object) {
+    match bytes_of(object.as_borrowed()) {
         Some(bytes) => f(bytes),
         None if items == Items::Any => f(Input::new(object)?.bytes()),
         None => f(View::new(object, items)?.bytes()),
@@ -179,7 +179,7 @@ pub(crate) fn with<R>(
 /// They never change. With the stable interface of Python, this is one call into it, where PyO3's conversion and methods are
 /// four.
 #[inline]
-pub(crate) fn bytes_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+pub(crate) fn bytes_of<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
     if !object.is_exact_instance_of::<PyBytes>() {
         return None;
     }

@@ -98,12 +98,11 @@ fn of_items<'py>(
 ) -> PyResult<Hashed<'py>> {
     let digests = |bytes| (bytes, None, Validity::default());
     if let Ok(tuple) = items.cast::<PyTuple>() {
-        return list(py, &tuple.iter().collect::<Vec<_>>(), Names::From(0), job).map(digests);
+        return list(py, tuple.iter_borrowed(), Names::From(0), job).map(digests);
     }
     if let Ok(items) = items.cast::<PyList>() {
         // References of our own: another thread may change the list.
-        return list(py, &items.to_tuple().iter().collect::<Vec<_>>(), Names::From(0), job)
-            .map(digests);
+        return list(py, items.to_tuple().iter_borrowed(), Names::From(0), job).map(digests);
     }
     if let Ok(items) = items.cast::<PyMapping>() {
         return mapping(py, items, job);
@@ -118,7 +117,7 @@ fn of_items<'py>(
     }
     if job.out.is_some() {
         let all = items.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        return list(py, &all, Names::From(0), job).map(digests);
+        return list(py, borrowed(&all), Names::From(0), job).map(digests);
     }
     iterable(py, items, job).map(digests)
 }
@@ -135,7 +134,7 @@ fn mapping<'py>(
         keys.push(key);
         values.push(value);
     }
-    let bytes = list(py, &values, Names::Keys(&keys), job)?;
+    let bytes = list(py, borrowed(&values), Names::Keys(&keys), job)?;
     Ok((bytes, Some(keys), Validity::default()))
 }
 
@@ -191,30 +190,38 @@ fn iterable(py: Python<'_>, items: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyRe
         bytes += item.cast::<PyBytes>().map_or(ANY_OBJECT, |item| item.as_bytes().len());
         window.push(item);
         if window.len() == WINDOW || bytes >= WINDOW_BYTES {
-            all.extend(list(py, &window, Names::From(first), job)?);
+            all.extend(list(py, borrowed(&window), Names::From(first), job)?);
             first += window.len();
             bytes = 0;
             window.clear();
         }
     }
-    all.extend(list(py, &window, Names::From(first), job)?);
+    all.extend(list(py, borrowed(&window), Names::From(first), job)?);
     Ok(all)
 }
 
-/// Hashes objects.
-fn list<'py>(
+/// The objects of a list of ours.
+fn borrowed<'a, 'py>(
+    items: &'a [Bound<'py, PyAny>],
+) -> impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>> {
+    items.iter().map(|item| item.as_borrowed())
+}
+
+/// Hashes objects, which somebody holds meanwhile.
+fn list<'a, 'py: 'a>(
     py: Python<'py>,
-    items: &[Bound<'py, PyAny>],
+    items: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
     names: Names<'_, 'py>,
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
     // One look at each item: its memory is somewhere else than that of the one before.
     let mut views = Vec::new();
     let mut inputs = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        inputs.push(bytes_of(item).unwrap_or_default());
-        if !item.is_exact_instance_of::<PyBytes>() {
-            let view = Input::new(item);
+    for (index, item) in items.enumerate() {
+        let bytes = bytes_of(item);
+        inputs.push(bytes.unwrap_or_default());
+        if bytes.is_none() {
+            let view = Input::new(&item);
             views.push((index, view.map_err(|error| named(error, names, index, py))?));
         }
     }
