@@ -31,7 +31,7 @@
 //! | a tree of files, a list to check | the crate `treewide-files` |
 //! | output of any length, from any place | [`Hasher::finalize_xof`], [`OutputReader`] |
 //! | to stop, and continue in another process | [`Hasher::to_state`] |
-//! | one digest of parts that several machines hash | [`hazmat::Subtrees`], [`merkle::groups`] |
+//! | one digest of parts that several machines hash | [`outboard::parts`]; [`hazmat::Subtrees`], [`merkle::groups`] |
 //! | a tree over digests, and proofs | [`merkle`] |
 //! | to choose the mode at run time | [`Mode`] |
 //!
@@ -117,6 +117,7 @@ pub mod merkle;
 mod mmap;
 mod mode;
 mod oneshot;
+pub mod outboard;
 #[cfg(feature = "rayon")]
 mod parallel;
 #[cfg(feature = "std")]

@@ -1,0 +1,70 @@
+//! Parts of one input, hashed anywhere in any order: by threads, processes or machines.
+//!
+//! Each worker hashes ranges of the input and sends its [`Parts`] as bytes. The place where they meet
+//! [absorbs](Parts::absorb) them, in any order. It knows what is [missing](Parts::missing), and has the digest when nothing
+//! is. What is there twice is compared: two workers that found different values for the same bytes are a
+//! [`Clash`](AbsorbError::Clash).
+//!
+//! ```
+//! use treewide::outboard::parts::Parts;
+//! use treewide::{CHUNK_LEN, Mode};
+//!
+//! let input = vec![7; 1000 * CHUNK_LEN + 123];
+//! let total = input.len() as u64;
+//! let mut whole = Parts::new(total, Mode::PLAIN).of_object(b"s3://bucket/key, version 3");
+//! // Each thread could be a process on another machine: what it sends are bytes.
+//! let work = |range: std::ops::Range<usize>| {
+//!     let mut mine = Parts::new(total, Mode::PLAIN).of_object(b"s3://bucket/key, version 3");
+//!     mine.hash(&input[range.clone()], range.start as u64)?;
+//!     Ok::<_, treewide::outboard::parts::AbsorbError>(mine.to_bytes())
+//! };
+//! let cut = 300 * CHUNK_LEN; // any multiple of 1 KiB
+//! let found = std::thread::scope(|scope| {
+//!     let right = scope.spawn(|| work(cut..input.len()));
+//!     [right.join().unwrap(), work(0..cut)]
+//! });
+//! for bytes in found {
+//!     whole.absorb(&Parts::from_bytes(&bytes?, Mode::PLAIN)?)?;
+//! }
+//! assert_eq!(whole.finish()?, treewide::hash(&input));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A part is a node of the tree below the root. So cuts are at multiples of [`CHUNK_LEN`](crate::CHUNK_LEN), and at
+//! the end of the input. [`subtrees`] says into which nodes a range falls: at most 2 for each level. Cuts at large powers
+//! of two, such as 64 MiB, give one part each.
+//!
+//! The values of a range are as secret as its digest: with them anyone can check a guess of its bytes.
+
+#[cfg(feature = "std")]
+mod bytes;
+mod cut;
+#[cfg(feature = "std")]
+mod error;
+#[cfg(feature = "std")]
+mod known;
+#[cfg(feature = "std")]
+mod nodes;
+mod subtrees;
+
+#[cfg(feature = "std")]
+pub use bytes::{MAX_OBJECT, PartsError};
+pub use cut::CutError;
+#[cfg(feature = "std")]
+pub use error::{AbsorbError, Missing};
+#[cfg(feature = "std")]
+pub use known::{Absorbed, Parts};
+pub use subtrees::{Subtrees, subtrees};
+
+use core::ops::Range;
+
+use crate::spec::ChainingValue;
+
+/// A node of the tree by its range, with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The bytes below the node.
+    pub range: Range<u64>,
+    /// The chaining value of the node. In an input of one chunk, the only part is the whole, and this is the digest.
+    pub cv: ChainingValue,
+}

@@ -1,0 +1,279 @@
+//! The nodes that are known: `tops`, which do not overlap, and `pending` ones below them, which wait for their siblings to
+//! be compared with the top.
+//!
+//! ```text
+//! tops      [        A        ] [B] [C]      the digest comes from these
+//! pending        [D]                         D's sibling will show whether A is right
+//! ```
+//!
+//! Two pending siblings never stand next to each other: they become their parent.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::subtrees::sibling;
+use super::{AbsorbError, Absorbed, Part};
+use crate::hash::Hash;
+use crate::kernel::running;
+use crate::mode::Mode;
+use crate::spec::{CHUNK_LEN, ChainingValue};
+use crate::subtrees::Subtrees;
+use crate::tree::{LEAF, Node};
+
+#[derive(Clone, Default)]
+pub(super) struct Nodes {
+    /// By start: the end, and the value.
+    tops: BTreeMap<u64, (u64, ChainingValue)>,
+    /// By start and end.
+    pending: BTreeMap<(u64, u64), ChainingValue>,
+}
+
+/// What was in a place before, to take a change back.
+enum Undo {
+    Top(u64, Option<(u64, ChainingValue)>),
+    Pending((u64, u64), Option<ChainingValue>),
+}
+
+/// A change that is whole or did not happen.
+struct Change<'a> {
+    nodes: &'a mut Nodes,
+    total: u64,
+    mode: &'a Mode,
+    undo: Vec<Undo>,
+    absorbed: Absorbed,
+}
+
+/// Comparing takes constant time, as digests of keyed modes may be codes.
+fn equal(left: &ChainingValue, right: &ChainingValue) -> bool {
+    Hash::from_bytes(*left) == *right
+}
+
+fn parent(left: &ChainingValue, right: &ChainingValue, mode: &Mode) -> ChainingValue {
+    Node::parent(left, right, mode).chaining_value(running())
+}
+
+impl Nodes {
+    pub(super) fn tops(&self) -> impl Iterator<Item = (Range<u64>, ChainingValue)> + '_ {
+        self.tops.iter().map(|(start, (end, cv))| (*start..*end, *cv))
+    }
+
+    pub(super) fn pending(&self) -> impl Iterator<Item = (Range<u64>, ChainingValue)> + '_ {
+        self.pending.iter().map(|((start, end), cv)| (*start..*end, *cv))
+    }
+
+    /// From parts that `bytes` has checked.
+    pub(super) fn from_sorted(tops: Vec<Part>, pending: Vec<Part>) -> Self {
+        let tops = tops.into_iter().map(|part| (part.range.start, (part.range.end, part.cv)));
+        let pending = pending.into_iter().map(|part| ((part.range.start, part.range.end), part.cv));
+        Self { tops: tops.collect(), pending: pending.collect() }
+    }
+
+    /// Adds nodes, and then the ones that wait below them; all of them, or none.
+    pub(super) fn add(
+        &mut self,
+        total: u64,
+        mode: &Mode,
+        parts: impl IntoIterator<Item = Part>,
+        waiting: impl IntoIterator<Item = Part>,
+    ) -> Result<Absorbed, AbsorbError> {
+        let absorbed = Absorbed::default();
+        let mut change = Change { nodes: self, total, mode, undo: Vec::new(), absorbed };
+        let added = parts.into_iter().try_for_each(|part| change.add(part));
+        // What waits is below a part, whose bytes are counted.
+        let absorbed = change.absorbed;
+        let added = added.and_then(|()| waiting.into_iter().try_for_each(|part| change.add(part)));
+        match added {
+            Ok(()) => Ok(absorbed),
+            Err(error) => {
+                change.take_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// The top that has the byte `at`.
+    fn top_at(&self, at: u64) -> Option<(Range<u64>, ChainingValue)> {
+        let (start, (end, cv)) = self.tops.range(..=at).next_back()?;
+        (at < *end).then_some((*start..*end, *cv))
+    }
+
+    /// The starts of the tops that touch a range which is not empty.
+    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
+        let first = self.top_at(range.start).map_or(range.start, |(top, _)| top.start);
+        self.tops.range(first..range.end).map(|(start, _)| *start).collect()
+    }
+
+    pub(super) fn forget(&mut self, range: &Range<u64>) {
+        if range.start >= range.end {
+            return;
+        }
+        for start in self.touching(range) {
+            let (end, _) = self.tops.remove(&start).expect("it was there");
+            // Nothing may wait below what is gone.
+            let below = self.pending.range((start, 0)..(end, 0));
+            let below: Vec<_> = below.map(|(key, _)| *key).collect();
+            below.iter().for_each(|key| _ = self.pending.remove(key));
+        }
+    }
+
+    /// Merges siblings, except for the two below the root.
+    pub(super) fn compact(&mut self, total: u64, mode: &Mode) {
+        let mut merged: Vec<(u64, (u64, ChainingValue))> = Vec::new();
+        for (start, (end, cv)) in std::mem::take(&mut self.tops) {
+            let (mut range, mut cv) = (start..end, cv);
+            while let Some((left, (left_end, left_cv))) = merged.last() {
+                let is_root = *left == 0 && range.end == total;
+                if is_root || (*left..*left_end, true) != sibling(&range, total) {
+                    break;
+                }
+                cv = parent(left_cv, &cv, mode);
+                range.start = *left;
+                merged.pop();
+            }
+            merged.push((range.start, (range.end, cv)));
+        }
+        self.tops = merged.into_iter().collect();
+    }
+
+    /// The digest, when nothing is missing and the input is not empty.
+    pub(super) fn root(&self, mode: &Mode) -> Hash {
+        if self.tops.len() == 1 {
+            // The only chunk: its part is the digest.
+            return Hash::from_bytes(self.tops[&0].1);
+        }
+        let mut subtrees = Subtrees::new(*mode);
+        let mut run = Vec::with_capacity(LEAF);
+        let mut run_len = 0;
+        for (range, cv) in self.tops() {
+            let len = range.end - range.start;
+            // Neighbours of the same level are merged side by side.
+            if len != run_len || run.len() == LEAF {
+                push(&mut subtrees, &run, run_len);
+                run.clear();
+                run_len = len;
+            }
+            run.push(cv);
+        }
+        push(&mut subtrees, &run, run_len);
+        subtrees.finalize()
+    }
+}
+
+/// Appends nodes of `len` bytes each. Only one node may have other than a power of two of chunks: the last one.
+fn push(subtrees: &mut Subtrees, cvs: &[ChainingValue], len: u64) {
+    let chunks = len.div_ceil(CHUNK_LEN as u64);
+    match cvs {
+        [] => {}
+        [cv] if !chunks.is_power_of_two() => subtrees.push_last(cv, chunks),
+        _ => subtrees.push(cvs, chunks.ilog2()),
+    }
+}
+
+impl Change<'_> {
+    fn set_top(&mut self, start: u64, top: Option<(u64, ChainingValue)>) {
+        let tops = &mut self.nodes.tops;
+        let before = match top {
+            Some(top) => tops.insert(start, top),
+            None => tops.remove(&start),
+        };
+        self.undo.push(Undo::Top(start, before));
+    }
+
+    fn set_pending(&mut self, key: (u64, u64), cv: Option<ChainingValue>) {
+        let pending = &mut self.nodes.pending;
+        let before = match cv {
+            Some(cv) => pending.insert(key, cv),
+            None => pending.remove(&key),
+        };
+        self.undo.push(Undo::Pending(key, before));
+    }
+
+    fn take_back(mut self) {
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Top(start, Some(top)) => _ = self.nodes.tops.insert(start, top),
+                Undo::Top(start, None) => _ = self.nodes.tops.remove(&start),
+                Undo::Pending(key, Some(cv)) => _ = self.nodes.pending.insert(key, cv),
+                Undo::Pending(key, None) => _ = self.nodes.pending.remove(&key),
+            }
+        }
+    }
+
+    fn add(&mut self, part: Part) -> Result<(), AbsorbError> {
+        let Part { range, cv } = part;
+        let len = range.end - range.start;
+        if let Some((top, top_cv)) = self.nodes.top_at(range.start)
+            && top.end >= range.end
+        {
+            self.absorbed.again += len;
+            if top != range {
+                return self.wait_below(&top, &top_cv, range, cv);
+            }
+            if !equal(&top_cv, &cv) {
+                return Err(AbsorbError::Clash { here: top, there: range });
+            }
+            return Ok(());
+        }
+        // Nodes contain one another or do not touch: what is there lies below the new one, which takes its place.
+        let below = self.nodes.touching(&range);
+        let below = below.into_iter().map(|start| {
+            let (end, cv) = self.nodes.tops[&start];
+            (start..end, cv)
+        });
+        let below: Vec<_> = below.collect();
+        for (range, _) in &below {
+            self.set_top(range.start, None);
+        }
+        self.set_top(range.start, Some((range.end, cv)));
+        let mut again = 0;
+        for (lower, lower_cv) in below {
+            again += lower.end - lower.start;
+            let waits = self.wait_below(&range, &cv, lower, lower_cv);
+            waits.map_err(|_| AbsorbError::Clash { here: range.clone(), there: range.clone() })?;
+        }
+        self.absorbed.again += again;
+        self.absorbed.new += len - again;
+        Ok(())
+    }
+
+    /// Compares a node with the `top` above it, or lets it wait until its siblings are there.
+    fn wait_below(
+        &mut self,
+        top: &Range<u64>,
+        top_cv: &ChainingValue,
+        part: Range<u64>,
+        mut cv: ChainingValue,
+    ) -> Result<(), AbsorbError> {
+        let mut range = part.clone();
+        loop {
+            let key = (range.start, range.end);
+            let known = if range == *top { Some(top_cv) } else { self.nodes.pending.get(&key) };
+            if let Some(known) = known {
+                if equal(known, &cv) {
+                    return Ok(());
+                }
+                return Err(AbsorbError::Clash { here: range, there: part });
+            }
+            let (other, is_left) = sibling(&range, self.total);
+            let other_key = (other.start, other.end);
+            let Some(other_cv) = self.nodes.pending.get(&other_key).copied() else {
+                self.set_pending(key, Some(cv));
+                return Ok(());
+            };
+            self.set_pending(other_key, None);
+            let (left, right) = if is_left { (&other_cv, &cv) } else { (&cv, &other_cv) };
+            cv = parent(left, right, self.mode);
+            range = range.start.min(other.start)..range.end.max(other.end);
+        }
+    }
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Nodes {
+    fn zeroize(&mut self) {
+        self.tops.values_mut().for_each(|(_, cv)| cv.zeroize());
+        self.pending.values_mut().for_each(|cv| cv.zeroize());
+        self.tops.clear();
+        self.pending.clear();
+    }
+}
