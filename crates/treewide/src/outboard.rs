@@ -1,3 +1,33 @@
-//! Trees that are stored apart from their data: what is needed to hash, check and mend one input in pieces.
+//! Outboards: the tree of an input, stored apart from it, with which any part of the input can be verified
+//! without the rest.
+//!
+//! An outboard has a *pair* of chaining values for each node above the *groups*, which have a power of two of
+//! chunks each. To verify one group, a program needs a digest that it trusts, and the pairs on the path from the root to it:
+//!
+//! ```text
+//! digest                 hash of pair 0
+//! pair 0           [0..4]            [4..6]
+//! pairs 1, 4    [0..2]  [2..4]      [4]  [5]
+//! pairs 2, 3   [0] [1]  [2] [3]
+//! data         group 0, group 1, ...               16 KiB each, the last one as short as it comes
+//! ```
+//!
+//! The bytes are those of the crate `bao-tree`: [`Layout`] says where each pair lies. With [`Group::IROH`] and
+//! [`Order::Pre`] they are the `.obao4` files of iroh.
+//!
+//! [`parts`] hashes one input in pieces, in any order and in any place.
+//!
+//! # What there is without `std`
+//!
+//! [`Layout`] is arithmetic of `u64`: it knows inputs of up to 2^64 - 1 bytes on every target. [`ReadAt`] and
+//! [`WriteAt`] need no allocation and no file.
 
+mod error;
+mod io;
+mod layout;
+mod nodes;
 pub mod parts;
+
+pub use error::{Error, IoError};
+pub use io::{ReadAt, WriteAt};
+pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};

@@ -186,8 +186,8 @@ pub(crate) fn max_subtree_len(offset: u64) -> Option<u64> {
     (offset > 0).then(|| 1 << offset.trailing_zeros())
 }
 
-/// The number of bytes in the left subtree of an input of more than one chunk.
-pub(crate) fn left_len(len: u64) -> u64 {
+/// The number of bytes in the left subtree of an input of more than one chunk. The same rule is true of chunks, and of groups.
+pub(crate) const fn left_len(len: u64) -> u64 {
     len.div_ceil(2).next_power_of_two()
 }
 
