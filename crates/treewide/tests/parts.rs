@@ -455,6 +455,8 @@ fn parts_of_enormous_inputs_are_counted_right() {
         assert_eq!(missing, total - new, "round {round}");
         let bytes = parts.to_bytes();
         assert_eq!(Parts::from_bytes(&bytes, treewide::Mode::PLAIN).unwrap().to_bytes(), bytes);
+        let absorbed = Parts::new(total, treewide::Mode::PLAIN).absorb(&parts).unwrap();
+        assert_eq!((absorbed.new, absorbed.again), (new, 0), "round {round}");
         parts.compact();
         assert_eq!(parts.missing().iter().map(|gap| gap.end - gap.start).sum::<u64>(), missing);
         parts.forget(0..total);

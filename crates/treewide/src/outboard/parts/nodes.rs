@@ -40,7 +40,6 @@ struct Change<'a> {
     total: u64,
     mode: &'a Mode,
     undo: Vec<Undo>,
-    absorbed: Absorbed,
 }
 
 /// Comparing takes constant time, as digests of keyed modes may be codes.
@@ -76,19 +75,22 @@ impl Nodes {
         parts: impl IntoIterator<Item = Part>,
         waiting: impl IntoIterator<Item = Part>,
     ) -> Result<Absorbed, AbsorbError> {
-        let absorbed = Absorbed::default();
-        let mut change = Change { nodes: self, total, mode, undo: Vec::new(), absorbed };
-        let added = parts.into_iter().try_for_each(|part| change.add(part));
+        let mut absorbed = Absorbed::default();
+        let mut change = Change { nodes: self, total, mode, undo: Vec::new() };
+        let added = parts.into_iter().try_for_each(|part| {
+            let len = part.range.end - part.range.start;
+            let new = change.add(part)?;
+            absorbed.new += new;
+            absorbed.again += len - new;
+            Ok(())
+        });
         // What waits is below a part, whose bytes are counted.
-        let absorbed = change.absorbed;
-        let added = added.and_then(|()| waiting.into_iter().try_for_each(|part| change.add(part)));
-        match added {
-            Ok(()) => Ok(absorbed),
-            Err(error) => {
-                change.take_back();
-                Err(error)
-            }
+        let mut waiting = waiting.into_iter();
+        let added = added.and_then(|()| waiting.try_for_each(|part| change.add(part).map(|_| ())));
+        if added.is_err() {
+            change.take_back();
         }
+        added.map(|()| absorbed)
     }
 
     /// The top that has the byte `at`.
@@ -199,20 +201,20 @@ impl Change<'_> {
         }
     }
 
-    fn add(&mut self, part: Part) -> Result<(), AbsorbError> {
+    /// Adds a node, and returns how many of its bytes are new.
+    fn add(&mut self, part: Part) -> Result<u64, AbsorbError> {
         let Part { range, cv } = part;
         let len = range.end - range.start;
         if let Some((top, top_cv)) = self.nodes.top_at(range.start)
             && top.end >= range.end
         {
-            self.absorbed.again += len;
             if top != range {
-                return self.wait_below(&top, &top_cv, range, cv);
+                return self.wait_below(&top, &top_cv, range, cv).map(|()| 0);
             }
             if !equal(&top_cv, &cv) {
                 return Err(AbsorbError::Clash { here: top, there: range });
             }
-            return Ok(());
+            return Ok(0);
         }
         // Nodes contain one another or do not touch: what is there lies below the new one, which takes its place.
         let below = self.nodes.touching(&range);
@@ -231,9 +233,7 @@ impl Change<'_> {
             let waits = self.wait_below(&range, &cv, lower, lower_cv);
             waits.map_err(|_| AbsorbError::Clash { here: range.clone(), there: range.clone() })?;
         }
-        self.absorbed.again += again;
-        self.absorbed.new += len - again;
-        Ok(())
+        Ok(len - again)
     }
 
     /// Compares a node with the `top` above it, or lets it wait until its siblings are there.
