@@ -12,10 +12,10 @@ impl Options {
     ///
     /// A file that fails does not stop the others. If the run is cancelled, the last result is
     /// [`ErrorKind::Cancelled`], which names no path.
-    pub fn hash_files<P: Into<PathBuf>>(
+    pub fn hash_files<P: Into<PathBuf>, I: IntoIterator<Item = P>>(
         &self,
-        paths: impl IntoIterator<Item = P>,
-    ) -> impl Iterator<Item = Result<(PathBuf, Hashed), Error>> {
+        paths: I,
+    ) -> impl Iterator<Item = Result<(PathBuf, Hashed), Error>> + use<P, I> {
         self.hash_found(paths.into_iter().map(|path| Ok((path.into(), Kind::Unknown))))
     }
 

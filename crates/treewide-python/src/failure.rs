@@ -34,7 +34,7 @@ pub(crate) fn of_files(py: Python<'_>, error: &treewide_files::Error) -> PyErr {
 }
 
 /// The `OSError` for an error of the system.
-fn of_system(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+pub(crate) fn of_system(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     match error.raw_os_error() {
         // Python chooses the class by the number.
         Some(number) => {

@@ -1,8 +1,9 @@
-//! `hash_file` and `hash_files`.
+//! `hash_file`, `hash_files` and `hash_tree`.
 //!
 //! Files that may take long are hashed by another thread, while the calling thread looks for signals, such as Ctrl-C, and
 //! reports progress. So Python code runs only on the thread that called.
 
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +13,12 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use treewide::Hasher;
 use treewide::file;
 use treewide_files::digest::{Digest, Extent};
-use treewide_files::{Cancel, Error, Options};
+use treewide_files::walk::Walk;
+use treewide_files::{Cancel, Error, Hashed, Options};
 
 use crate::failure;
 use crate::mode::mode;
@@ -37,6 +39,24 @@ pub(crate) struct Course {
     files: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) cancel: Cancel,
+}
+
+impl Course {
+    /// Options that count here, and stop when this is cancelled.
+    pub(crate) fn options(self: &Arc<Self>) -> Options {
+        let counted = Arc::clone(self);
+        Options::new().cancel(&self.cancel).progress(Arc::new(move |files, bytes| {
+            counted.files.fetch_add(files, Ordering::Relaxed);
+            counted.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }))
+    }
+
+    /// Calls `progress` with files and bytes.
+    pub(crate) fn tell(&self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let Some(progress) = progress else { return Ok(()) };
+        let (files, bytes) = (&self.files, &self.bytes);
+        progress.call1((files.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))).map(|_| ())
+    }
 }
 
 /// Runs `work` on another thread. Until it ends, calls `report` again and again; if that fails, or a signal came, stops the
@@ -153,6 +173,17 @@ pub(crate) fn hash_file<'py>(
     extended(py, &hasher, length, 0)
 }
 
+/// Whether the first error of a file ends a run.
+fn raises(errors: &str) -> PyResult<bool> {
+    match errors {
+        "raise" => Ok(true),
+        "return" => Ok(false),
+        _ => Err(PyValueError::new_err(format!(
+            "errors is \"raise\" or \"return\", and not {errors:?}"
+        ))),
+    }
+}
+
 /// The BLAKE3 digests of many files, in the order of their paths.
 #[pyfunction]
 #[pyo3(signature = (
@@ -170,16 +201,7 @@ pub(crate) fn hash_files<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
-    check_length(length)?;
-    let raises = match errors {
-        "raise" => true,
-        "return" => false,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "errors is \"raise\" or \"return\", and not {errors:?}"
-            )));
-        }
-    };
+    let (extent, raises) = (extent(length)?, raises(errors)?);
     if paths.is_instance_of::<PyString>()
         || paths.is_instance_of::<PyBytes>()
         || paths.hasattr("__fspath__")?
@@ -192,48 +214,104 @@ pub(crate) fn hash_files<'py>(
         .try_iter()?
         .map(|path| path?.extract().map(|FilePath(path)| path))
         .collect::<PyResult<_>>()?;
-    let extent =
-        Extent::new(0, length as u64).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let course = Arc::new(Course::default());
-    let counted = Arc::clone(&course);
-    let options = Options::new().mode(mode).extent(extent).cancel(&course.cancel).progress(
-        Arc::new(move |files, bytes| {
-            counted.files.fetch_add(files, Ordering::Relaxed);
-            counted.bytes.fetch_add(bytes, Ordering::Relaxed);
-        }),
-    );
-    let work = || {
-        threads.run_at_most(|most| {
-            let options = if most == usize::MAX { options } else { options.threads(most) };
-            let mut results: Vec<Result<Digest, Error>> = Vec::new();
-            for result in options.hash_files(paths) {
-                let result = result.map(|(_, hashed)| hashed.digest);
-                let is_over = raises && result.is_err();
-                results.push(result);
-                if is_over {
-                    break;
-                }
-            }
-            results
-        })
-    };
-    let report = |_: Python<'_>| match progress {
-        Some(progress) => {
-            let (files, bytes) =
-                (course.files.load(Ordering::Relaxed), course.bytes.load(Ordering::Relaxed));
-            progress.call1((files, bytes)).map(|_| ())
-        }
-        None => Ok(()),
-    };
+    let options = course.options().mode(mode).extent(extent);
+    let digests = digests(py, &course, threads, raises, progress, |most| {
+        at_most(options, most).hash_files(paths)
+    })?;
     let all = PyList::empty(py);
-    for result in watched(py, &course, work, report)? {
-        match result {
-            Ok(digest) => all.append(PyBytes::new_with(py, length, |mut bytes| {
-                Ok(digest.write_raw(&mut bytes)?)
-            })?)?,
-            Err(error) if raises => return Err(failure::of_files(py, &error)),
+    for digest in digests {
+        match digest {
+            Ok((_, digest)) => all.append(raw(py, digest, length)?)?,
             Err(error) => all.append(failure::of_files(py, &error).into_value(py))?,
         }
     }
     Ok(all)
+}
+
+/// The BLAKE3 digests of the files below a directory, by their paths.
+#[pyfunction]
+#[pyo3(signature = (
+    directory, /, *, hidden=true, follow=false, key=None, derive_key_context=None, length=32, max_threads=-1, errors="raise",
+    progress=None
+), text_signature = "(directory, /, *, hidden=True, follow=False, key=None, derive_key_context=None, length=32, max_threads=-1, errors='raise', progress=None)")]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn hash_tree<'py>(
+    py: Python<'py>,
+    directory: FilePath,
+    hidden: bool,
+    follow: bool,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    length: usize,
+    max_threads: isize,
+    errors: &str,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (extent, raises) = (extent(length)?, raises(errors)?);
+    let course = Arc::new(Course::default());
+    let options = course.options().mode(mode).extent(extent);
+    let root = &directory.0;
+    py.detach(|| root.read_dir().map(|_| ()))
+        .map_err(|error| failure::of_system(py, root, &error))?;
+    let walk = Walk::new(root).hidden(hidden).follow_links(follow);
+    let digests = digests(py, &course, threads, raises, progress, |most| {
+        at_most(options, most).hash_tree(walk)
+    })?;
+    let all = PyDict::new(py);
+    for digest in digests {
+        match digest {
+            Ok((path, digest)) => all.set_item(below(root, &path), raw(py, digest, length)?)?,
+            Err(error) => {
+                let name = below(root, error.path());
+                all.set_item(name, failure::of_files(py, &error).into_value(py))?;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The path of a file below `root`, with `/` on every system.
+fn below(root: &Path, path: &Path) -> OsString {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    path.components().map(|part| part.as_os_str()).collect::<Vec<_>>().join(OsStr::new("/"))
+}
+
+fn extent(length: usize) -> PyResult<Extent> {
+    check_length(length)?;
+    Extent::new(0, length as u64).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn at_most(options: Options, most: usize) -> Options {
+    if most == usize::MAX { options } else { options.threads(most) }
+}
+
+fn raw<'py>(py: Python<'py>, digest: Digest, length: usize) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, length, |mut bytes| Ok(digest.write_raw(&mut bytes)?))
+}
+
+/// The results of a run that `start` starts with the most threads that it may use. The first error is raised if `raises`.
+fn digests<I: Iterator<Item = Result<(PathBuf, Hashed), Error>>>(
+    py: Python<'_>,
+    course: &Course,
+    threads: Threads,
+    raises: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+    start: impl FnOnce(usize) -> I + Send,
+) -> PyResult<Vec<Result<(PathBuf, Digest), Error>>> {
+    let work = || {
+        threads.run_at_most(|most| {
+            let mut results = Vec::new();
+            for result in start(most) {
+                match result {
+                    Err(error) if raises => return Err(error),
+                    result => results.push(result.map(|(path, hashed)| (path, hashed.digest))),
+                }
+            }
+            Ok(results)
+        })
+    };
+    watched(py, course, work, |_| course.tell(progress))?
+        .map_err(|error| failure::of_files(py, &error))
 }

@@ -10,6 +10,7 @@ mod failure;
 mod files;
 mod freeze;
 mod hasher;
+mod manifest;
 mod many;
 mod merkle;
 mod mode;
@@ -28,9 +29,11 @@ mod _treewide {
     #[pymodule_export]
     use crate::digests::Digests;
     #[pymodule_export]
-    use crate::files::{hash_file, hash_files};
+    use crate::files::{hash_file, hash_files, hash_tree};
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
+    #[pymodule_export]
+    use crate::manifest::{_diff, _digests, _make, _verify, ManifestError};
     #[pymodule_export]
     use crate::many::hash_many;
     #[pymodule_export]

@@ -207,7 +207,7 @@ fn borrowed<'a, 'py>(
     items.iter().map(|item| item.as_borrowed())
 }
 
-/// Hashes objects, which somebody holds meanwhile.
+/// Hashes objects that somebody else holds.
 fn list<'a, 'py: 'a>(
     py: Python<'py>,
     items: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,

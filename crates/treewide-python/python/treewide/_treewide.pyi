@@ -14,15 +14,21 @@ else:
 __all__ = [
     "AUTO",
     "Digests",
+    "ManifestError",
     "MerkleTree",
     "__version__",
+    "_diff",
+    "_digests",
     "_hash_ranges",
+    "_make",
     "_run_program",
+    "_verify",
     "blake3",
     "digest",
     "hash_file",
     "hash_files",
     "hash_many",
+    "hash_tree",
     "hexdigest",
     "new",
     "verify_proof",
@@ -360,6 +366,44 @@ def hash_files(
     errors: Literal["return"],
     progress: Callable[[int, int], object] | None = None,
 ) -> list[bytes | OSError]: ...
+@overload
+def hash_tree(
+    directory: str | PathLike[str],
+    /,
+    *,
+    hidden: bool = True,
+    follow: bool = False,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    errors: Literal["raise"] = "raise",
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, bytes]:
+    """Return the BLAKE3 digest of each file below a directory, by its path below it, in the order of the walk.
+
+    Paths have `/` on every system; names that are not UTF-8 are as `os.fsdecode` makes them. With `hidden=False`, names
+    that begin with a dot are left out. Symbolic links are passed over, or followed with `follow`; so are pipes, sockets
+    and devices. `progress` is that of `hash_files`.
+
+    A file or directory that cannot be read raises an `OSError` that names it. With `errors="return"`, that error is in
+    the place of the digest, and the others are hashed. `treewide.manifest` keeps such digests in files, and compares.
+    """
+
+@overload
+def hash_tree(
+    directory: str | PathLike[str],
+    /,
+    *,
+    hidden: bool = True,
+    follow: bool = False,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    max_threads: int = -1,
+    errors: Literal["return"],
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, bytes | OSError]: ...
 def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
     """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
 
@@ -411,3 +455,36 @@ def _hash_ranges(
     max_threads: int,
     progress: Callable[[int], object] | None,
 ) -> list[bytes]: ...
+
+# For `treewide.manifest`.
+class ManifestError(ValueError):
+    """A manifest that cannot be used: it is damaged, or not the one that was expected."""
+
+def _verify(
+    list: str | PathLike[str],
+    directory: str | PathLike[str],
+    /,
+    *,
+    quick: bool,
+    only: list[str],
+    expect: bytes | None,
+    max_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[Any, ...]: ...
+def _diff(old: str | PathLike[str], new: str | PathLike[str], /) -> tuple[Any, ...]: ...
+def _make(
+    old: str | PathLike[str] | None,
+    directory: str | PathLike[str],
+    output: str | PathLike[str],
+    /,
+    *,
+    rules: tuple[list[str], bool, bool, bool, bool] | None,
+    index: bool,
+    full: bool,
+    scrub: str | None,
+    accept_rot: list[str],
+    sync: bool,
+    max_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[Any, ...]: ...
+def _digests(list: str | PathLike[str], /) -> dict[str, bytes]: ...

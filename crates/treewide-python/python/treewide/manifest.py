@@ -1,0 +1,285 @@
+"""Manifests of trees: what every file of a directory is, and whether it still is that.
+
+A manifest is a list `X.b3`, whose lines `b3sum --check` takes, and an index `X.b3.tw` beside it, with which `update`
+and `verify(quick=True)` read only what changed. `docs/manifests.md` says when a file is taken for unchanged, and what
+is trusted.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Final, Literal, TypeAlias
+
+from treewide._treewide import AUTO, ManifestError, _diff, _digests, _make, _verify
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+__all__ = [
+    "Finding",
+    "Made",
+    "ManifestError",
+    "Report",
+    "Verdict",
+    "diff",
+    "digests",
+    "snapshot",
+    "update",
+    "verify",
+]
+
+_Path: TypeAlias = str | PathLike[str]
+_Progress: TypeAlias = Callable[[int, int], object]
+
+Verdict: TypeAlias = Literal[
+    "same",
+    "touched",
+    "changed",
+    "rot",
+    "replaced-type",
+    "moved",
+    "renamed",
+    "copied",
+    "added",
+    "removed",
+    "changing",
+    "unreadable",
+    "not-checkable",
+]
+"""What was found out about a path."""
+
+#: The tree is as recorded.
+_AS_RECORDED: Final = frozenset({"same", "touched"})
+
+#: Nobody can say whether the tree is as recorded.
+_UNKNOWN: Final = frozenset({"changing", "unreadable", "not-checkable"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A path and the verdict on it. Every path has one."""
+
+    #: The path below the root, with `/`. Names that are not UTF-8 are as `os.fsdecode` makes them.
+    path: str
+    verdict: Verdict
+    #: What it is, or was if it is gone: `file`, `link`, `directory`, `pipe`, `socket`, `device` or `something`.
+    type: str
+    #: The path from which it was moved, copied or renamed.
+    other: str | None
+    #: What there is to say in addition. Empty if nothing.
+    detail: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a comparison ended."""
+
+    #: All findings but `same`: what is gone or new comes last.
+    findings: tuple[Finding, ...]
+    #: The number of paths with each verdict. They add up to the number of paths.
+    counts: dict[Verdict, int]
+    files_read: int
+    bytes_read: int
+    #: Files whose content was not read, because their size, times and inode are as recorded.
+    files_unread: int
+    bytes_unread: int
+    #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
+    damage: str | None
+    #: Nothing was recorded, and no index says that this is so.
+    nothing_checked: bool
+    _summary: str
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether somebody can say about every path if it differs."""
+        return self.damage is None and not self.nothing_checked and not self._any(_UNKNOWN)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the tree differs from what is recorded."""
+        return any(self.counts[it] for it in self.counts if it not in _AS_RECORDED and it not in _UNKNOWN)
+
+    def __bool__(self) -> bool:
+        """Whether everything is as recorded: nothing differs, and that is certain."""
+        return self.is_certain and not self.differs
+
+    def __str__(self) -> str:
+        """Return the counts for people, such as `12 entries: 11 same, 1 changed`."""
+        return self._summary
+
+    def _any(self, verdicts: Iterable[Any]) -> bool:
+        return any(self.counts[it] for it in verdicts)
+
+
+@dataclass(frozen=True)
+class Made(Report):
+    """What became of each path, and the manifest that was written."""
+
+    total_files: int
+    total_bytes: int
+    #: The BLAKE3 digest of the list `X.b3`: what is signed, and what `verify(expect=)` takes.
+    digest: bytes
+    #: The digest of all facts: types, modes, links and rules too. The same on every machine.
+    facts: bytes
+
+
+def snapshot(
+    directory: _Path,
+    list: _Path,
+    /,
+    *,
+    exclude: Iterable[str] = (),
+    hidden: bool = True,
+    follow: bool = False,
+    one_file_system: bool = False,
+    modes: bool = False,
+    index: bool = True,
+    sync: bool = True,
+    max_threads: int = AUTO,
+    progress: _Progress | None = None,
+) -> Made:
+    """Write a manifest of `directory` to `list`, and its index beside it.
+
+    `exclude` has globs of paths to leave out: one without `/` matches a name at any depth (`*.tmp`), one with `/` a
+    path from the root on (`/a/b`, `a/**/b`), one that ends in `/` directories only. `hidden`, `follow`,
+    `one_file_system` and `modes` (permission bits) say what is covered, too; the index records all of it. Without
+    `sync`, other programs' changes in mapped memory are not written to the disk first.
+
+    `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
+    stops the run. The manifest appears at the end, all at once. A file that cannot be read is a finding.
+
+    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for a glob that makes no sense.
+    """
+    rules = (_globs(exclude), hidden, follow, one_file_system, modes)
+    return _made(
+        _make(
+            None,
+            directory,
+            list,
+            rules=rules,
+            index=index,
+            full=False,
+            scrub=None,
+            accept_rot=[],
+            sync=sync,
+            max_threads=max_threads,
+            progress=progress,
+        )
+    )
+
+
+def verify(
+    list: _Path,
+    directory: _Path,
+    /,
+    *,
+    quick: bool = False,
+    only: Iterable[str] = (),
+    expect: Buffer | str | None = None,
+    max_threads: int = AUTO,
+    progress: _Progress | None = None,
+) -> Report:
+    """Compare `directory` with its manifest. The result is true if everything is as recorded.
+
+    Every file is read. With `quick`, only files whose size, times, inode or device are not those recorded are; the
+    others are counted in `files_unread`. `only` has globs of the paths to compare. `expect` is the digest that the list
+    must have, as bytes or hexadecimal digits, or else nothing is compared. `progress` is that of `snapshot`.
+
+    Raises `ManifestError` if the list is damaged or not the one expected; `OSError` if it or the directory cannot be
+    read. A file that cannot be read is a finding.
+    """
+    expected = None
+    if expect is not None:
+        expected = bytes.fromhex(expect) if isinstance(expect, str) else bytes(expect)
+        if len(expected) != 32:
+            raise ValueError(f"expect has 32 bytes or 64 hexadecimal digits, and this has {len(expected)} bytes")
+    return _report(
+        _verify(
+            list,
+            directory,
+            quick=quick,
+            only=_globs(only),
+            expect=expected,
+            max_threads=max_threads,
+            progress=progress,
+        )
+    )
+
+
+def update(
+    list: _Path,
+    directory: _Path,
+    /,
+    *,
+    output: _Path | None = None,
+    full: bool = False,
+    scrub: str | None = None,
+    accept_rot: Iterable[str] = (),
+    sync: bool = True,
+    max_threads: int = AUTO,
+    progress: _Progress | None = None,
+) -> Made:
+    """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
+
+    With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
+    (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although nobody wrote to it is
+    `rot`: it keeps its digest, unless a glob of `accept_rot` matches it. `sync` and `progress` are those of `snapshot`.
+
+    Raises what `snapshot` raises, and `ManifestError` if the old list is damaged.
+    """
+    return _made(
+        _make(
+            list,
+            directory,
+            list if output is None else output,
+            rules=None,
+            index=True,
+            full=full,
+            scrub=scrub,
+            accept_rot=_globs(accept_rot),
+            sync=sync,
+            max_threads=max_threads,
+            progress=progress,
+        )
+    )
+
+
+def diff(old: _Path, new: _Path, /) -> Report:
+    """Compare two manifests. No file of either tree is needed.
+
+    Raises `ManifestError` if one is damaged, and `OSError` if one cannot be read.
+    """
+    return _report(_diff(old, new))
+
+
+def digests(list: _Path, /) -> dict[str, bytes]:
+    """Return the BLAKE3 digest of each file in a manifest, by its path, in the order of the list.
+
+    Raises `ManifestError` if it is damaged, and `OSError` if it cannot be read.
+    """
+    return _digests(list)
+
+
+def _globs(globs: Iterable[str]) -> list[str]:
+    if isinstance(globs, str):
+        raise TypeError(f"this is one glob, and a list of them is wanted: pass [{globs!r}]")
+    return [os.fspath(glob) for glob in globs]
+
+
+def _fields(ended: Any) -> Any:
+    findings, counts, read, damage, nothing_checked, summary = ended
+    return (tuple(Finding(*it) for it in findings), counts, *read, damage, nothing_checked, summary)
+
+
+def _report(ended: Any) -> Report:
+    return Report(*_fields(ended))
+
+
+def _made(made: Any) -> Made:
+    ended, totals, digest, facts = made
+    fields: Any = (*_fields(ended), *totals, digest, facts)
+    return Made(*fields)

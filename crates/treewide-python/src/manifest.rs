@@ -1,0 +1,213 @@
+//! What `treewide.manifest` is made of: runs over a tree and its manifest, whose results are plain tuples.
+//!
+//! The library `treewide-manifest` decides everything, and `python/treewide/manifest.py` gives the results names and types.
+
+use std::sync::Arc;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use treewide::OUT_LEN;
+use treewide_files::name::{os_path, shown};
+use treewide_manifest::record::What;
+use treewide_manifest::{
+    Budget, Cancel, Class, Clock, Error, ErrorKind, Finding, Globs, Manifest, Options, Pair,
+    Report, Rules, Totals, Update, Verify,
+};
+
+use crate::failure;
+use crate::files::{Course, watched};
+use crate::paths::FilePath;
+use crate::threads::Threads;
+
+create_exception!(
+    treewide.manifest,
+    ManifestError,
+    PyValueError,
+    "A manifest that cannot be used: it is damaged, or not the one that was expected."
+);
+
+/// Path, verdict, type, the path that it was, detail.
+type Told<'py> =
+    (Bound<'py, PyString>, &'static str, &'static str, Option<Bound<'py, PyString>>, String);
+
+/// Findings; counts by verdict; files read, bytes read, files not read, their bytes; what is wrong with the index; whether
+/// nothing was checked; the summary.
+type Ended<'py> =
+    (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Option<String>, bool, String);
+
+/// The same with files, bytes, the hash of the list and the hash of all facts.
+type Made<'py> = (Ended<'py>, (u64, u64), Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+fn failed(py: Python<'_>, error: Error) -> PyErr {
+    match error.kind() {
+        ErrorKind::Read(cause) | ErrorKind::Write(cause) if cause.raw_os_error().is_some() => {
+            failure::of_system(py, error.path(), cause)
+        }
+        ErrorKind::Read(_) | ErrorKind::Write(_) | ErrorKind::Cancelled => {
+            PyOSError::new_err(error.to_string())
+        }
+        ErrorKind::Usage(_) => PyValueError::new_err(error.to_string()),
+        _ => ManifestError::new_err(error.to_string()),
+    }
+}
+
+/// The bytes of a path in a manifest, as Python has paths.
+fn path<'py>(py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match str::from_utf8(name) {
+        Ok(name) => Ok(PyString::new(py, name)),
+        Err(_) => {
+            let path = os_path(name).map_err(PyValueError::new_err)?;
+            Ok(path.into_os_string().into_pyobject(py)?)
+        }
+    }
+}
+
+fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyResult<Ended<'py>> {
+    let told = |it: Finding| {
+        let from = it.verdict.from().map(|name| path(py, name)).transpose()?;
+        let (verdict, detail) = (it.verdict.class().word(), it.verdict.detail());
+        Ok((path(py, &it.name)?, verdict, it.kind.word(), from, detail))
+    };
+    let findings = findings.into_iter().map(told).collect::<PyResult<Vec<_>>>()?;
+    let counts = PyDict::new(py);
+    for class in Class::ALL {
+        counts.set_item(class.word(), report.count(class))?;
+    }
+    let read = (report.files_read, report.bytes_read, report.files_unread, report.bytes_unread);
+    let summary = report.to_string();
+    Ok((findings, counts, read, report.damage.clone(), report.nothing_checked, summary))
+}
+
+/// Runs `work` with options and a collector of findings. It leaves out what is the same.
+fn run<R: Send>(
+    py: Python<'_>,
+    threads: Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Options, &Cancel, &mut dyn FnMut(Finding)) -> Result<R, Error> + Send,
+) -> PyResult<(R, Vec<Finding>)> {
+    let course = Arc::new(Course::default());
+    let options = course.options();
+    let work = || {
+        threads.run_at_most(|most| {
+            let mut findings = Vec::new();
+            let each = &mut |finding: Finding| {
+                if finding.verdict.class() != Class::Same {
+                    findings.push(finding);
+                }
+            };
+            let options = if most == usize::MAX { options } else { options.threads(most) };
+            work(&options, &course.cancel, each).map(|result| (result, findings))
+        })
+    };
+    watched(py, &course, work, |_| course.tell(progress))?.map_err(|error| failed(py, error))
+}
+
+/// Compares a directory with its manifest.
+#[pyfunction]
+#[pyo3(signature = (list, directory, /, *, quick, only, expect, max_threads, progress))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn _verify<'py>(
+    py: Python<'py>,
+    list: FilePath,
+    directory: FilePath,
+    quick: bool,
+    only: Vec<String>,
+    expect: Option<[u8; OUT_LEN]>,
+    max_threads: isize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Ended<'py>> {
+    let only = Globs::new(&only).map_err(|error| failed(py, error))?;
+    let name = shown(&list.0);
+    let expect = expect.map(treewide::Hash::from_bytes);
+    let verify = Verify::new().quick(quick).only(only);
+    let (report, findings) =
+        run(py, Threads::new(max_threads)?, progress, move |options, _, each| {
+            let manifest = Manifest::open(&list.0)?;
+            let found = manifest.list().hash();
+            if expect.is_some_and(|expected| found != expected) {
+                return Ok(Err(found));
+            }
+            verify.run(&manifest, &directory.0, options, each).map(Ok)
+        })?;
+    match report {
+        Ok(report) => ended(py, findings, &report),
+        Err(found) => Err(ManifestError::new_err(format!(
+            "{name}: has the digest {found}, and not the one expected; nothing was compared"
+        ))),
+    }
+}
+
+/// Compares two manifests.
+#[pyfunction]
+#[pyo3(signature = (old, new, /))]
+pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyResult<Ended<'py>> {
+    let (report, findings) = run(py, Threads::One, None, move |_, cancel, each| {
+        let (old, new) = (Manifest::open(&old.0)?, Manifest::open(&new.0)?);
+        treewide_manifest::diff(&old, &new, cancel, each)
+    })?;
+    ended(py, findings, &report)
+}
+
+/// Makes a manifest, from the one at `old` if there is one.
+#[pyfunction]
+#[pyo3(signature = (
+    old, directory, output, /, *, rules, index, full, scrub, accept_rot, sync, max_threads, progress
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn _make<'py>(
+    py: Python<'py>,
+    old: Option<FilePath>,
+    directory: FilePath,
+    output: FilePath,
+    rules: Option<(Vec<String>, bool, bool, bool, bool)>,
+    index: bool,
+    full: bool,
+    scrub: Option<&str>,
+    accept_rot: Vec<String>,
+    sync: bool,
+    max_threads: isize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Made<'py>> {
+    let accept_rot = Globs::new(&accept_rot).map_err(|error| failed(py, error))?;
+    let mut update = Update::new().full(full).accept_rot(accept_rot);
+    if let Some(scrub) = scrub {
+        update = update.scrub(Budget::parse(scrub).map_err(PyValueError::new_err)?);
+    }
+    if let Some((exclude, hidden, follow, one_file_system, modes)) = rules {
+        Globs::new(&exclude).map_err(|error| failed(py, error))?;
+        update = update.rules(Rules { exclude, hidden, follow, one_file_system, modes });
+    }
+    let clock = if sync { Clock::new() } else { Clock::without_sync() };
+    let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
+        // Nobody else can write the manifest once this one has begun.
+        let pair = Pair::begin(&output.0, index)?;
+        let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
+        let clock = Box::new(clock);
+        update.run(old.as_ref(), &directory.0, pair, clock, options, each)
+    };
+    let (made, findings) = run(py, Threads::new(max_threads)?, progress, work)?;
+    let (report, pair) = (made.report, made.pair);
+    // Only when nothing can stop it any more.
+    let totals = py.detach(|| pair.appear()).map_err(|error| failed(py, error))?;
+    let Totals { files, bytes, list, facts } = totals;
+    let hash = |hash: &treewide::Hash| PyBytes::new(py, hash.as_bytes());
+    Ok((ended(py, findings, &report)?, (files, bytes), hash(&list), hash(&facts)))
+}
+
+/// The digests that a manifest has, by the paths.
+#[pyfunction]
+#[pyo3(signature = (list, /))]
+pub(crate) fn _digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyDict>> {
+    let failed = |error| failed(py, error);
+    let manifest = py.detach(|| Manifest::open(&list.0)).map_err(failed)?;
+    let digests = PyDict::new(py);
+    for record in manifest.records().map_err(failed)? {
+        let record = record.map_err(failed)?;
+        if let What::File(file) = &record.what {
+            digests.set_item(path(py, record.bare())?, PyBytes::new(py, &file.digest))?;
+        }
+    }
+    Ok(digests)
+}

@@ -1,0 +1,151 @@
+"""`treewide.manifest` and `hash_tree`."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+import treewide
+from treewide import digest, manifest
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A directory of files, and where its manifest goes."""
+    root = tmp_path / "tree"
+    (root / "sub").mkdir(parents=True)
+    for name in ("a", "b", "sub/c", "sub/.hidden"):
+        (root / name).write_bytes(name.encode() * 100)
+    (root / "link").symlink_to("a")
+    return root, tmp_path / "tree.b3"
+
+
+def verdicts(report):
+    assert sum(report.counts.values()) >= len(report.findings)
+    return {it.path: it.verdict for it in report.findings}
+
+
+def test_the_files_of_a_tree_by_their_paths(tree):
+    root, _ = tree
+    expected = {name: digest(name.encode() * 100) for name in ("a", "b", "sub/.hidden", "sub/c")}
+    assert treewide.hash_tree(root) == expected
+    assert sorted(treewide.hash_tree(str(root) + "/", hidden=False)) == ["a", "b", "sub/c"]
+    assert treewide.hash_tree(root, follow=True)["link"] == expected["a"]
+    assert treewide.hash_tree(root, key=b"k" * 32, length=5)["a"] == digest(b"a" * 100, key=b"k" * 32, length=5)
+    seen = []
+    treewide.hash_tree(root, progress=lambda *counts: seen.append(counts))
+    assert seen[-1] == (4, 100 + 100 + 500 + 1100)
+    with pytest.raises(FileNotFoundError) as caught:
+        treewide.hash_tree(root / "none", errors="return")
+    assert caught.value.filename == str(root / "none")
+    with pytest.raises(NotADirectoryError):
+        treewide.hash_tree(root / "a")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may refuse such names")
+def test_names_may_be_any_bytes(tree):
+    root, path = tree
+    with open(os.fsencode(root) + b"/\xff\n", "wb") as file:
+        file.write(b"x")
+    assert treewide.hash_tree(root)[os.fsdecode(b"\xff\n")] == digest(b"x")
+    manifest.snapshot(root, path)
+    assert manifest.digests(path)[os.fsdecode(b"\xff\n")] == digest(b"x")
+    os.remove(os.fsencode(root) + b"/\xff\n")
+    assert verdicts(manifest.verify(path, root)) == {os.fsdecode(b"\xff\n"): "removed"}
+
+
+def test_what_cannot_be_read_stands_in_the_place_of_a_digest(tree):
+    root, path = tree
+    (root / "loop").symlink_to(root)
+    with pytest.raises(OSError, match="loop"):
+        treewide.hash_tree(root, follow=True)
+    returned = treewide.hash_tree(root, follow=True, errors="return")
+    assert isinstance(returned["loop"], OSError) and returned["link"] == digest(b"a" * 100)
+    made = manifest.snapshot(root, path, follow=True)
+    assert verdicts(made) == {"loop": "unreadable"} and not made.is_certain and not made
+
+
+def test_a_tree_and_its_manifest(tree):
+    root, path = tree
+    made = manifest.snapshot(root, path)
+    assert (made.total_files, made.total_bytes, made.findings) == (4, 1800, ())
+    assert made.digest == digest(path.read_bytes()) and len(made.facts) == 32
+    assert manifest.digests(path) == treewide.hash_tree(root)
+
+    same = manifest.verify(path, root)
+    assert same and same.is_certain and not same.differs and same.findings == ()
+    assert (same.files_read, same.bytes_read, same.files_unread) == (4, 1800, 0)
+    assert str(same) == "6 entries: 6 same"
+
+    (root / "a").write_bytes(b"edited")
+    (root / "b").rename(root / "sub" / "moved")
+    (root / "new").touch()
+    (root / "sub" / "c").unlink()
+    report = manifest.verify(path, root)
+    expected = {"a": "changed", "sub/moved": "moved", "new": "added", "sub/c": "removed"}
+    assert verdicts(report) == expected and report.differs and report.is_certain and not report
+    moved = next(it for it in report.findings if it.verdict == "moved")
+    assert (moved.other, moved.type) == ("b", "file")
+    assert pickle.loads(pickle.dumps(report)) == report
+    assert verdicts(manifest.verify(path, root, only=["sub/"])).keys() == {"sub/moved", "sub/c"}
+
+    other = path.with_name("new.b3")
+    assert verdicts(manifest.update(path, root, output=other)) == expected
+    assert verdicts(manifest.diff(path, other)) == expected
+    assert verdicts(manifest.diff(other, other)) == {}
+    updated = manifest.update(path, root, scrub="5%")
+    assert path.read_bytes() == other.read_bytes() and updated.digest == digest(other.read_bytes())
+    assert manifest.verify(path, root, expect=updated.digest) and manifest.verify(
+        path, root, expect=updated.digest.hex()
+    )
+
+
+def test_the_command_line_reads_the_same(tree):
+    root, path = tree
+    manifest.snapshot(root, path, exclude=["*.tmp", "sub/"], hidden=False, modes=True)
+    assert list(manifest.digests(path)) == ["a", "b"]
+    run = [sys.executable, "-m", "treewide", "verify", path, root]
+    assert subprocess.run(run).returncode == 0
+    (root / "a").chmod(0o600)
+    assert subprocess.run(run, capture_output=True).returncode == 1
+    (report,) = manifest.verify(path, root).findings
+    assert (report.path, report.verdict) == ("a", "changed") and "0600" in report.detail
+
+
+def test_what_is_wrong_is_said(tree):
+    root, path = tree
+    with pytest.raises(FileNotFoundError):
+        manifest.verify(path, root)
+    manifest.snapshot(root, path)
+    with pytest.raises(manifest.ManifestError, match="has the digest"):
+        manifest.verify(path, root, expect=bytes(32))
+    with pytest.raises(ValueError, match="32 bytes"):
+        manifest.verify(path, root, expect=b"short")
+    with pytest.raises(TypeError, match=r"pass \['\*\.tmp'\]"):
+        manifest.snapshot(root, path, exclude="*.tmp")
+    with pytest.raises(ValueError, match="cannot be used"):
+        manifest.snapshot(root, path, exclude=["a["])
+    with pytest.raises(ValueError, match="percentage"):
+        manifest.update(path, root, scrub="many")
+    with pytest.raises(OSError, match="is not a directory"):
+        manifest.verify(path, root / "a")
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(manifest.ManifestError, match=r"tree\.b3"):
+        manifest.verify(path, root)
+    assert issubclass(manifest.ManifestError, ValueError)
+
+
+def test_a_run_that_is_stopped_leaves_nothing(tree):
+    root, path = tree
+
+    class Stop(Exception):
+        pass
+
+    def stop(files, bytes):
+        raise Stop
+
+    for run in (manifest.snapshot, treewide.hash_tree):
+        with pytest.raises(Stop):
+            run(*((root, path) if run is manifest.snapshot else (root,)), progress=stop)
+    assert sorted(it.name for it in path.parent.iterdir()) == ["tree"]
