@@ -33,7 +33,7 @@
 //! | to stop, and continue in another process | [`Hasher::to_state`] |
 //! | one digest of parts that several machines hash | [`outboard::parts`]; [`hazmat::Subtrees`], [`merkle::groups`] |
 //! | a tree over digests, and proofs | [`merkle`] |
-//! | where the parts of a stored tree lie (`.obao4` files) | [`outboard`] |
+//! | a stored tree with which parts are verified (`.obao4` files) | [`outboard`] |
 //! | to choose the mode at run time | [`Mode`] |
 //!
 //! # Threads

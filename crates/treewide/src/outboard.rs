@@ -15,6 +15,9 @@
 //! The bytes are those of the crate `bao-tree`: [`Layout`] says where each pair lies. With [`Group::IROH`] and
 //! [`Order::Pre`] they are the `.obao4` files of iroh.
 //!
+//! [`create_at`] makes an outboard of data of any length, [`create`] of data in memory, [`fill`] without an allocation.
+//! [`BaoFile`] reads and writes the files of bao.
+//!
 //! [`parts`] hashes one input in pieces, in any order and in any place.
 //!
 //! # What there is without `std`
@@ -22,12 +25,24 @@
 //! [`Layout`] is arithmetic of `u64`: it knows inputs of up to 2^64 - 1 bytes on every target. [`ReadAt`] and
 //! [`WriteAt`] need no allocation and no file.
 
+mod bao;
+mod climb;
+mod create;
 mod error;
 mod io;
 mod layout;
 mod nodes;
 pub mod parts;
+#[cfg(feature = "std")]
+mod pool;
+mod tile;
+#[cfg(feature = "std")]
+mod tile_at;
 
+pub use bao::BaoFile;
+pub use create::fill;
+#[cfg(feature = "std")]
+pub use create::{create, create_at};
 pub use error::{Error, IoError};
 pub use io::{ReadAt, WriteAt};
 pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};

@@ -9,7 +9,7 @@
 
 pub(crate) mod leaves;
 pub(crate) mod policy;
-mod team;
+pub(crate) mod team;
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;

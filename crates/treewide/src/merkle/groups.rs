@@ -23,7 +23,7 @@ use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::subtrees::Subtrees;
-use crate::tree::{self, LEAF};
+use crate::tree::{self, LEAF, WIDE};
 
 /// Returns the number of groups of an input of `len` bytes; 0 if it is empty.
 ///
@@ -64,34 +64,106 @@ pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [Cha
     let kernel = running();
     let mut counter = offset / CHUNK_LEN as u64;
     if chunks >= LEAF {
-        for (group, cv) in input.chunks(len).zip(out) {
-            *cv = tree::root(kernel, group, counter, &mode).chaining_value(kernel);
-            counter += chunks as u64;
+        for (groups, cvs) in
+            input.chunks(len.saturating_mul(TOGETHER)).zip(out.chunks_mut(TOGETHER))
+        {
+            large(kernel, groups, counter, chunks, &mode, cvs);
+            counter += (chunks * TOGETHER) as u64;
         }
         return;
     }
-    // As many groups at a time as the tree takes chunks, so that groups of one chunk fill all lanes too.
-    for (part, cvs) in input.chunks(LEAF * CHUNK_LEN).zip(out.chunks_mut(LEAF / chunks)) {
-        leaf(kernel, part, counter, chunks, &mode, cvs);
-        counter += LEAF as u64;
+    let most = TOGETHER * LEAF;
+    for (groups, cvs) in input.chunks(most * CHUNK_LEN).zip(out.chunks_mut(most / chunks)) {
+        small(kernel, groups, counter, chunks, &mode, cvs);
+        counter += most as u64;
     }
 }
 
-/// The same for at most [`LEAF`] chunks. Only the last group may be short, so pairs never cross groups.
-fn leaf(
+/// Leaves, or groups that are at least as large, whose nodes go up together: each has [`WIDE`] nodes, which would fill fewer
+/// and fewer lanes.
+const TOGETHER: usize = 4;
+
+/// Levels from a leaf of [`LEAF`] nodes to its [`WIDE`] nodes.
+const TO_WIDE: u32 = (LEAF / WIDE).ilog2();
+
+/// [`fill`] for at most [`TOGETHER`] leaves of groups that are smaller than a leaf. Only the last group may be short, so pairs
+/// never cross groups.
+fn small(
     kernel: Runnable,
     input: &[u8],
-    counter: u64,
+    mut counter: u64,
     chunks: usize,
     mode: &Mode,
     out: &mut [ChainingValue],
 ) {
+    let levels = chunks.ilog2();
+    let most = LEAF >> levels.min(TO_WIDE);
+    let mut nodes = [[0; 32]; TOGETHER * WIDE];
+    let mut count = 0;
+    for (number, part) in input.chunks(LEAF * CHUNK_LEN).enumerate() {
+        if levels <= TO_WIDE {
+            // These are the groups.
+            let cvs = &mut out[number * most..];
+            let room = cvs.len().min(most);
+            leaf(kernel, part, counter, levels, mode, &mut cvs[..room]);
+        } else {
+            count += leaf(kernel, part, counter, TO_WIDE, mode, &mut nodes[count..]);
+        }
+        counter += LEAF as u64;
+    }
+    if levels > TO_WIDE {
+        for _ in TO_WIDE..levels {
+            count = tree::level(kernel, &mut nodes, count, mode);
+        }
+        out.copy_from_slice(&nodes[..count]);
+    }
+}
+
+/// Reduces at most [`LEAF`] chunks by `levels` levels, and returns the number of nodes. Not inlined, so that its buffer is not
+/// part of the frame above.
+#[inline(never)]
+fn leaf(
+    kernel: Runnable,
+    input: &[u8],
+    counter: u64,
+    levels: u32,
+    mode: &Mode,
+    out: &mut [ChainingValue],
+) -> usize {
     let mut cvs = [[0; 32]; LEAF];
     let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
-    for _ in 0..chunks.ilog2() {
+    for _ in 0..levels {
         count = tree::level(kernel, &mut cvs, count, mode);
     }
-    out.copy_from_slice(&cvs[..count]);
+    out[..count].copy_from_slice(&cvs[..count]);
+    count
+}
+
+/// [`fill`] for at most [`TOGETHER`] groups of at least [`LEAF`] chunks.
+fn large(
+    kernel: Runnable,
+    input: &[u8],
+    mut counter: u64,
+    chunks: usize,
+    mode: &Mode,
+    out: &mut [ChainingValue],
+) {
+    let mut nodes = [[0; 32]; TOGETHER * WIDE];
+    let whole = input.chunks_exact(chunks * CHUNK_LEN);
+    let rest = whole.remainder();
+    let mut count = 0;
+    for group in whole {
+        count += tree::subtree(kernel, group, counter, mode, &mut nodes[count..]);
+        counter += chunks as u64;
+    }
+    let groups = count / WIDE;
+    while count > groups {
+        count = tree::level(kernel, &mut nodes, count, mode);
+    }
+    out[..groups].copy_from_slice(&nodes[..groups]);
+    if let [last] = &mut out[groups..] {
+        *last = tree::root(kernel, rest, counter, mode).chaining_value(kernel);
+    }
 }
 
 /// Returns the digest of the whole input from the chaining values of all its groups.

@@ -1,7 +1,5 @@
 //! The hashes of groups and pairs, as their parent holds them: the digest at the root, chaining values below.
 
-#![allow(dead_code, reason = "creating and verifying use them next")]
-
 use super::{Layout, Node, PAIR_LEN};
 use crate::kernel::running;
 use crate::mode::Mode;

@@ -64,7 +64,7 @@ unsafe impl Sync for Team {}
 ///
 /// # Panics
 /// If `work` does, on any thread.
-pub(super) fn together(threads: usize, work: &Work<'_>) {
+pub(crate) fn together(threads: usize, work: &Work<'_>) {
     if threads < 2 {
         return work();
     }

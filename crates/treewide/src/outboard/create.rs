@@ -1,0 +1,140 @@
+//! Makes outboards of data in memory, and of any bytes that can be read at places.
+
+use super::climb::{Climb, Tiles};
+use super::tile::{groups_of_tile, hash_tile, pairs_of_tile};
+use super::{Layout, PAIR_LEN};
+use crate::hash::Hash;
+use crate::mode::Mode;
+use core::convert::Infallible;
+
+/// Writes the outboard of `input` to `out`, and returns the digest of `input`, on the calling thread. It needs no allocation.
+///
+/// ```
+/// use treewide::Mode;
+/// use treewide::outboard::{self, Group, Layout, Order};
+///
+/// let input = [7; 100_000];
+/// let layout = Layout::new(100_000, Group::IROH, Order::Pre);
+/// let mut outboard = [0; 6 * 64];
+/// assert_eq!(outboard::fill(&input, &layout, Mode::PLAIN, &mut outboard), treewide::hash(&input));
+/// ```
+///
+/// # Panics
+/// If `input` has another length than [`Layout::len`], or `out` than [`Layout::bytes`].
+pub fn fill(input: &[u8], layout: &Layout, mode: Mode, out: &mut [u8]) -> Hash {
+    assert_eq!(input.len() as u64, layout.len(), "the layout is that of the input");
+    assert_eq!(out.len() as u64, layout.bytes(), "a place for each pair");
+    let most = groups_of_tile(layout);
+    let mut climb = Climb::new(layout, most, &mode);
+    let mut digest = None;
+    for tile in Tiles::new(layout, most) {
+        let span = layout.span(tile);
+        let at = tile.pairs().start as usize * PAIR_LEN;
+        let pairs = &mut out[at..at + pairs_of_tile(tile)];
+        let data = &input[span.start as usize..span.end as usize];
+        let hash = hash_tile(data, layout, tile, &mode, pairs);
+        let Ok(root) = climb.push(hash, |place, pair| {
+            let at = place as usize * PAIR_LEN;
+            out[at..at + PAIR_LEN].copy_from_slice(pair);
+            Ok::<_, Infallible>(())
+        });
+        digest = root;
+    }
+    Hash::from_bytes(digest.expect("the last tile is the last below the root"))
+}
+
+/// Makes the outboard of `input`, on the calling thread. Returns the digest of `input` with it.
+///
+/// ```
+/// use treewide::Mode;
+/// use treewide::outboard::{self, Group, Order};
+///
+/// let input = vec![7; 100_000];
+/// let (digest, outboard) = outboard::create(&input, Group::IROH, Order::Pre, Mode::PLAIN);
+/// assert_eq!(digest, treewide::hash(&input));
+/// assert_eq!(outboard.len(), 6 * 64);
+/// ```
+#[cfg(feature = "std")]
+pub fn create(
+    input: &[u8],
+    group: super::Group,
+    order: super::Order,
+    mode: Mode,
+) -> (Hash, Vec<u8>) {
+    let layout = Layout::new(input.len() as u64, group, order);
+    let mut out = vec![0; layout.bytes() as usize];
+    let digest = fill(input, &layout, mode, &mut out);
+    (digest, out)
+}
+
+#[cfg(feature = "std")]
+pub use at::create_at;
+
+#[cfg(feature = "std")]
+mod at {
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+    use crate::outboard::pool;
+    use crate::outboard::tile_at::{TileReader, place_of};
+    use crate::outboard::{Error, Node, ReadAt, WriteAt};
+
+    /// Makes the outboard of `data`, and returns the digest of the data.
+    ///
+    /// The first [`Layout::len`] bytes of `data` are read, and `out` gets exactly [`Layout::bytes`] bytes. It takes 512 KiB of memory
+    /// for each thread, and 32 KiB for the pairs above. The threads are those of the current rayon pool with the feature `rayon`, and
+    /// otherwise the calling one alone.
+    ///
+    /// ```
+    /// use treewide::Mode;
+    /// use treewide::outboard::{self, Group, Layout, Order};
+    ///
+    /// let data = vec![7; 5_000_000];
+    /// let layout = Layout::new(data.len() as u64, Group::IROH, Order::Post);
+    /// let mut outboard = Vec::new();
+    /// let digest = outboard::create_at(&data, &layout, Mode::PLAIN, &mut outboard)?;
+    /// assert_eq!(digest, treewide::hash(&data));
+    /// assert_eq!(outboard.len() as u64, layout.bytes());
+    /// # Ok::<(), outboard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the data has fewer bytes or cannot be read, or if the outboard cannot be written.
+    pub fn create_at(
+        data: &(impl ReadAt + ?Sized),
+        layout: &Layout,
+        mode: Mode,
+        out: &mut (impl WriteAt + Send + ?Sized),
+    ) -> Result<Hash, Error> {
+        out.set_size(layout.bytes()).map_err(Error::Outboard)?;
+        let most = groups_of_tile(layout);
+        let mut climb = Climb::new(layout, most, &mode);
+        let mut tiles = Tiles::new(layout, most);
+        let threads = pool::threads(layout.len());
+        let mut digest = None;
+        loop {
+            let window: Vec<_> = tiles.by_ref().take(pool::WINDOW).collect();
+            if window.is_empty() {
+                break;
+            }
+            let shared = Mutex::new(&mut *out);
+            let write = |pairs: &[u8], tile: Node| {
+                let mut out = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                out.write_all_at(pairs, place_of(tile.pairs().start)).map_err(Error::Outboard)
+            };
+            let scratch = || TileReader::new(data, layout, &mode);
+            let hashes = pool::map(threads, &window, scratch, |reader, tile| {
+                let (hash, pairs) = reader.hash(tile)?;
+                if !pairs.is_empty() {
+                    write(pairs, tile)?;
+                }
+                Ok(hash)
+            })?;
+            for hash in hashes {
+                let emit = |place, pair: &[u8; PAIR_LEN]| out.write_all_at(pair, place_of(place));
+                digest = climb.push(hash, emit).map_err(Error::Outboard)?;
+            }
+        }
+        Ok(Hash::from_bytes(digest.expect("the last tile is the last below the root")))
+    }
+}
