@@ -35,6 +35,8 @@ mod nodes;
 pub mod parts;
 #[cfg(feature = "std")]
 mod pool;
+#[cfg(feature = "std")]
+pub mod slice;
 mod tile;
 #[cfg(feature = "std")]
 mod tile_at;
