@@ -48,8 +48,6 @@ pub use inherited::Inherited;
 
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
-/// The exit code of a comparison that cannot be sure of its result.
-const CANNOT_TELL: u8 = 3;
 
 /// Runs the program, and returns its exit code.
 ///
@@ -73,10 +71,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
         }
     };
     match ended {
-        Ok(Outcome::Success) => 0,
-        Ok(Outcome::SomeFailed) => 1,
-        Ok(Outcome::BadUsage) => BAD_USAGE,
-        Ok(Outcome::CannotTell) => CANNOT_TELL,
+        Ok(outcome) => outcome.code(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => {
                 cli::complain(&usage);

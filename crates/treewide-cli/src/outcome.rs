@@ -18,4 +18,14 @@ impl Outcome {
     pub(crate) fn of(failures: u64) -> Self {
         if failures == 0 { Self::Success } else { Self::SomeFailed }
     }
+
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::SomeFailed => 1,
+            Self::BadUsage => 2,
+            Self::CannotTell => 3,
+        }
+    }
 }

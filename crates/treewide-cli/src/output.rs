@@ -44,6 +44,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// As if FILE had been given.
+    pub(crate) fn to(path: &Path) -> Self {
+        Self { output: Some(path.to_owned()) }
+    }
+
     /// Start writing. This fails now, not after hours of hashing, if FILE cannot be written, or if
     /// it is one of the `inputs` or standard input, which would be gone then. (What lists name is
     /// spared when it is read.)
@@ -157,9 +162,10 @@ impl Output<'_> {
         result.map_err(|error| self.sink.failure(error))?;
         if let Sink::Replacement(name, replacement) = self.sink {
             let mut unfinished = signals::unfinished();
+            let temporary = replacement.temporary().to_owned();
             let appeared = replacement.appear();
             // It has its name now, or stays under the temporary one.
-            unfinished.clear();
+            unfinished.retain(|it| *it != temporary);
             let left = appeared.map_err(|error| WriteError { place: shown(&name), error })?;
             if let Some((path, error)) = left {
                 let path = shown(&path);
@@ -186,6 +192,16 @@ impl Output<'_> {
             && input()
                 .and_then(|it| Identity::of(&it, WrittenAs::NamedFile))
                 .is_some_and(|it| self.identities.contains(&it))
+    }
+
+    /// The file that appears in the end and the one that is written until then: both are ours, and not found by the run.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        match &self.sink {
+            Sink::Replacement(name, replacement) => {
+                vec![name.clone(), replacement.temporary().to_owned()]
+            }
+            Sink::Stdout(_) | Sink::Special(..) => Vec::new(),
+        }
     }
 
     /// Which files this run is writing.

@@ -43,8 +43,8 @@ impl fmt::Display for Day {
     }
 }
 
-/// This moment, in UTC.
-pub(crate) fn now() -> String {
+/// This moment, in UTC: `2026-11-25T01:13:50Z`.
+pub fn now() -> String {
     let (day, of_day) = (Day::today(), seconds() % 86_400);
     format!("{day}T{:02}:{:02}:{:02}Z", of_day / 3600, of_day / 60 % 60, of_day % 60)
 }

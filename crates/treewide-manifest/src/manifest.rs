@@ -95,9 +95,13 @@ impl Manifest {
     /// If it cannot be read again.
     pub fn records(&self) -> Result<Records, Error> {
         let index = match &self.index {
-            State::Bound(_) => match open_index(&self.list) {
-                Ok(index) => index,
-                Err(cause) => {
+            State::Bound(ends) => match open_index(&self.list) {
+                // What was said of it, such as its rules and the digest of its facts, is still so.
+                Ok(Some(index)) if (&index.header, &index.trailer) == (&ends.0, &ends.1) => {
+                    Some(index)
+                }
+                other => {
+                    let cause = other.err().unwrap_or_else(|| "it is another one now".into());
                     let cause = format!("the index changed while it was being read: {cause}");
                     return Err(Error::read(index_path(self.list.path()), io::Error::other(cause)));
                 }
@@ -114,6 +118,8 @@ impl Manifest {
             damage: None,
             spare: Line::empty(),
             previous: Vec::new(),
+            previous_is_directory: false,
+            prefixes: Vec::new(),
         })
     }
 
@@ -148,7 +154,11 @@ pub struct Records {
     indexed: Option<(Record, bool)>,
     damage: Option<String>,
     spare: Line,
+    /// The name of the record that was returned last.
     previous: Vec<u8>,
+    previous_is_directory: bool,
+    /// Names before it, of what is not a directory, that it begins with: nearly always none.
+    prefixes: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Records {
@@ -215,7 +225,13 @@ impl Records {
             (Some(line), Some((record, _))) => line.name.cmp(&record.name),
         };
         let record = match order {
-            Ordering::Less => self.line.take().map(Self::of_line),
+            Ordering::Less => {
+                if self.index.is_some() {
+                    self.damaged("it does not have a file that the list has".into());
+                    self.indexed = None;
+                }
+                self.line.take().map(Self::of_line)
+            }
             Ordering::Equal => {
                 let line = self.line.take();
                 let indexed = self.indexed.take();
@@ -249,12 +265,35 @@ impl Records {
             },
         };
         if let Some(record) = &record {
+            if !self.takes(record) {
+                self.damaged("it has two records of one path".into());
+                return self.next_record();
+            }
             if let Some(facts) = &mut self.facts {
                 facts.add(record);
             }
-            self.previous.clone_from(&record.name);
         }
         Ok(record)
+    }
+
+    /// Whether there is only this record of its path: `a` and the directory `a/` are one path. Remembers its name.
+    fn takes(&mut self, record: &Record) -> bool {
+        let is_directory = matches!(record.what, What::Directory(_));
+        while self.prefixes.last().is_some_and(|it| !record.name.starts_with(it)) {
+            self.prefixes.pop();
+        }
+        if !self.previous_is_directory
+            && !self.previous.is_empty()
+            && record.name.starts_with(&self.previous)
+        {
+            self.prefixes.push(self.previous.clone());
+        }
+        if is_directory && self.prefixes.iter().any(|it| it == record.bare()) {
+            return false;
+        }
+        self.previous.clone_from(&record.name);
+        self.previous_is_directory = is_directory;
+        true
     }
 }
 

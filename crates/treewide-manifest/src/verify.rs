@@ -11,7 +11,7 @@ use crate::rules::Globs;
 use crate::scan::{Own, Scan, There};
 use crate::scrub::Picked;
 use crate::verdict::{Finding, Report, Verdict};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::digest::Extent;
 use treewide_files::{Event, Identity, Item, Kind, Options, Source, Task};
@@ -40,6 +40,7 @@ use treewide_files::{Event, Identity, Item, Kind, Options, Source, Task};
 pub struct Verify {
     quick: bool,
     only: Globs,
+    left_out: Vec<PathBuf>,
 }
 
 impl Verify {
@@ -59,6 +60,12 @@ impl Verify {
         Self { only, ..self }
     }
 
+    /// Leaves out a file that the caller writes, such as a report, wherever it is. The manifest itself is left out always.
+    pub fn leave_out(mut self, path: PathBuf) -> Self {
+        self.left_out.push(path);
+        self
+    }
+
     /// Compares the tree at `dir`. `each` gets the verdict on every path, also if it is the same; what is gone or
     /// new comes last.
     ///
@@ -74,8 +81,8 @@ impl Verify {
     ) -> Result<Report, Error> {
         let rules = manifest.rules();
         let mut own = Own::default();
-        for path in manifest.files() {
-            own.add(&path);
+        for path in manifest.files().iter().chain(&self.left_out) {
+            own.add(path);
         }
         let scan = Scan::new(dir, &rules, &self.only, own)?;
         let policy = Policy {

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use treewide_manifest::{
-    Budget, Class, Globs, Manifest, Options, Pair, Rules, Update, Verify, index_path,
+    Budget, Class, Globs, Manifest, Options, Pair, Rules, Update, Verify, diff, index_path,
 };
 
 fn tree() -> Tree {
@@ -62,6 +62,74 @@ fn index_with_a_line_twice_gives_no_second_verdict() {
         assert!(!said.is_fine());
         assert!(!said.report.differs(), "{:?}", said.differences());
     }
+}
+
+/// A path has one verdict, whatever an index calls it.
+#[test]
+fn index_with_a_path_as_two_types_gives_no_second_verdict() {
+    type Edit<'a> = (&'a str, &'a dyn Fn(&Tree));
+    let directory = |path: &str| format!(r#"{{"path":"{path}","type":"dir"}}"#);
+    let link = r#"{"path":"b","type":"link","target":"x"}"#;
+    let edits: [Edit<'_>; 5] = [
+        ("a file and a directory", &|it| {
+            insert_line(it, r#"{"path":"b.x""#, &directory("a"));
+        }),
+        ("a file as a directory", &|it| {
+            let line = |text: &str| {
+                text.lines().find(|line| line.starts_with(r#"{"path":"a","#)).unwrap().to_owned()
+            };
+            edit_index(it, |text| text.replace(&line(text), &directory("a")));
+        }),
+        ("a file as a directory in its place", &|it| {
+            it.write("a.b", "1");
+            it.snapshot();
+            edit_index(it, |text| {
+                let mut lines: Vec<&str> = text.lines().collect();
+                let other = directory("a");
+                let at = lines.iter().position(|it| it.starts_with(r#"{"path":"a","#)).unwrap();
+                lines.remove(at);
+                lines.insert(at + 1, &other);
+                lines.join("\n") + "\n"
+            });
+        }),
+        ("a link and a directory", &|it| insert_line(it, r#"{"path":"b.x""#, link)),
+        ("a link and a directory far apart", &|it| {
+            for name in ["b!", "b!!", "b-", "b-c"] {
+                it.write(name, "1");
+            }
+            it.snapshot();
+            insert_line(it, r#"{"path":"b!""#, link);
+        }),
+    ];
+    for (what, edit) in edits {
+        let tree = tree();
+        tree.snapshot();
+        edit(&tree);
+        // Each of these fails if a path has two verdicts.
+        for said in [tree.verify(), tree.quick()] {
+            assert!(said.report.damage.is_some(), "{what}");
+        }
+        let list = Manifest::open(&tree.list()).unwrap();
+        let mut said = Said::default();
+        said.report =
+            diff(&list, &list, &Default::default(), &mut |finding| said.add(finding)).unwrap();
+        said.check();
+        tree.update();
+        assert!(tree.verify().is_fine(), "{what}: after an update");
+    }
+}
+
+/// What was said of the index when it was opened, such as its digest and its rules, is so when it is read.
+#[test]
+fn index_that_changes_after_it_was_opened_is_an_error() {
+    let tree = tree();
+    tree.snapshot();
+    let manifest = tree.manifest();
+    let rules = Rules { exclude: vec!["new".into()], ..Rules::default() };
+    tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));
+    let options = Options::new();
+    let error = Verify::new().run(&manifest, &tree.root(), &options, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("the index changed while it was being read"), "{error}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `treewide verify` and `treewide diff`: what differs from a manifest?
 
+use super::html::{About, Html};
 use super::report::{self, Lines};
 use super::{EXIT, root, run};
 use crate::console::Console;
@@ -20,6 +21,7 @@ pub(crate) const VERIFY: Notes = Notes {
         ("treewide verify photos.b3 photos", "read everything, and compare"),
         ("treewide verify --quick photos.b3 photos", "read only what looks different"),
         ("treewide verify --fail-on changed,removed photos.b3 photos", "new files are fine"),
+        ("treewide verify --html report.html photos.b3 photos", "a page to look at"),
     ])
 };
 
@@ -59,12 +61,21 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Coverage")]
     only: Vec<String>,
 
-    /// Compare nothing unless the list X.b3 itself has this BLAKE3 digest
+    /// Compare nothing unless the list X.b3 or its facts have this BLAKE3 digest
+    ///
+    /// `snapshot`, `update` and `manifest stat` print both digests. That of the list covers names and contents of files. That
+    /// of the facts also covers links, directories, modes and what is excluded; it needs the index.
     #[arg(long, value_name = "DIGEST", help_heading = "Verdict")]
     expect: Option<String>,
 
     #[command(flatten)]
     say: SayArgs,
+
+    /// Write a page for a browser, too: counts, and every path that differs
+    ///
+    /// It appears when everything is done, and needs no other file. If the comparison comes to no end, there is none.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
+    html: Option<PathBuf>,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -152,28 +163,54 @@ impl VerifyArgs {
         let only = Globs::new(&self.only)?;
         let manifest = Manifest::open(&self.manifest)?;
         if let Some(expected) = &self.expect {
-            let found = manifest.list().hash().to_hex().to_string();
-            if !expected.eq_ignore_ascii_case(&found) {
-                let list = treewide_files::name::shown(&self.manifest);
-                bail!("{list}: has the digest {found}, and not {expected}; nothing was compared");
-            }
+            self.is_expected(&manifest, expected)?;
         }
-        let verify = Verify::new().quick(self.quick).only(only);
+        let mut verify = Verify::new().quick(self.quick).only(only);
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
-        let output = self.output.open(
-            std::slice::from_ref(&self.manifest),
-            Prints::OnlyFailures,
-            &progress,
-        )?;
+        let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
+        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let page = |path: &PathBuf| Html::open(path, &self.manifest, &inputs, &progress);
+        let mut page = self.html.as_ref().map(page).transpose()?;
+        for place in output.places().into_iter().chain(page.iter().flat_map(Html::places)) {
+            verify = verify.leave_out(place);
+        }
         let mut lines = Lines::new(output, self.say.json, self.say.quiet);
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
         let dir = root(self.dir.as_deref(), Some(&manifest))?;
-        let report = verify.run(&manifest, dir, &options, &mut |it| lines.add(&it))?;
+        let report = verify.run(&manifest, dir, &options, &mut |it| {
+            lines.add(&it);
+            if let Some(page) = &mut page {
+                page.add(&it);
+            }
+        })?;
         progress.finish();
-        self.say.end(lines, &console, &[&manifest], &report)
+        let outcome = self.say.end(lines, &console, &[&manifest], &report)?;
+        if let Some(page) = page {
+            let code = outcome.code();
+            page.finish(&report, &About { manifest: &manifest, dir, quick: self.quick, code })?;
+        }
+        Ok(outcome)
+    }
+
+    /// Whether the manifest is the one that is meant. Its facts are compared with their digest when all were read.
+    fn is_expected(&self, manifest: &Manifest, expected: &str) -> anyhow::Result<()> {
+        let list = manifest.list().hash().to_hex().to_string();
+        let facts = treewide_manifest::facts_of(manifest).map(|it| it.to_hex().to_string());
+        let is = |found: &String| expected.eq_ignore_ascii_case(found);
+        if is(&list) || facts.as_ref().is_some_and(is) {
+            return Ok(());
+        }
+        let facts = match facts {
+            Some(facts) => format!("its facts have {facts}"),
+            None => "there is no index with its facts".into(),
+        };
+        let name = treewide_files::name::shown(&self.manifest);
+        bail!(
+            "{name}: has the digest {list}, {facts}, and neither is {expected}; nothing was compared"
+        )
     }
 }
 

@@ -132,7 +132,7 @@ impl WithArgs {
         lines.finish(&console, &made.report)?;
         let (report, totals) = appear(made)?;
         if !self.quiet {
-            self.say(&console, old.is_some(), path, &report, &totals);
+            self.say(&console, old.is_some(), path, has_index, &report, &totals);
         }
         Ok((report, totals))
     }
@@ -142,6 +142,7 @@ impl WithArgs {
         console: &Console<'_>,
         is_update: bool,
         path: &Path,
+        has_index: bool,
         report: &Report,
         totals: &Totals,
     ) {
@@ -153,6 +154,9 @@ impl WithArgs {
             console.say(&format!("{files}, {bytes}: {}", shown(path)));
         }
         console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
+        if has_index {
+            console.say(&format!("{} is the digest of its facts", totals.facts.to_hex()));
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
 mod manifest;
+mod manifest_html;
 mod named_output;
 mod names_in_lists;
 mod output;

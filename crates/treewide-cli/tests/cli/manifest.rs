@@ -80,6 +80,33 @@ fn verify_says_that_it_cannot_tell() {
     assert!(stderr.contains("nothing was compared"), "{stderr}");
     let digest = treewide::hash(&fs::read(folder.join("m.b3")).unwrap()).to_hex().to_string();
     assert_eq!(out(&folder, &format!("verify --expect {digest} m.b3 t")).0, Some(0));
+    // The facts, too: they have the rules, so that an index with others is not what was expected.
+    let facts = |folder: &Folder| {
+        let text = out(folder, "manifest stat m.b3").1;
+        text.lines().find_map(|it| it.strip_prefix("digest of the facts: ")).unwrap().to_owned()
+    };
+    let expect = format!("verify --expect {} m.b3 t", facts(&folder));
+    assert_eq!(out(&folder, &expect).0, Some(0));
+    let index = folder.read("m.b3.tw");
+    folder.write("t/evil", "");
+    folder.write("m.b3.tw", index.replace(r#""exclude":[]"#, r#""exclude":["evil"]"#));
+    assert_eq!(out(&folder, &expect).0, Some(3), "edited");
+    folder.treewide("snapshot --exclude evil t -o m.b3").run();
+    assert_eq!(out(&folder, "verify m.b3 t").0, Some(0));
+    let (code, _, stderr) = out(&folder, &expect);
+    assert_eq!(code, Some(3));
+    assert!(
+        stderr.contains(&format!("its facts have {}, and neither", facts(&folder))),
+        "{stderr}"
+    );
+    fs::remove_file(folder.join("m.b3.tw")).unwrap();
+    let (code, _, stderr) = out(&folder, &expect);
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("there is no index with its facts"), "{stderr}");
+    fs::remove_file(folder.join("t/evil")).unwrap();
+    let (_, _, stderr) = out(&folder, "snapshot t -o m.b3");
+    let said = format!("{} is the digest of its facts", facts(&folder));
+    assert!(stderr.contains(&said), "{stderr}");
     assert_eq!(out(&folder, "verify m.b3 nowhere").0, Some(3));
     assert_eq!(out(&folder, "verify nowhere.b3 t").0, Some(3));
     // Another list: the index does not belong to it.
