@@ -18,15 +18,21 @@
 //! [`create_at`] makes an outboard of data of any length, [`create`] of data in memory, [`fill`] without an allocation.
 //! [`BaoFile`] reads and writes the files of bao.
 //!
+//! [`Outboard`] compares data with a digest: [`verify`](Outboard::verify) reads the groups of a range and the pairs above them,
+//! and nothing else; [`damage`](Outboard::damage) says which ranges are bad, and which are unknown because the outboard is broken
+//! above them.
+//!
 //! [`parts`] hashes one input in pieces, in any order and in any place.
 //!
 //! # What there is without `std`
 //!
-//! [`Layout`] is arithmetic of `u64`: it knows inputs of up to 2^64 - 1 bytes on every target. [`ReadAt`] and
-//! [`WriteAt`] need no allocation and no file.
+//! [`Layout`], arithmetic of `u64` for inputs of up to 2^64 - 1 bytes on every target; [`ReadAt`] and [`WriteAt`]; [`fill`]; and
+//! [`Outboard`] with `verify` and `damage`, group by group, as there is no room for more.
 
 mod bao;
 mod climb;
+#[cfg(feature = "std")]
+mod compare;
 mod create;
 mod error;
 mod io;
@@ -40,6 +46,8 @@ pub mod slice;
 mod tile;
 #[cfg(feature = "std")]
 mod tile_at;
+mod verify;
+mod walk;
 
 pub use bao::BaoFile;
 pub use create::fill;
@@ -48,3 +56,4 @@ pub use create::{create, create_at};
 pub use error::{Error, IoError};
 pub use io::{ReadAt, WriteAt};
 pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
+pub use verify::{Damage, Found, Outboard, State};

@@ -9,6 +9,10 @@ mod create;
 #[path = "outboard/oracles.rs"]
 mod oracles;
 mod reference;
+#[path = "outboard/sparse.rs"]
+mod sparse;
+#[path = "outboard/verify.rs"]
+mod verify;
 
 use treewide::Hash;
 use treewide::hazmat::{self, HasherExt};

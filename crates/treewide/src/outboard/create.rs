@@ -123,7 +123,7 @@ mod at {
                 out.write_all_at(pairs, place_of(tile.pairs().start)).map_err(Error::Outboard)
             };
             let scratch = || TileReader::new(data, layout, &mode);
-            let hashes = pool::map(threads, &window, scratch, |reader, tile| {
+            let hashes = pool::map(threads, &window, scratch, |reader, &tile| {
                 let (hash, pairs) = reader.hash(tile)?;
                 if !pairs.is_empty() {
                     write(pairs, tile)?;

@@ -90,6 +90,8 @@ pub enum Error {
     Bad(Range<u64>),
     /// The outboard is broken above these bytes of the data, so nothing is known of them.
     Unknown(Range<u64>),
+    /// The data goes on behind its end: these bytes are too many.
+    Extra(Range<u64>),
 }
 
 impl fmt::Display for Error {
@@ -102,6 +104,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "the bytes {start}..{end} are not those of the digest; restore them from a copy"
+                )
+            }
+            Self::Extra(range) => {
+                let Range { start, end } = range;
+                write!(
+                    f,
+                    "the data has {end} bytes, but those of the digest end at {start}; cut it off there, or see what wrote more"
                 )
             }
             Self::Unknown(range) => {
@@ -120,7 +129,7 @@ impl core::error::Error for Error {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Data(error) | Self::Outboard(error) => Some(error),
-            Self::Bad(_) | Self::Unknown(_) => None,
+            Self::Bad(_) | Self::Unknown(_) | Self::Extra(_) => None,
         }
     }
 }
@@ -130,7 +139,9 @@ impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
         match error {
             Error::Data(error) | Error::Outboard(error) => error.into(),
-            Error::Bad(_) | Error::Unknown(_) => Self::new(std::io::ErrorKind::InvalidData, error),
+            Error::Bad(_) | Error::Unknown(_) | Error::Extra(_) => {
+                Self::new(std::io::ErrorKind::InvalidData, error)
+            }
         }
     }
 }

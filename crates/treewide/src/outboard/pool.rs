@@ -24,11 +24,11 @@ pub(super) fn threads(bytes: u64) -> usize {
 /// # Errors
 /// An error of `work`; then no thread begins another item.
 #[cfg(feature = "rayon")]
-pub(super) fn map<T: Copy + Sync, S, R: Send, E: Send>(
+pub(super) fn map<T: Sync, S, R: Send, E: Send>(
     threads: usize,
     items: &[T],
     scratch: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, T) -> Result<R, E> + Sync,
+    work: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     if threads.min(items.len()) < 2 {
         return map_here(items, scratch, work);
@@ -45,7 +45,7 @@ pub(super) fn map<T: Copy + Sync, S, R: Send, E: Send>(
         while lock().error.is_none() {
             let index = taken.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { return };
-            match work(&mut scratch, *item) {
+            match work(&mut scratch, item) {
                 Ok(result) => lock().results.push((index, result)),
                 Err(error) => {
                     lock().error.get_or_insert(error);
@@ -62,20 +62,20 @@ pub(super) fn map<T: Copy + Sync, S, R: Send, E: Send>(
 }
 
 #[cfg(not(feature = "rayon"))]
-pub(super) fn map<T: Copy, S, R, E>(
+pub(super) fn map<T, S, R, E>(
     _threads: usize,
     items: &[T],
     scratch: impl Fn() -> S,
-    work: impl Fn(&mut S, T) -> Result<R, E>,
+    work: impl Fn(&mut S, &T) -> Result<R, E>,
 ) -> Result<Vec<R>, E> {
     map_here(items, scratch, work)
 }
 
-fn map_here<T: Copy, S, R, E>(
+fn map_here<T, S, R, E>(
     items: &[T],
     scratch: impl Fn() -> S,
-    work: impl Fn(&mut S, T) -> Result<R, E>,
+    work: impl Fn(&mut S, &T) -> Result<R, E>,
 ) -> Result<Vec<R>, E> {
     let mut scratch = scratch();
-    items.iter().map(|item| work(&mut scratch, *item)).collect()
+    items.iter().map(|item| work(&mut scratch, item)).collect()
 }

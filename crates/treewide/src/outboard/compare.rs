@@ -1,0 +1,183 @@
+//! Whole tiles, compared in one go, and long ranges, on several threads.
+
+use std::collections::VecDeque;
+
+use super::nodes::{halves, hash_pair};
+use super::tile::{TILE, groups_of_tile, hash_tile, pairs_of_tile};
+use super::tile_at::{in_memory, place_of};
+use super::verify::{Found, State};
+use super::walk::{Compared, Walk};
+use super::{Error, Layout, Node, PAIR_LEN, ReadAt, pool};
+use crate::mode::Mode;
+use crate::spec::OUT_LEN;
+
+/// The most tiles of a part that one thread takes. A guess: at 32 MiB, the pairs above the parts are few.
+const TILES_OF_PART: u64 = 64;
+
+/// Parts that each thread should find, so that none waits long for another. A guess.
+const PARTS_OF_THREAD: u64 = 8;
+
+/// Room for comparing tiles.
+pub(super) struct Tiles {
+    data: Vec<u8>,
+    /// The pairs that come of the data, and those of the outboard.
+    made: Vec<u8>,
+    stored: Vec<u8>,
+}
+
+impl Tiles {
+    pub(super) fn new() -> Self {
+        Self { data: Vec::new(), made: Vec::new(), stored: Vec::new() }
+    }
+
+    /// Compares the tile `node`. Returns false if data or outboard end before it does, or if it is a group longer than a tile.
+    pub(super) fn compare<D: ReadAt + ?Sized, S: ReadAt>(
+        &mut self,
+        compared: &Compared<'_, D, S>,
+        (node, expected): (Node, [u8; OUT_LEN]),
+        found: &mut VecDeque<Result<Found, Error>>,
+    ) -> Result<bool, Error> {
+        let Compared { data, store, layout, mode } = compared;
+        let (span, pairs) = (layout.span(node), pairs_of_tile(node));
+        let len = span.end - span.start;
+        let data = match data.as_slice().map(|all| in_memory(all, &span)) {
+            Some(Ok(part)) => part,
+            Some(Err(_)) => return Ok(false),
+            None if len > TILE => return Ok(false),
+            None => {
+                self.data.resize(len as usize, 0);
+                match data.read_exact_at(&mut self.data, span.start) {
+                    Ok(()) => &self.data,
+                    Err(error) if error.is_end() => return Ok(false),
+                    Err(error) => return Err(Error::Data(error)),
+                }
+            }
+        };
+        self.stored.resize(pairs, 0);
+        if pairs > 0 {
+            match store.read_exact_at(&mut self.stored, place_of(node.pairs().start)) {
+                Ok(()) => {}
+                Err(error) if error.is_end() => return Ok(false),
+                Err(error) => return Err(Error::Outboard(error)),
+            }
+        }
+        self.made.resize(pairs, 0);
+        let actual = hash_tile(data, layout, node, mode, &mut self.made);
+        let tile =
+            Tile { layout, mode, base: node.pairs().start, made: &self.made, stored: &self.stored };
+        tile.compare(node, &expected, &actual, &mut |range, state| {
+            found.push_back(Ok(Found { range, state }))
+        });
+        Ok(true)
+    }
+}
+
+struct Tile<'a> {
+    layout: &'a Layout,
+    mode: &'a Mode,
+    /// The place of the first pair.
+    base: u64,
+    made: &'a [u8],
+    stored: &'a [u8],
+}
+
+impl Tile<'_> {
+    fn pair<'p>(&self, pairs: &'p [u8], at: u64) -> &'p [u8; PAIR_LEN] {
+        &pairs.as_chunks().0[(at - self.base) as usize]
+    }
+
+    /// Compares what a node should be with what the data makes it.
+    fn compare(
+        &self,
+        node: Node,
+        expected: &[u8; OUT_LEN],
+        actual: &[u8; OUT_LEN],
+        found: &mut impl FnMut(core::ops::Range<u64>, State),
+    ) {
+        let pairs = node.pairs();
+        let bytes = (pairs.start - self.base) as usize * PAIR_LEN
+            ..(pairs.end - self.base) as usize * PAIR_LEN;
+        if expected == actual && self.made[bytes.clone()] == self.stored[bytes] {
+            return;
+        }
+        let (Some(at), Some([left, right])) =
+            (self.layout.position(node), self.layout.children(node))
+        else {
+            return found(self.layout.span(node), State::Bad);
+        };
+        let stored = self.pair(self.stored, at);
+        if hash_pair(stored, self.layout, node, self.mode) != *expected {
+            return found(self.layout.span(node), State::Unknown);
+        }
+        let (stored, made) = (halves(stored), halves(self.pair(self.made, at)));
+        self.compare(left, stored.0, made.0, found);
+        self.compare(right, stored.1, made.1, found);
+    }
+}
+
+impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
+    /// Has the groups of `node`, if they are many, compared by several threads. Returns whether it did.
+    pub(super) fn spread(
+        &self,
+        node: Node,
+        expected: [u8; OUT_LEN],
+        found: &mut VecDeque<Result<Found, Error>>,
+    ) -> Result<bool, Error> {
+        let tile = groups_of_tile(&self.layout);
+        if node.groups() <= tile {
+            return Ok(false);
+        }
+        let span = self.layout.span(node);
+        let threads = pool::threads(span.end - span.start) as u64;
+        // Above a window of the longest parts, the walk goes on to the children.
+        let most = TILES_OF_PART * tile;
+        if threads < 2 || node.groups() / most >= pool::WINDOW as u64 {
+            return Ok(false);
+        }
+        let part = node.groups() / (threads * PARTS_OF_THREAD);
+        let part = part.clamp(tile, most).next_power_of_two();
+        let mut parts = Vec::new();
+        self.descend((node, expected), part, &mut parts)?;
+        let results = pool::map(
+            threads as usize,
+            &parts,
+            || (),
+            |(), part| match part {
+                Part::Below(node, expected) => {
+                    let groups = node.first_group()..node.first_group() + node.groups();
+                    Walk::below(self.clone(), (*node, *expected), groups).alone().collect()
+                }
+                Part::Found(found) => Ok(vec![found.clone()]),
+            },
+        )?;
+        found.extend(results.into_iter().flatten().map(Ok));
+        Ok(true)
+    }
+
+    fn descend(
+        &self,
+        top: (Node, [u8; OUT_LEN]),
+        most: u64,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
+        let (node, expected) = top;
+        if node.groups() <= most {
+            parts.push(Part::Below(node, expected));
+            return Ok(());
+        }
+        let Some(pair) = self.pair(node, &expected)? else {
+            parts.push(Part::Found(Found { range: self.layout.span(node), state: State::Unknown }));
+            return Ok(());
+        };
+        let [left, right] = self.layout.children(node).expect("it is above parts");
+        let hashes = halves(&pair);
+        self.descend((left, *hashes.0), most, parts)?;
+        self.descend((right, *hashes.1), most, parts)
+    }
+}
+
+/// What a thread takes.
+enum Part {
+    Below(Node, [u8; OUT_LEN]),
+    Found(Found),
+}

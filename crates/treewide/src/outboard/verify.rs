@@ -1,0 +1,214 @@
+//! Compares data with a digest, by the outboard between them.
+
+use core::fmt;
+use core::ops::{Bound, Range, RangeBounds};
+
+use super::walk::Walk;
+use super::{Error, Layout, ReadAt};
+use crate::hash::Hash;
+use crate::mode::Mode;
+
+/// An outboard, and the digest that it is compared with.
+///
+/// The digest comes from where you trust it. Data and outboard need no trust: what is wrong with them is found.
+///
+/// ```
+/// use treewide::Mode;
+/// use treewide::outboard::{self, Found, Group, Layout, Order, Outboard, State};
+///
+/// let mut data = vec![7; 1_000_000];
+/// let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
+/// let layout = Layout::new(1_000_000, Group::IROH, Order::Pre);
+/// let outboard = Outboard::new(&digest, layout, Mode::PLAIN, pairs);
+/// outboard.verify(&data, ..)?;
+///
+/// data[500_000] ^= 1;
+/// outboard.verify(&data, ..400_000)?;
+/// let found: Result<Vec<Found>, _> = outboard.damage(&data, ..).collect();
+/// assert_eq!(found?, [Found { range: 491_520..507_904, state: State::Bad }]);
+/// # Ok::<(), outboard::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Outboard<S> {
+    pub(super) root: Hash,
+    pub(super) layout: Layout,
+    pub(super) mode: Mode,
+    pub(super) store: S,
+}
+
+/// What is wrong with some bytes of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// They differ from those of the digest, or are missing.
+    Bad,
+    /// The outboard is broken above them, so nothing is known of them.
+    Unknown,
+    /// They are behind the end.
+    Extra,
+}
+
+/// Bytes of the data that are not verified.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Found {
+    /// Where they are: whole groups.
+    pub range: Range<u64>,
+    /// What is wrong.
+    pub state: State,
+}
+
+impl<S> Outboard<S> {
+    /// Puts an outboard and the digest together that it is to be compared with. Nothing is read yet.
+    pub const fn new(root: &Hash, layout: Layout, mode: Mode, store: S) -> Self {
+        Self { root: *root, layout, mode, store }
+    }
+
+    /// Returns the digest: of [`new`](Self::new), or of the last `update`.
+    pub const fn root(&self) -> &Hash {
+        &self.root
+    }
+
+    /// Returns the layout.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Returns the store of the pairs.
+    pub fn into_store(self) -> S {
+        self.store
+    }
+}
+
+impl<S: ReadAt> Outboard<S> {
+    /// Verifies the bytes of `data` in `range`: the groups that they are in, and no others. Of the outboard it reads the pairs above
+    /// them. Up to the end of the data (`..`), it also verifies that there are no bytes behind the end, if the size of `data` is known.
+    ///
+    /// Long ranges are verified by all threads of the current rayon pool, with the feature `rayon`.
+    ///
+    /// # Errors
+    /// [`Error::Bad`], [`Error::Unknown`] or [`Error::Extra`] with the first bytes that are not verified; an error of reading.
+    pub fn verify(
+        &self,
+        data: &(impl ReadAt + ?Sized),
+        range: impl RangeBounds<u64>,
+    ) -> Result<(), Error> {
+        match self.damage(data, range).next() {
+            None => Ok(()),
+            Some(found) => Err(found?.error()),
+        }
+    }
+
+    /// Finds everything in `range` that is not verified, in order. Neighbouring groups in the same state are one item. It reads what
+    /// [`verify`](Self::verify) reads.
+    ///
+    /// # Errors
+    /// An item is an error if data or outboard cannot be read, and is the last item then. Bytes that are missing at the end
+    /// of either are damage, not an error.
+    pub fn damage<'a, D: ReadAt + ?Sized>(
+        &'a self,
+        data: &'a D,
+        range: impl RangeBounds<u64>,
+    ) -> Damage<'a, D, S> {
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => u64::MAX,
+        };
+        let layout = &self.layout;
+        let mut groups = layout.groups_of(&(start..end));
+        // The digest of no data is one of a group without bytes.
+        let to_the_end = matches!(range.end_bound(), Bound::Unbounded) || end > layout.len();
+        if layout.len() == 0 && start == 0 && to_the_end {
+            groups = 0..1;
+        }
+        Damage { walk: Walk::new(self, data, groups), pending: None, look_behind: to_the_end, data }
+    }
+}
+
+/// Shows the digest and the layout.
+impl<S> fmt::Debug for Outboard<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Outboard");
+        debug.field("root", &self.root).field("layout", &self.layout);
+        debug.field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+impl Found {
+    fn error(self) -> Error {
+        match self.state {
+            State::Bad => Error::Bad(self.range),
+            State::Unknown => Error::Unknown(self.range),
+            State::Extra => Error::Extra(self.range),
+        }
+    }
+}
+
+/// Everything that is not verified: [`Outboard::damage`].
+pub struct Damage<'a, D: ?Sized, S> {
+    walk: Walk<'a, D, S>,
+    data: &'a D,
+    /// What was found last; the next may continue it.
+    pending: Option<Found>,
+    look_behind: bool,
+}
+
+impl<D: ReadAt + ?Sized, S: ReadAt> Damage<'_, D, S> {
+    fn next_part(&mut self) -> Option<Result<Found, Error>> {
+        if let Some(found) = self.walk.next() {
+            return Some(found);
+        }
+        if !core::mem::take(&mut self.look_behind) {
+            return None;
+        }
+        let end = self.walk.len();
+        match self.data.size() {
+            Ok(Some(size)) if size > end => {
+                Some(Ok(Found { range: end..size, state: State::Extra }))
+            }
+            Ok(_) => None,
+            Err(error) => Some(Err(Error::Data(error))),
+        }
+    }
+}
+
+impl<D: ReadAt + ?Sized, S: ReadAt> Iterator for Damage<'_, D, S> {
+    type Item = Result<Found, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match (self.next_part(), &mut self.pending) {
+                (Some(Ok(next)), Some(found))
+                    if next.state == found.state && next.range.start == found.range.end =>
+                {
+                    found.range.end = next.range.end;
+                }
+                (Some(Ok(next)), _) => {
+                    if let Some(found) = self.pending.replace(next) {
+                        return Some(Ok(found));
+                    }
+                }
+                (Some(Err(error)), _) => {
+                    self.walk.stop();
+                    self.look_behind = false;
+                    // What was found before comes first, and the error stays for the next call.
+                    let Some(found) = self.pending.take() else { return Some(Err(error)) };
+                    self.walk.fail(error);
+                    return Some(Ok(found));
+                }
+                (None, _) => return self.pending.take().map(Ok),
+            }
+        }
+    }
+}
+
+impl<D: ?Sized, S> fmt::Debug for Damage<'_, D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Damage").field("pending", &self.pending).finish_non_exhaustive()
+    }
+}
