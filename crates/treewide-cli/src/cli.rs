@@ -7,6 +7,7 @@ use crate::help::Notes;
 use crate::manifest::compare::{self, DiffArgs, VerifyArgs};
 use crate::manifest::make::{self, SnapshotArgs, UpdateArgs};
 use crate::manifest::show::{self, ManifestArgs};
+use crate::outboard::{self, OutboardArgs};
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::sum::{self, SumArgs};
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Update(UpdateArgs),
     Diff(DiffArgs),
     Manifest(ManifestArgs),
+    Outboard(OutboardArgs),
     Explain(ExplainArgs),
     #[command(flatten)]
     Device(device::Command),
@@ -93,6 +95,7 @@ impl Command {
             Self::Update(args) => args.run(program),
             Self::Diff(args) => args.run(program),
             Self::Manifest(args) => args.run(program),
+            Self::Outboard(args) => args.run(program),
             Self::Explain(args) => args.run(),
             Self::Device(command) => command.run(),
             Self::Completions(args) => args.run(|program| match program {
@@ -115,6 +118,7 @@ fn notes(page: Option<Page>) -> Notes {
         Some(Page::Update) => make::UPDATE,
         Some(Page::Diff) => compare::DIFF,
         Some(Page::Manifest) => show::MANIFEST,
+        Some(Page::Outboard) => outboard::NOTES,
         Some(Page::Explain) => explain::NOTES,
         Some(Page::Devices) => device::NOTES,
         Some(Page::Completions) => docs::COMPLETIONS,

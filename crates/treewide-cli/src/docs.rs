@@ -86,6 +86,7 @@ pub(crate) enum Page {
     Update,
     Diff,
     Manifest,
+    Outboard,
     Explain,
     Devices,
     Completions,

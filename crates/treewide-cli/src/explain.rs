@@ -68,7 +68,8 @@ fn cpu() -> String {
     name.map_or_else(|| arch.to_string(), |name| format!("{name} ({arch})"))
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+/// A number of bytes, with a unit that is a power of 1024 or without.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     // The units of `treewide-bench`.
     let unit = &text[digits.len()..];

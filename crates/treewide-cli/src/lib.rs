@@ -26,6 +26,7 @@ mod inherited;
 mod input;
 mod manifest;
 mod mode;
+mod outboard;
 mod outcome;
 mod output;
 mod program;

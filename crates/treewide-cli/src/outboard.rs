@@ -1,0 +1,96 @@
+//! `treewide outboard`: files that verify any part of a file without the rest of it.
+//!
+//! The library `treewide::outboard` decides everything; here are names, words, lines and exit codes.
+
+mod create;
+mod files;
+mod ranges;
+mod root;
+mod shape;
+mod slice;
+mod trust;
+
+use crate::help::Notes;
+use crate::outcome::Outcome;
+use crate::program::Program;
+use clap::{Args, Subcommand};
+use std::path::Path;
+use treewide::outboard::Error;
+use treewide_files::name::shown;
+
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "everything was done, and everything compared is right"),
+        ("1", "data is damaged, or something could not be read or written"),
+        ("2", "invalid usage"),
+        ("3", "nobody can say, because a file cannot be read or the outboard is damaged"),
+    ],
+    ..Notes::new(&[
+        ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
+        ("treewide outboard root disk.img.obao4", "the digest that an outboard stands for"),
+        ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
+        ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..1G+64K", ""),
+    ])
+};
+
+/// Verify parts of a file without the rest of it
+///
+/// An outboard is the tree of BLAKE3 over a file, stored apart from it: 0.4 % of its bytes with groups of 16 KiB. With it and
+/// a digest, any range is verified by reading that range only. The files are those of bao-tree and iroh (FILE.obao4), and
+/// of bao (FILE.obao).
+#[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+pub(crate) struct OutboardArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Create(create::CreateArgs),
+    Root(root::RootArgs),
+    Slice(slice::SliceArgs),
+    Unslice(slice::UnsliceArgs),
+}
+
+impl OutboardArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        match &self.command {
+            Command::Create(args) => args.run(program),
+            Command::Root(args) => args.run(),
+            Command::Slice(args) => args.run(),
+            Command::Unslice(args) => args.run(),
+        }
+    }
+}
+
+#[derive(Args)]
+struct ThreadsArgs {
+    /// The maximum number of threads to use
+    #[arg(long, value_name = "NUM", help_heading = "Reading")]
+    threads: Option<usize>,
+}
+
+impl ThreadsArgs {
+    /// Runs `work` with that many threads.
+    fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
+        let most = treewide_files::Options::most_useful_threads();
+        match self.threads.filter(|&threads| threads > 0) {
+            None => Ok(work()),
+            Some(threads) => {
+                let pool =
+                    rayon::ThreadPoolBuilder::new().num_threads(threads.min(most)).build()?;
+                Ok(pool.install(work))
+            }
+        }
+    }
+}
+
+/// An error of the library, with the file that it is about.
+fn named(error: &Error, data: &Path, outboard: &Path) -> anyhow::Error {
+    let path = match error {
+        Error::Outboard(_) | Error::Unknown(_) => outboard,
+        _ => data,
+    };
+    anyhow::anyhow!("{}: {error}", shown(path))
+}

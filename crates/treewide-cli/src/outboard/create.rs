@@ -1,0 +1,131 @@
+//! `treewide outboard create`.
+
+use super::files::{Data, Store};
+use super::shape::ShapeArgs;
+use super::{ThreadsArgs, named};
+use crate::help::Notes;
+use crate::outcome::Outcome;
+use crate::program::Program;
+use crate::progress::ProgressArgs;
+use crate::{output, signals};
+use anyhow::{Context, bail};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide::outboard::create_at;
+use treewide::{Hash, Mode};
+use treewide_files::Replacement;
+use treewide_files::digest::{Digest, Extent};
+use treewide_files::list;
+use treewide_files::name::{Listed, shown};
+
+const CREATE: Notes = Notes::new(&[
+    ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),
+    ("treewide outboard create --bao disk.img", "disk.img.obao, as bao makes it"),
+    ("treewide outboard create --order post log -o log.tree", "of a file that grows"),
+]);
+
+/// Write the outboard of a file, and print its digest as b3sum does
+///
+/// The outboard appears when it is complete. It takes as long as hashing the file.
+#[derive(Args)]
+#[command(after_help = CREATE.short(), after_long_help = CREATE.long())]
+pub(super) struct CreateArgs {
+    /// The file
+    file: PathBuf,
+
+    /// Where to write the outboard [default: FILE.obao4, or another number for other groups]
+    #[arg(short, long, value_name = "OUTBOARD", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group, order
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl CreateArgs {
+    pub(super) fn run(&self, _: Program) -> anyhow::Result<Outcome> {
+        let shape = self.shape.shape(self.output.as_deref());
+        let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
+        let progress = self.progress.start(true);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let data = Data::open(&self.file)?.counted(hears);
+        if data.is_at(&path) {
+            bail!("{}: is the file itself, which its outboard would replace", shown(&path));
+        }
+        let mut replacement = begin(&path)?;
+        let len = data.len();
+        progress.show(move || Some(len));
+        let file = replacement.file().try_clone().with_context(|| shown(&path))?;
+        let (mut store, layout) = Store::create(file, shape, len)
+            .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
+        let made = self.threads.run(|| create_at(&data, &layout, Mode::PLAIN, &mut store))?;
+        let digest = made.map_err(|error| match data.unchanged(&self.file) {
+            Ok(()) => named(&error, &self.file, &path),
+            Err(changed) => changed,
+        })?;
+        data.unchanged(&self.file)?;
+        progress.finish();
+        replacement.complete().with_context(|| shown(&path))?;
+        appear(replacement, &path)?;
+        let header = if shape.is_bao { 8 } else { 0 };
+        self.say(&path, &digest, len, layout.bytes() + header, layout.group().bytes())?;
+        Ok(Outcome::Success)
+    }
+
+    fn say(
+        &self,
+        path: &Path,
+        digest: &Hash,
+        len: u64,
+        bytes: u64,
+        group: u64,
+    ) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        if self.json {
+            let order = self.shape.shape(Some(path)).order.to_string();
+            let mut object = list::json::Object::about(&self.file);
+            object.string("digest", &digest.to_hex()).number("bytes", len);
+            object.string("outboard", &path.to_string_lossy()).number("outboard_bytes", bytes);
+            text.extend(object.number("group", group).string("order", &order).finish().bytes());
+        } else {
+            let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");
+            list::write_plain(&mut text, &Listed::new(&self.file), digest)?;
+        }
+        output::print(&text)
+    }
+}
+
+/// Begins to write a file that appears when it is complete.
+fn begin(path: &Path) -> anyhow::Result<Replacement> {
+    // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
+    let _ = signals::watch();
+    let mut unfinished = signals::unfinished();
+    let replacement = Replacement::begin(path)
+        .with_context(|| format!("{}: cannot write the outboard", shown(path)))?;
+    unfinished.push(replacement.temporary().to_owned());
+    Ok(replacement)
+}
+
+fn appear(replacement: Replacement, path: &Path) -> anyhow::Result<()> {
+    let mut unfinished = signals::unfinished();
+    let appeared = replacement.appear();
+    unfinished.clear();
+    match appeared.with_context(|| shown(path))? {
+        None => Ok(()),
+        Some((left, error)) => bail!(
+            "{}: this temporary file cannot be removed: {error}; {} is complete",
+            shown(&left),
+            shown(path)
+        ),
+    }
+}

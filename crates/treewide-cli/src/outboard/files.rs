@@ -1,0 +1,172 @@
+//! The files of a run: the data, whose reading is counted, and its outboard.
+
+use super::shape::Shape;
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use treewide::outboard::{BaoFile, IoError, Layout, ReadAt, WriteAt};
+use treewide_files::name::shown;
+use treewide_files::{Progress, Stamp};
+
+/// A regular file that is read at any place.
+pub(super) struct Data {
+    file: File,
+    /// As it was when it was opened.
+    stamp: Stamp,
+    progress: Option<Arc<dyn Progress>>,
+}
+
+impl Data {
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = open(path)?;
+        let stamp = Stamp::of(&file).with_context(|| shown(path))?;
+        Ok(Self { file, stamp, progress: None })
+    }
+
+    /// Counts the bytes that are read.
+    pub(super) fn counted(self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.stamp.len
+    }
+
+    /// An error if something wrote to the file since it was opened.
+    pub(super) fn unchanged(&self, path: &Path) -> anyhow::Result<()> {
+        let now = Stamp::of(&self.file).with_context(|| shown(path))?;
+        if (now.len, now.mtime) != (self.stamp.len, self.stamp.mtime) {
+            bail!(
+                "{}: was written to while it was being read; run this again when nothing writes to it",
+                shown(path)
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether this is the file at `path`, if there is one.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        let numbers = |stamp: &Stamp| (stamp.device, stamp.inode);
+        let there = Stamp::at(path, true);
+        self.stamp.inode != 0 && there.is_ok_and(|there| numbers(&there) == numbers(&self.stamp))
+    }
+}
+
+impl ReadAt for Data {
+    fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), IoError> {
+        self.file.read_exact_at(buf, at)?;
+        if let Some(progress) = &self.progress {
+            progress.hashed(0, buf.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Result<Option<u64>, IoError> {
+        ReadAt::size(&self.file)
+    }
+}
+
+/// Opens a regular file; anything else has no bytes at places.
+fn open(path: &Path) -> anyhow::Result<File> {
+    crate::descriptor::require(path)?;
+    let file = treewide::file::open_at_once(path)?;
+    let metadata = file.metadata().with_context(|| shown(path))?;
+    if metadata.is_dir() {
+        bail!("{}: is a directory; an outboard belongs to one file", shown(path));
+    }
+    if !metadata.is_file() {
+        bail!("{}: is not a regular file, and cannot be read at any place", shown(path));
+    }
+    Ok(file)
+}
+
+/// The pairs of an outboard.
+pub(super) enum Store {
+    Pairs(File),
+    Bao(BaoFile<File>),
+}
+
+impl Store {
+    /// Opens the outboard of `len` bytes; if that is not known, it is as many as the outboard is for, where it says so.
+    pub(super) fn open(path: &Path, shape: Shape, len: u64) -> anyhow::Result<(Self, Layout)> {
+        let file = open(path)?;
+        let (store, layout, size) = if shape.is_bao {
+            let (layout, store) =
+                BaoFile::open(file).map_err(|it| super::named(&it, path, path))?;
+            let size = layout.bytes();
+            (Self::Bao(store), layout, size)
+        } else {
+            let size = file.metadata().with_context(|| shown(path))?.len();
+            (Self::Pairs(file), shape.layout(len), size)
+        };
+        if shape.is_bao && layout.len() != len {
+            bail!(
+                "{}: is the outboard of {} bytes, and there are {len}; --len says how many there were",
+                shown(path),
+                layout.len()
+            );
+        }
+        if size != layout.bytes() {
+            bail!(
+                "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
+                 file, or the file had another length; --len says which",
+                shown(path),
+                indicatif::HumanBytes(layout.group().bytes()),
+                layout.bytes()
+            );
+        }
+        Ok((store, layout))
+    }
+
+    /// Makes the pairs of a new outboard.
+    pub(super) fn create(file: File, shape: Shape, len: u64) -> Result<(Self, Layout), IoError> {
+        if !shape.is_bao {
+            return Ok((Self::Pairs(file), shape.layout(len)));
+        }
+        match BaoFile::create(file, len) {
+            Ok((layout, store)) => Ok((Self::Bao(store), layout)),
+            Err(treewide::outboard::Error::Outboard(error)) => Err(error),
+            Err(error) => Err(std::io::Error::other(error).into()),
+        }
+    }
+}
+
+impl ReadAt for Store {
+    fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), IoError> {
+        match self {
+            Self::Pairs(file) => file.read_exact_at(buf, at),
+            Self::Bao(file) => file.read_exact_at(buf, at),
+        }
+    }
+
+    fn size(&self) -> Result<Option<u64>, IoError> {
+        match self {
+            Self::Pairs(file) => ReadAt::size(file),
+            Self::Bao(file) => ReadAt::size(file),
+        }
+    }
+}
+
+impl WriteAt for Store {
+    fn write_all_at(&mut self, buf: &[u8], at: u64) -> Result<(), IoError> {
+        match self {
+            Self::Pairs(file) => file.write_all_at(buf, at),
+            Self::Bao(file) => file.write_all_at(buf, at),
+        }
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<(), IoError> {
+        match self {
+            Self::Pairs(file) => file.set_size(size),
+            Self::Bao(file) => file.set_size(size),
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), IoError> {
+        match self {
+            Self::Pairs(file) => WriteAt::sync(file),
+            Self::Bao(file) => file.sync(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Ranges and sizes, as people write and read them.
+
+use std::ops::Range;
+
+/// Bytes: a number, with a unit that is a power of 1024 or without.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    crate::explain::bytes(text)
+}
+
+/// `A..B`, `A..`, `..B` or `A..+N`.
+pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
+    let form = "a range is A..B, A.., ..B or A..+N, in bytes or with K, M, G or T";
+    let (start, end) = text.split_once("..").ok_or(form)?;
+    let place = |text: &str, default| match text {
+        "" => Ok(default),
+        text => sum(text),
+    };
+    let start = place(start, 0)?;
+    let end = match end.strip_prefix('+') {
+        Some(len) => start.checked_add(sum(len)?).ok_or("more than 2^64 - 1 bytes")?,
+        None => place(end, u64::MAX)?,
+    };
+    if start >= end {
+        return Err(format!("it has no bytes, as it ends at {end}; {form}"));
+    }
+    Ok(start..end)
+}
+
+/// Such as `1G+64K`.
+fn sum(text: &str) -> Result<u64, String> {
+    text.split('+').try_fold(0_u64, |sum, part| {
+        sum.checked_add(bytes(part)?).ok_or_else(|| "more than 2^64 - 1 bytes".to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("0..5", 0..5),
+            ("1K..2K", 1024..2048),
+            ("1K..+1K", 1024..2048),
+            ("1G+64K..1G+65K", (1 << 30) + 65536..(1 << 30) + 66560),
+            ("..10", 0..10),
+            ("7..", 7..u64::MAX),
+            ("..", 0..u64::MAX),
+        ] {
+            assert_eq!(range(text), Ok(expected), "{text}");
+        }
+        for text in ["", "5", "5..5", "6..5", "x..5", "5..+0", "5..+", "1..-2", "16777216T..+1"] {
+            assert!(range(text).is_err(), "{text}");
+        }
+        assert!(range("1..+18446744073709551615").is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! The digest that a file is compared with, and where it comes from.
+
+use super::files::Store;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide::hazmat::{Mode, merge_subtrees_root};
+use treewide::outboard::{Layout, PAIR_LEN, ReadAt};
+use treewide::{Hash, OUT_LEN};
+use treewide_files::list::{Lines, parse};
+use treewide_files::name::shown;
+
+#[derive(Args)]
+#[command(next_help_heading = "Digest")]
+pub(super) struct TrustArgs {
+    /// The digest of the file, from where you trust it: 64 hexadecimal digits
+    #[arg(long, value_name = "HEX", value_parser = hash, conflicts_with = "list")]
+    hash: Option<Hash>,
+
+    /// A list with the digest of the file, as b3sum and `treewide sum` write it
+    #[arg(long, value_name = "SUMS")]
+    list: Option<PathBuf>,
+}
+
+pub(super) fn hash(text: &str) -> Result<Hash, String> {
+    Hash::from_hex(text).map_err(|error| error.to_string())
+}
+
+impl TrustArgs {
+    /// The digest of the file at `path`, if one was given.
+    pub(super) fn digest(&self, path: &Path) -> anyhow::Result<Option<Hash>> {
+        match (&self.hash, &self.list) {
+            (Some(hash), _) => Ok(Some(*hash)),
+            (None, Some(list)) => find(list, path).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The same; where none was given, the one that the outboard stands for.
+    pub(super) fn digest_or_root(
+        &self,
+        path: &Path,
+        outboard: &Path,
+        store: &Store,
+        layout: &Layout,
+    ) -> anyhow::Result<Hash> {
+        match self.digest(path)? {
+            Some(digest) => Ok(digest),
+            None => root(outboard, store, layout),
+        }
+    }
+}
+
+/// The digest in `list` of the file at `path`.
+fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
+    let mut lines = Lines::open(list).with_context(|| shown(list))?;
+    let full = path.canonicalize();
+    let mut found: Option<Hash> = None;
+    while let Some((number, line)) = lines.next().with_context(|| shown(list))? {
+        // Other files' lines are of no interest, and those that cannot be understood name no file.
+        let Ok(Some(entry)) = parse(line, Some(OUT_LEN as u64)) else { continue };
+        let Ok(name) = entry.find() else { continue };
+        let is_it = name == path
+            || matches!((&full, name.canonicalize()), (Ok(full), Ok(name)) if *full == name);
+        if !is_it {
+            continue;
+        }
+        let digest = Hash::from_slice(&entry.digest)?;
+        if found.is_some_and(|found| found != digest) {
+            bail!(
+                "{}:{number}: has another digest of {} than a line before",
+                shown(list),
+                shown(path)
+            );
+        }
+        found = Some(digest);
+    }
+    found.with_context(|| format!("{}: has no digest of {}", shown(list), shown(path)))
+}
+
+/// The digest of the data that an outboard is for.
+pub(super) fn root(path: &Path, store: &Store, layout: &Layout) -> anyhow::Result<Hash> {
+    let Some(position) = layout.position(layout.root()) else {
+        bail!(
+            "{}: the outboard of one group has no pairs, so it says nothing; give the digest with --hash or --list",
+            shown(path)
+        );
+    };
+    let mut pair = [0; PAIR_LEN];
+    let at = position * PAIR_LEN as u64;
+    store
+        .read_exact_at(&mut pair, at)
+        .map_err(|error| anyhow::anyhow!("{}: {error}", shown(path)))?;
+    let [left, right] = [0, OUT_LEN].map(|at| pair[at..at + OUT_LEN].try_into().expect("a half"));
+    Ok(merge_subtrees_root(&left, &right, Mode::Hash))
+}
