@@ -9,6 +9,7 @@ mod root;
 mod shape;
 mod slice;
 mod trust;
+mod verify;
 
 use crate::help::Notes;
 use crate::outcome::Outcome;
@@ -17,6 +18,17 @@ use clap::{Args, Subcommand};
 use std::path::Path;
 use treewide::outboard::Error;
 use treewide_files::name::shown;
+
+/// Exit codes of the commands that compare.
+const EXIT: &[(&str, &str)] = &[
+    ("0", "everything compared is right"),
+    ("1", "something is damaged"),
+    ("2", "invalid usage"),
+    (
+        "3",
+        "nobody can say, as a file cannot be read or the outboard is damaged (also if data is damaged as well)",
+    ),
+];
 
 pub(crate) const NOTES: Notes = Notes {
     exit: &[
@@ -27,6 +39,7 @@ pub(crate) const NOTES: Notes = Notes {
     ],
     ..Notes::new(&[
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
+        ("treewide outboard verify disk.img --list SUMS", "and later: which bytes are damaged?"),
         ("treewide outboard root disk.img.obao4", "the digest that an outboard stands for"),
         ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
         ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..1G+64K", ""),
@@ -48,6 +61,7 @@ pub(crate) struct OutboardArgs {
 #[derive(Subcommand)]
 enum Command {
     Create(create::CreateArgs),
+    Verify(verify::VerifyArgs),
     Root(root::RootArgs),
     Slice(slice::SliceArgs),
     Unslice(slice::UnsliceArgs),
@@ -57,6 +71,7 @@ impl OutboardArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         match &self.command {
             Command::Create(args) => args.run(program),
+            Command::Verify(args) => args.run(program),
             Command::Root(args) => args.run(),
             Command::Slice(args) => args.run(),
             Command::Unslice(args) => args.run(),
@@ -72,16 +87,22 @@ struct ThreadsArgs {
 }
 
 impl ThreadsArgs {
-    /// Runs `work` with that many threads.
-    fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
+    /// The threads, if a number was asked for; else those of rayon's pool do.
+    fn team(&self) -> anyhow::Result<Team> {
         let most = treewide_files::Options::most_useful_threads();
-        match self.threads.filter(|&threads| threads > 0) {
-            None => Ok(work()),
-            Some(threads) => {
-                let pool =
-                    rayon::ThreadPoolBuilder::new().num_threads(threads.min(most)).build()?;
-                Ok(pool.install(work))
-            }
+        let asked = self.threads.filter(|&threads| threads > 0).map(|asked| asked.min(most));
+        let pool = asked.map(|asked| rayon::ThreadPoolBuilder::new().num_threads(asked).build());
+        Ok(Team(pool.transpose()?))
+    }
+}
+
+struct Team(Option<rayon::ThreadPool>);
+
+impl Team {
+    fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
         }
     }
 }

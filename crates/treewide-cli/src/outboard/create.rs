@@ -59,7 +59,7 @@ impl CreateArgs {
         let hears = progress.hears();
         hears.reached(&self.file);
         let data = Data::open(&self.file)?.counted(hears);
-        if data.is_at(&path) {
+        if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
         let mut replacement = begin(&path)?;
@@ -68,7 +68,8 @@ impl CreateArgs {
         let file = replacement.file().try_clone().with_context(|| shown(&path))?;
         let (mut store, layout) = Store::create(file, shape, len)
             .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
-        let made = self.threads.run(|| create_at(&data, &layout, Mode::PLAIN, &mut store))?;
+        let team = self.threads.team()?;
+        let made = team.run(|| create_at(&data, &layout, Mode::PLAIN, &mut store));
         let digest = made.map_err(|error| match data.unchanged(&self.file) {
             Ok(()) => named(&error, &self.file, &path),
             Err(changed) => changed,

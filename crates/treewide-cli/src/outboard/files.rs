@@ -45,11 +45,17 @@ impl Data {
         Ok(())
     }
 
-    /// Whether this is the file at `path`, if there is one.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
+    /// Whether the file at `path`, if there is one, is this one, which was opened as `own`.
+    pub(super) fn is_at(&self, path: &Path, own: &Path) -> bool {
         let numbers = |stamp: &Stamp| (stamp.device, stamp.inode);
-        let there = Stamp::at(path, true);
-        self.stamp.inode != 0 && there.is_ok_and(|there| numbers(&there) == numbers(&self.stamp))
+        match Stamp::at(path, true) {
+            Ok(there) if there.inode != 0 => numbers(&there) == numbers(&self.stamp),
+            // Where files have no numbers, only their names say it.
+            Ok(_) => {
+                matches!((path.canonicalize(), own.canonicalize()), (Ok(it), Ok(own)) if it == own)
+            }
+            Err(_) => false,
+        }
     }
 }
 

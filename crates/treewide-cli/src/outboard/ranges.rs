@@ -26,6 +26,20 @@ pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
     Ok(start..end)
 }
 
+/// Ranges in order; neighbours that touch become one.
+pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<_> = ranges.collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let touch = next.start <= before.end;
+        if touch {
+            before.end = before.end.max(next.end);
+        }
+        touch
+    });
+    ranges
+}
+
 /// Such as `1G+64K`.
 fn sum(text: &str) -> Result<u64, String> {
     text.split('+').try_fold(0_u64, |sum, part| {

@@ -16,8 +16,8 @@ use clap::{Args, ValueEnum};
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use treewide::outboard::Group;
 use treewide::outboard::slice::{EncodeError, Source, decode, decode_bao, encode, encode_bao};
+use treewide::outboard::{Group, create_at};
 use treewide::{Hash, Mode};
 use treewide_files::Whole;
 use treewide_files::name::shown;
@@ -66,7 +66,7 @@ impl WireArgs {
 
 /// Write ranges of a file with what verifies them
 ///
-/// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Whoever has the digest can verify it
+/// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Anyone who has the digest can verify it
 /// with `unslice`, without the file. Everything is verified before it is written.
 #[derive(Args)]
 #[command(after_help = SLICE.short(), after_long_help = SLICE.long())]
@@ -101,7 +101,15 @@ impl SliceArgs {
         let data = Data::open(&self.file)?.counted(progress.hears());
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, data.len())?;
-        let root = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
+        let root = match self.trust.digest(&self.file)? {
+            Some(digest) => digest,
+            // One group has no pair. Then it is all of the file.
+            None if layout.groups() == 1 => {
+                let digest = create_at(&data, &layout, Mode::PLAIN, &mut Vec::new());
+                digest.map_err(|error| named(&error, &self.file, &path))?
+            }
+            None => trust::root(&path, &store, &layout)?,
+        };
         let source = Source { data: &data, layout, outboard: &store, root, mode: Mode::PLAIN };
         let inputs = [self.file.clone(), path.clone()];
         let output = self.output.open(&inputs, Prints::Always, &progress)?;

@@ -35,20 +35,6 @@ impl TrustArgs {
             (None, None) => Ok(None),
         }
     }
-
-    /// The same; where none was given, the one that the outboard stands for.
-    pub(super) fn digest_or_root(
-        &self,
-        path: &Path,
-        outboard: &Path,
-        store: &Store,
-        layout: &Layout,
-    ) -> anyhow::Result<Hash> {
-        match self.digest(path)? {
-            Some(digest) => Ok(digest),
-            None => root(outboard, store, layout),
-        }
-    }
 }
 
 /// The digest in `list` of the file at `path`.
@@ -57,7 +43,7 @@ fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
     let full = path.canonicalize();
     let mut found: Option<Hash> = None;
     while let Some((number, line)) = lines.next().with_context(|| shown(list))? {
-        // Other files' lines are of no interest, and those that cannot be understood name no file.
+        // Lines of other files do not matter, and a line that cannot be understood names no file.
         let Ok(Some(entry)) = parse(line, Some(OUT_LEN as u64)) else { continue };
         let Ok(name) = entry.find() else { continue };
         let is_it = name == path

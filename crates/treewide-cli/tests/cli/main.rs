@@ -21,6 +21,7 @@ mod manifest;
 mod manifest_html;
 mod named_output;
 mod names_in_lists;
+mod outboard;
 mod output;
 #[cfg(target_os = "linux")]
 mod output_fails;

@@ -1,0 +1,326 @@
+//! `treewide outboard verify`.
+
+use super::files::{Data, Store};
+use super::ranges::{bytes, joined, range};
+use super::shape::ShapeArgs;
+use super::trust::{self, TrustArgs};
+use super::{EXIT, ThreadsArgs, named};
+use crate::console::Console;
+use crate::help::Notes;
+use crate::manifest;
+use crate::outcome::Outcome;
+use crate::output::{Output, OutputArgs, Prints};
+use crate::program::Program;
+use crate::progress::ProgressArgs;
+use crate::terminal::Form;
+use crate::wording::count;
+use anyhow::bail;
+use clap::Args;
+use indicatif::HumanBytes;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use treewide::outboard::{Found, Layout, Outboard, State};
+use treewide::{Hash, Mode};
+use treewide_files::list::json::Object;
+use treewide_files::name::shown;
+
+const VERIFY: Notes = Notes {
+    exit: EXIT,
+    ..Notes::new(&[
+        (
+            "treewide outboard verify disk.img --hash HEX",
+            "read everything, and name what is damaged",
+        ),
+        ("treewide outboard verify disk.img --list SUMS --range 1G..+1M", "read 1 MiB"),
+        ("treewide outboard verify disk.img", "is it consistent with its outboard?"),
+    ])
+};
+
+/// Verify a file, or ranges of it, and name the bytes that are damaged
+///
+/// Reads the ranges and the part of the outboard above them. BAD bytes are not those of the digest. UNKNOWN bytes are below a
+/// broken part of the outboard: nothing is known of them. EXTRA bytes are behind the end. The digest comes from --hash or
+/// --list; without them, the file is compared with its outboard only, which shows accidents, not attackers.
+#[derive(Args)]
+#[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
+pub(super) struct VerifyArgs {
+    /// The file
+    file: PathBuf,
+
+    /// Its outboard [default: FILE.obao4, or the only one with another number]
+    #[arg(long, value_name = "OUTBOARD", help_heading = "Outboard")]
+    outboard: Option<PathBuf>,
+
+    /// Verify these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
+    #[arg(long = "range", value_name = "RANGE", value_parser = range, help_heading = "Coverage")]
+    ranges: Vec<Range<u64>>,
+
+    /// The bytes that the file had when its outboard was made [default: those it has now]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
+    len: Option<u64>,
+
+    /// Write one JSON object a line: path, state, start, end; and one that counts
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing about ranges; and nothing at all if everything is right
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
+    trust: TrustArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+/// The most ranges that the last line names.
+const NAMED: usize = 3;
+
+/// What was found in some state.
+#[derive(Default)]
+struct Part {
+    groups: u64,
+    bytes: u64,
+    ranges: u64,
+    first: Vec<String>,
+}
+
+impl Part {
+    fn add(&mut self, found: &Found, layout: &Layout) {
+        let groups = layout.groups_of(&found.range);
+        // No data is one group.
+        self.groups += (groups.end - groups.start).max(1);
+        self.bytes += found.range.end - found.range.start;
+        self.ranges += 1;
+        if self.first.len() < NAMED {
+            self.first.push(format!("{}..{}", found.range.start, found.range.end));
+        }
+    }
+
+    /// Such as `4096..20480, 7..9 and 2 more`.
+    fn named(&self) -> String {
+        let more = self.ranges - self.first.len() as u64;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.first.join(", ") + &more
+    }
+}
+
+/// What was found in all.
+#[derive(Default)]
+struct Totals {
+    bad: Part,
+    unknown: Part,
+    extra: Part,
+}
+
+impl Totals {
+    fn of(&mut self, state: State) -> &mut Part {
+        match state {
+            State::Bad => &mut self.bad,
+            State::Extra => &mut self.extra,
+            // A state that this program does not know says nothing for certain.
+            _ => &mut self.unknown,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match (self.unknown.ranges, self.bad.ranges + self.extra.ranges) {
+            (0, 0) => Outcome::Success,
+            (0, _) => Outcome::SomeFailed,
+            _ => Outcome::CannotTell,
+        }
+    }
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Bad => "bad",
+        State::Extra => "extra",
+        _ => "unknown",
+    }
+}
+
+impl VerifyArgs {
+    pub(super) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        manifest::run(program, || self.verify(program))
+    }
+
+    fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let data = Data::open(&self.file)?.counted(hears);
+        let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
+        let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
+        let trusted = self.trust.digest(&self.file)?;
+        let root = match trusted {
+            Some(digest) => digest,
+            None => trust::root(&path, &store, &layout)?,
+        };
+        if let Some(range) = self.ranges.iter().find(|range| range.start >= layout.len().max(1)) {
+            bail!(
+                "{}: has no byte {}, because it has {} bytes",
+                shown(&self.file),
+                range.start,
+                layout.len()
+            );
+        }
+        let inputs = [self.file.clone(), path.clone()];
+        let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        // Each range stands for whole groups.
+        let mut ranges = joined(self.ranges.iter().map(|range| grown(range, &layout)));
+        let covered = match ranges.is_empty() {
+            true => layout.len(),
+            false => ranges.iter().map(|range| range.end - range.start).sum(),
+        };
+        if let Some(last) = ranges.last_mut()
+            && self.ranges.iter().any(|range| range.end > layout.len())
+        {
+            // What is behind the end belongs to it.
+            last.end = u64::MAX;
+        }
+        progress.show(move || Some(covered));
+        let team = self.threads.team()?;
+        let outboard = Outboard::new(&root, layout, Mode::PLAIN, store);
+        let mut totals = Totals::default();
+        let whole = std::slice::from_ref(&(0..u64::MAX));
+        for range in if ranges.is_empty() { whole } else { &ranges } {
+            // The damage is found in order, as the iterator goes; a long range by all threads.
+            let mut damage = outboard.damage(&data, range.clone());
+            while let Some(found) = team.run(|| damage.next()) {
+                let found = found.map_err(|error| match data.unchanged(&self.file) {
+                    Ok(()) => named(&error, &self.file, &path),
+                    Err(changed) => changed,
+                })?;
+                totals.of(found.state).add(&found, &layout);
+                self.line(&mut output, &found)?;
+            }
+        }
+        // What was found may be of two versions of the file.
+        data.unchanged(&self.file)?;
+        progress.finish();
+        if self.json && !self.quiet {
+            let line = self.json(&totals, &layout, covered, trusted.as_ref());
+            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        }
+        output.finish()?;
+        let outcome = totals.outcome();
+        if !(self.quiet && outcome == Outcome::Success) {
+            console.about(&self.file, summary(&totals, &layout, covered, trusted.is_some(), &path));
+        }
+        Ok(outcome)
+    }
+
+    fn line(&self, output: &mut Output<'_>, found: &Found) -> anyhow::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        let Range { start, end } = found.range;
+        let word = word(found.state);
+        let (form, line) = match self.json {
+            true => {
+                let mut object = Object::about(&self.file);
+                object.string("state", word).number("start", start).number("end", end);
+                (Form::Json, object.finish())
+            }
+            false => (Form::Lines, format!("{:<8} {start}..{end}\n", word.to_uppercase())),
+        };
+        output.record(form, |to| to.write_all(line.as_bytes()))?;
+        output.flush()
+    }
+
+    fn json(
+        &self,
+        totals: &Totals,
+        layout: &Layout,
+        covered: u64,
+        trusted: Option<&Hash>,
+    ) -> String {
+        let mut object = Object::about(&self.file);
+        let state = match totals.outcome() {
+            Outcome::Success => "ok",
+            Outcome::SomeFailed => "damaged",
+            _ => "unknown",
+        };
+        object.string("verdict", state).number("bytes", layout.len()).number("covered", covered);
+        object.number("group", layout.group().bytes());
+        object.number("bad", totals.bad.bytes).number("unknown", totals.unknown.bytes);
+        object.number("extra", totals.extra.bytes);
+        match trusted {
+            Some(digest) => object.string("digest", &digest.to_hex()),
+            None => object.null("digest"),
+        };
+        object.finish()
+    }
+}
+
+/// Whole groups.
+fn grown(range: &Range<u64>, layout: &Layout) -> Range<u64> {
+    let groups = layout.groups_of(range);
+    layout.group_range(groups.start).start..layout.group_range(groups.end.max(1) - 1).end
+}
+
+fn summary(
+    totals: &Totals,
+    layout: &Layout,
+    covered: u64,
+    is_trusted: bool,
+    outboard: &Path,
+) -> String {
+    let group = layout.group().bytes();
+    let groups = covered.div_ceil(group).max(1);
+    let of = |part: &Part, word: &str| {
+        let verb = if part.groups == 1 { "is" } else { "are" };
+        format!(
+            "{} of {} {verb} {word}: {} ({} of {})",
+            part.groups,
+            count(groups, "group"),
+            part.named(),
+            HumanBytes(part.bytes),
+            HumanBytes(covered),
+        )
+    };
+    let mut said = Vec::new();
+    if totals.bad.ranges > 0 {
+        said.push(of(&totals.bad, "bad"));
+    }
+    if totals.unknown.ranges > 0 {
+        let broken = format!(
+            "unknown, as {} is broken above them or belongs to another digest",
+            shown(outboard)
+        );
+        said.push(of(&totals.unknown, &broken));
+    }
+    if totals.extra.ranges > 0 {
+        said.push(format!(
+            "{} too many at the end: {}",
+            HumanBytes(totals.extra.bytes),
+            totals.extra.named()
+        ));
+    }
+    if !said.is_empty() {
+        if totals.unknown.ranges == 0 {
+            said.push("the outboard is intact there".to_owned());
+        }
+        return said.join("; ");
+    }
+    let what = format!("{} in {}", HumanBytes(covered), count(groups, "group"));
+    match is_trusted {
+        true => format!("verified: {what}"),
+        false => format!(
+            "consistent with its outboard {}: {what}; nothing was verified, because no digest was given with --hash or --list",
+            shown(outboard)
+        ),
+    }
+}

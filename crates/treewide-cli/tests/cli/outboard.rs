@@ -1,0 +1,236 @@
+//! `treewide outboard`: files, names, words, exit codes.
+
+use crate::support::{Folder, hex};
+use std::fs;
+
+/// Bytes without a pattern.
+fn content(len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    blake3::Hasher::new().finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+/// `f` with `len` bytes and its outboard. `SUMS` has its digest.
+fn made(len: usize) -> Folder {
+    let folder = Folder::new();
+    folder.write("f", content(len));
+    let ended = folder.treewide("outboard create f").run();
+    ended.succeeds_with(format!("{}  f\n", hex(content(len))));
+    folder.write("SUMS", &ended.stdout);
+    folder
+}
+
+fn flip(folder: &Folder, name: &str, at: usize) {
+    let mut bytes = fs::read(folder.join(name)).unwrap();
+    bytes[at] ^= 1;
+    folder.write(name, bytes);
+}
+
+#[test]
+fn outboard_create_writes_the_files_of_others() {
+    let folder = made(100_000);
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+    let digest = hex(content(100_000));
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    let pairs = |log2, order| {
+        let group = treewide::outboard::Group::new(log2).unwrap();
+        treewide::outboard::create(&content(100_000), group, order, treewide::Mode::PLAIN).1
+    };
+    use treewide::outboard::Order::{Post, Pre};
+    assert_eq!(fs::read(folder.join("f.obao4")).unwrap(), pairs(4, Pre));
+    assert_eq!(outboard("create --group 64K --order post f").code, Some(0));
+    assert_eq!(fs::read(folder.join("f.obao6-post")).unwrap(), pairs(6, Post));
+    // The name says what it is like.
+    assert_eq!(outboard("create f -o other.obao1").code, Some(0));
+    assert_eq!(fs::read(folder.join("other.obao1")).unwrap(), pairs(1, Pre));
+    let json = outboard("create --bao f --json");
+    let expected = format!(
+        "{{\"path\":\"f\",\"digest\":\"{digest}\",\"bytes\":100000,\"outboard\":\"f.obao\",\
+         \"outboard_bytes\":6216,\"group\":1024,\"order\":\"pre\"}}\n"
+    );
+    json.succeeds_with(expected);
+    let mut bao = 100_000_u64.to_le_bytes().to_vec();
+    bao.extend(pairs(0, Pre));
+    assert_eq!(fs::read(folder.join("f.obao")).unwrap(), bao);
+    for name in ["f.obao4", "f.obao6-post", "other.obao1", "f.obao"] {
+        outboard(&format!("root {name}")).succeeds_with(format!("{digest}\n"));
+        outboard(&format!("root {name} --len 100000")).succeeds_with(format!("{digest}\n"));
+        outboard(&format!("root {name} --len 200000")).fails(1, &[name, "--len"]);
+        let verified = outboard(&format!("verify f --outboard {name} --hash {digest}"));
+        verified.fails(0, &["f: verified: 97.66 KiB in "]);
+    }
+    outboard("verify f").fails(3, &["f: has more than one outboard; name f.obao4 or "]);
+    outboard("verify f --order post --group 64K").fails(0, &["consistent with its outboard"]);
+}
+
+#[test]
+fn outboard_create_replaces_no_data_and_reads_no_pipe() {
+    let folder = made(20_000);
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    outboard("create f -o f").fails(1, &["f: is the file itself"]);
+    fs::hard_link(folder.join("f"), folder.join("link")).unwrap();
+    outboard("create f -o link").fails(1, &["link: is the file itself"]);
+    folder.fifo("pipe");
+    outboard("create pipe").fails(1, &["pipe: is not a regular file"]);
+    outboard("create .").fails(1, &[".: is a directory"]);
+    outboard("create nothing").fails(1, &["nothing: "]);
+    outboard("create f -o missing/f").fails(1, &["missing/f: cannot write the outboard"]);
+    outboard("create f --group 3K").fails(2, &["a power of two of bytes"]);
+    outboard("create f --group 128M").fails(2, &["from 1K to 64M"]);
+    outboard("create f --bao --group 1K").fails(2, &["cannot be used with"]);
+    assert_eq!(fs::read(folder.join("f")).unwrap(), content(20_000));
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4", "link", "pipe"]);
+}
+
+#[test]
+fn outboard_verify_names_the_damaged_bytes() {
+    let folder = made(100_000);
+    let verify = |args: &str| folder.treewide(&format!("outboard verify f {args}")).run();
+    verify("--list SUMS").is(0, "", "treewide: f: verified: 97.66 KiB in 7 groups\n");
+    verify("--list SUMS -q").succeeds_with("");
+    let said = verify("");
+    let words =
+        ["f: consistent with its outboard f.obao4: 97.66 KiB in 7 groups; nothing was verified"];
+    said.fails(0, &words);
+    flip(&folder, "f", 40_000);
+    verify("--list SUMS").is(
+        1,
+        "BAD      32768..49152\n",
+        "treewide: f: 1 of 7 groups is bad: 32768..49152 (16.00 KiB of 97.66 KiB); the outboard is intact there\n",
+    );
+    verify("--list SUMS --range ..32K").is(0, "", "treewide: f: verified: 32.00 KiB in 2 groups\n");
+    assert_eq!(verify("--list SUMS --range 40K..+1").text(), "BAD      32768..49152\n");
+    assert_eq!(verify("--list SUMS --range 1..2 --range 90000..").code, Some(0));
+    let json = verify("--list SUMS --json");
+    assert_eq!(json.code, Some(1));
+    let lines: Vec<serde_json::Value> =
+        json.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["state"], "bad");
+    assert_eq!((&lines[0]["start"], &lines[0]["end"]), (&32768.into(), &49152.into()));
+    assert_eq!((&lines[1]["verdict"], &lines[1]["bad"]), (&"damaged".into(), &16384.into()));
+    // The pair above the groups 0 and 1: nothing is known of these two, and the rest is as it was.
+    flip(&folder, "f.obao4", 2 * 64 + 5);
+    let ended = verify("--list SUMS");
+    assert_eq!((ended.code, ended.text()), (Some(3), "UNKNOWN  0..32768\nBAD      32768..49152\n"));
+    ended.fails(3, &["2 of 7 groups are unknown, as f.obao4 is broken above them"]);
+    assert_eq!(verify("--list SUMS --range 90000..").code, Some(0));
+}
+
+#[test]
+fn outboard_verify_sees_files_that_are_shorter_or_longer() {
+    let folder = made(100_000);
+    let verify =
+        |args: &str| folder.treewide(&format!("outboard verify f --list SUMS {args}")).run();
+    // In the last group: the outboard fits both lengths, and the digest does not.
+    folder.write("f", &content(100_000)[..99_999]);
+    assert_eq!(verify("").text(), "BAD      98304..99999\n");
+    assert_eq!(verify("--len 100000").text(), "BAD      98304..100000\n");
+    folder.write("f", [&content(100_000)[..], b"more"].concat());
+    assert_eq!(verify("--len 100000").text(), "EXTRA    100000..100004\n");
+    assert_eq!(verify("--len 100000 --range 90000..").text(), "EXTRA    100000..100004\n");
+    assert_eq!(verify("--len 100000 --range ..90000").code, Some(0));
+    // By whole groups: the outboard does not fit.
+    folder.write("f", &content(100_000)[..50_000]);
+    verify("").fails(3, &["f.obao4: has 384 bytes, and an outboard of 50000 bytes", "--len"]);
+    let ended = verify("--len 100000");
+    assert_eq!((ended.code, ended.text()), (Some(1), "BAD      49152..100000\n"));
+    verify("--range 200K..").fails(3, &["--len"]);
+    verify("--len 100000 --range 200K..").fails(3, &["f: has no byte 204800"]);
+}
+
+#[test]
+fn outboard_verify_takes_only_a_digest_of_this_file() {
+    let folder = made(20_000);
+    let verify = |args: &str| folder.treewide(&format!("outboard verify f {args}")).run();
+    let other = hex("other");
+    verify(&format!("--hash {other}")).fails(3, &["unknown", "belongs to another digest"]);
+    verify("--hash 123").fails(2, &["--hash"]);
+    verify("--list SUMS --hash 123").fails(2, &[]);
+    verify("--list nothing").fails(3, &["nothing: "]);
+    folder.write("LIST", format!("{other}  g\n# f\n"));
+    verify("--list LIST").fails(3, &["LIST: has no digest of f"]);
+    let digest = hex(content(20_000));
+    folder.write("LIST", format!("{digest}  ./f\n{other}  f\n"));
+    verify("--list LIST").fails(3, &["LIST:2: has another digest of f than a line before"]);
+    folder.write("LIST", format!("BLAKE3 (f) = {digest}\n"));
+    assert_eq!(verify("--list LIST").code, Some(0));
+    // One group: its outboard is empty, and says nothing.
+    folder.write("f", "short");
+    fs::remove_file(folder.join("f.obao4")).unwrap();
+    verify("").fails(3, &["f: has no outboard f.obao4; make it with 'treewide outboard create'"]);
+    assert_eq!(folder.treewide("outboard create f").run().code, Some(0));
+    verify("").fails(3, &["f.obao4: the outboard of one group has no pairs"]);
+    verify(&format!("--hash {}", hex("short"))).fails(0, &["verified: 5 B in 1 group"]);
+    verify(&format!("--hash {other}")).fails(1, &["1 of 1 group is bad: 0..5"]);
+}
+
+#[test]
+fn outboard_slices_are_verified_on_both_sides() {
+    let folder = made(100_000);
+    let (all, digest) = (content(100_000), hex(content(100_000)));
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}"));
+    let ranges = "--range 1K..+5 --range 60000..70000";
+    assert_eq!(outboard(&format!("slice f {ranges} -o slice")).run().code, Some(0));
+    let unslice = format!("unslice slice --hash {digest} --len 100000 {ranges}");
+    let expected = [&all[1024..1029], &all[60_000..70_000]].concat();
+    assert_eq!(outboard(&unslice).run().stdout, expected);
+    let slice = fs::read(folder.join("slice")).unwrap();
+    assert!(slice.len() < 15_000);
+    let piped = outboard(&unslice.replace("slice slice", "slice -")).stdin(&slice).run();
+    assert_eq!((piped.code, piped.stdout), (Some(0), expected.clone()));
+    // Cut off, longer, changed, of another length: no file appears, and what was printed before is right.
+    let mut changed = slice.clone();
+    changed[3000] ^= 1;
+    for (wrong, words) in [
+        (slice[..2000].to_vec(), "the slice ends before"),
+        ([&slice[..], b"x"].concat(), "goes on after its end"),
+        (changed, "does not belong to the digest"),
+    ] {
+        folder.write("wrong", wrong);
+        let unslice = unslice.replace("slice slice", "slice wrong");
+        outboard(&format!("{unslice} -o out")).run().fails(1, &["wrong: ", words]);
+        assert!(!folder.join("out").exists());
+        assert!(expected.starts_with(&outboard(&unslice).run().stdout));
+    }
+    outboard(&unslice.replace("100000", "100001")).run();
+    outboard(&unslice.replace(&digest, &hex("other"))).run().fails(1, &["slice: "]);
+    outboard("slice f --range 5..5").run().fails(2, &["it has no bytes"]);
+    outboard("slice f").run().fails(2, &["--range"]);
+    outboard("slice f --range 0.. -o f").run().fails(1, &["f: is an input"]);
+    // Of damaged data no slice is made.
+    flip(&folder, "f", 65_000);
+    outboard(&format!("slice f {ranges} -o slice")).run().fails(1, &["f: the bytes 49152..65536"]);
+    assert_eq!(fs::read(folder.join("slice")).unwrap(), slice);
+}
+
+#[test]
+fn outboard_slices_of_bao_say_their_length() {
+    let folder = made(50_000);
+    let (all, digest) = (content(50_000), hex(content(50_000)));
+    let outboard = |args: String| folder.treewide(&format!("outboard {args}")).run();
+    let combined = outboard("slice f --wire bao --range 0..".into()).stdout;
+    assert_eq!(combined[..8], 50_000_u64.to_le_bytes());
+    assert_eq!(combined.len(), 8 + 48 * 64 + 50_000);
+    folder.write("combined", combined);
+    let read = |more: &str| outboard(format!("unslice combined --wire bao --hash {digest} {more}"));
+    assert_eq!(read("--range 0..").stdout, all);
+    read("--range 0.. --len 50001").fails(1, &["combined: is of 50000 bytes, and not of 50001"]);
+    read("--range 0..100").fails(1, &["combined: "]);
+    outboard("slice f --wire bao --range 0..1 --range 2..3".into()).fails(2, &["one --range"]);
+    outboard(format!("unslice combined --hash {digest} --range 0..")).fails(2, &["--len"]);
+    // A file of one group needs no pair.
+    folder.write("short", "abc");
+    assert_eq!(outboard("create short".into()).code, Some(0));
+    assert_eq!(outboard("slice short --range 0..".into()).stdout, b"abc");
+}
+
+#[test]
+fn outboard_help_and_man_page() {
+    let folder = Folder::new();
+    let page = folder.treewide("man outboard").run();
+    for command in ["create", "verify", "root", "slice", "unslice"] {
+        assert!(page.text().contains(command), "{command}");
+        let help = folder.treewide(&format!("outboard {command} --help")).run();
+        assert!(help.text().contains("Examples:") && help.text().contains("Exit status:"));
+    }
+}
