@@ -188,6 +188,12 @@ impl Digests {
         Ok(PyBytes::new(py, &own.bytes[start..start + length]).into_any())
     }
 
+    /// Without it, pandas takes all digests for one value, and puts it into each row.
+    fn __iter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the object is a sequence and alive; what is returned is a new reference, or null with an error.
+        unsafe { Bound::from_owned_ptr_or_err(this.py(), ffi::PySeqIter_New(this.as_ptr())) }
+    }
+
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> bool {
         self.find(value, 0, isize::MAX).is_some()
     }

@@ -340,6 +340,12 @@ def test_columns_of_pandas():
         assert list(hash_many(series)) == expected(VALUES)
         assert list(hash_many(series[series != values[4]])) == expected(VALUES[:4])
     assert list(hash_many(pd.Series([b"a", None]), nulls="keep")) == expected([b"a", None])
+    # A column of digests, and not one value for all rows.
+    frame = pd.DataFrame({"name": ["x", "y", "x", None]})
+    frame["digest"] = hash_many(frame["name"], nulls="keep")
+    assert frame["digest"].tolist() == pd.Series(hash_many(frame["name"], nulls="keep")).tolist()
+    assert frame["digest"].tolist() == expected([b"x", b"y", b"x", None])
+    assert frame.drop_duplicates("digest").index.tolist() == [0, 1, 3]
 
 
 def test_results_of_duckdb():

@@ -1,5 +1,5 @@
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import GenericAlias
 from typing import Any, Final, Literal, Protocol, final, overload
@@ -205,6 +205,7 @@ class Digests(Sequence[_Digest_co]):
         """The number of nulls."""
 
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[_Digest_co]: ...
     @overload
     def __getitem__(self, at: int, /) -> _Digest_co: ...
     @overload
