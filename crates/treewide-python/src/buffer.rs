@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use std::ptr;
 use std::slice;
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -189,6 +189,15 @@ pub(crate) fn bytes_of<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> 
         ffi::PyBytes_AsStringAndSize(object.as_ptr(), &mut data, &mut len);
         Some(slice::from_raw_parts(data.cast(), len as usize))
     }
+}
+
+/// A list with room for that many inputs.
+pub(crate) fn room<'a>(count: usize) -> PyResult<Vec<&'a [u8]>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| {
+        PyMemoryError::new_err(format!("there is no memory for a list of {count} inputs"))
+    })?;
+    Ok(list)
 }
 
 /// Whether a format of the module `struct`, with NumPy's additions, has a Python object somewhere.

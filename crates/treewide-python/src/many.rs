@@ -11,7 +11,7 @@ use treewide::Batch;
 use treewide::batch::{Blobs, OffsetError, Packed};
 
 use crate::arrow::{Nulls, Source, Values};
-use crate::buffer::{Input, Items, View, bytes_of};
+use crate::buffer::{Input, Items, View, bytes_of, room};
 use crate::digests::{Digests, Validity};
 use crate::mode::mode;
 use crate::threads::Threads;
@@ -259,8 +259,10 @@ fn rows(py: Python<'_>, array: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult
     };
     let (rows, bytes) = (rows as usize, view.bytes());
     let per_row = bytes.len() / rows.max(1);
-    let inputs: Vec<&[u8]> = (0..rows).map(|row| &bytes[row * per_row..][..per_row]).collect();
-    job.hash(py, &inputs, bytes.len(), [bytes])
+    // Rows without bytes may be more than memory has room for.
+    let mut inputs = room(rows)?;
+    inputs.extend((0..rows).map(|row| &bytes[row * per_row..][..per_row]));
+    job.hash(py, &inputs[..], bytes.len(), [bytes])
 }
 
 /// Hashes the bytes between offsets.

@@ -75,6 +75,8 @@ def test_hash_many_hashes_the_rows_of_arrays():
             rows = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
             assert list(hash_many(rows)) == expected(row.tobytes() for row in rows)
             assert list(hash_many(memoryview(rows))) == list(hash_many(rows))
+    with pytest.raises(MemoryError, match="list of"):
+        hash_many(np.empty((2**55, 0), "u1"))
     square = np.arange(64, dtype="u1").reshape(8, 8)
     for odd in (square.T, square[:, :3], square[::2]):
         with pytest.raises(BufferError, match="ascontiguousarray"):
@@ -201,6 +203,8 @@ def test_digests_are_a_sequence():
     assert digests == hash_many(items) and digests != hash_many(items[1:]) and digests != all_of_them
     assert Digests(b"a" * 6, 2) != Digests(b"a" * 6, 3)
     assert digests == mock.ANY and (digests == np.asarray(digests)).all(), "others are asked"
+    # By this pandas knows what has one value for each row.
+    assert hasattr(type(digests), "__iter__") and list(iter(digests)) == digests.tolist()
     assert repr(digests) == "<treewide.Digests: 10 of 32 bytes>"
     for other in (pickle.loads(pickle.dumps(digests)), copy.deepcopy(digests), Digests(digests.tobytes())):
         assert other == digests

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use treewide::batch::{Blobs, Offset, Packed};
 
 use super::abi::{ArrowArray, ArrowSchema, broken};
+use crate::buffer::room;
 
 /// The types whose values are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +196,9 @@ impl<'a> Column<'a> {
         let end = end.ok_or_else(|| broken("its values do not fit into memory"))?;
         // SAFETY: the data has `width` bytes for each value up to the end.
         let data = unsafe { self.bytes(1, end)? };
-        Ok((self.from..self.from + self.len).map(|at| &data[at * width..][..width]).collect())
+        let mut values = room(self.len)?;
+        values.extend((self.from..self.from + self.len).map(|at| &data[at * width..][..width]));
+        Ok(values)
     }
 
     fn views(&self) -> PyResult<Vec<&'a [u8]>> {
