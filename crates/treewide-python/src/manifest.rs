@@ -13,13 +13,16 @@ use treewide_files::name::{os_path, shown};
 use treewide_manifest::record::What;
 use treewide_manifest::{
     Budget, Cancel, Class, Clock, Error, ErrorKind, Finding, Globs, Manifest, Options, Pair,
-    Report, Rules, Totals, Update, Verify,
+    Report, Rules, Totals, Update, Verify, facts_of,
 };
 
 use crate::failure;
 use crate::files::{Course, watched};
 use crate::paths::FilePath;
 use crate::threads::Threads;
+
+/// Records between two looks for signals. A guess: reading them takes a few milliseconds.
+const RECORDS: usize = 4096;
 
 create_exception!(
     treewide.manifest,
@@ -120,22 +123,30 @@ pub(crate) fn _verify<'py>(
 ) -> PyResult<Ended<'py>> {
     let only = Globs::new(&only).map_err(|error| failed(py, error))?;
     let name = shown(&list.0);
-    let expect = expect.map(treewide::Hash::from_bytes);
+    let expected = expect.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
     let (report, findings) =
         run(py, Threads::new(max_threads)?, progress, move |options, _, each| {
             let manifest = Manifest::open(&list.0)?;
-            let found = manifest.list().hash();
-            if expect.is_some_and(|expected| found != expected) {
-                return Ok(Err(found));
+            if let Some(expected) = expected {
+                let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
+                if list != expected && facts != Some(expected) {
+                    return Ok(Err((list, facts)));
+                }
             }
             verify.run(&manifest, &directory.0, options, each).map(Ok)
         })?;
     match report {
         Ok(report) => ended(py, findings, &report),
-        Err(found) => Err(ManifestError::new_err(format!(
-            "{name}: has the digest {found}, and not the one expected; nothing was compared"
-        ))),
+        Err((list, facts)) => {
+            let facts = match facts {
+                Some(facts) => format!("its facts have {facts}"),
+                None => "there is no index with its facts".into(),
+            };
+            Err(ManifestError::new_err(format!(
+                "{name}: has the digest {list}, {facts}, and neither is the one expected; nothing was compared"
+            )))
+        }
     }
 }
 
@@ -203,7 +214,10 @@ pub(crate) fn _digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyD
     let failed = |error| failed(py, error);
     let manifest = py.detach(|| Manifest::open(&list.0)).map_err(failed)?;
     let digests = PyDict::new(py);
-    for record in manifest.records().map_err(failed)? {
+    for (at, record) in manifest.records().map_err(failed)?.enumerate() {
+        if at % RECORDS == 0 {
+            py.check_signals()?;
+        }
         let record = record.map_err(failed)?;
         if let What::File(file) = &record.what {
             digests.set_item(path(py, record.bare())?, PyBytes::new(py, &file.digest))?;

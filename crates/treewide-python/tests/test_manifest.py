@@ -78,6 +78,9 @@ def test_a_tree_and_its_manifest(tree):
     assert (same.files_read, same.bytes_read, same.files_unread) == (4, 1800, 0)
     assert str(same) == "6 entries: 6 same"
 
+    assert made and made.differs and made.counts["added"] == 6
+    assert manifest.verify(path, root, expect=made.facts) and manifest.verify(path, root, expect=made.facts.hex())
+
     (root / "a").write_bytes(b"edited")
     (root / "b").rename(root / "sub" / "moved")
     (root / "new").touch()
@@ -91,7 +94,8 @@ def test_a_tree_and_its_manifest(tree):
     assert verdicts(manifest.verify(path, root, only=["sub/"])).keys() == {"sub/moved", "sub/c"}
 
     other = path.with_name("new.b3")
-    assert verdicts(manifest.update(path, root, output=other)) == expected
+    updated = manifest.update(path, root, output=other)
+    assert verdicts(updated) == expected and updated
     assert verdicts(manifest.diff(path, other)) == expected
     assert verdicts(manifest.diff(other, other)) == {}
     updated = manifest.update(path, root, scrub="5%")
@@ -120,8 +124,14 @@ def test_what_is_wrong_is_said(tree):
     manifest.snapshot(root, path)
     with pytest.raises(manifest.ManifestError, match="has the digest"):
         manifest.verify(path, root, expect=bytes(32))
-    with pytest.raises(ValueError, match="32 bytes"):
-        manifest.verify(path, root, expect=b"short")
+    for wrong in (b"short", "abc", "zz" * 32):
+        with pytest.raises(ValueError, match="32 bytes"):
+            manifest.verify(path, root, expect=wrong)
+    with pytest.raises(TypeError):
+        manifest.verify(path, root, expect=32)
+    with pytest.raises(manifest.ManifestError, match="no index"):
+        manifest.snapshot(root, path.with_name("list.b3"), index=False)
+        manifest.verify(path.with_name("list.b3"), root, expect=bytes(32))
     with pytest.raises(TypeError, match=r"pass \['\*\.tmp'\]"):
         manifest.snapshot(root, path, exclude="*.tmp")
     with pytest.raises(ValueError, match="cannot be used"):

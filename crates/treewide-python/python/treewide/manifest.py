@@ -78,7 +78,7 @@ class Finding:
 class Report:
     """How a comparison ended."""
 
-    #: All findings but `same`: what is gone or new comes last.
+    #: All findings except for `same`: what is gone or new comes last.
     findings: tuple[Finding, ...]
     #: The number of paths with each verdict. They add up to the number of paths.
     counts: dict[Verdict, int]
@@ -117,7 +117,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Made(Report):
-    """What became of each path, and the manifest that was written."""
+    """What became of each path, and the manifest that was written. `snapshot` counts paths as added, and lists none."""
 
     total_files: int
     total_bytes: int
@@ -125,6 +125,10 @@ class Made(Report):
     digest: bytes
     #: The digest of all facts: types, modes, links and rules too. The same on every machine.
     facts: bytes
+
+    def __bool__(self) -> bool:
+        """Whether the manifest says what every file is: all could be read, and none rotted. Changes do not matter."""
+        return not self._any(_UNKNOWN | {"rot"})
 
 
 def snapshot(
@@ -187,14 +191,18 @@ def verify(
 
     Every file is read. With `quick`, only files whose size, times, inode or device are not those recorded are; the
     others are counted in `files_unread`. `only` has globs of the paths to compare. `expect` is the digest that the list
-    must have, as bytes or hexadecimal digits, or else nothing is compared. `progress` is that of `snapshot`.
+    or its facts must have (`Made.digest`, `Made.facts`), as bytes or hexadecimal digits, or else nothing is compared.
+    `progress` is that of `snapshot`.
 
     Raises `ManifestError` if the list is damaged or not the one expected; `OSError` if it or the directory cannot be
     read. A file that cannot be read is a finding.
     """
     expected = None
     if expect is not None:
-        expected = bytes.fromhex(expect) if isinstance(expect, str) else bytes(expect)
+        try:
+            expected = bytes.fromhex(expect) if isinstance(expect, str) else bytes(memoryview(expect))
+        except ValueError:
+            raise ValueError(f"expect has 32 bytes or 64 hexadecimal digits, and this is {expect!r}") from None
         if len(expected) != 32:
             raise ValueError(f"expect has 32 bytes or 64 hexadecimal digits, and this has {len(expected)} bytes")
     return _report(
