@@ -14,7 +14,8 @@ use crate::output;
 use crate::program::Program;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use treewide_manifest::{ErrorKind, Globs, Manifest, Rules};
+use treewide_manifest::record::Type;
+use treewide_manifest::{ErrorKind, Finding, Globs, Manifest, Rules, Verdict};
 
 /// Exit codes of the commands that compare.
 pub(crate) const EXIT: &[(&str, &str)] = &[
@@ -101,6 +102,11 @@ impl RulesArgs {
         };
         Ok((rules != Rules::default()).then_some(rules))
     }
+}
+
+/// Whether it is about a file that was not read because its key is as recorded, for the progress.
+fn is_passed(finding: &Finding) -> bool {
+    finding.kind == Type::File && finding.verdict == (Verdict::Same { read: false })
 }
 
 /// The most records whose paths are looked for where no directory is named.

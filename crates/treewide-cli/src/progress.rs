@@ -38,7 +38,8 @@ pub(crate) struct ProgressArgs {
     /// This is the default if standard error is a terminal. If it is not, a line is written every
     /// five seconds, with the file at hand, and one at the end. On a terminal that cannot move its cursor (TERM is unset, empty or
     /// dumb), a line is written every five seconds. The total and the time left are shown for up to 1,000
-    /// files that are named, and for lists of up to 64 KiB; for others, only those of the file at hand.
+    /// files that are named, for lists of up to 64 KiB, and for directories with a manifest (as many as that has); for others,
+    /// only those of the file at hand.
     #[arg(long, overrides_with = "no_progress")]
     progress: bool,
 
@@ -156,6 +157,17 @@ impl Progress {
     /// The run has found all files.
     pub(crate) fn has_found_all(&self) {
         self.display.counters.all_are_found.store(true, Release);
+    }
+
+    /// There are about this many files.
+    pub(crate) fn expects(&self, files: u64) {
+        self.display.counters.found.store(files, Relaxed);
+        self.has_found_all();
+    }
+
+    /// A file is done that was not read.
+    pub(crate) fn passed(&self) {
+        self.display.counters.files.fetch_add(1, Relaxed);
     }
 
     /// Do something that writes to the terminal, with the progress line out of the way.
@@ -292,6 +304,10 @@ impl Display {
             return HumanBytes(bytes).to_string();
         }
         let total = self.counters.total.load(Relaxed);
+        // There is more than the manifest says.
+        if bytes > total {
+            return HumanBytes(bytes).to_string();
+        }
         let left = time(total.saturating_sub(bytes), rate.now);
         let percent = percent(bytes, total);
         format!("{} of {} ({percent}%), {left} left", HumanBytes(bytes), HumanBytes(total))
@@ -335,6 +351,26 @@ impl Rate {
 mod tests {
     use super::*;
     use treewide_files::Progress;
+
+    #[test]
+    fn share_and_time_are_shown_as_long_as_the_total_holds() {
+        let display = Display::new();
+        display.set_total(Some(10));
+        display.hashed(1, 5);
+        let line = display.line(None);
+        assert!(line.contains("1 file, 5 B of 10 B (50%), ") && line.contains(" left"), "{line}");
+        display.hashed(1, 6);
+        assert!(display.line(None).contains("2 files, 11 B, "), "{}", display.line(None));
+
+        let progress = ProgressArgs { progress: true, no_progress: false }.start(false);
+        progress.expects(3);
+        progress.passed();
+        assert_eq!(progress.display.files(), "1 of 3 files");
+        for _ in 0..4 {
+            progress.passed();
+        }
+        assert_eq!(progress.display.files(), "5 files");
+    }
 
     #[test]
     fn lines_that_stay_name_the_file_at_hand() {

@@ -9,6 +9,7 @@ use crate::beneath::Beneath;
 use crate::error::Error;
 use crate::manifest::Records;
 use crate::record::{FileRecord, Record, Type, What};
+use crate::resume::Resumed;
 use crate::rules::Globs;
 use crate::scan::{Entry, Scan, Scanned, There};
 use crate::scan_ahead::Ahead;
@@ -42,6 +43,8 @@ pub(crate) enum Note {
     New(Entry, Option<Stamp>),
     /// A place that could not be looked at; what is recorded of it.
     Failed(Option<Record>, Vec<u8>, String),
+    /// A file that a run before this one has read, and that is as it was.
+    Resumed(Box<Resumed>),
     /// The index cannot be used any further.
     Damaged(String),
     /// The manifest cannot be read any further.

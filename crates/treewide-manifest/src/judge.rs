@@ -26,6 +26,8 @@ pub(crate) struct Read {
     pub(crate) bytes: u64,
     /// What it was like before and after; `None` if it changed each time.
     pub(crate) stamp: Option<Stamp>,
+    /// What is to be recorded of it, if a run before this one has read it.
+    pub(crate) facts: Option<Facts>,
 }
 
 impl<'a> Judge<'a> {
@@ -61,7 +63,7 @@ impl<'a> Judge<'a> {
                         self.report.files_read += 1;
                         self.report.bytes_read += bytes;
                         let digest = digest.into_bytes().try_into().unwrap_or([0; OUT_LEN]);
-                        return Ok(Read { digest, bytes, stamp });
+                        return Ok(Read { digest, bytes, stamp, facts: None });
                     }
                 }
                 Err(error) if is_last || !is_change(&error) => return Err(error),

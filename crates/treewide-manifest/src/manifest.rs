@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::facts::Facts as Digest;
 use crate::index::{Header, Index, Trailer};
+use crate::journal::journal_path;
 use crate::list::{InOrder, Line, List};
 use crate::name;
 use crate::record::{FileRecord, Record, What};
@@ -130,7 +131,11 @@ impl Manifest {
 
     /// The files of the manifest itself, by which a walk leaves them out.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        vec![self.list.path().to_owned(), index_path(self.list.path())]
+        vec![
+            self.list.path().to_owned(),
+            index_path(self.list.path()),
+            journal_path(self.list.path()),
+        ]
     }
 }
 

@@ -12,6 +12,7 @@
 
 use crate::error::Error;
 use crate::index;
+use crate::journal::{Journal, Taken, journal_path};
 use crate::list;
 use crate::manifest::index_path;
 use crate::record::{Record, What};
@@ -32,6 +33,9 @@ pub struct Pair {
     hasher: Hasher,
     line: Vec<u8>,
     totals: Option<Totals>,
+    /// Whether a journal is kept, and whether one that is there is gone on with.
+    resumes: Option<bool>,
+    journal: Option<Journal>,
     /// The old list, locked: nobody else writes a new one at the same time.
     _lock: Option<File>,
 }
@@ -62,7 +66,31 @@ impl Pair {
         let index = if has_index { Some(begin(&index_path(path))?) } else { None };
         let (hasher, line) = (Hasher::new(), Vec::new());
         let totals = None;
-        Ok(Self { path: path.into(), list, index, hasher, line, totals, _lock: lock })
+        let (resumes, journal) = (None, None);
+        let path = path.into();
+        Ok(Self { path, list, index, hasher, line, totals, resumes, journal, _lock: lock })
+    }
+
+    /// Keeps a [journal](crate::journal) of what is read, until the manifest appears. With `resumes`, what is in a journal
+    /// that is there already is not read again.
+    pub fn with_journal(self, resumes: bool) -> Self {
+        Self { resumes: Some(resumes), ..self }
+    }
+
+    pub(crate) fn begin_journal(
+        &mut self,
+        root: &Path,
+        rules: &Rules,
+    ) -> Result<Option<Taken>, Error> {
+        let Some(resumes) = self.resumes else { return Ok(None) };
+        let (journal, taken) = Journal::begin(&self.path, root, rules, resumes)?;
+        self.journal = Some(journal);
+        Ok(taken)
+    }
+
+    /// The journal, if what is read is to be added to it.
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref().filter(|it| it.is_kept())
     }
 
     /// The temporary files, which a program that is ended by a signal removes.
@@ -77,6 +105,7 @@ impl Pair {
         }
         own.add(&self.path);
         own.add(&index_path(&self.path));
+        own.add_later(&journal_path(&self.path));
     }
 
     pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> Result<index::Lines, Error> {
@@ -154,6 +183,9 @@ impl Pair {
                 }
                 _ => {}
             },
+        }
+        if let Some(journal) = self.journal {
+            journal.remove();
         }
         if let Some((temporary, error)) = left {
             let text =

@@ -173,15 +173,29 @@ impl Own {
         }
     }
 
+    /// A file that may only be written when the walk is under way.
+    pub(crate) fn add_later(&mut self, path: &Path) {
+        let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+        if let (Ok(folder), Some(name)) = (folder.canonicalize(), path.file_name()) {
+            self.paths.push(folder.join(name));
+        }
+    }
+
     fn has(&self, path: &Path, identity: Identity) -> bool {
         let (device, inode) = identity.numbers();
         if inode != 0 {
             let is = |(of, number, name): &(u64, u64, OsString)| {
                 (*of, *number) == (device, inode) && path.file_name() == Some(name)
             };
-            return self.numbers.iter().any(is);
+            if self.numbers.iter().any(is) {
+                return true;
+            }
         }
-        self.paths.iter().any(|it| it.file_name() == path.file_name())
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let has_name = |it: &PathBuf| {
+            it.file_name().is_some_and(|name| bytes.ends_with(name.as_encoded_bytes()))
+        };
+        self.paths.iter().any(has_name)
             && path.canonicalize().is_ok_and(|path| self.paths.contains(&path))
     }
 }

@@ -8,8 +8,10 @@ use crate::join::{About, Join, Note, Policy};
 use crate::judge::{Judge, Read, observed};
 use crate::manifest::{Manifest, State};
 use crate::moves::about;
+use crate::name;
 use crate::pair::{Pair, Totals};
 use crate::record::{Facts, FileRecord, Record, Type, What};
+use crate::resume::{Resumed, Resuming};
 use crate::rules::{Globs, Rules};
 use crate::scan::{Own, Scan};
 use crate::scrub::{Budget, Picked};
@@ -108,6 +110,8 @@ impl Update {
     ) -> Result<Made, Error> {
         let recorded = || old.map(Manifest::rules);
         let rules = self.rules.clone().or_else(recorded).unwrap_or_default();
+        let mut pair = pair;
+        let taken = pair.begin_journal(dir, &rules)?;
         let mut own = Own::default();
         pair.own(&mut own);
         let scan = Scan::new(dir, &rules, &Globs::default(), own)?;
@@ -125,17 +129,18 @@ impl Update {
         if let Some(State::Ignored(cause)) = old.map(Manifest::index) {
             judge.report.damage = Some(cause.clone());
         }
-        let mut pair = pair;
         let lines = pair.start(&rules, dir)?;
         let mut run = Run {
             update: self,
             rules: &rules,
+            root: dir,
             pair,
             lines,
             old: old.map(Manifest::has_index),
             today: Day::today(),
         };
         let options = options.clone().stamps(true);
+        let join = Resuming::new(join, taken, dir, rules.follow, rules.modes);
         for event in options.run(join) {
             run.event(event, &options, &mut judge)?;
         }
@@ -147,6 +152,7 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     rules: &'a Rules,
+    root: &'a Path,
     pair: Pair,
     lines: index::Lines,
     /// Whether there is an old manifest, and whether that has an index.
@@ -168,6 +174,12 @@ impl Run<'_> {
         match event {
             Event::File(task, hashed) => {
                 let read = judge.read(options, &task, hashed);
+                if let (Ok(read), Some(journal)) = (&read, self.pair.journal()) {
+                    journal.add(Record {
+                        name: name::relative(&task.path, self.root).into_owned(),
+                        what: What::File(self.recorded(read, task.about.moment)),
+                    });
+                }
                 self.file(task.about, read, judge)
             }
             Event::Note(note) => self.note(note, judge),
@@ -225,6 +237,9 @@ impl Run<'_> {
 
     /// What is recorded of a file that was read.
     fn recorded(&self, read: &Read, moment: Option<Moment>) -> FileRecord {
+        if let Some(facts) = &read.facts {
+            return FileRecord { digest: read.digest, facts: Some(facts.clone()) };
+        }
         let key = moment.zip(read.stamp).and_then(|(moment, stamp)| moment.key(&stamp));
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
         let facts = Facts { bytes: read.bytes, mode, key, read: Some(self.today) };
@@ -307,6 +322,14 @@ impl Run<'_> {
                 let name = name.strip_suffix(b"/").unwrap_or(&name);
                 judge.tell(about(name, Type::Unknown, Verdict::Unreadable(cause)));
                 Ok(())
+            }
+            Note::Resumed(resumed) => {
+                let Resumed { task, digest, facts, stamp } = *resumed;
+                judge.report.files_resumed += 1;
+                judge.report.bytes_resumed += facts.bytes;
+                let (bytes, stamp) = (facts.bytes, Some(stamp));
+                let read = Read { digest, bytes, stamp, facts: Some(facts) };
+                self.file(task.about, Ok(read), judge)
             }
             Note::Damaged(cause) => {
                 judge.report.damage.get_or_insert(cause);

@@ -234,6 +234,10 @@ pub struct Report {
     pub files_unread: u64,
     /// Their bytes.
     pub bytes_unread: u64,
+    /// Files that a run before this one has read, which was [interrupted](crate::journal).
+    pub files_resumed: u64,
+    /// Their bytes.
+    pub bytes_resumed: u64,
     /// What is wrong with the index, so that links, modes, names that are not UTF-8 and keys could not be used.
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.

@@ -2,7 +2,7 @@
 
 use super::html::{About, Html};
 use super::report::{self, Lines};
-use super::{EXIT, root, run};
+use super::{EXIT, is_passed, root, run};
 use crate::console::Console;
 use crate::help::Notes;
 use crate::input::ReadArgs;
@@ -177,11 +177,17 @@ impl VerifyArgs {
             verify = verify.leave_out(place);
         }
         let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        if let (true, State::Bound(ends)) = (self.quick, manifest.index()) {
+            progress.expects(ends.1.files);
+        }
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
         let dir = root(self.dir.as_deref(), Some(&manifest))?;
         let report = verify.run(&manifest, dir, &options, &mut |it| {
             lines.add(&it);
+            if is_passed(&it) {
+                progress.passed();
+            }
             if let Some(page) = &mut page {
                 page.add(&it);
             }

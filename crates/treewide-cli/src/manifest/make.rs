@@ -1,7 +1,7 @@
 //! `treewide snapshot` and `treewide update`: make a manifest.
 
 use super::report::{self, Lines};
-use super::{RulesArgs, root, run};
+use super::{RulesArgs, is_passed, root, run};
 use crate::console::Console;
 use crate::help::Notes;
 use crate::input::ReadArgs;
@@ -14,7 +14,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_manifest::{
-    Budget, Class, Clock, Globs, Made, Manifest, Pair, Report, State, Totals, Update,
+    Budget, Class, Clock, Finding, Globs, Made, Manifest, Pair, Report, State, Totals, Update,
+    journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -46,6 +47,7 @@ pub(crate) const UPDATE: Notes = Notes {
     ..Notes::new(&[
         ("treewide update photos.b3 photos", "read only what looks different"),
         ("treewide update --scrub 5% photos.b3 photos", "and what was read longest ago"),
+        ("treewide update --resume photos.b3 photos", "go on after an interruption"),
     ])
 };
 
@@ -86,6 +88,14 @@ pub(crate) struct WithArgs {
     #[arg(long, help_heading = "Reading")]
     no_sync: bool,
 
+    /// Go on where a run ended that was interrupted
+    ///
+    /// What a run has read is kept in X.b3.part until the manifest is complete. With this flag, a file that the
+    /// interrupted run has read is not read again if its size, times, inode and device are as they were. The directory
+    /// and the rules must be the same. Without this flag, X.b3.part is removed when the run is done.
+    #[arg(long, help_heading = "Reading")]
+    resume: bool,
+
     /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -114,7 +124,8 @@ impl WithArgs {
     ) -> anyhow::Result<(Report, Totals)> {
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
-        let pair = begin(path, has_index)?;
+        let pair = begin(path, has_index)?.with_journal(self.resume);
+        self.say_what_is_left(&console, path);
         let old = old.map(Manifest::open).transpose()?;
         let dir = root(dir, old.as_ref())?;
         if let Some(State::Ignored(cause)) = old.as_ref().map(Manifest::index) {
@@ -124,9 +135,20 @@ impl WithArgs {
         let output = OutputArgs::default().open(&[], Prints::OnlyFailures, &progress)?;
         let mut lines = Lines::new(output, self.json, self.quiet);
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
-        progress.show(|| None);
+        if let Some(State::Bound(ends)) = old.as_ref().map(Manifest::index) {
+            progress.expects(ends.1.files);
+        }
+        // As many bytes as at the last time, if all are read. It is looked for only if there is time to show it.
+        let last = path.to_owned();
+        let reads_all = old.is_none() && !self.resume;
+        progress.show(move || reads_all.then(|| Manifest::open(&last).ok()?.bytes()).flatten());
         let options = self.read.plain_options(progress.hears());
-        let each = &mut |finding| lines.add(&finding);
+        let each = &mut |finding: Finding| {
+            lines.add(&finding);
+            if is_passed(&finding) {
+                progress.passed();
+            }
+        };
         let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
         lines.finish(&console, &made.report)?;
@@ -135,6 +157,19 @@ impl WithArgs {
             self.say(&console, old.is_some(), path, has_index, &report, &totals);
         }
         Ok((report, totals))
+    }
+
+    /// Says that a run was interrupted, or that none was.
+    fn say_what_is_left(&self, console: &Console<'_>, path: &Path) {
+        let text = match (self.resume, journal::is_left(path)) {
+            (false, true) => {
+                "is what an interrupted run has read; --resume goes on with it, and this run removes it when it is \
+                 done"
+            }
+            (true, false) => "does not exist: no run was interrupted, and this one begins anew",
+            _ => return,
+        };
+        console.about(&journal::journal_path(path), text);
     }
 
     fn say(
@@ -152,6 +187,9 @@ impl WithArgs {
             let files = crate::wording::count(totals.files, "file");
             let bytes = indicatif::HumanBytes(totals.bytes);
             console.say(&format!("{files}, {bytes}: {}", shown(path)));
+            if let Some(text) = report::resumed(report) {
+                console.say(&text);
+            }
         }
         console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
         if has_index {

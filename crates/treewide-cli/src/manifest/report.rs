@@ -123,13 +123,15 @@ fn summary_json(report: &Report) -> String {
     let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
     format!(
         "{{\"entries\":{},{},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
-         \"differs\":{},\"certain\":{}}}\n",
+         \"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
         report.entries(),
         counts.join(","),
         report.files_read,
         report.bytes_read,
         report.files_unread,
         report.bytes_unread,
+        report.files_resumed,
+        report.bytes_resumed,
         report.differs(),
         report.is_certain(),
     )
@@ -139,8 +141,11 @@ fn summary_json(report: &Report) -> String {
 pub(super) fn summary(report: &Report) -> String {
     let mut text = report.to_string();
     let (read, unread) = (report.files_read, report.files_unread);
-    if read + unread > 0 {
+    if read + unread + report.files_resumed > 0 {
         text += &format!("; {} read ({})", count(read, "file"), HumanBytes(report.bytes_read));
+    }
+    if let Some(resumed) = resumed(report) {
+        text += &format!(", {resumed}");
     }
     if unread > 0 {
         text += &format!(
@@ -149,6 +154,12 @@ pub(super) fn summary(report: &Report) -> String {
         );
     }
     text
+}
+
+/// How much was not read because a run that was interrupted has read it.
+pub(super) fn resumed(report: &Report) -> Option<String> {
+    let (files, bytes) = (report.files_resumed, HumanBytes(report.bytes_resumed));
+    (files > 0).then(|| format!("{} ({bytes}) read by the interrupted run", count(files, "file")))
 }
 
 /// What is wrong with an index.

@@ -214,3 +214,54 @@ fn update_at_the_same_time_is_refused() {
     drop(lock);
     assert_eq!(out(&folder, "update m.b3 t").0, Some(0));
 }
+
+/// M34: a run that is killed leaves a journal, and the next one goes on with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn snapshot_that_is_killed_goes_on_with_resume() {
+    let folder = Folder::new();
+    for number in 0..500 {
+        folder.write(format!("t/{number}"), "x".repeat(number));
+    }
+    // It takes long enough for the journal of the others to be written.
+    let last = fs::File::create(folder.join("t/zzz")).unwrap();
+    last.set_len(1 << 40).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    for signal in ["KILL", "INT"] {
+        let running = folder.treewide("snapshot t -o m.b3 --resume").start();
+        let is_there = || folder.join("m.b3.part").exists().then_some(());
+        crate::support::wait_for(is_there);
+        running.signal(signal);
+        assert_eq!(running.end().code, None);
+        assert!(!folder.join("m.b3").exists());
+        assert!(folder.read("m.b3.part").contains("\"path\":\"100\""), "{signal}");
+    }
+    last.set_len(7).unwrap();
+    folder.write("t/7", "changed");
+    let (code, _, stderr) = out(&folder, "snapshot t -o other.b3");
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --resume --no-hidden");
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("m.b3.part: was made with other rules"), "{stderr}");
+    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --resume");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("499 files (") && stderr.contains(") read by the interrupted"),
+        "{stderr}"
+    );
+    assert_eq!(folder.read("m.b3"), folder.read("other.b3"));
+    assert!(!folder.join("m.b3.part").exists());
+
+    // Without the flag it is not used, and not silently thrown away.
+    let (_, _, stderr) = out(&folder, "update m.b3 t --resume");
+    assert!(stderr.contains("m.b3.part: does not exist"), "{stderr}");
+    let journal = r#"{"treewide":"journal 1"}"#;
+    folder.write("m.b3.part", journal);
+    let (code, _, stderr) = out(&folder, "update m.b3 t");
+    assert_eq!(code, Some(0));
+    assert!(
+        stderr.contains("m.b3.part: is what an interrupted run has read; --resume"),
+        "{stderr}"
+    );
+    assert!(!folder.join("m.b3.part").exists());
+}

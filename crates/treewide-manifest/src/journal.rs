@@ -1,0 +1,481 @@
+//! What a run that makes a manifest has read, kept so that it need not be read again if the run is ended.
+//!
+//! ```text
+//! {"treewide":"journal 1","root":"/home/me/photos","rules":{..}}          a part begins: one for each run
+//! {"path":"a.txt","bytes":12,"digest":"..","mtime":..,"ctime":..,...}     files that were read, in order
+//! {"check":".."}                                                          the hash of all bytes before this line
+//! ```
+//!
+//! Lines after the last right check do not count: they were being written when the run or the machine was ended. A file has a
+//! line only if it has a [key](crate::trust), and its line is used only if it still has that key.
+//!
+//! A thread of its own writes, so that nobody waits for the disk. Runs of less than [`WRITTEN_EVERY`] leave nothing behind
+//! but what [`Journal`] writes when it is dropped.
+
+use crate::day::Day;
+use crate::error::Error;
+use crate::record::{Facts, FileRecord, Record, What};
+use crate::rules::Rules;
+use crate::trust::Key;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use treewide::{Hasher, OUT_LEN};
+use treewide_files::digest::{hex, unhex};
+use treewide_files::list::read_line;
+
+/// The version that is written, and the only one that is read.
+const VERSION: &str = "journal 1";
+/// What was read is written this often.
+const WRITTEN_EVERY: Duration = Duration::from_secs(1);
+/// What was written is brought to the disk this often.
+const SYNCED_EVERY: Duration = Duration::from_secs(5);
+/// Parts that are read next to each other, at most. A run that goes on after as many others writes no part.
+const PARTS: usize = 200;
+
+/// Where the journal of a list is: `.part` after its name.
+pub fn journal_path(list: &Path) -> PathBuf {
+    let mut path = list.as_os_str().to_owned();
+    path.push(".part");
+    path.into()
+}
+
+/// Whether a run that made this list was interrupted, and left its journal.
+pub fn is_left(list: &Path) -> bool {
+    File::open(journal_path(list)).is_ok_and(|file| is_journal(&file))
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    treewide: String,
+    root: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root_hex: Option<String>,
+    rules: Rules,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Check {
+    check: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    bytes: u64,
+    digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<u32>,
+    mtime: i64,
+    ctime: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ino: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dev: Option<u64>,
+    read: String,
+}
+
+/// Text, and all bytes in hex if it is not UTF-8.
+fn text(bytes: &[u8]) -> (String, Option<String>) {
+    let shown = String::from_utf8_lossy(bytes).into_owned();
+    let is_whole = shown.as_bytes() == bytes;
+    (shown, (!is_whole).then(|| hex(bytes)))
+}
+
+fn bytes(text: String, hex: Option<String>) -> Option<Vec<u8>> {
+    match hex {
+        Some(hex) => unhex(hex.as_bytes()),
+        None => Some(text.into_bytes()),
+    }
+}
+
+impl Line {
+    /// `None` for what is not a file with a key.
+    fn of(record: &Record) -> Option<Self> {
+        let What::File(file) = &record.what else { return None };
+        let facts = file.facts.as_ref()?;
+        let (key, read) = (facts.key?, facts.read?);
+        let (path, path_hex) = text(&record.name);
+        Some(Self {
+            path,
+            path_hex,
+            bytes: facts.bytes,
+            digest: hex(&file.digest),
+            mode: facts.mode,
+            mtime: key.mtime,
+            ctime: key.ctime,
+            ino: key.inode,
+            dev: key.device,
+            read: read.to_string(),
+        })
+    }
+
+    fn record(self) -> Option<(Vec<u8>, FileRecord)> {
+        let name = bytes(self.path, self.path_hex)?;
+        let digest: [u8; OUT_LEN] = unhex(self.digest.as_bytes())?.try_into().ok()?;
+        let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
+        let read = Some(Day::parse(&self.read)?);
+        let facts = Some(Facts { bytes: self.bytes, mode: self.mode, key: Some(key), read });
+        Some((name, FileRecord { digest, facts }))
+    }
+}
+
+/// The journal of a run: it writes what was read, and has what runs before it have read.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    writer: Option<Writer>,
+    /// A journal of ours is at the path, which nobody needs when the manifest is complete.
+    is_ours: bool,
+}
+
+impl Journal {
+    /// The journal of a run that makes a manifest of `root` with these rules. With `resumes`, what is in the journal that
+    /// is at the path is returned, and more is added to it. Without, that journal stays as it is until the run is done,
+    /// and no other one is written.
+    ///
+    /// # Errors
+    /// If the journal that the run would go on with is that of another run, or cannot be read.
+    pub(crate) fn begin(
+        list: &Path,
+        root: &Path,
+        rules: &Rules,
+        resumes: bool,
+    ) -> Result<(Self, Option<Taken>), Error> {
+        let path = journal_path(list);
+        let at_path = |error: io::Error| Error::read(&path, error);
+        let root = fs::canonicalize(root).map_err(|error| Error::read(root, error))?;
+        let (text, root_hex) = text(root.as_os_str().as_encoded_bytes());
+        let header =
+            Header { treewide: VERSION.into(), root: text, root_hex, rules: rules.clone() };
+        let there = match OpenOptions::new().read(true).write(resumes).open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(_) if !resumes => return Ok((Self { path, writer: None, is_ours: false }, None)),
+            Err(error) => return Err(at_path(error)),
+        };
+        let Some(file) = there else {
+            let place = Place::New(path.clone());
+            let writer = Writer::start(place, &header, Hasher::new());
+            return Ok((Self { path, writer, is_ours: true }, None));
+        };
+        if !resumes {
+            let is_ours = is_journal(&file);
+            return Ok((Self { path, writer: None, is_ours }, None));
+        }
+        lock(&file).map_err(at_path)?;
+        let read = Parts::read(&file, &header).map_err(|cause| at_path(io::Error::other(cause)))?;
+        let taken = Taken::open(&path, &read).map_err(at_path)?;
+        let writer = if read.starts.len() < PARTS {
+            file.set_len(read.end).map_err(|error| Error::write(&path, error))?;
+            (&file).seek(SeekFrom::End(0)).map_err(at_path)?;
+            Writer::start(Place::Open(file), &header, read.hasher)
+        } else {
+            None
+        };
+        Ok((Self { path, writer, is_ours: true }, Some(taken)))
+    }
+
+    /// Whether what is read is added to it.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Adds a file that was read.
+    pub(crate) fn add(&self, record: Record) {
+        if let Some(writer) = &self.writer {
+            writer.shared.state().waiting.push(record);
+        }
+    }
+
+    /// The manifest is complete: nobody needs the journal any more.
+    pub(crate) fn remove(mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer.shared.state().waiting.clear();
+        }
+        if self.is_ours {
+            // If it stays, the next run says that it is there.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether the file is one, of any version.
+fn is_journal(mut file: &File) -> bool {
+    const BEGINS: &[u8] = b"{\"treewide\":\"journal ";
+    let mut begin = [0; BEGINS.len()];
+    file.metadata().is_ok_and(|it| it.is_file())
+        && file.read_exact(&mut begin).is_ok()
+        && begin == BEGINS
+}
+
+/// Nobody else goes on with it at the same time.
+fn lock(file: &File) -> io::Result<()> {
+    // On Windows a locked file cannot be read.
+    if cfg!(windows) {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("another program is writing it; wait until that is done"))
+        }
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
+    }
+}
+
+/// The parts of a journal that count.
+struct Parts {
+    /// Where the lines of each begin.
+    starts: Vec<u64>,
+    /// Where they end: behind the last right check.
+    end: u64,
+    /// Of all bytes before the end.
+    hasher: Hasher,
+}
+
+impl Parts {
+    fn read(file: &File, expected: &Header) -> Result<Self, String> {
+        let unreadable = |error: io::Error| error.to_string();
+        if !is_journal(file) {
+            return Err("is not a journal; remove it, or write the list elsewhere".into());
+        }
+        let mut reader = file;
+        reader.rewind().map_err(unreadable)?;
+        let mut lines = BufReader::with_capacity(64 << 10, reader);
+        let (mut line, mut at, mut hasher) = (Vec::new(), 0, Hasher::new());
+        let mut found = Self { starts: Vec::new(), end: 0, hasher: Hasher::new() };
+        let mut starts = Vec::new();
+        loop {
+            line.clear();
+            lines.read_until(b'\n', &mut line).map_err(unreadable)?;
+            if line.last() != Some(&b'\n') {
+                return Ok(found);
+            }
+            let is_check = match serde_json::from_slice::<Check>(&line) {
+                // The bytes before this line differ from what was written, or this line does.
+                Ok(check) if check.check != hasher.finalize().to_hex().as_str() => {
+                    return Ok(found);
+                }
+                Ok(_) => true,
+                Err(_) => false,
+            };
+            hasher.update(&line);
+            at += line.len() as u64;
+            if is_check {
+                found = Self { starts: starts.clone(), end: at, hasher: hasher.clone() };
+            } else if line.starts_with(b"{\"treewide\":") {
+                expected.is(&line)?;
+                starts.push(at);
+            }
+        }
+    }
+}
+
+impl Header {
+    /// Whether the line is this header; what to do if not.
+    fn is(&self, line: &[u8]) -> Result<(), String> {
+        #[derive(Deserialize)]
+        struct Version {
+            treewide: String,
+        }
+        let remove = "remove it to begin anew";
+        let version: Result<Version, _> = serde_json::from_slice(line);
+        match version {
+            Ok(version) if version.treewide == VERSION => {}
+            Ok(version) => {
+                let is = version.treewide;
+                return Err(format!(
+                    "is a {is:?}, and this program goes on with {VERSION:?}; {remove}"
+                ));
+            }
+            Err(_) => return Err(format!("is damaged; {remove}")),
+        }
+        let header: Self = serde_json::from_slice(line)
+            .map_err(|error| format!("is damaged, {error}; {remove}"))?;
+        if (&header.root, &header.root_hex) != (&self.root, &self.root_hex) {
+            let (is, not) = (header.root, &self.root);
+            return Err(format!(
+                "is of the directory {is}, and not of {not}; name that, or {remove}"
+            ));
+        }
+        if header.rules != self.rules {
+            let rules = header.rules.json();
+            return Err(format!("was made with other rules, {rules}; give the same, or {remove}"));
+        }
+        Ok(())
+    }
+}
+
+/// What runs before this one have read. It is asked in the order of the names.
+#[derive(Debug)]
+pub(crate) struct Taken(Vec<Cursor>);
+
+#[derive(Debug)]
+struct Cursor {
+    lines: BufReader<Take<File>>,
+    line: Vec<u8>,
+    next: Option<(Vec<u8>, FileRecord)>,
+}
+
+impl Taken {
+    fn open(path: &Path, parts: &Parts) -> io::Result<Self> {
+        let ends = parts.starts.iter().skip(1).copied().chain([parts.end]);
+        let cursors = parts.starts.iter().zip(ends).map(|(start, end)| {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(*start))?;
+            let lines = BufReader::with_capacity(16 << 10, file.take(end.saturating_sub(*start)));
+            let mut cursor = Cursor { lines, line: Vec::new(), next: None };
+            cursor.read();
+            Ok(cursor)
+        });
+        cursors.collect::<io::Result<_>>().map(Self)
+    }
+
+    /// What the last run that has read the file with this name found.
+    pub(crate) fn find(&mut self, name: &[u8]) -> Option<FileRecord> {
+        let mut found = None;
+        for cursor in &mut self.0 {
+            while cursor.next.as_ref().is_some_and(|(it, _)| &it[..] < name) {
+                cursor.read();
+            }
+            if cursor.next.as_ref().is_some_and(|(it, _)| it == name) {
+                found = cursor.next.take().map(|(_, file)| file);
+                cursor.read();
+            }
+        }
+        found
+    }
+}
+
+impl Cursor {
+    /// The next file. What cannot be read is not used, and its file is read again.
+    fn read(&mut self) {
+        self.next = None;
+        while read_line(&mut self.lines, &mut self.line).is_ok() && !self.line.is_empty() {
+            let line = serde_json::from_slice::<Line>(&self.line).ok();
+            if let Some(next) = line.and_then(Line::record) {
+                self.next = Some(next);
+                return;
+            }
+        }
+    }
+}
+
+/// A thread that writes.
+#[derive(Debug)]
+struct Writer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    is_over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<Record>,
+    is_over: bool,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Place {
+    /// The file is created when there is something to write.
+    New(PathBuf),
+    Open(File),
+}
+
+impl Writer {
+    /// `None` if there is no thread to give: then there is no journal.
+    fn start(place: Place, header: &Header, hasher: Hasher) -> Option<Self> {
+        let shared = Arc::new(Shared::default());
+        let header = serde_json::to_string(header).ok()? + "\n";
+        let writing = Writing { place, header: Some(header), hasher, synced: Instant::now() };
+        let thread = std::thread::Builder::new().name("journal".into()).spawn({
+            let shared = Arc::clone(&shared);
+            move || writing.run(&shared)
+        });
+        Some(Self { shared, thread: Some(thread.ok()?) })
+    }
+}
+
+impl Drop for Writer {
+    /// Writes what there is.
+    fn drop(&mut self) {
+        self.shared.state().is_over = true;
+        self.shared.is_over.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Writing {
+    place: Place,
+    header: Option<String>,
+    hasher: Hasher,
+    synced: Instant,
+}
+
+impl Writing {
+    fn run(mut self, shared: &Shared) {
+        loop {
+            let goes_on = |state: &mut State| !state.is_over;
+            let waited = shared.is_over.wait_timeout_while(shared.state(), WRITTEN_EVERY, goes_on);
+            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (records, is_over) = (std::mem::take(&mut state.waiting), state.is_over);
+            drop(state);
+            // What cannot be written is read again by the next run. That the disk is full, the manifest itself will say.
+            if self.write(&records).is_err() || is_over {
+                // Nobody takes what comes now.
+                return;
+            }
+        }
+    }
+
+    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+        let mut block = Vec::new();
+        for line in records.iter().filter_map(Line::of) {
+            serde_json::to_writer(&mut block, &line)?;
+            block.push(b'\n');
+        }
+        if block.is_empty() {
+            return Ok(());
+        }
+        if let Some(header) = self.header.take() {
+            block.splice(..0, header.into_bytes());
+        }
+        if let Place::New(path) = &self.place {
+            let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+            lock(&file)?;
+            self.place = Place::Open(file);
+        }
+        let Place::Open(file) = &mut self.place else { return Ok(()) };
+        self.hasher.update(&block);
+        let check = Check { check: self.hasher.finalize().to_hex().to_string() };
+        let start = block.len();
+        serde_json::to_writer(&mut block, &check)?;
+        block.push(b'\n');
+        self.hasher.update(&block[start..]);
+        file.write_all(&block)?;
+        if self.synced.elapsed() >= SYNCED_EVERY {
+            self.synced = Instant::now();
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Going on where a run ended that was interrupted: what it has read is not read again if it still has its key.
+
+use crate::join::{About, Join, Note};
+use crate::journal::Taken;
+use crate::name;
+use crate::record::{Facts, FileRecord};
+use std::path::{Path, PathBuf};
+use treewide_files::{Item, Source, Stamp, Task};
+
+/// A tree and its manifest, as in [`Join`], without the files that a run before this one has read.
+pub(crate) struct Resuming {
+    join: Join,
+    taken: Option<Taken>,
+    root: PathBuf,
+    follows: bool,
+    modes: bool,
+}
+
+/// A file that a run before this one has read.
+pub(crate) struct Resumed {
+    pub(crate) task: Task<About>,
+    pub(crate) digest: [u8; treewide::OUT_LEN],
+    pub(crate) facts: Facts,
+    /// What it is like now.
+    pub(crate) stamp: Stamp,
+}
+
+impl Resuming {
+    /// `follows` and `modes` are those of the rules.
+    pub(crate) fn new(
+        join: Join,
+        taken: Option<Taken>,
+        root: &Path,
+        follows: bool,
+        modes: bool,
+    ) -> Self {
+        Self { join, taken, root: root.to_owned(), follows, modes }
+    }
+
+    /// What was found of the file, if it still has the key that it had.
+    fn find(&mut self, path: &Path) -> Option<(FileRecord, Stamp)> {
+        let found = self.taken.as_mut()?.find(&name::relative(path, &self.root))?;
+        let facts = found.facts.as_ref()?;
+        let stamp = Stamp::at(path, self.follows).ok()?;
+        let is_as_it_was = stamp.is_file
+            && stamp.len == facts.bytes
+            && facts.key.as_ref()?.is_of(&stamp)
+            && facts.mode == self.modes.then_some(stamp.mode);
+        is_as_it_was.then_some((found, stamp))
+    }
+}
+
+impl Source for Resuming {
+    type About = About;
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<About, Note>> {
+        let item = self.join.next()?;
+        let Item::File(task) = item else { return Some(item) };
+        match self.find(&task.path) {
+            Some((FileRecord { digest, facts: Some(facts) }, stamp)) => {
+                Some(Item::Note(Note::Resumed(Box::new(Resumed { task, digest, facts, stamp }))))
+            }
+            _ => Some(Item::File(task)),
+        }
+    }
+
+    fn bytes(item: &Item<About, Note>) -> usize {
+        Join::bytes(item)
+    }
+}
