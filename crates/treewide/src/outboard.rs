@@ -20,7 +20,10 @@
 //!
 //! [`Outboard`] compares data with a digest: [`verify`](Outboard::verify) reads the groups of a range and the pairs above them,
 //! and nothing else; [`damage`](Outboard::damage) says which ranges are bad, and which are unknown because the outboard is broken
-//! above them.
+//! above them. `reader` is a `Read + Seek` of verified bytes. `repair` writes the bad groups from a copy.
+//!
+//! After writes that are known, `update` reads what was written and nothing else. `differences` compares two outboards without
+//! their data.
 //!
 //! [`parts`] hashes one input in pieces, in any order and in any place.
 //!
@@ -34,18 +37,30 @@ mod climb;
 #[cfg(feature = "std")]
 mod compare;
 mod create;
+#[cfg(feature = "std")]
+mod differences;
 mod error;
+#[cfg(feature = "std")]
+mod find;
 mod io;
+#[cfg(feature = "std")]
+mod journal;
 mod layout;
 mod nodes;
 pub mod parts;
 #[cfg(feature = "std")]
 mod pool;
 #[cfg(feature = "std")]
+mod reader;
+#[cfg(feature = "std")]
+mod repair;
+#[cfg(feature = "std")]
 pub mod slice;
 mod tile;
 #[cfg(feature = "std")]
 mod tile_at;
+#[cfg(feature = "std")]
+mod update;
 mod verify;
 mod walk;
 
@@ -53,7 +68,13 @@ pub use bao::BaoFile;
 pub use create::fill;
 #[cfg(feature = "std")]
 pub use create::{create, create_at};
+#[cfg(feature = "std")]
+pub use differences::Differences;
 pub use error::{Error, IoError};
 pub use io::{ReadAt, WriteAt};
 pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
+#[cfg(feature = "std")]
+pub use reader::VerifiedReader;
+#[cfg(feature = "std")]
+pub use repair::Repair;
 pub use verify::{Damage, Found, Outboard, State};

@@ -1,6 +1,7 @@
 //! Outboards: against the definition on every target, against `bao-tree` and `bao` where they are built, and against everything
 //! that may be wrong with data and outboard.
 #![cfg(feature = "std")]
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
 
 mod common;
 #[path = "outboard/create.rs"]
@@ -8,9 +9,15 @@ mod create;
 #[cfg(target_arch = "x86_64")]
 #[path = "outboard/oracles.rs"]
 mod oracles;
+#[path = "outboard/reader.rs"]
+mod reader;
 mod reference;
+#[path = "outboard/repair.rs"]
+mod repair;
 #[path = "outboard/sparse.rs"]
 mod sparse;
+#[path = "outboard/update.rs"]
+mod update;
 #[path = "outboard/verify.rs"]
 mod verify;
 

@@ -53,6 +53,14 @@ impl<S: WriteAt> BaoFile<S> {
         file.write_all_at(&len.to_le_bytes(), 0).map_err(Error::Outboard)?;
         Ok((Layout::new(len, Group::BAO, Order::Pre), Self(file)))
     }
+
+    /// Writes another length of the data. `Outboard::update` writes pairs only: call this after it if the length has changed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn set_data_len(&mut self, len: u64) -> Result<(), Error> {
+        self.0.write_all_at(&len.to_le_bytes(), 0).map_err(Error::Outboard)
+    }
 }
 
 fn behind_header(at: u64) -> Result<u64, IoError> {

@@ -1,0 +1,121 @@
+//! Hashes of nodes by their place, each verified from the digest down. Neighbours are cheap: the way to the last node is kept.
+
+use super::nodes::halves;
+use super::walk::Compared;
+use super::{Error, Layout, Node, Outboard, PAIR_LEN, ReadAt};
+use crate::mode::Mode;
+use crate::spec::OUT_LEN;
+
+pub(super) struct Finder<'a, S> {
+    compared: Compared<'a, [u8], S>,
+    root: [u8; OUT_LEN],
+    /// Nodes from the root on, each a child of the one before, with their verified pairs.
+    path: Vec<(Node, [u8; PAIR_LEN])>,
+}
+
+impl<'a, S: ReadAt> Finder<'a, S> {
+    pub(super) fn new(outboard: &'a Outboard<S>) -> Self {
+        let Outboard { root, layout, mode, store } = outboard;
+        let compared = Compared { data: &[][..], store, layout: *layout, mode: *mode };
+        Self { compared, root: *root.as_bytes(), path: Vec::new() }
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.compared.layout
+    }
+
+    fn mode(&self) -> &Mode {
+        &self.compared.mode
+    }
+
+    /// The node of `groups` groups from `first` on, and its hash as its parent holds it, or the digest. `None` if it is not in
+    /// the tree.
+    pub(super) fn find(
+        &mut self,
+        first: u64,
+        groups: u64,
+    ) -> Result<Option<(Node, [u8; OUT_LEN])>, Error> {
+        let end = first + groups;
+        let (mut node, mut hash) = self.nearest(
+            |node| {
+                node.first_group() <= first
+                    && end <= node.first_group() + node.groups()
+                    && groups < node.groups()
+            },
+            first,
+        );
+        if end > node.first_group() + node.groups() {
+            return Ok(None);
+        }
+        while (node.first_group(), node.groups()) != (first, groups) {
+            if node.is_group() || end > node.first_group() + node.groups() {
+                return Ok(None);
+            }
+            (node, hash) = self.down(node, &hash, first)?;
+        }
+        Ok(Some((node, hash)))
+    }
+
+    /// The child on the way to group `first` of the deepest node of the path that `has` it, or the root.
+    fn nearest(&mut self, has: impl Fn(Node) -> bool, first: u64) -> (Node, [u8; OUT_LEN]) {
+        while let Some((node, pair)) = self.path.last() {
+            if has(*node) {
+                return child(self.layout(), *node, pair, first);
+            }
+            self.path.pop();
+        }
+        (self.layout().root(), self.root)
+    }
+
+    /// The deepest node on the way to group `first` whose hash is known without reading.
+    pub(super) fn start(&mut self, first: u64) -> (Node, [u8; OUT_LEN]) {
+        self.nearest(
+            |node| (node.first_group()..node.first_group() + node.groups()).contains(&first),
+            first,
+        )
+    }
+
+    /// Reads pairs that nobody has verified.
+    pub(super) fn read(&self, buf: &mut [u8], at: u64) -> Result<(), Error> {
+        self.compared.store.read_exact_at(buf, at).map_err(Error::Outboard)
+    }
+
+    /// From a node and its hash to its child on the way to group `first`.
+    pub(super) fn down(
+        &mut self,
+        node: Node,
+        hash: &[u8; OUT_LEN],
+        first: u64,
+    ) -> Result<(Node, [u8; OUT_LEN]), Error> {
+        let Some(pair) = self.compared.pair(node, hash)? else {
+            return Err(Error::Unknown(self.layout().span(node)));
+        };
+        self.path.push((node, pair));
+        Ok(child(self.layout(), node, &pair, first))
+    }
+
+    /// The chaining value that `node` has below a root, also if it is the root of this tree.
+    pub(super) fn chaining_value(
+        &mut self,
+        first: u64,
+        groups: u64,
+    ) -> Result<Option<(Node, [u8; OUT_LEN])>, Error> {
+        let Some((node, hash)) = self.find(first, groups)? else { return Ok(None) };
+        if !self.layout().is_root(node) {
+            return Ok(Some((node, hash)));
+        }
+        if node.is_group() {
+            return Ok(None);
+        }
+        let Some(pair) = self.compared.pair(node, &hash)? else {
+            return Err(Error::Unknown(self.layout().span(node)));
+        };
+        Ok(Some((node, super::nodes::hash_inner_pair(&pair, self.mode()))))
+    }
+}
+
+fn child(layout: &Layout, node: Node, pair: &[u8; PAIR_LEN], first: u64) -> (Node, [u8; OUT_LEN]) {
+    let [left, right] = layout.children(node).expect("it has a pair");
+    let hashes = halves(pair);
+    if first < right.first_group() { (left, *hashes.0) } else { (right, *hashes.1) }
+}
