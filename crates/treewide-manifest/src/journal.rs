@@ -190,7 +190,11 @@ impl Journal {
     /// Adds a file that was read.
     pub(crate) fn add(&self, record: Record) {
         if let Some(writer) = &self.writer {
-            writer.shared.state().waiting.push(record);
+            let mut state = writer.shared.state();
+            // The thread takes nothing any more if it could not write.
+            if !state.is_over {
+                state.waiting.push(record);
+            }
         }
     }
 
@@ -441,7 +445,7 @@ impl Writing {
             drop(state);
             // What cannot be written is read again by the next run. That the disk is full, the manifest itself will say.
             if self.write(&records).is_err() || is_over {
-                // Nobody takes what comes now.
+                shared.state().is_over = true;
                 return;
             }
         }

@@ -1,0 +1,215 @@
+//! Hostile cases about what happens at the same time: writers, clocks, names that become something else.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{AllIsOld, Tree, clock};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+use treewide_manifest::journal::journal_path;
+use treewide_manifest::trust::{Moment, Moments};
+use treewide_manifest::{Class, Options, Pair, Rules, Update};
+
+/// M3: a program writes to a page that it has mapped and written to before.
+#[cfg(target_os = "linux")]
+#[test]
+fn m3_a_write_through_a_mapping_is_seen() {
+    const WRITER: &str = "
+import mmap, sys
+file = open(sys.argv[1], 'r+b')
+pages = mmap.mmap(file.fileno(), 0)
+for byte in b'123':
+    pages[100] = byte
+    print('written', flush=True)
+    sys.stdin.readline()
+";
+    let tree = Tree::new(&[("a", "")]);
+    tree.write("a", [b'0'; 4096]);
+    let started = Command::new("python3")
+        .args(["-c", WRITER])
+        .arg(tree.at("a"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut writer) = started else {
+        println!("SKIPPED: there is no python3");
+        return;
+    };
+    let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let mut go_on = writer.stdin.take().unwrap();
+    let mut write = || {
+        let _ = go_on.write_all(b"\n");
+        said.next().unwrap().unwrap();
+        std::thread::sleep(Duration::from_millis(60));
+    };
+    std::thread::sleep(Duration::from_millis(60));
+    write();
+    tree.snapshot_with(Update::new(), clock());
+    write();
+    let said = tree.quick();
+    drop(go_on);
+    let _ = writer.wait();
+    if said.report.files_unread == 1 && is_tmpfs(&tree.root()) {
+        println!("SKIPPED: on tmpfs nothing shows it, as documented");
+        return;
+    }
+    assert_eq!(said.differences(), ["changed a"]);
+}
+
+#[cfg(target_os = "linux")]
+fn is_tmpfs(path: &Path) -> bool {
+    let out = Command::new("stat").args(["-f", "-c", "%T"]).arg(path).output();
+    out.is_ok_and(|out| out.stdout == b"tmpfs\n")
+}
+
+/// A clock that shows this time.
+struct Shows(SystemTime);
+
+impl Moments for Shows {
+    fn moment(&mut self, _: u64, _: &Path) -> Moment {
+        let since = self.0.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let synced = Some(since.as_nanos() as i64);
+        Moment { synced, slack: 20_000_000, keeps_inodes: true, keeps_device: true }
+    }
+}
+
+/// M6: the clock is set back by an hour between two runs.
+#[test]
+fn m6_a_clock_that_is_set_back_hides_nothing() {
+    let hour = Duration::from_secs(3600);
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    // Written when the clock was back: older than what is recorded.
+    tree.write("a", "x");
+    let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
+    file.set_modified(SystemTime::now() - hour).unwrap();
+    assert_eq!(tree.quick().differences(), ["changed a"]);
+    // Times that lie ahead of the clock are not trusted, as they come again.
+    let back = || Box::new(Shows(SystemTime::now() - hour));
+    tree.update_with(Update::new().full(true), back());
+    assert_eq!(tree.quick().report.files_unread, 0);
+    tree.write("b", "y");
+    assert_eq!(tree.quick().differences(), ["changed b"]);
+    let later = Box::new(Shows(SystemTime::now() + hour));
+    tree.update_with(Update::new(), later);
+    assert_eq!(tree.quick().report.files_unread, 2);
+}
+
+/// Does something to each path between the moment at which it is found and the one at which it is opened.
+struct Before(Box<dyn FnMut(&Path) + Send>);
+
+impl Moments for Before {
+    fn moment(&mut self, device: u64, near: &Path) -> Moment {
+        self.0(near);
+        AllIsOld.moment(device, near)
+    }
+}
+
+/// M14: a file becomes a pipe, a link or a directory after it was found. Nothing hangs, and nothing else is hashed for it.
+#[test]
+fn m14_a_file_that_becomes_something_else_is_not_hashed() {
+    type Replace = fn(&Path);
+    let kinds: [(&str, Replace); 4] = [
+        ("pipe", |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success())),
+        ("link", |path| symlink("/etc/passwd", path).unwrap()),
+        ("directory", |path| fs::create_dir(path).unwrap()),
+        ("another file", |path| fs::write(path, "evil").unwrap()),
+    ];
+    for (kind, replace) in kinds {
+        let tree = Tree::new(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        let victim = tree.at("b");
+        let moments = Before(Box::new(move |path| {
+            if path == victim && path.symlink_metadata().is_ok_and(|it| it.len() == 1) {
+                // Not in place, which would leave the inode as it was.
+                fs::rename(path, path.with_extension("old")).unwrap();
+                replace(path);
+            }
+        }));
+        let (report, totals) = tree.snapshot_with(Update::new(), Box::new(moments));
+        assert!(!report.is_certain(), "{kind}: {report}");
+        assert_eq!(report.count(Class::Unreadable) + report.count(Class::Changing), 1, "{kind}");
+        assert!((2..=3).contains(&totals.files), "{kind}");
+        let list = fs::read_to_string(tree.list()).unwrap();
+        assert!(!list.contains("  b\n"), "{kind}: {list}");
+        assert!(!tree.verify().is_fine(), "{kind}");
+    }
+}
+
+/// M15: links that lead to themselves, to a directory above, and to `/`.
+#[test]
+fn m15_links_that_lead_in_circles_come_to_an_end() {
+    let tree = Tree::new(&[("a", "1"), ("d/b", "2")]);
+    symlink("loop", tree.at("loop")).unwrap();
+    symlink(".", tree.at("self")).unwrap();
+    symlink("..", tree.at("d/up")).unwrap();
+    symlink("/", tree.at("everything")).unwrap();
+    assert_eq!(tree.snapshot().files, 2);
+    assert!(tree.verify().is_fine());
+    fs::remove_file(tree.at("everything")).unwrap();
+    let follow = || Update::new().rules(Rules { follow: true, ..Rules::default() });
+    let (report, _) = tree.snapshot_with(follow(), Box::new(AllIsOld));
+    assert!(!report.is_certain(), "{report}");
+    let said = tree.verify();
+    assert!(!said.report.is_certain() && !said.report.differs(), "{:?}", said.differences());
+}
+
+/// M35: a sparse file of 1 TiB, which a run before this one has read. The journal is written as `docs/formats.md` says.
+#[test]
+fn m35_a_sparse_file_of_a_tebibyte_is_not_read() {
+    let tree = Tree::new(&[("a", "1")]);
+    let file = fs::File::create(tree.at("big")).unwrap();
+    if file.set_len(1 << 40).is_err() {
+        println!("SKIPPED: the file system has no files of 1 TiB");
+        return;
+    }
+    let stamp = treewide_files::Stamp::at(&tree.at("big"), false).unwrap();
+    let rules =
+        r#"{"exclude":[],"hidden":true,"follow":false,"one_file_system":false,"modes":false}"#;
+    let mut journal = format!(
+        "{{\"treewide\":\"journal 1\",\"root\":{:?},\"rules\":{rules}}}\n\
+         {{\"path\":\"big\",\"bytes\":{},\"digest\":\"{}\",\"mtime\":{},\"ctime\":{},\"ino\":{},\"dev\":{},\"read\":\"2026-11-25\"}}\n",
+        tree.root().canonicalize().unwrap(),
+        1_u64 << 40,
+        treewide::hash(b"of an earlier run"),
+        stamp.mtime.unwrap(),
+        stamp.ctime.unwrap(),
+        stamp.inode,
+        stamp.device
+    );
+    journal += &format!("{{\"check\":\"{}\"}}\n", treewide::hash(journal.as_bytes()));
+    fs::write(journal_path(&tree.list()), journal).unwrap();
+    let pair = Pair::begin(&tree.list(), true).unwrap().with_journal(true);
+    let (root, options): (PathBuf, _) = (tree.root(), Options::new());
+    let made = Update::new().run(None, &root, pair, Box::new(AllIsOld), &options, &mut |_| {});
+    let made = made.unwrap();
+    assert_eq!((made.report.files_resumed, made.report.bytes_resumed), (1, 1 << 40));
+    assert_eq!(made.pair.appear().unwrap().bytes, (1 << 40) + 1);
+    for said in [tree.quick(), tree.update()] {
+        assert!(said.is_fine());
+        assert_eq!((said.report.bytes_read, said.report.bytes_unread), (0, (1 << 40) + 1));
+    }
+    file.set_len(5).unwrap();
+    assert_eq!(tree.quick().differences(), ["changed big"]);
+}
+
+/// M43: a lost setuid bit, if modes are recorded.
+#[test]
+fn m43_setuid_bits_are_compared() {
+    let tree = Tree::new(&[("a", "1")]);
+    let set = |mode| {
+        fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o4755);
+    let rules = Rules { modes: true, ..Rules::default() };
+    tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));
+    set(0o755);
+    for said in [tree.verify(), tree.quick()] {
+        assert_eq!(said.differences(), ["changed a"]);
+        assert_eq!(said.verdict("a").detail(), "mode 4755 -> 0755");
+    }
+}
