@@ -106,6 +106,14 @@ impl Digest {
         self.len
     }
 
+    /// The hash, if the digest is all of it and is in memory.
+    pub fn hash(&self) -> Option<Hash> {
+        match &self.output {
+            Output::Hash(hash) if self.len == OUT_LEN as u64 => Some(*hash),
+            _ => None,
+        }
+    }
+
     /// Writes the digest in lower-case hex.
     ///
     /// # Errors

@@ -15,6 +15,11 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::name::shown;
 
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 64 << 10;
+/// Bytes that the system is asked to bring to the disk at a time. A guess: a quarter or four times of it takes the same time.
+const AT_ONCE: u64 = 1 << 20;
+
 /// A file that is being written under a temporary name.
 ///
 /// Dropping it removes the temporary file. What stands at the final place stays until [`appear`](Self::appear).
@@ -35,7 +40,7 @@ use crate::name::shown;
 /// ```
 #[derive(Debug)]
 pub struct Replacement {
-    writer: BufWriter<File>,
+    writer: BufWriter<Early>,
     temporary: TempPath,
     /// The final place, symbolic links resolved so that they stay.
     target: PathBuf,
@@ -79,12 +84,13 @@ impl Replacement {
         };
         let (temporary, is_elsewhere) = temporary(folder, previous.as_ref())?;
         let (file, temporary) = temporary.into_parts();
-        Ok(Self { writer: BufWriter::new(file), temporary, target, previous, is_elsewhere })
+        let writer = BufWriter::with_capacity(BUFFER, Early { file, written: 0, begun: 0 });
+        Ok(Self { writer, temporary, target, previous, is_elsewhere })
     }
 
     /// The temporary file.
     pub fn file(&self) -> &File {
-        self.writer.get_ref()
+        &self.writer.get_ref().file
     }
 
     /// The place of the temporary file, which a program that is ended by a signal removes.
@@ -105,7 +111,7 @@ impl Replacement {
     /// and the message says where.
     pub fn complete(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        let file = self.writer.get_ref();
+        let file = &self.writer.get_ref().file;
         if let Some(previous) = &self.previous {
             keep_owner(file, previous);
             let _ = file.set_permissions(previous.permissions()); // it was created with no more than that
@@ -301,6 +307,46 @@ fn overwrite(from: &Path, to: &Path, error: io::Error) -> io::Result<()> {
         io::Error::new(error.kind(), text)
     })
 }
+
+/// Writes to a file, and lets the system begin to bring that to the disk, so that in the end there is less to wait for.
+#[derive(Debug)]
+struct Early {
+    file: File,
+    written: u64,
+    /// As far as this the system has been asked.
+    begun: u64,
+}
+
+impl Write for Early {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        if self.written - self.begun >= AT_ONCE {
+            begin_to_sync(&self.file, self.begun, self.written - self.begun);
+            self.begun = self.written;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Lets the system begin to bring a part of a file to the disk. Whoever needs it there still has to sync.
+#[cfg(target_os = "linux")]
+fn begin_to_sync(file: &File, from: u64, len: u64) {
+    // That pages are not needed any more is said of what can be dropped. Before they can, they have to be written.
+    let _ = rustix::fs::fadvise(
+        file,
+        from,
+        std::num::NonZeroU64::new(len),
+        rustix::fs::Advice::DontNeed,
+    );
+}
+
+#[cfg(not(target_os = "linux"))]
+fn begin_to_sync(_: &File, _: u64, _: u64) {}
 
 /// Brings the bytes of a file to the disk, if the file system can do that.
 fn sync(file: &File) -> io::Result<()> {

@@ -44,9 +44,10 @@ pub fn diff(
         };
         match order {
             Ordering::Equal => {
-                if let (Some(was), Some(is)) = (was.next.take(), is.next.take()) {
-                    let verdict = both(&was, &is);
-                    judge.record(&is, verdict);
+                if let (Some(old), Some(new)) = (was.next.take(), is.next.take()) {
+                    let verdict = both(&old, &new);
+                    judge.last_of(new, verdict);
+                    was.records.reuse(old);
                 }
             }
             Ordering::Less => {

@@ -17,14 +17,14 @@ use crate::scrub::Picked;
 use crate::trust::{Moment, Moments};
 use std::cmp::Ordering;
 use treewide_files::digest::Extent;
-use treewide_files::{Item, Kind, Source, Stamp, Task};
+use std::path::PathBuf;
+use treewide_files::{Identity, Item, Kind, Source, Stamp, Task};
 
 /// What a file that is hashed is compared with.
 #[derive(Debug)]
 pub(crate) struct About {
-    /// What is recorded of it; `None` if it is new.
-    pub(crate) record: Option<Record>,
-    pub(crate) name: Vec<u8>,
+    /// What is recorded of its name; `None` if it is new. In a box, as many of them are under way and moved.
+    pub(crate) record: Option<Box<Record>>,
     /// What was known of the file system before it was read.
     pub(crate) moment: Option<Moment>,
 }
@@ -34,13 +34,13 @@ pub(crate) enum Note {
     /// A file whose key is as recorded.
     Unread(Record),
     /// Both are there, and at least one is not a file.
-    Other(Record, Entry),
+    Other(Box<(Record, Entry)>),
     /// It is recorded, and the walk has not found it. What is at its name.
     Gone(Record, Result<Option<Type>, String>),
     /// It is recorded, and in a directory that could not be read.
     Below(Record, String),
     /// It is not recorded, and not hashed.
-    New(Entry, Option<Stamp>),
+    New(Box<Entry>),
     /// A place that could not be looked at; what is recorded of it.
     Failed(Option<Record>, Vec<u8>, String),
     /// A file that a run before this one has read, and that is as it was.
@@ -140,7 +140,7 @@ impl Join {
             (None, None) => return Ok(None),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(record), Some(Scanned::Entry(entry))) => record.name.cmp(&entry.name),
+            (Some(record), Some(Scanned::Entry(entry))) => record.name[..].cmp(entry.name()),
             (Some(record), Some(Scanned::Failed { name, .. })) => record.name.cmp(name),
         };
         Ok(match order {
@@ -194,22 +194,21 @@ impl Join {
 
     fn both(&mut self, record: Record, entry: Entry) -> Item<About, Note> {
         let There::File(identity) = entry.what else {
-            return Item::Note(Note::Other(record, entry));
+            return Item::Note(Note::Other(Box::new((record, entry))));
         };
-        let What::File(file) = &record.what else {
-            if self.policy.hashes_new {
-                return self.task(entry, Kind::Found(identity), Some(record));
+        match &record.what {
+            What::File(file) => {
+                if self.policy.trusts
+                    && !self.policy.picked.has(file, &record.name)
+                    && self.is_unchanged(file, &entry)
+                {
+                    return Item::Note(Note::Unread(record));
+                }
             }
-            return Item::Note(Note::Other(record, entry));
-        };
-        if self.policy.trusts
-            && !self.policy.picked.has(file, &record.name)
-            && self.is_unchanged(file, &entry)
-        {
-            return Item::Note(Note::Unread(record));
+            _ if self.policy.hashes_new => {}
+            _ => return Item::Note(Note::Other(Box::new((record, entry)))),
         }
-        let kind = Kind::Found(identity);
-        self.task(entry, kind, Some(record))
+        self.task(entry.path, identity, Some(record))
     }
 
     fn is_unchanged(&self, file: &FileRecord, entry: &Entry) -> bool {
@@ -228,30 +227,29 @@ impl Join {
         })
     }
 
-    fn only_found(&mut self, entry: Entry) -> Item<About, Note> {
+    fn only_found(&mut self, mut entry: Entry) -> Item<About, Note> {
         match entry.what {
             There::File(identity) if self.policy.hashes_new => {
-                self.task(entry, Kind::Found(identity), None)
+                return self.task(entry.path, identity, None);
             }
-            There::File(_) => {
-                let stamp = entry.stamp;
-                let stamp = stamp.or_else(|| Stamp::at(&entry.path, self.policy.follows).ok());
-                Item::Note(Note::New(entry, stamp))
+            There::File(_) if entry.stamp.is_none() => {
+                entry.stamp = Stamp::at(&entry.path, self.policy.follows).ok();
             }
-            _ => Item::Note(Note::New(entry, None)),
+            _ => {}
         }
+        Item::Note(Note::New(Box::new(entry)))
     }
 
-    fn task(&mut self, entry: Entry, kind: Kind, record: Option<Record>) -> Item<About, Note> {
-        let Entry { name, path, .. } = entry;
-        let moment = match (&mut self.moments, kind) {
-            (Some(moments), Kind::Found(identity)) => {
-                Some(moments.moment(identity.numbers().0, &path))
-            }
-            _ => None,
-        };
-        let about = About { record, name, moment };
-        Item::File(Task { path, kind, extent: Extent::HASH, about })
+    fn task(
+        &mut self,
+        path: PathBuf,
+        identity: Identity,
+        record: Option<Record>,
+    ) -> Item<About, Note> {
+        let device = identity.numbers().0;
+        let moment = self.moments.as_mut().map(|moments| moments.moment(device, &path));
+        let about = About { record: record.map(Box::new), moment };
+        Item::File(Task { path, kind: Kind::Found(identity), extent: Extent::HASH, about })
     }
 }
 
@@ -284,12 +282,10 @@ impl Source for Join {
     fn bytes(item: &Item<About, Note>) -> usize {
         let of_record = |record: &Record| record.name.len() + size_of::<Record>();
         match item {
-            Item::File(task) => {
-                task.about.name.len() + task.about.record.as_ref().map_or(0, of_record)
-            }
-            Item::Note(Note::Unread(record) | Note::Other(record, _) | Note::Gone(record, _)) => {
-                of_record(record)
-            }
+            Item::File(task) => task.about.record.as_deref().map_or(0, of_record),
+            Item::Note(Note::Unread(record) | Note::Gone(record, _)) => of_record(record),
+            Item::Note(Note::Other(both)) => of_record(&both.0) + both.1.path.as_os_str().len(),
+            Item::Note(Note::New(entry)) => entry.path.as_os_str().len(),
             Item::Note(_) => 0,
         }
     }

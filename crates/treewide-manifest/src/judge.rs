@@ -6,7 +6,7 @@ use crate::record::{Facts, FileRecord, Record, Type, What};
 use crate::scan::{Entry, There};
 use crate::verdict::{Change, Finding, Report, Verdict};
 use treewide::OUT_LEN;
-use treewide_files::digest::Extent;
+use treewide_files::digest::{Digest, Extent};
 use treewide_files::long_path;
 use treewide_files::{ErrorKind, Hashed, Kind, Options, Stamp, Stamps, Task};
 
@@ -44,6 +44,12 @@ impl<'a> Judge<'a> {
         self.tell(finding(record, verdict));
     }
 
+    /// As [`record`](Self::record), of a record that is not needed any more.
+    pub(crate) fn last_of(&mut self, record: Record, verdict: Verdict) {
+        let kind = record.kind();
+        self.tell(Finding { name: record.into_bare(), kind, verdict });
+    }
+
     /// What came of hashing a file; it is hashed again if it changed at the same time.
     pub(crate) fn read(
         &mut self,
@@ -62,7 +68,7 @@ impl<'a> Judge<'a> {
                     if stamp.is_some() || is_last {
                         self.report.files_read += 1;
                         self.report.bytes_read += bytes;
-                        let digest = digest.into_bytes().try_into().unwrap_or([0; OUT_LEN]);
+                        let digest = hash_of(digest);
                         return Ok(Read { digest, bytes, stamp, facts: None });
                     }
                 }
@@ -195,7 +201,15 @@ pub(crate) fn observed(entry: &Entry, modes: bool) -> std::io::Result<Record> {
             What::File(FileRecord { digest: [0; OUT_LEN], facts })
         }
     };
-    Ok(Record { name: entry.name.clone(), what })
+    Ok(Record { name: entry.name().to_owned(), what })
+}
+
+/// The hash that a digest is: every file is hashed to [`Extent::HASH`].
+fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
+    match digest.hash() {
+        Some(hash) => hash.into(),
+        None => digest.into_bytes().try_into().unwrap_or([0; OUT_LEN]),
+    }
 }
 
 /// Whether the error says that somebody changes the file.

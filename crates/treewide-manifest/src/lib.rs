@@ -53,6 +53,7 @@ mod scrub;
 pub mod statement;
 pub mod trust;
 mod update;
+mod usual;
 mod verdict;
 mod verify;
 

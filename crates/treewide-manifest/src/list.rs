@@ -19,6 +19,9 @@ use treewide_files::name::{Listed, unescape};
 /// Bytes of a list that is not sorted or not a file, at most: it is kept in memory.
 const IN_MEMORY: u64 = 256 << 20;
 
+/// Hexadecimal digits of a digest.
+const DIGITS: usize = 2 * OUT_LEN;
+
 /// A file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -350,12 +353,11 @@ impl Reader {
 
 /// Parses a line; `false` if it is empty or a comment.
 fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
-    const DIGITS: usize = 2 * OUT_LEN;
     let (is_escaped, canonical) = match line {
         [b'\\', rest @ ..] => (true, rest),
         line => (false, line),
     };
-    if let Some((digits, rest)) = canonical.split_at_checked(DIGITS)
+    if let Some((digits, rest)) = canonical.split_first_chunk()
         && let Some(written) = rest.strip_prefix(b"  ")
         && unhex(digits, &mut into.digest)
     {
@@ -381,49 +383,66 @@ fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
     Ok(true)
 }
 
-fn unhex(digits: &[u8], into: &mut [u8; OUT_LEN]) -> bool {
-    let (pairs, _) = digits.as_chunks::<2>();
-    let mut bad = 0;
-    for (byte, [high, low]) in into.iter_mut().zip(pairs) {
-        let (high, low) = (DIGIT[usize::from(*high)], DIGIT[usize::from(*low)]);
-        bad |= high | low;
-        *byte = high << 4 | low & 15;
+/// The bytes that these digits stand for, by a look at all of them without a branch for each; `false` if one is not a digit.
+fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
+    let (mut values, mut are_digits) = ([0; DIGITS], true);
+    for (value, byte) in values.iter_mut().zip(digits) {
+        let (digit, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));
+        are_digits &= (digit < 10) | (letter < 6);
+        *value = if digit < 10 { digit } else { letter.wrapping_add(10) };
     }
-    bad < 16
+    for (byte, [high, low]) in into.iter_mut().zip(values.as_chunks::<2>().0) {
+        *byte = high << 4 | low;
+    }
+    are_digits
 }
 
-/// The value of each hexadecimal digit; 255 for other bytes.
-const DIGIT: [u8; 256] = {
-    let mut values = [255; 256];
-    let mut value = 0;
-    while value < 10 {
-        values[b'0' as usize + value] = value as u8;
-        value += 1;
+/// The digits of a digest.
+fn hex(digest: &[u8; OUT_LEN]) -> [u8; DIGITS] {
+    let mut digits = [0; DIGITS];
+    for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(digest) {
+        *pair = [byte >> 4, byte & 15];
     }
-    while value < 16 {
-        values[b'a' as usize + value - 10] = value as u8;
-        values[b'A' as usize + value - 10] = value as u8;
-        value += 1;
-    }
-    values
-};
+    digits.map(|value| value + if value < 10 { b'0' } else { b'a' - 10 })
+}
 
 /// Writes a line of a list.
 pub(crate) fn push(to: &mut Vec<u8>, name: &[u8], digest: &[u8; OUT_LEN]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let needs_escapes = name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'));
+    let is_special = |byte: u8| (byte == b'\\') | (byte == b'\n') | (byte == b'\r');
+    let needs_escapes = name.iter().fold(false, |found, byte| found | is_special(*byte));
     let escaped = needs_escapes.then(|| Listed::new(&name::path(name)));
     if escaped.is_some() {
         to.push(b'\\');
     }
-    for byte in digest {
-        to.push(DIGITS[usize::from(byte >> 4)]);
-        to.push(DIGITS[usize::from(byte & 15)]);
-    }
+    to.extend_from_slice(&hex(digest));
     to.extend_from_slice(b"  ");
     match &escaped {
         Some(listed) => to.extend_from_slice(listed.text().as_bytes()),
         None => to.extend_from_slice(name),
     }
     to.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unhex_takes_digits_of_either_case() {
+        let digest: [u8; OUT_LEN] = std::array::from_fn(|at| (at * 37 + 5) as u8);
+        let digits = hex(&digest);
+        assert_eq!(digits[..], *treewide_files::digest::hex(&digest).as_bytes());
+        let mut read = [0; OUT_LEN];
+        for digits in [digits, digits.map(|byte| byte.to_ascii_uppercase())] {
+            assert!(unhex(&digits, &mut read));
+            assert_eq!(read, digest);
+        }
+        for at in [0, 1, 31, 63] {
+            for byte in 0..=255_u8 {
+                let mut digits = digits;
+                digits[at] = byte;
+                assert_eq!(unhex(&digits, &mut read), byte.is_ascii_hexdigit(), "{byte} at {at}");
+            }
+        }
+    }
 }

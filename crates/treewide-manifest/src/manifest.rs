@@ -173,6 +173,13 @@ impl std::fmt::Debug for Records {
 }
 
 impl Records {
+    /// Takes the memory of the name of a record that is not needed any more.
+    pub(crate) fn reuse(&mut self, record: Record) {
+        if self.spare.name.capacity() == 0 {
+            self.spare.name = record.name;
+        }
+    }
+
     /// What is wrong with the index, as far as it was read. What it said from there on is not used.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
@@ -241,15 +248,14 @@ impl Records {
                 let line = self.line.take();
                 let indexed = self.indexed.take();
                 line.zip(indexed).map(|(line, (mut record, _))| {
-                    match &mut record.what {
-                        What::File(file) => file.digest = line.digest,
-                        // The list says that it is a file.
-                        _ => {
-                            self.damaged("it does not call a file what the list calls one".into());
-                            record = Self::of_line(line);
-                        }
+                    if let What::File(file) = &mut record.what {
+                        file.digest = line.digest;
+                        self.spare = line;
+                        return record;
                     }
-                    record
+                    // The list says that it is a file.
+                    self.damaged("it does not call a file what the list calls one".into());
+                    Self::of_line(line)
                 })
             }
             Ordering::Greater => match self.indexed.take() {

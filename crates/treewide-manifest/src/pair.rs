@@ -24,20 +24,26 @@ use std::path::{Path, PathBuf};
 use treewide::{Hash, Hasher};
 use treewide_files::{Replacement, Stamp};
 
+/// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
+const STEP: usize = 64 << 10;
+
 /// A manifest that is being written. Dropping it removes the temporary files.
 #[derive(Debug)]
 pub struct Pair {
     path: PathBuf,
     list: Replacement,
     index: Option<Replacement>,
+    /// Of what the list has, except for what is in `lines`.
     hasher: Hasher,
-    line: Vec<u8>,
+    /// Lines of the list, and of the index, that are not written yet.
+    lines: Vec<u8>,
+    facts: Vec<u8>,
     totals: Option<Totals>,
     /// Whether a journal is kept, and whether one that is there is gone on with.
     resumes: Option<bool>,
     journal: Option<Journal>,
     /// The old list, locked: nobody else writes a new one at the same time.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 /// What a manifest has in its end.
@@ -64,11 +70,18 @@ impl Pair {
         let lock = lock(path)?;
         let list = begin(path)?;
         let index = if has_index { Some(begin(&index_path(path))?) } else { None };
-        let (hasher, line) = (Hasher::new(), Vec::new());
-        let totals = None;
-        let (resumes, journal) = (None, None);
-        let path = path.into();
-        Ok(Self { path, list, index, hasher, line, totals, resumes, journal, _lock: lock })
+        Ok(Self {
+            path: path.into(),
+            list,
+            index,
+            hasher: Hasher::new(),
+            lines: Vec::new(),
+            facts: Vec::new(),
+            totals: None,
+            resumes: None,
+            journal: None,
+            lock,
+        })
     }
 
     /// Keeps a [journal](crate::journal) of what is read, until the manifest appears. With `resumes`, what is in a journal
@@ -108,39 +121,43 @@ impl Pair {
         own.add_later(&journal_path(&self.path));
     }
 
-    pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> Result<index::Lines, Error> {
-        self.write_index(&index::Lines::header(rules, root))?;
-        Ok(index::Lines::new(rules))
+    pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> index::Lines {
+        self.facts.extend_from_slice(index::Lines::header(rules, root).as_bytes());
+        index::Lines::new(rules)
     }
 
     pub(crate) fn add(&mut self, record: &Record, lines: &mut index::Lines) -> Result<(), Error> {
         if let What::File(file) = &record.what
             && crate::name::is_listable(&record.name)
         {
-            self.line.clear();
-            list::push(&mut self.line, &record.name, &file.digest);
-            self.hasher.update(&self.line);
-            self.list.write_all(&self.line).map_err(|error| Error::write(&self.path, error))?;
+            list::push(&mut self.lines, &record.name, &file.digest);
         }
-        let line = lines.line(record);
-        self.write_index(line)
+        lines.push(&mut self.facts, record);
+        let is_enough = self.lines.len() >= STEP || self.facts.len() >= STEP;
+        if is_enough { self.write() } else { Ok(()) }
     }
 
-    fn write_index(&mut self, line: &str) -> Result<(), Error> {
-        match &mut self.index {
-            Some(index) => index
-                .write_all(line.as_bytes())
-                .map_err(|error| Error::write(index_path(&self.path), error)),
-            None => Ok(()),
+    fn write(&mut self) -> Result<(), Error> {
+        self.hasher.update(&self.lines);
+        let written = self.list.write_all(&self.lines);
+        written.map_err(|error| Error::write(&self.path, error))?;
+        self.lines.clear();
+        if let Some(index) = &mut self.index {
+            let written = index.write_all(&self.facts);
+            written.map_err(|error| Error::write(index_path(&self.path), error))?;
         }
+        self.facts.clear();
+        Ok(())
     }
 
     pub(crate) fn complete(&mut self, lines: &index::Lines) -> Result<Totals, Error> {
+        self.write()?;
         let hash = self.hasher.finalize();
         let trailer = lines.trailer(&hash);
         let text = serde_json::to_string(&trailer)
             .map_err(|error| Error::write(&self.path, error.into()))?;
-        self.write_index(&(text + "\n"))?;
+        self.facts.extend_from_slice((text + "\n").as_bytes());
+        self.write()?;
         // Next to each other, as each waits for the disk.
         let (list, index) = (&mut self.list, &mut self.index);
         let (list, index) = std::thread::scope(|scope| {
@@ -170,6 +187,9 @@ impl Pair {
                 io::Error::other("is not complete: the run did not come to its end"),
             )
         })?;
+        // A replaced file is deleted when nobody has it open any more, which takes milliseconds.
+        let has_old = cfg!(unix) && self.index.is_some();
+        let old = if has_old { File::open(&index).ok() } else { None };
         let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;
         match self.index {
             Some(new) => {
@@ -187,6 +207,12 @@ impl Pair {
         if let Some(journal) = self.journal {
             journal.remove();
         }
+        std::thread::scope(|scope| {
+            if old.is_some() {
+                scope.spawn(|| drop(old));
+            }
+            drop(self.lock);
+        });
         if let Some((temporary, error)) = left {
             let text =
                 format!("this temporary file cannot be removed: {error}; the manifest is complete");

@@ -118,6 +118,14 @@ impl Record {
         }
     }
 
+    /// [`bare`](Self::bare), of a record that is not needed any more.
+    pub(crate) fn into_bare(self) -> Vec<u8> {
+        let len = self.bare().len();
+        let mut name = self.name;
+        name.truncate(len);
+        name
+    }
+
     /// What it was.
     pub fn kind(&self) -> Type {
         match self.what {

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::name;
 use crate::record::{Special, Type};
 use crate::rules::{Globs, Rules};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use treewide_files::{Identity, Stamp};
 /// Something that a walk has found.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// As in a record: that of a directory has a `/` at its end.
-    pub(crate) name: Vec<u8>,
     pub(crate) path: PathBuf,
+    /// Where its name begins in the path, unless the name has other bytes.
+    start: usize,
+    other: Option<Vec<u8>>,
     pub(crate) what: There,
     /// What the system says of a file, if that was asked for.
     pub(crate) stamp: Option<Stamp>,
@@ -30,6 +32,24 @@ pub(crate) enum There {
 }
 
 impl Entry {
+    fn new(path: PathBuf, root: &Path, what: There) -> Self {
+        let (start, mut other) = match name::relative(&path, root) {
+            Cow::Borrowed(name) => (path.as_os_str().len() - name.len(), None),
+            Cow::Owned(name) => (0, Some(name)),
+        };
+        if matches!(what, There::Directory) {
+            let mut name = other.unwrap_or_else(|| name_in(&path, start).to_owned());
+            name.push(b'/');
+            other = Some(name);
+        }
+        Self { path, start, other, what, stamp: None }
+    }
+
+    /// As in a record: that of a directory has a `/` at its end.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.other.as_deref().unwrap_or_else(|| name_in(&self.path, self.start))
+    }
+
     pub(crate) fn kind(&self) -> Type {
         match self.what {
             There::File(_) => Type::File,
@@ -38,6 +58,11 @@ impl Entry {
             There::Special(special) => Type::Special(special),
         }
     }
+}
+
+/// The name that begins there in a path.
+fn name_in(path: &Path, start: usize) -> &[u8] {
+    &path.as_os_str().as_encoded_bytes()[start..]
 }
 
 pub(crate) enum Scanned {
@@ -113,19 +138,17 @@ impl Scan {
                 }
                 _ => continue,
             };
-            let mut name = name::relative(&path, &self.root).into_owned();
             let is_directory = matches!(what, There::Directory);
-            if !self.only.is_empty() && !self.only.cover(&name, is_directory) {
+            let is_covered = self.only.is_empty()
+                || self.only.cover(&name::relative(&path, &self.root), is_directory);
+            if !is_covered {
                 continue;
             }
-            if is_directory {
-                name.push(b'/');
+            let mut entry = Entry::new(path, &self.root, what);
+            if let (Some(follows), There::File(_)) = (self.stamps, what) {
+                entry.stamp = Stamp::at(&entry.path, follows).ok();
             }
-            let stamp = match (self.stamps, what) {
-                (Some(follows), There::File(_)) => Stamp::at(&path, follows).ok(),
-                _ => None,
-            };
-            return Some(Scanned::Entry(Entry { name, path, what, stamp }));
+            return Some(Scanned::Entry(entry));
         }
     }
 }
@@ -139,12 +162,14 @@ impl Iterator for Scan {
             None => self.read()?,
         };
         // A directory is found first, and then that it cannot be read.
-        if let Scanned::Entry(Entry { name, what: There::Directory, .. }) = &this {
+        if let Scanned::Entry(entry) = &this
+            && matches!(entry.what, There::Directory)
+        {
             self.next = self.read();
             if let Some(Scanned::Failed { name: failed, cause }) = &self.next
-                && name.strip_suffix(b"/") == Some(&failed[..])
+                && entry.name().strip_suffix(b"/") == Some(&failed[..])
             {
-                let (name, cause) = (name.clone(), cause.clone());
+                let (name, cause) = (entry.name().to_owned(), cause.clone());
                 self.next = None;
                 return Some(Scanned::Failed { name, cause });
             }

@@ -18,7 +18,7 @@ use crate::scrub::{Budget, Picked};
 use crate::trust::{Moment, Moments};
 use crate::verdict::{Finding, Report, Verdict};
 use std::path::Path;
-use treewide_files::{Event, Options};
+use treewide_files::{Event, Options, Task};
 
 /// How a manifest is made.
 ///
@@ -129,7 +129,7 @@ impl Update {
         if let Some(State::Ignored(cause)) = old.map(Manifest::index) {
             judge.report.damage = Some(cause.clone());
         }
-        let lines = pair.start(&rules, dir)?;
+        let lines = pair.start(&rules, dir);
         let mut run = Run {
             update: self,
             rules: &rules,
@@ -180,7 +180,7 @@ impl Run<'_> {
                         what: What::File(self.recorded(read, task.about.moment)),
                     });
                 }
-                self.file(task.about, read, judge)
+                self.file(task, read, judge)
             }
             Event::Note(note) => self.note(note, judge),
             Event::Pause => Ok(()),
@@ -190,49 +190,53 @@ impl Run<'_> {
 
     fn file(
         &mut self,
-        file: About,
+        task: Task<About>,
         read: Result<Read, treewide_files::ErrorKind>,
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
-        let About { record, name, moment } = file;
-        let read = match read {
-            Ok(read) => read,
-            Err(error) => {
-                let verdict = Judge::failure(&error);
-                return match record {
-                    Some(record) => self.keep(record, verdict, judge),
-                    None => {
-                        judge.tell(about(&name, Type::File, verdict));
-                        Ok(())
-                    }
-                };
+        let About { record, moment } = task.about;
+        let (read, record) = match (read, record) {
+            (Ok(read), record) => (read, record),
+            (Err(error), Some(record)) => {
+                return self.keep(*record, Judge::failure(&error), judge);
+            }
+            (Err(error), None) => {
+                let name = name::relative(&task.path, self.root);
+                judge.tell(about(&name, Type::File, Judge::failure(&error)));
+                return Ok(());
             }
         };
-        let mut new = Record { name, what: What::File(self.recorded(&read, moment)) };
-        let verdict = match record.as_ref().map(|record| &record.what) {
-            Some(What::File(was)) => {
-                let verdict = Judge::file(was, &read);
+        let what = What::File(self.recorded(&read, moment));
+        let Some(record) = record else {
+            let new = Record { name: name::into_relative(task.path, self.root), what };
+            self.new_file(&new, &read, judge);
+            return self.write(&new);
+        };
+        let was = record.kind();
+        let mut new = Record { name: record.name, what };
+        match record.what {
+            What::File(mut was) => {
+                let verdict = Judge::file(&was, &read);
                 if verdict == Verdict::Rot && !self.update.accept_rot.cover(&new.name, false) {
-                    let mut was = was.clone();
                     // It is read each time, and found again, until it is accepted.
                     if let Some(facts) = &mut was.facts {
                         facts.read = None;
                     }
                     new.what = What::File(was);
                 }
-                Some(verdict)
+                judge.tell(about(&new.name, Type::File, verdict));
             }
-            Some(What::Unknown(_)) | None if read.stamp.is_none() => Some(Verdict::Changing),
-            Some(What::Unknown(_)) | None => None,
-            Some(_) => Some(Verdict::ReplacedType {
-                was: record.as_ref().map_or(Type::Unknown, Record::kind),
-            }),
-        };
-        match verdict {
-            Some(verdict) => judge.tell(about(&new.name, Type::File, verdict)),
-            None => self.added(&new, judge),
+            What::Unknown(_) => self.new_file(&new, &read, judge),
+            _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
         self.write(&new)
+    }
+
+    fn new_file(&mut self, new: &Record, read: &Read, judge: &mut Judge<'_>) {
+        match read.stamp {
+            Some(_) => self.added(new, judge),
+            None => judge.tell(about(&new.name, Type::File, Verdict::Changing)),
+        }
     }
 
     /// What is recorded of a file that was read.
@@ -287,16 +291,18 @@ impl Run<'_> {
                     *bytes = bytes.saturating_add(facts.bytes);
                 }
                 judge.report.files_unread += 1;
-                judge.record(&record, Verdict::Same { read: false });
-                self.write(&record)
+                self.write(&record)?;
+                judge.last_of(record, Verdict::Same { read: false });
+                Ok(())
             }
-            Note::Other(record, entry) => {
-                let (verdict, now) = Judge::other(&record, &entry, self.rules.modes);
+            Note::Other(both) => {
+                let (record, entry) = &*both;
+                let (verdict, now) = Judge::other(record, entry, self.rules.modes);
                 let now = match now {
                     Some(now) => Some(now),
-                    None => observed(&entry, self.rules.modes).ok(),
+                    None => observed(entry, self.rules.modes).ok(),
                 };
-                judge.tell(about(&entry.name, entry.kind(), verdict));
+                judge.tell(about(entry.name(), entry.kind(), verdict));
                 now.map_or(Ok(()), |now| self.write(&now))
             }
             Note::Gone(record, there) => match judge.gone(record.clone(), there) {
@@ -304,14 +310,14 @@ impl Run<'_> {
                 _ => Ok(()),
             },
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
-            Note::New(entry, _) => match observed(&entry, self.rules.modes) {
+            Note::New(entry) => match observed(&entry, self.rules.modes) {
                 Ok(record) => {
                     self.added(&record, judge);
                     self.write(&record)
                 }
                 Err(error) => {
                     let verdict = Verdict::Unreadable(error.to_string());
-                    judge.tell(about(&entry.name, entry.kind(), verdict));
+                    judge.tell(about(entry.name(), entry.kind(), verdict));
                     Ok(())
                 }
             },
@@ -329,7 +335,7 @@ impl Run<'_> {
                 judge.report.bytes_resumed += facts.bytes;
                 let (bytes, stamp) = (facts.bytes, Some(stamp));
                 let read = Read { digest, bytes, stamp, facts: Some(facts) };
-                self.file(task.about, Ok(read), judge)
+                self.file(task, Ok(read), judge)
             }
             Note::Damaged(cause) => {
                 judge.report.damage.get_or_insert(cause);

@@ -129,13 +129,13 @@ impl Run<'_> {
         match event {
             Event::File(task, hashed) => {
                 let read = judge.read(options, &task, hashed);
-                if let Some(record) = &task.about.record {
+                if let Some(record) = task.about.record {
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => Judge::file(was, read),
                         (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
                     };
-                    judge.record(record, verdict);
+                    judge.last_of(*record, verdict);
                 }
             }
             Event::Note(note) => self.note(note, judge)?,
@@ -153,17 +153,18 @@ impl Run<'_> {
                     *bytes = bytes.saturating_add(facts.bytes);
                 }
                 judge.report.files_unread += 1;
-                judge.record(&record, Verdict::Same { read: false });
+                judge.last_of(record, Verdict::Same { read: false });
             }
-            Note::Other(record, entry) => {
-                let (verdict, _) = Judge::other(&record, &entry, self.modes);
-                judge.tell(about(&entry.name, entry.kind(), verdict));
+            Note::Other(both) => {
+                let (record, entry) = &*both;
+                let (verdict, _) = Judge::other(record, entry, self.modes);
+                judge.tell(about(entry.name(), entry.kind(), verdict));
             }
             Note::Gone(record, there) => {
                 let _ = judge.gone(record, there);
             }
             Note::Below(record, cause) => judge.record(&record, Verdict::Unreadable(cause)),
-            Note::New(entry, stamp) => {
+            Note::New(entry) => {
                 // Without an index nothing is known of directories, links and the rest.
                 let has_index = self.manifest.has_index() && judge.report.damage.is_none();
                 if !has_index && !matches!(entry.what, There::File(_)) {
@@ -171,17 +172,17 @@ impl Run<'_> {
                 }
                 let (record, place) = match entry.what {
                     There::File(identity) => {
-                        let bytes = stamp.map(|it| it.len);
+                        let bytes = entry.stamp.map(|it| it.len);
                         let facts =
                             bytes.map(|bytes| Facts { bytes, mode: None, key: None, read: None });
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-                        (Record { name: entry.name, what }, Some((entry.path, identity)))
+                        (Record { name: entry.name().to_owned(), what }, Some((entry.path, identity)))
                     }
                     _ => match observed(&entry, false) {
                         Ok(record) => (record, None),
                         Err(error) => {
                             let verdict = Verdict::Unreadable(error.to_string());
-                            judge.tell(about(&entry.name, entry.kind(), verdict));
+                            judge.tell(about(entry.name(), entry.kind(), verdict));
                             return Ok(());
                         }
                     },

@@ -24,7 +24,10 @@ pub struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,
     /// Whether it is not a regular file, so that the next line may be long in coming.
     is_stream: bool,
+    /// A line that the buffer of the reader does not have as a whole.
     line: Vec<u8>,
+    /// Bytes in that buffer that were returned.
+    returned: usize,
     number: u64,
     /// Whether the line that was read last has no end.
     is_endless: bool,
@@ -95,6 +98,7 @@ impl Lines {
             reader,
             is_stream,
             line: Vec::new(),
+            returned: 0,
             number: 0,
             is_endless: false,
             had_return: false,
@@ -103,7 +107,7 @@ impl Lines {
 
     /// Whether [`Self::next`] may have to wait until somebody writes the next line.
     pub fn may_wait(&self) -> bool {
-        self.is_stream && !self.reader.buffer().contains(&b'\n')
+        self.is_stream && !self.reader.buffer()[self.returned..].contains(&b'\n')
     }
 
     /// Whether the line that was read last has no end: the list stops within it.
@@ -123,13 +127,29 @@ impl Lines {
     /// As [`read_line`].
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its lines")]
     pub fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
-        read_line(&mut self.reader, &mut self.line)?;
-        if self.line.is_empty() {
+        self.reader.consume(std::mem::take(&mut self.returned));
+        let in_buffer = match self.reader.fill_buf() {
+            Ok(buffer) => memchr::memchr(b'\n', buffer),
+            Err(error) if error.kind() == ErrorKind::Interrupted => None,
+            Err(error) => return Err(error),
+        };
+        let line = match in_buffer {
+            // It stays there, and is consumed when the next one is asked for.
+            Some(end) => {
+                self.returned = end + 1;
+                &self.reader.buffer()[..=end]
+            }
+            None => {
+                read_line(&mut self.reader, &mut self.line)?;
+                &self.line[..]
+            }
+        };
+        if line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
-        self.is_endless = self.line.last() != Some(&b'\n');
-        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        self.is_endless = line.last() != Some(&b'\n');
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         let without = line.strip_suffix(b"\r");
         self.had_return = without.is_some();
         Ok(Some((self.number, without.unwrap_or(line))))
