@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::judge::Judge;
-use crate::manifest::{Manifest, Records, State};
+use crate::manifest::{Manifest, State};
 use crate::record::{Record, What};
+use crate::records_ahead::RecordsAhead;
 use crate::verdict::{Change, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use treewide_files::Cancel;
@@ -34,9 +35,7 @@ pub fn diff(
             return Err(Error::cancelled());
         }
         count += 1;
-        was.fill()?;
-        is.fill()?;
-        let order = match (&was.next, &is.next) {
+        let order = match (was.fill()?, is.fill()?) {
             (None, None) => break,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
@@ -44,23 +43,16 @@ pub fn diff(
         };
         match order {
             Ordering::Equal => {
-                if let (Some(old), Some(new)) = (was.next.take(), is.next.take()) {
-                    let verdict = both(&old, &new);
-                    judge.last_of(new, verdict);
-                    was.records.reuse(old);
-                }
+                let (old, new) = (was.take(), is.take());
+                judge.record(new, both(old, new));
             }
             Ordering::Less => {
-                if let Some(record) = was.next.take()
-                    && let Some(finding) = judge.moves.gone(record)
-                {
+                if let Some(finding) = judge.moves.gone(was.take().clone()) {
                     judge.tell(finding);
                 }
             }
             Ordering::Greater => {
-                if let Some(record) = is.next.take()
-                    && let Some(finding) = judge.moves.new_path(record, true)
-                {
+                if let Some(finding) = judge.moves.new_path(is.take().clone(), true) {
                     judge.tell(finding);
                 }
             }
@@ -103,26 +95,31 @@ fn both(was: &Record, is: &Record) -> Verdict {
 }
 
 struct Side {
-    records: Records,
-    next: Option<Record>,
+    records: RecordsAhead,
+    /// Whether the last record is yet to be compared.
+    is_full: bool,
     has_facts: bool,
 }
 
 impl Side {
     fn new(manifest: &Manifest, has_facts: bool) -> Result<Self, Error> {
         let records = if has_facts { manifest.records()? } else { manifest.files_only()? };
-        Ok(Self { records, next: None, has_facts })
+        Ok(Self { records: RecordsAhead::new(records), is_full: false, has_facts })
     }
 
-    fn fill(&mut self) -> Result<(), Error> {
-        while self.next.is_none()
-            && let Some(record) = self.records.next()
-        {
-            let record = record?;
-            if self.has_facts || matches!(record.what, What::File(_) | What::Unknown(_)) {
-                self.next = Some(record);
-            }
+    /// The record that is to be compared. `None` at the end.
+    fn fill(&mut self) -> Result<Option<&Record>, Error> {
+        while !self.is_full {
+            let Some(record) = self.records.next()? else { return Ok(None) };
+            self.is_full =
+                self.has_facts || matches!(record.what, What::File(_) | What::Unknown(_));
         }
-        Ok(())
+        Ok(Some(self.records.last()))
+    }
+
+    /// The record that was compared.
+    fn take(&mut self) -> &Record {
+        self.is_full = false;
+        self.records.last()
     }
 }

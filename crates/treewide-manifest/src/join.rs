@@ -16,8 +16,8 @@ use crate::scan_ahead::Ahead;
 use crate::scrub::Picked;
 use crate::trust::{Moment, Moments};
 use std::cmp::Ordering;
-use treewide_files::digest::Extent;
 use std::path::PathBuf;
+use treewide_files::digest::Extent;
 use treewide_files::{Identity, Item, Kind, Source, Stamp, Task};
 
 /// What a file that is hashed is compared with.
@@ -90,13 +90,25 @@ impl Join {
         policy: Policy,
         moments: Option<Box<dyn Moments>>,
     ) -> Self {
+        let scan = match policy.trusts {
+            true => Ahead::on_thread(scan.stamps(policy.follows)),
+            false => Ahead::here(scan),
+        };
+        Self::with(records, only, scan, beneath, policy, moments)
+    }
+
+    fn with(
+        records: Option<Records>,
+        only: &Globs,
+        scan: Ahead,
+        beneath: Beneath,
+        policy: Policy,
+        moments: Option<Box<dyn Moments>>,
+    ) -> Self {
         Self {
             records,
             only: only.clone(),
-            scan: match policy.trusts {
-                true => Ahead::on_thread(scan.stamps(policy.follows)),
-                false => Ahead::here(scan),
-            },
+            scan,
             beneath,
             policy,
             moments,
@@ -290,3 +302,6 @@ impl Source for Join {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,7 @@ mod moves;
 mod name;
 mod pair;
 pub mod record;
+mod records_ahead;
 mod resume;
 mod rules;
 mod scan;

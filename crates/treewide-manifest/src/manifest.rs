@@ -173,13 +173,6 @@ impl std::fmt::Debug for Records {
 }
 
 impl Records {
-    /// Takes the memory of the name of a record that is not needed any more.
-    pub(crate) fn reuse(&mut self, record: Record) {
-        if self.spare.name.capacity() == 0 {
-            self.spare.name = record.name;
-        }
-    }
-
     /// What is wrong with the index, as far as it was read. What it said from there on is not used.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
@@ -217,15 +210,36 @@ impl Records {
     }
 
     fn of_line(line: Line) -> Record {
-        let what = if line.is_ambiguous {
+        let what = Self::what_of(&line);
+        Record { name: line.name, what }
+    }
+
+    fn what_of(line: &Line) -> What {
+        if line.is_ambiguous {
             What::Unknown(
                 "U+FFFD in the list stands for a part of its name, so that it could be any file"
                     .into(),
             )
         } else {
             What::File(FileRecord { digest: line.digest, facts: None })
-        };
-        Record { name: line.name, what }
+        }
+    }
+
+    /// Puts the next record into `record`, whose memory it uses; `false` at the end.
+    ///
+    /// # Errors
+    /// If the list cannot be read any further.
+    pub(crate) fn next_into(&mut self, record: &mut Record) -> Result<bool, Error> {
+        // A list alone: nothing has to be merged.
+        if self.index.is_none() && self.indexed.is_none() && self.line.is_none() {
+            std::mem::swap(&mut self.spare.name, &mut record.name);
+            let found = self.lines.next(&mut self.spare)?;
+            std::mem::swap(&mut self.spare.name, &mut record.name);
+            record.what = Self::what_of(&self.spare);
+            return Ok(found);
+        }
+        let next = self.next_record()?;
+        Ok(next.map(|next| *record = next).is_some())
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, Error> {

@@ -110,6 +110,11 @@ impl Type {
 }
 
 impl Record {
+    /// For [`Records`](crate::Records) to fill.
+    pub(crate) fn empty() -> Self {
+        Self { name: Vec::new(), what: What::Directory(None) }
+    }
+
     /// The name without the `/` at the end of that of a directory.
     pub fn bare(&self) -> &[u8] {
         match self.what {

@@ -32,7 +32,7 @@ pub(crate) enum There {
 }
 
 impl Entry {
-    fn new(path: PathBuf, root: &Path, what: There) -> Self {
+    pub(crate) fn new(path: PathBuf, root: &Path, what: There) -> Self {
         let (start, mut other) = match name::relative(&path, root) {
             Cow::Borrowed(name) => (path.as_os_str().len() - name.len(), None),
             Cow::Owned(name) => (0, Some(name)),

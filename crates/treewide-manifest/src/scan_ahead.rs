@@ -31,7 +31,7 @@ impl Ahead {
     }
 
     /// Walks on a thread of its own, which ends soon after this is dropped.
-    pub(crate) fn on_thread(mut scan: Scan) -> Self {
+    pub(crate) fn on_thread(mut scan: impl Iterator<Item = Scanned> + Send + 'static) -> Self {
         let (sender, batches) = sync_channel(READY);
         let walk = move || {
             loop {

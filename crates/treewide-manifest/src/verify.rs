@@ -176,7 +176,10 @@ impl Run<'_> {
                         let facts =
                             bytes.map(|bytes| Facts { bytes, mode: None, key: None, read: None });
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-                        (Record { name: entry.name().to_owned(), what }, Some((entry.path, identity)))
+                        (
+                            Record { name: entry.name().to_owned(), what },
+                            Some((entry.path, identity)),
+                        )
                     }
                     _ => match observed(&entry, false) {
                         Ok(record) => (record, None),

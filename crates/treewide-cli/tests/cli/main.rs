@@ -19,6 +19,8 @@ mod json;
 mod lengths;
 mod manifest;
 mod manifest_html;
+#[cfg(target_os = "linux")]
+mod manifest_reads;
 mod named_output;
 mod names_in_lists;
 mod outboard;
