@@ -333,7 +333,7 @@ impl Write for Early {
     }
 }
 
-/// Lets the system begin to bring a part of a file to the disk. Whoever needs it there still has to sync.
+/// Lets the system begin to bring a part of a file to the disk. What has to be there still needs a sync.
 #[cfg(target_os = "linux")]
 fn begin_to_sync(file: &File, from: u64, len: u64) {
     // That pages are not needed any more is said of what can be dropped. Before they can, they have to be written.

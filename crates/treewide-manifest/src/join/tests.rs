@@ -159,7 +159,7 @@ fn diff_of_many_entries_keeps_none_of_them() {
     }
 }
 
-/// Half a terabyte of which one small file is edited.
+/// Half a terabyte, where one small file is edited.
 #[cfg(target_os = "linux")]
 #[test]
 fn update_of_half_a_terabyte_reads_the_file_that_was_edited() {
