@@ -3,12 +3,16 @@
 //! The library `treewide::outboard` decides everything; here are names, words, lines and exit codes.
 
 mod create;
+mod diff;
 mod files;
+mod journal;
 mod ranges;
+mod repair;
 mod root;
 mod shape;
 mod slice;
 mod trust;
+mod update;
 mod verify;
 
 use crate::help::Notes;
@@ -62,6 +66,9 @@ pub(crate) struct OutboardArgs {
 enum Command {
     Create(create::CreateArgs),
     Verify(verify::VerifyArgs),
+    Repair(repair::RepairArgs),
+    Update(update::UpdateArgs),
+    Diff(diff::DiffArgs),
     Root(root::RootArgs),
     Slice(slice::SliceArgs),
     Unslice(slice::UnsliceArgs),
@@ -72,6 +79,9 @@ impl OutboardArgs {
         match &self.command {
             Command::Create(args) => args.run(program),
             Command::Verify(args) => args.run(program),
+            Command::Repair(args) => args.run(program),
+            Command::Update(args) => args.run(program),
+            Command::Diff(args) => args.run(program),
             Command::Root(args) => args.run(),
             Command::Slice(args) => args.run(),
             Command::Unslice(args) => args.run(),

@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use treewide::outboard::{BaoFile, IoError, Layout, ReadAt, WriteAt};
+use treewide::outboard::{BaoFile, IoError, Layout, PAIR_LEN, ReadAt, WriteAt};
 use treewide_files::name::shown;
 use treewide_files::{Progress, Stamp};
 
@@ -22,6 +22,15 @@ impl Data {
         let file = open(path)?;
         let stamp = Stamp::of(&file).with_context(|| shown(path))?;
         Ok(Self { file, stamp, progress: None })
+    }
+
+    /// Opens a file that is written to as well.
+    pub(super) fn open_to_write(path: &Path) -> anyhow::Result<Self> {
+        // A pipe or a directory is refused first.
+        let read = Self::open(path)?;
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.with_context(|| format!("{}: cannot open for writing", shown(path)))?;
+        Ok(Self { file, ..read })
     }
 
     /// Counts the bytes that are read.
@@ -70,6 +79,20 @@ impl ReadAt for Data {
 
     fn size(&self) -> Result<Option<u64>, IoError> {
         ReadAt::size(&self.file)
+    }
+}
+
+impl WriteAt for Data {
+    fn write_all_at(&mut self, buf: &[u8], at: u64) -> Result<(), IoError> {
+        self.file.write_all_at(buf, at)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<(), IoError> {
+        self.file.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<(), IoError> {
+        WriteAt::sync(&mut self.file)
     }
 }
 
@@ -123,6 +146,45 @@ impl Store {
             );
         }
         Ok((store, layout))
+    }
+
+    /// Opens an outboard that is written to as well.
+    pub(super) fn open_to_write(
+        path: &Path,
+        shape: Shape,
+        len: u64,
+    ) -> anyhow::Result<(Self, Layout)> {
+        let (_, layout) = Self::open(path, shape, len)?;
+        Ok((Self::open_torn(path)?, layout))
+    }
+
+    /// Opens pairs to write them, whatever their length is.
+    pub(super) fn open_torn(path: &Path) -> anyhow::Result<Self> {
+        Ok(Self::Pairs(Data::open_to_write(path)?.file))
+    }
+
+    /// Opens an outboard without its data. Where it does not say how long that is, the last group counts as a whole one.
+    pub(super) fn open_alone(
+        path: &Path,
+        shape: Shape,
+        len: Option<u64>,
+    ) -> anyhow::Result<(Self, Layout)> {
+        let len = match len {
+            Some(len) => len,
+            None if shape.is_bao => {
+                let (layout, _) =
+                    BaoFile::open(open(path)?).map_err(|error| super::named(&error, path, path))?;
+                layout.len()
+            }
+            None => Self::groups(path)?.saturating_mul(shape.group.bytes()),
+        };
+        Self::open(path, shape, len)
+    }
+
+    /// The number of groups of an outboard that is not bao's.
+    pub(super) fn groups(path: &Path) -> anyhow::Result<u64> {
+        let size = open(path)?.metadata().with_context(|| shown(path))?.len();
+        Ok(size / PAIR_LEN as u64 + 1)
     }
 
     /// Makes the pairs of a new outboard.

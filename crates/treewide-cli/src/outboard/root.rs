@@ -38,26 +38,10 @@ pub(super) struct RootArgs {
 impl RootArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let shape = self.shape.shape(Some(&self.file));
-        let len = match self.len {
-            Some(len) => len,
-            None => self.len(shape.is_bao, shape.group.bytes())?,
-        };
-        let (store, layout) = Store::open(&self.file, shape, len)?;
+        let (store, layout) = Store::open_alone(&self.file, shape, self.len)?;
         let root = trust::root(&self.file, &store, &layout)?;
+        let root = root.with_context(|| format!("{}: {}", shown(&self.file), trust::EMPTY))?;
         output::print(format!("{root}\n").as_bytes())?;
         Ok(Outcome::Success)
-    }
-
-    /// A length that fits the outboard.
-    fn len(&self, is_bao: bool, group: u64) -> anyhow::Result<u64> {
-        if is_bao {
-            let mut header = [0; 8];
-            let file = treewide::file::open_at_once(&self.file)?;
-            let read = treewide::outboard::ReadAt::read_exact_at(&file, &mut header, 0);
-            read.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)))?;
-            return Ok(u64::from_le_bytes(header));
-        }
-        let size = std::fs::metadata(&self.file).with_context(|| shown(&self.file))?.len();
-        Ok((size / 64).saturating_add(1).saturating_mul(group))
     }
 }

@@ -101,14 +101,14 @@ impl SliceArgs {
         let data = Data::open(&self.file)?.counted(progress.hears());
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, data.len())?;
-        let root = match self.trust.digest(&self.file)? {
-            Some(digest) => digest,
+        let root = if layout.groups() > 1 {
+            self.trust.digest_or_root(&self.file, &path, &store, &layout)?.0
+        } else if let Some(digest) = self.trust.digest(&self.file)? {
+            digest
+        } else {
             // One group has no pair. Then it is all of the file.
-            None if layout.groups() == 1 => {
-                let digest = create_at(&data, &layout, Mode::PLAIN, &mut Vec::new());
-                digest.map_err(|error| named(&error, &self.file, &path))?
-            }
-            None => trust::root(&path, &store, &layout)?,
+            let digest = create_at(&data, &layout, Mode::PLAIN, &mut Vec::new());
+            digest.map_err(|error| named(&error, &self.file, &path))?
         };
         let source = Source { data: &data, layout, outboard: &store, root, mode: Mode::PLAIN };
         let inputs = [self.file.clone(), path.clone()];

@@ -37,6 +37,24 @@ impl TrustArgs {
     }
 }
 
+impl TrustArgs {
+    /// The digest of the file at `path`, or the one that its outboard stands for; and whether it was given.
+    pub(super) fn digest_or_root(
+        &self,
+        path: &Path,
+        outboard: &Path,
+        store: &Store,
+        layout: &Layout,
+    ) -> anyhow::Result<(Hash, bool)> {
+        if let Some(digest) = self.digest(path)? {
+            return Ok((digest, true));
+        }
+        let root = root(outboard, store, layout)?;
+        root.map(|root| (root, false))
+            .with_context(|| format!("{}: {EMPTY}; give it with --hash or --list", shown(outboard)))
+    }
+}
+
 /// The digest in `list` of the file at `path`.
 fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
     let mut lines = Lines::open(list).with_context(|| shown(list))?;
@@ -64,19 +82,17 @@ fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
     found.with_context(|| format!("{}: has no digest of {}", shown(list), shown(path)))
 }
 
-/// The digest of the data that an outboard is for.
-pub(super) fn root(path: &Path, store: &Store, layout: &Layout) -> anyhow::Result<Hash> {
-    let Some(position) = layout.position(layout.root()) else {
-        bail!(
-            "{}: the outboard of one group has no pairs, so it says nothing; give the digest with --hash or --list",
-            shown(path)
-        );
-    };
+/// The digest that an outboard stands for. An outboard of one group is empty, and stands for none.
+pub(super) fn root(path: &Path, store: &Store, layout: &Layout) -> anyhow::Result<Option<Hash>> {
+    let Some(position) = layout.position(layout.root()) else { return Ok(None) };
     let mut pair = [0; PAIR_LEN];
     let at = position * PAIR_LEN as u64;
     store
         .read_exact_at(&mut pair, at)
         .map_err(|error| anyhow::anyhow!("{}: {error}", shown(path)))?;
     let [left, right] = [0, OUT_LEN].map(|at| pair[at..at + OUT_LEN].try_into().expect("a half"));
-    Ok(merge_subtrees_root(&left, &right, Mode::Hash))
+    Ok(Some(merge_subtrees_root(&left, &right, Mode::Hash)))
 }
+
+/// What is wrong where the digest of one group is needed.
+pub(super) const EMPTY: &str = "an outboard of one group is empty, and does not have the digest";

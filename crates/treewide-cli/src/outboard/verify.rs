@@ -3,7 +3,7 @@
 use super::files::{Data, Store};
 use super::ranges::{bytes, joined, range};
 use super::shape::ShapeArgs;
-use super::trust::{self, TrustArgs};
+use super::trust::TrustArgs;
 use super::{EXIT, ThreadsArgs, named};
 use crate::console::Console;
 use crate::help::Notes;
@@ -117,7 +117,7 @@ impl Part {
 
 /// What was found in all.
 #[derive(Default)]
-struct Totals {
+pub(super) struct Totals {
     bad: Part,
     unknown: Part,
     extra: Part,
@@ -133,7 +133,24 @@ impl Totals {
         }
     }
 
-    fn outcome(&self) -> Outcome {
+    pub(super) fn add(&mut self, found: &Found, layout: &Layout) {
+        self.of(found.state).add(found, layout);
+    }
+
+    /// What a repair could not do.
+    pub(super) fn left(&self, copy: &Path, outboard: &Path) -> String {
+        let parts = [
+            (&self.bad, format!("not right in {} either", shown(copy))),
+            (&self.unknown, format!("unknown, as {} is broken above them", shown(outboard))),
+            (&self.extra, "too many at the end, which stay".to_owned()),
+        ];
+        let some = parts.iter().filter(|(part, _)| part.ranges > 0);
+        let said =
+            some.map(|(part, what)| format!("{} {what}: {}", HumanBytes(part.bytes), part.named()));
+        said.collect::<Vec<_>>().join("; ")
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
         match (self.unknown.ranges, self.bad.ranges + self.extra.ranges) {
             (0, 0) => Outcome::Success,
             (0, _) => Outcome::SomeFailed,
@@ -142,7 +159,7 @@ impl Totals {
     }
 }
 
-fn word(state: State) -> &'static str {
+pub(super) fn word(state: State) -> &'static str {
     match state {
         State::Bad => "bad",
         State::Extra => "extra",
@@ -163,11 +180,7 @@ impl VerifyArgs {
         let data = Data::open(&self.file)?.counted(hears);
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
-        let trusted = self.trust.digest(&self.file)?;
-        let root = match trusted {
-            Some(digest) => digest,
-            None => trust::root(&path, &store, &layout)?,
-        };
+        let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
         if let Some(range) = self.ranges.iter().find(|range| range.start >= layout.len().max(1)) {
             bail!(
                 "{}: has no byte {}, because it has {} bytes",
@@ -203,7 +216,7 @@ impl VerifyArgs {
                     Ok(()) => named(&error, &self.file, &path),
                     Err(changed) => changed,
                 })?;
-                totals.of(found.state).add(&found, &layout);
+                totals.add(&found, &layout);
                 self.line(&mut output, &found)?;
             }
         }
@@ -211,13 +224,16 @@ impl VerifyArgs {
         data.unchanged(&self.file)?;
         progress.finish();
         if self.json && !self.quiet {
-            let line = self.json(&totals, &layout, covered, trusted.as_ref());
+            let line = self.json(&totals, &layout, covered, is_trusted.then_some(&root));
             output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
         output.finish()?;
         let outcome = totals.outcome();
+        if let (Outcome::CannotTell, Some(hint)) = (outcome, super::journal::hint(&path)) {
+            console.say(&hint);
+        }
         if !(self.quiet && outcome == Outcome::Success) {
-            console.about(&self.file, summary(&totals, &layout, covered, trusted.is_some(), &path));
+            console.about(&self.file, summary(&totals, &layout, covered, is_trusted, &path));
         }
         Ok(outcome)
     }
