@@ -44,6 +44,9 @@ pub(crate) const NOTES: Notes = Notes {
     ..Notes::new(&[
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
         ("treewide outboard verify disk.img --list SUMS", "and later: which bytes are damaged?"),
+        ("treewide outboard repair disk.img --from copy --list SUMS", "from a copy"),
+        ("treewide outboard update disk.img --dirty 1G..+4K", "after a write that you know"),
+        ("treewide outboard diff old.obao4 new.obao4", "which bytes differ?"),
         ("treewide outboard root disk.img.obao4", "the digest that an outboard stands for"),
         ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
         ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..1G+64K", ""),

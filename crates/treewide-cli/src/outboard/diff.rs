@@ -12,7 +12,6 @@ use crate::output::{OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
 use crate::terminal::Form;
-use crate::wording::count;
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::HumanBytes;
@@ -119,7 +118,8 @@ impl DiffArgs {
             let (differ, of) = (HumanBytes(differ), HumanBytes(longest));
             console.say(&match ranges {
                 0 => format!("no difference in {of}"),
-                _ => format!("{} differ: {differ} of {of}", count(ranges, "range")),
+                1 => format!("1 range differs: {differ} of {of}"),
+                _ => format!("{ranges} ranges differ: {differ} of {of}"),
             });
         }
         Ok(if ranges == 0 { Outcome::Success } else { Outcome::SomeFailed })

@@ -103,6 +103,7 @@ impl UpdateArgs {
         progress.show(|| None);
         let updated = outboard.update(&data, &dirty, data.len(), journal.file());
         let digest = updated.map_err(|error| named(&error, &self.file, &path))?;
+        journal.clear()?;
         // What was read may be of two versions of the file.
         data.unchanged(&self.file)?;
         progress.finish();

@@ -159,7 +159,7 @@ fn outboard_verify_takes_only_a_digest_of_this_file() {
     fs::remove_file(folder.join("f.obao4")).unwrap();
     verify("").fails(3, &["f: has no outboard f.obao4; make it with 'treewide outboard create'"]);
     assert_eq!(folder.treewide("outboard create f").run().code, Some(0));
-    verify("").fails(3, &["f.obao4: the outboard of one group has no pairs"]);
+    verify("").fails(3, &["f.obao4: an outboard of one group is empty"]);
     verify(&format!("--hash {}", hex("short"))).fails(0, &["verified: 5 B in 1 group"]);
     verify(&format!("--hash {other}")).fails(1, &["1 of 1 group is bad: 0..5"]);
 }
@@ -232,5 +232,183 @@ fn outboard_help_and_man_page() {
         assert!(page.text().contains(command), "{command}");
         let help = folder.treewide(&format!("outboard {command} --help")).run();
         assert!(help.text().contains("Examples:") && help.text().contains("Exit status:"));
+    }
+}
+
+#[test]
+fn outboard_repair_writes_the_bad_groups_only() {
+    let folder = made(100_000);
+    let all = content(100_000);
+    let repair = |args: &str| folder.treewide(&format!("outboard repair f {args}")).run();
+    // The copy is damaged elsewhere.
+    let mut copy = all.clone();
+    copy[1] ^= 1;
+    folder.write("copy", &copy);
+    repair("--from copy --list SUMS").is(0, "", "treewide: f: nothing is damaged, by the digest\n");
+    flip(&folder, "f", 40_000);
+    flip(&folder, "f", 99_000);
+    let ended = repair("--from copy --list SUMS --range 90000..");
+    ended.is(0, "REPAIRED 98304..100000\n", "treewide: f: 1.66 KiB repaired by the digest\n");
+    let ended = repair("--from copy --json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let line = "{\"path\":\"f\",\"state\":\"repaired\",\"start\":32768,\"end\":49152}\n";
+    assert_eq!(ended.text(), line);
+    assert!(ended.stderr.contains("repaired by its outboard, as no digest was given"));
+    assert_eq!(fs::read(folder.join("f")).unwrap(), all);
+    // What is damaged in both stays, and the copy is not written.
+    flip(&folder, "f", 5);
+    let ended = repair("--from copy --list SUMS");
+    ended.is(
+        1,
+        "BAD      0..16384\n",
+        "treewide: f: 0 B repaired by the digest; 16.00 KiB not right in copy either: 0..16384\n",
+    );
+    assert_eq!(fs::read(folder.join("copy")).unwrap(), copy);
+    // A file that was cut off is made whole.
+    folder.write("f", &all[..50_000]);
+    folder.write("copy", &all);
+    assert_eq!(repair("--from copy --list SUMS --len 100000").code, Some(0));
+    assert_eq!(fs::read(folder.join("f")).unwrap(), all);
+    repair("--from f").fails(3, &["f: is the file itself, and no copy of it"]);
+    repair("--from nothing").fails(3, &["nothing: "]);
+    flip(&folder, "f.obao4", 2 * 64);
+    repair("--from copy --list SUMS").fails(3, &["unknown, as f.obao4 is broken above them"]);
+}
+
+#[test]
+fn outboard_diff_reads_no_data() {
+    let folder = made(100_000);
+    let mut new = content(100_000);
+    new[40_000] ^= 1;
+    folder.write("g", &new);
+    for args in ["create g", "create g --group 64K", "create g --order post -o g.obao4-post"] {
+        assert_eq!(folder.treewide(&format!("outboard {args}")).run().code, Some(0));
+    }
+    fs::remove_file(folder.join("f")).unwrap();
+    fs::remove_file(folder.join("g")).unwrap();
+    let diff = |args: &str| folder.treewide(&format!("outboard diff {args}")).run();
+    for new in ["g.obao4", "g.obao4-post"] {
+        let said = "treewide: 1 range differs: 16.00 KiB of 112.00 KiB\n";
+        diff(&format!("f.obao4 {new}")).is(1, "32768..49152\n", said);
+    }
+    let ended = diff("f.obao4 g.obao4 --old-len 100000 --new-len 100000 --json");
+    assert_eq!(ended.text(), "{\"path\":\"g.obao4\",\"start\":32768,\"end\":49152}\n");
+    diff("g.obao4 g.obao4-post").is(0, "", "treewide: no difference in 112.00 KiB\n");
+    diff("f.obao4 g.obao6").fails(3, &["g.obao6: has groups of 64.00 KiB, and f.obao4 has groups"]);
+    diff("f.obao4 nothing.obao4").fails(3, &["nothing.obao4: "]);
+    flip(&folder, "g.obao4", 64);
+    diff("f.obao4 g.obao4").fails(3, &["f.obao4 or g.obao4: "]);
+}
+
+#[test]
+fn outboard_update_reads_what_was_written() {
+    for order in ["pre", "post"] {
+        let folder = made(100_000);
+        let mut all = content(400_000);
+        all.truncate(100_000);
+        fs::remove_file(folder.join("f.obao4")).unwrap();
+        let outboard = |args: String| folder.treewide(&format!("outboard {args}")).run();
+        assert_eq!(outboard(format!("create f --order {order}")).code, Some(0));
+        // A byte is written.
+        all[40_000] ^= 1;
+        folder.write("f", &all);
+        let line = format!("{}  f\n", hex(&all));
+        outboard("update f --dirty 40000..+1".into()).succeeds_with(&line);
+        let verified = outboard(format!("verify f --hash {}", hex(&all)));
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+        // It becomes longer: inside of the last group, by many groups, by none.
+        for len in [105_000, 400_000, 400_000] {
+            all = [&all[..], &content(400_000)[all.len()..len]].concat();
+            folder.write("f", &all);
+            outboard("update f --appended".into()).succeeds_with(format!("{}  f\n", hex(&all)));
+            assert_eq!(outboard(format!("verify f --hash {}", hex(&all))).code, Some(0));
+        }
+        // It becomes shorter.
+        folder.write("f", &all[..30_000]);
+        outboard("update f --appended".into()).fails(1, &["f: has 30000 bytes", "--old-len"]);
+        let json = outboard("update f --dirty 0..1 --old-len 400000 --json".into());
+        let value: serde_json::Value = serde_json::from_str(json.text()).unwrap();
+        assert_eq!(value["digest"], hex(&all[..30_000]));
+        assert_eq!(value["old_digest"], hex(&all));
+        assert_eq!(outboard(format!("verify f --hash {}", hex(&all[..30_000]))).code, Some(0));
+        // A byte that was not named is found by `verify`.
+        flip(&folder, "f", 3);
+        outboard("update f --dirty 20000..".into())
+            .succeeds_with(format!("{}  f\n", hex(&all[..30_000])));
+        assert_eq!(outboard("verify f".into()).text(), "BAD      0..16384\n");
+        let journals =
+            folder.names().into_iter().filter(|it| it.to_string_lossy().contains("journal"));
+        assert_eq!(journals.count(), 0);
+    }
+}
+
+#[test]
+fn outboard_update_begins_with_one_group_and_knows_its_limits() {
+    let folder = made(10);
+    let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
+    folder.write("f", content(70_000));
+    update("--appended").succeeds_with(format!("{}  f\n", hex(content(70_000))));
+    update("").fails(2, &["--dirty", "--appended", "--recover"]);
+    update("--recover").fails(0, &["f.obao4: there is no update to finish"]);
+    update("--appended --old-len 5").fails(2, &["cannot be used with"]);
+    update("--dirty 0..1 --old-len 90000").fails(1, &["f.obao4: has 256 bytes"]);
+    assert_eq!(folder.treewide("outboard create --bao f -o b.obao").run().code, Some(0));
+    update("--appended --outboard b.obao").fails(1, &["b.obao: outboards of bao are not updated"]);
+    // A journal that was cut off: the update had not begun.
+    folder.write("f.obao4.journal", "tw-ob-j1");
+    update("--recover").fails(0, &["there is no update to finish"]);
+    assert!(!folder.join("f.obao4.journal").exists());
+}
+
+#[test]
+fn outboard_update_that_was_interrupted_is_finished() {
+    let folder = made(300_000);
+    let old = fs::read(folder.join("f.obao4")).unwrap();
+    let mut all = content(300_000);
+    all[100_000] ^= 1;
+    folder.write("f", &all);
+    // As a program that is killed while it writes the outboard leaves it: a journal that is whole, and pairs of both.
+    let layout = treewide::outboard::Layout::new(
+        300_000,
+        treewide::outboard::Group::IROH,
+        treewide::outboard::Order::Pre,
+    );
+    let digest = treewide::hash(&content(300_000));
+    let mut torn = treewide::outboard::Outboard::new(
+        &digest,
+        layout,
+        treewide::Mode::PLAIN,
+        Torn(old.clone()),
+    );
+    let mut journal = Vec::new();
+    let dirty = std::slice::from_ref(&(100_000..100_001));
+    let update = torn.update(&all, dirty, 300_000, &mut journal);
+    assert!(update.is_err(), "the outboard cannot be written");
+    folder.write("f.obao4.journal", &journal);
+    let digest = hex(&all);
+    let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
+    let verify = || folder.treewide(&format!("outboard verify f --hash {digest}")).run();
+    verify().fails(3, &["f.obao4.journal: an update was interrupted"]);
+    update("--recover").fails(0, &["an update that was interrupted is finished", &digest]);
+    assert_eq!(verify().code, Some(0));
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+}
+
+/// An outboard on a disk that is gone when it is to be written.
+struct Torn(Vec<u8>);
+
+impl treewide::outboard::ReadAt for Torn {
+    fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), treewide::outboard::IoError> {
+        self.0.read_exact_at(buf, at)
+    }
+}
+
+impl treewide::outboard::WriteAt for Torn {
+    fn write_all_at(&mut self, _: &[u8], _: u64) -> Result<(), treewide::outboard::IoError> {
+        Err(treewide::outboard::IoError::new("gone"))
+    }
+
+    fn set_size(&mut self, _: u64) -> Result<(), treewide::outboard::IoError> {
+        Ok(())
     }
 }
