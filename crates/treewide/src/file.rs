@@ -62,6 +62,7 @@ mod map;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
 #[path = "file/unmapped.rs"]
 mod map;
+mod outboard;
 mod read;
 mod report;
 mod strategy;
@@ -77,11 +78,13 @@ use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::length;
 use crate::mode::Mode;
+use crate::parallel::leaves::Sink;
 use crate::parallel::policy;
 use crate::profile;
 pub use end::{check_end, check_length, promises_length, read_at};
 use end::{check_end_of_log, grown_to, if_changed};
 pub use error::{Error, ErrorKind};
+pub use outboard::{OutboardError, Outboarded};
 pub use report::{Hashed, Report};
 pub use strategy::{Strategy, UnknownStrategy};
 
@@ -361,7 +364,7 @@ impl<'a> Options<'a> {
 
     fn absorb_regular(
         &self,
-        hasher: &mut Hasher,
+        sink: &mut impl Sink,
         file: &File,
         opened: &Metadata,
     ) -> Result<Report, ErrorKind> {
@@ -369,7 +372,7 @@ impl<'a> Options<'a> {
         let Ok(at) = { file }.stream_position() else {
             // Where the system refuses the position, the file is read in order. If it does not begin at 0, the check of
             // the end finds that.
-            let bytes = read::simply(hasher, file, Some(len), &self.hooks(1, None))?;
+            let bytes = read::simply(sink, file, Some(len), &self.hooks(1, None))?;
             let end = match bytes == len {
                 true => length::end_of_reading(file, len, len).unwrap_or(len),
                 false => bytes,
@@ -383,7 +386,7 @@ impl<'a> Options<'a> {
         }
         let may_be_cold = self.drop_cache || len - at > small();
         let is_cold = may_be_cold && !device::is_cached(file, len);
-        let strategy = self.choose(hasher, file, len - at, is_cold);
+        let strategy = self.choose(sink, file, len - at, is_cold);
         let drop_cache = self.drop_cache && is_cold;
         let threads = match strategy {
             Strategy::Read | Strategy::Mmap => 1,
@@ -393,13 +396,13 @@ impl<'a> Options<'a> {
         let in_order = || read::At { file, at };
         let may_copy = self.strategy == Strategy::Auto;
         let bytes = match strategy {
-            Strategy::Read => read::simply(hasher, in_order(), Some(len - at), &hooks)?,
+            Strategy::Read => read::simply(sink, in_order(), Some(len - at), &hooks)?,
             Strategy::ReadOverlapped => {
                 device::will_read_in_order(file);
-                read::overlapped(hasher, in_order(), Some(len - at), threads, &hooks)?
+                read::overlapped(sink, in_order(), Some(len - at), threads, &hooks)?
             }
             Strategy::Mmap | Strategy::MmapParallel => {
-                map::mapped(hasher, file, at, len, threads, may_copy, &hooks)?
+                map::mapped(sink, file, at, len, threads, may_copy, &hooks)?
             }
             Strategy::Pread | Strategy::Auto => {
                 // Pages are dropped behind the reader, in order.
@@ -407,7 +410,7 @@ impl<'a> Options<'a> {
                 if may_seek {
                     device::will_read_in_order(file);
                 }
-                read::positional(hasher, file, at, len, threads, may_seek, &hooks)?
+                read::positional(sink, file, at, len, threads, may_seek, &hooks)?
             }
         };
         let mut end = at + bytes;
@@ -422,9 +425,9 @@ impl<'a> Options<'a> {
     }
 
     /// Chooses the strategy for a regular file that is not empty.
-    fn choose(&self, hasher: &Hasher, file: &File, len: u64, is_cold: bool) -> Strategy {
+    fn choose(&self, sink: &impl Sink, file: &File, len: u64, is_cold: bool) -> Strategy {
         // Tiles must be subtrees. They are, if nothing was hashed before.
-        let is_aligned = hasher.count().is_multiple_of(self.tile_of(1) as u64);
+        let is_aligned = sink.count().is_multiple_of(self.tile_of(1) as u64);
         let strategy = match self.strategy {
             Strategy::Auto if len <= small() => Strategy::Read,
             Strategy::Auto if is_cold => {

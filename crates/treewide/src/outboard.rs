@@ -15,7 +15,8 @@
 //! The bytes are those of the crate `bao-tree`: [`Layout`] says where each pair lies. With [`Group::IROH`] and
 //! [`Order::Pre`] they are the `.obao4` files of iroh.
 //!
-//! [`create_at`] makes an outboard of data of any length, [`create`] of data in memory, [`fill`] without an allocation.
+//! [`create_at`] makes an outboard of data of any length, [`create`] of data in memory, [`fill`] without an allocation,
+//! and `file::Options::outboard` of a file by the strategy that suits it.
 //! [`BaoFile`] reads and writes the files of bao.
 //!
 //! [`Outboard`] compares data with a digest: [`verify`](Outboard::verify) reads the groups of a range and the pairs above them,
@@ -59,6 +60,8 @@ pub mod slice;
 mod tile;
 #[cfg(feature = "std")]
 mod tile_at;
+#[cfg(all(feature = "file", any(unix, windows)))]
+mod tops;
 #[cfg(feature = "std")]
 mod update;
 mod verify;
@@ -77,4 +80,6 @@ pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
 pub use reader::VerifiedReader;
 #[cfg(feature = "std")]
 pub use repair::Repair;
+#[cfg(all(feature = "file", any(unix, windows)))]
+pub(crate) use tops::Tops;
 pub use verify::{Damage, Found, Outboard, State};

@@ -5,6 +5,8 @@
 #[path = "file/awaited.rs"]
 mod awaited;
 mod common;
+#[path = "file/outboard.rs"]
+mod outboard;
 mod reference;
 
 use common::{Mode, Random, Tally, pattern, rounds};

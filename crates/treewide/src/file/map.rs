@@ -19,9 +19,8 @@ use std::time::{Duration, Instant};
 use memmap2::{Mmap, MmapOptions};
 
 use super::{ErrorKind, Hooks, read};
-use crate::hasher::Hasher;
 use crate::length;
-use crate::parallel::leaves::{self, Leaves};
+use crate::parallel::leaves::{self, Leaves, Sink};
 
 /// The bytes of a mapping. A guess: large enough that mapping costs nothing, small enough for 32-bit address spaces.
 const WINDOW: u64 = 256 << 20;
@@ -35,7 +34,7 @@ const TRIAL: usize = 8;
 /// each piece needs an entry of the page table and misses the translation buffer
 /// (`results/zen5-2vcpu/files.md#strategies`).
 pub(super) fn mapped(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     file: &File,
     mut at: u64,
     len: u64,
@@ -47,18 +46,18 @@ pub(super) fn mapped(
     while at < len {
         let here = WINDOW.min(len - at) as usize;
         let Ok(map) = Guarded::new(file, at, here) else {
-            let read = read::positional(hasher, file, at, len, threads, false, hooks)?;
+            let read = read::positional(sink, file, at, len, threads, false, hooks)?;
             return Ok(at - start + read);
         };
         let best = [const { AtomicU64::new(u64::MAX) }; 2];
         let both = may_copy.then_some(BothWays { file, at, len, best });
         let tiles = Tiles { map: &map, next: AtomicUsize::new(0), both, hooks };
-        leaves::append(hasher, &tiles, tile, here / tile, threads)?;
+        leaves::append(sink, &tiles, tile, here / tile, threads)?;
         let rest = here % tile;
         if rest > 0 {
             hooks.read(rest)?;
             let _guard = map.guard();
-            hasher.update(map.populated(here - rest, rest));
+            sink.update(map.populated(here - rest, rest));
         }
         if map.is_hit.load(Ordering::Relaxed) {
             return Err(match file.metadata().map_err(ErrorKind::Read)?.len() {

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{ErrorKind, Hooks};
-use crate::hasher::Hasher;
 use crate::length;
-use crate::parallel::leaves::{self, Leaves};
+use crate::parallel::leaves::{self, Leaves, Sink};
 
 /// The number of tiles whose nodes are kept before they go into the tree: 1 MiB of nodes. A guess.
 const WINDOW: usize = 1024;
@@ -83,7 +82,7 @@ fn no_memory(len: usize) -> ErrorKind {
 
 /// Appends `len` bytes, or all bytes, through one buffer; returns their number.
 pub(super) fn simply(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     mut reader: impl Read,
     len: Option<u64>,
     hooks: &Hooks<'_>,
@@ -96,7 +95,7 @@ pub(super) fn simply(
         let wanted = (most - done).min(buffer.len() as u64) as usize;
         let read = fill(&mut reader, &mut buffer[..wanted])?;
         hooks.read(read)?;
-        hasher.update(&buffer[..read]);
+        sink.update(&buffer[..read]);
         done += read as u64;
         let is_last = read < wanted || done == most;
         if is_last || done - dropped >= DROP_WINDOW {
@@ -174,18 +173,18 @@ impl<R: Read + Send> Leaves for InOrder<'_, R> {
 
 /// Appends `len` bytes, or all bytes, reading in order and hashing at the same time; returns their number.
 pub(super) fn overlapped(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     mut reader: impl Read + Send,
     len: Option<u64>,
     threads: usize,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
     let mut left = len.unwrap_or(u64::MAX);
-    let start = hasher.count();
+    let start = sink.count();
     // Read up to a place where a tile may begin; a short input wakes no thread.
     let tile = hooks.tile;
     let before = tile as u64 - start % tile as u64;
-    let read = simply(hasher, &mut reader, Some(before.min(left)), hooks)?;
+    let read = simply(sink, &mut reader, Some(before.min(left)), hooks)?;
     left -= read;
     if read < before || left == 0 {
         return Ok(read);
@@ -195,13 +194,13 @@ pub(super) fn overlapped(
     loop {
         let most = window(hooks);
         let source = InOrder { stream: Mutex::new(stream), most, hooks };
-        leaves::append(hasher, &source, tile, most, threads)?;
+        leaves::append(sink, &source, tile, most, threads)?;
         stream = source.stream.into_inner().unwrap_or_else(PoisonError::into_inner);
         stream.tiles = 0;
         if let Some(rest) = &stream.rest {
-            hasher.update(rest);
+            sink.update(rest);
         }
-        let done = hasher.count() - start;
+        let done = sink.count() - start;
         hooks.done(dropped, done - dropped);
         dropped = done;
         if stream.rest.is_some() {
@@ -260,7 +259,7 @@ fn by_turns(turn: u64, tiles: u64, places: u64) -> u64 {
 /// Appends the bytes of a file from `at` to `len`; the thread that hashes a tile reads it. Returns the number of bytes. If
 /// `may_seek` (for files that are not in the page cache), a file that is long enough is read at several places.
 pub(super) fn positional(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     file: &File,
     at: u64,
     len: u64,
@@ -277,7 +276,7 @@ pub(super) fn positional(
         let next = AtomicU64::new(0);
         let shrank_to = AtomicU64::new(len);
         let source = Anywhere { file, start, next, tiles, places, shrank_to, hooks };
-        leaves::append(hasher, &source, hooks.tile, tiles as usize, threads)?;
+        leaves::append(sink, &source, hooks.tile, tiles as usize, threads)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
             // A place behind the end may have found the end first, and all threads stopped.
@@ -286,13 +285,14 @@ pub(super) fn positional(
         hooks.done(start, tiles * tile);
         start += tiles * tile;
     }
-    let rest = simply(hasher, At { file, at: start }, Some(len - start), hooks)?;
+    let rest = simply(sink, At { file, at: start }, Some(len - start), hooks)?;
     Ok(start - at + rest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hasher::Hasher;
     use std::io::{Seek, SeekFrom, Write};
 
     #[test]

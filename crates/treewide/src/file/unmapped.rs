@@ -3,10 +3,10 @@
 use std::fs::File;
 
 use super::{ErrorKind, Hooks, read};
-use crate::hasher::Hasher;
+use crate::parallel::leaves::Sink;
 
 pub(super) fn mapped(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     file: &File,
     at: u64,
     len: u64,
@@ -14,7 +14,7 @@ pub(super) fn mapped(
     _may_copy: bool,
     hooks: &Hooks<'_>,
 ) -> Result<u64, ErrorKind> {
-    read::positional(hasher, file, at, len, threads, false, hooks)
+    read::positional(sink, file, at, len, threads, false, hooks)
 }
 
 pub(super) fn is_possible() -> bool {

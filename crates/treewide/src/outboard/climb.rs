@@ -69,12 +69,12 @@ impl Climb {
         }
     }
 
-    /// Takes the hash of the next tile, and calls `emit` with the place and the bytes of each pair that is complete. Returns the
+    /// Takes the hash of the next tile, and calls `emit` with each node whose pair is complete, and the pair. Returns the
     /// digest when it was the last tile.
     pub(super) fn push<E>(
         &mut self,
         mut hash: [u8; OUT_LEN],
-        mut emit: impl FnMut(u64, &[u8; PAIR_LEN]) -> Result<(), E>,
+        mut emit: impl FnMut(Node, &[u8; PAIR_LEN]) -> Result<(), E>,
     ) -> Result<Option<[u8; OUT_LEN]>, E> {
         while let Some(top) = self.height.checked_sub(1) {
             let (node, left) = &mut self.above[top];
@@ -88,7 +88,7 @@ impl Climb {
             let mut pair = [0; PAIR_LEN];
             pair[..OUT_LEN].copy_from_slice(&left);
             pair[OUT_LEN..].copy_from_slice(&hash);
-            emit(self.layout.position(node).expect("it is above tiles"), &pair)?;
+            emit(node, &pair)?;
             hash = hash_pair(&pair, &self.layout, node, &self.mode);
             self.height = top;
         }

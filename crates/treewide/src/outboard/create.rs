@@ -33,8 +33,8 @@ pub fn fill(input: &[u8], layout: &Layout, mode: Mode, out: &mut [u8]) -> Hash {
         let pairs = &mut out[at..at + pairs_of_tile(tile)];
         let data = &input[span.start as usize..span.end as usize];
         let hash = hash_tile(data, layout, tile, &mode, pairs);
-        let Ok(root) = climb.push(hash, |place, pair| {
-            let at = place as usize * PAIR_LEN;
+        let Ok(root) = climb.push(hash, |node, pair| {
+            let at = layout.position(node).expect("it is above tiles") as usize * PAIR_LEN;
             out[at..at + PAIR_LEN].copy_from_slice(pair);
             Ok::<_, Infallible>(())
         });
@@ -131,7 +131,10 @@ mod at {
                 Ok(hash)
             })?;
             for hash in hashes {
-                let emit = |place, pair: &[u8; PAIR_LEN]| out.write_all_at(pair, place_of(place));
+                let emit = |node, pair: &[u8; PAIR_LEN]| {
+                    let place = layout.position(node).expect("it is above tiles");
+                    out.write_all_at(pair, place_of(place))
+                };
                 digest = climb.push(hash, emit).map_err(Error::Outboard)?;
             }
         }

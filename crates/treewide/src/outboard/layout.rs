@@ -246,6 +246,20 @@ impl Layout {
         ])
     }
 
+    /// The node of the tree that has these groups.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[cfg(feature = "file")]
+    pub(crate) fn node(&self, first: u64, groups: u64) -> Node {
+        let mut node = self.root();
+        while (node.first, node.groups) != (first, groups) {
+            let [left, right] = self.children(node).expect("a node of this tree");
+            node = if first < right.first { left } else { right };
+        }
+        node
+    }
+
     /// Returns the place of the pair of `node`, counted in pairs of [`PAIR_LEN`] bytes; `None` if it is a group.
     pub const fn position(&self, node: Node) -> Option<u64> {
         match (node.groups, self.order) {

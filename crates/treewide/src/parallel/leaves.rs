@@ -77,23 +77,63 @@ pub(crate) trait Leaves: Sync {
     ) -> Result<Option<(usize, &'a [u8])>, Self::Error>;
 }
 
+/// What leaves are appended to: a hasher, or an outboard that is being made of the same bytes.
+pub(crate) trait Sink: Sync {
+    /// Bytes so far.
+    fn count(&self) -> u64;
+
+    /// The number of the chunk that is next.
+    fn next_chunk(&self) -> u64;
+
+    /// Appends bytes, on the calling thread.
+    fn update(&mut self, input: &[u8]);
+
+    /// Hashes a leaf, whose first chunk has the number `counter`, to the nodes that [`append`](Self::append) will get. Several threads
+    /// do this at the same time.
+    fn leaf(&self, counter: u64, leaf: &[u8], nodes: &mut [ChainingValue; WIDE]);
+
+    /// Appends the nodes of leaves of `chunks` chunks each.
+    fn append(&mut self, nodes: &[ChainingValue], chunks: usize);
+}
+
+impl Sink for Hasher {
+    fn count(&self) -> u64 {
+        Self::count(self)
+    }
+
+    fn next_chunk(&self) -> u64 {
+        self.subtrees.first_chunk + Self::count(self) / CHUNK_LEN as u64
+    }
+
+    fn update(&mut self, input: &[u8]) {
+        Self::update(self, input);
+    }
+
+    fn leaf(&self, counter: u64, leaf: &[u8], nodes: &mut [ChainingValue; WIDE]) {
+        tree::subtree(running(), leaf, counter, &self.subtrees.mode, nodes);
+    }
+
+    fn append(&mut self, nodes: &[ChainingValue], chunks: usize) {
+        self.append_subtrees(nodes, (chunks / WIDE).ilog2());
+    }
+}
+
 /// Appends up to `most` leaves of `size` bytes each, as many as `source` has, on up to `threads`
-/// threads. The hasher must be at a multiple of `size`, a power of two of at least [`WIDE`] chunks.
+/// threads. The sink must be at a multiple of `size`, a power of two of at least [`WIDE`] chunks.
 ///
 /// # Errors
 /// The first one of `source`; then nothing is appended, and each thread ends with the leaf that it has.
 pub(crate) fn append<S: Leaves>(
-    hasher: &mut Hasher,
+    sink: &mut impl Sink,
     source: &S,
     size: usize,
     most: usize,
     threads: usize,
 ) -> Result<(), S::Error> {
-    let kernel = running();
-    let first = hasher.subtrees.first_chunk + hasher.count() / CHUNK_LEN as u64;
+    let first = sink.next_chunk();
     let chunks = size / CHUNK_LEN;
     debug_assert!(size.is_power_of_two() && chunks >= WIDE);
-    debug_assert_eq!(hasher.count() % size as u64, 0);
+    debug_assert_eq!(sink.count() % size as u64, 0);
     struct Done<E> {
         /// Those of all leaves.
         nodes: Vec<ChainingValue>,
@@ -103,6 +143,7 @@ pub(crate) fn append<S: Leaves>(
     let nodes = vec![[0; 32]; most * WIDE];
     let done = Mutex::new(Done { nodes, leaves: 0, error: None });
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = &*sink;
     together(threads.min(most), &|| {
         // One helper may come after another has met an error and left.
         if lock().error.is_some() {
@@ -115,7 +156,7 @@ pub(crate) fn append<S: Leaves>(
                 Ok(Some((index, leaf))) => {
                     let mut nodes = [[0; 32]; WIDE];
                     let counter = first + (index * chunks) as u64;
-                    tree::subtree(kernel, leaf, counter, &hasher.subtrees.mode, &mut nodes);
+                    shared.leaf(counter, leaf, &mut nodes);
                     let mut done = lock();
                     if done.error.is_some() {
                         return;
@@ -134,7 +175,7 @@ pub(crate) fn append<S: Leaves>(
     if let Some(error) = done.error {
         return Err(error);
     }
-    hasher.append_subtrees(&done.nodes[..done.leaves * WIDE], (chunks / WIDE).ilog2());
+    sink.append(&done.nodes[..done.leaves * WIDE], chunks);
     Ok(())
 }
 

@@ -1,0 +1,128 @@
+//! Outboards of files, by every strategy.
+
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
+
+use super::{TILE, TempFile, options};
+use crate::common::{self, Mode, Random, Tally, rounds};
+use std::fs::OpenOptions;
+use std::io;
+use std::ops::ControlFlow;
+use treewide::file::{ErrorKind, Options, OutboardError, Strategy};
+use treewide::outboard::{self, Group, IoError, Order, Outboard, WriteAt};
+
+#[test]
+fn outboards_of_files_by_every_strategy() {
+    let mut tally = Tally::new("file/outboards");
+    let mut random = Random::new(60);
+    let mut lengths = vec![
+        0,
+        1,
+        1024,
+        1025,
+        16_385,
+        TILE - 1,
+        TILE,
+        TILE + 1,
+        3 * TILE,
+        3 * TILE + 1,
+        5 * TILE - 1,
+    ];
+    lengths.extend((0..rounds(4)).map(|_| random.below(7 * TILE)));
+    for len in common::sample(lengths) {
+        let input = random.bytes(len);
+        let file = TempFile::new("outboard", &input);
+        for strategy in Strategy::ALL {
+            for (threads, tile) in [(1, TILE), (2, 64 << 10), (3, 4 << 20)] {
+                let log2 = random.below(13) as u8;
+                let group = Group::new(log2).expect("a group");
+                let order = if random.below(2) == 0 { Order::Pre } else { Order::Post };
+                let mode = Mode::any(&mut random);
+                let options = options(&mode).strategy(strategy).threads(threads).tile(tile);
+                let mut pairs = vec![9; random.below(1000)];
+                let made = options.outboard(&file, group, order, &mut pairs).expect("made");
+                assert_eq!((made.layout.len(), made.report.bytes()), (len as u64, len as u64));
+                let expected = outboard::create(&input, group, order, mode.mode());
+                assert!(
+                    (made.digest, pairs) == expected,
+                    "{strategy} {threads} {len} {log2} {order}"
+                );
+                tally.case();
+            }
+        }
+    }
+}
+
+#[test]
+fn outboards_of_files_in_files() {
+    let input = Random::new(61).bytes(3 * TILE + 5000);
+    let (data, store, journal) = (
+        TempFile::new("ob-data", &input),
+        TempFile::new("ob-store", b"old"),
+        TempFile::new("ob-journal", b""),
+    );
+    let open = |file: &TempFile| {
+        OpenOptions::new().read(true).write(true).open(file).expect("it can be opened")
+    };
+    let made =
+        Options::new().outboard(&data, Group::IROH, Order::Post, &mut open(&store)).expect("made");
+    let mut outboard =
+        Outboard::new(&made.digest, made.layout, treewide::Mode::PLAIN, open(&store));
+    outboard.verify(&open(&data), ..).expect("right");
+    // A write that is known, with an append.
+    let mut file = open(&data);
+    file.write_all_at(b"new bytes", 700_000).expect("written");
+    file.write_all_at(&[1; 40_000], input.len() as u64).expect("written");
+    let len = input.len() as u64 + 40_000;
+    let digest =
+        outboard.update(&file, &[700_000..700_009], len, &mut open(&journal)).expect("updated");
+    assert_eq!(digest, Options::new().hash(&data).expect("hashed").hash());
+    assert!(outboard.recover(&open(&journal)).expect("it is whole"));
+    outboard.verify(&file, ..).expect("right");
+    // Damage that is repaired from a copy.
+    let copy = TempFile::new("ob-copy", &std::fs::read(&data).expect("read"));
+    file.write_all_at(b"bad", 1_000_000).expect("written");
+    file.set_len(len - 20_000).expect("cut");
+    let repair = outboard.repair(&mut file, &open(&copy), ..).expect("repaired");
+    assert_eq!((repair.repaired.len(), repair.left.len()), (2, 0));
+    assert!(std::fs::read(&data).expect("read") == std::fs::read(&copy).expect("read"));
+}
+
+#[test]
+fn an_outboard_of_a_file_that_fails() {
+    let input = vec![7; 5 * TILE];
+    let file = TempFile::new("ob-fails", &input);
+    // Nothing more is read after the first write that fails.
+    struct Full;
+    impl WriteAt for Full {
+        fn write_all_at(&mut self, _: &[u8], _: u64) -> Result<(), IoError> {
+            Err(io::Error::new(io::ErrorKind::StorageFull, "no space").into())
+        }
+        fn set_size(&mut self, _: u64) -> Result<(), IoError> {
+            Ok(())
+        }
+    }
+    for strategy in Strategy::ALL {
+        let result =
+            Options::new().strategy(strategy).outboard(&file, Group::BAO, Order::Pre, &mut Full);
+        let error = result.expect_err("full");
+        assert!(
+            matches!(&error, OutboardError::Outboard(_)) && error.to_string().contains("no space"),
+            "{error}"
+        );
+        let stopped = Options::new().strategy(strategy).watch(|_| ControlFlow::Break(()));
+        let error =
+            stopped.outboard(&file, Group::BAO, Order::Pre, &mut Vec::new()).expect_err("stopped");
+        let OutboardError::Data(error) = error else { panic!("{error}") };
+        assert!(matches!(error.kind(), ErrorKind::Stopped));
+    }
+    let error = Options::new()
+        .outboard("no such file", Group::BAO, Order::Pre, &mut Vec::new())
+        .expect_err("missing");
+    assert!(error.to_string().contains("no such file"), "{error}");
+    #[cfg(target_os = "linux")]
+    {
+        let error =
+            Options::new().outboard("/proc/self/maps", Group::BAO, Order::Pre, &mut Vec::new());
+        assert!(error.expect_err("no length").to_string().contains("length is not known"));
+    }
+}
