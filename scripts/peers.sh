@@ -4,6 +4,7 @@
 #
 #   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
+#   scripts/peers.sh outboards      outboards, against bao-tree and bao
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
 
 set -euo pipefail
@@ -29,6 +30,8 @@ for peer in "$@"; do
         node --no-warnings ../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm"
     elif [[ $peer == unoptimised ]]; then
         "$target/$peer/debug/treewide-peers"
+    elif [[ $peer == outboards ]]; then
+        "$target/$peer/release/outboards"
     else
         "$target/$peer/release/treewide-peers"
     fi
