@@ -46,7 +46,10 @@ pub fn journal_path(list: &Path) -> PathBuf {
 
 /// Whether a run that made this list was interrupted, and left its journal.
 pub fn is_left(list: &Path) -> bool {
-    File::open(journal_path(list)).is_ok_and(|file| is_journal(&file))
+    let path = journal_path(list);
+    // Opening a pipe would wait for somebody who writes to it.
+    fs::metadata(&path).is_ok_and(|it| it.is_file())
+        && File::open(path).is_ok_and(|file| is_journal(&file))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -154,6 +157,10 @@ impl Journal {
         let (text, root_hex) = text(root.as_os_str().as_encoded_bytes());
         let header =
             Header { treewide: VERSION.into(), root: text, root_hex, rules: rules.clone() };
+        if fs::metadata(&path).is_ok_and(|it| !it.is_file()) {
+            let cause = "is not a regular file, and the journal would be there; remove it";
+            return Err(at_path(io::Error::other(cause)));
+        }
         let there = match OpenOptions::new().read(true).write(resumes).open(&path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

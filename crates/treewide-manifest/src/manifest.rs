@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::facts::Facts as Digest;
 use crate::index::{Header, Index, Trailer};
-use crate::journal::journal_path;
+use crate::journal;
 use crate::list::{InOrder, Line, List};
 use crate::name;
 use crate::record::{FileRecord, Record, What};
@@ -131,11 +131,13 @@ impl Manifest {
 
     /// The files of the manifest itself, by which a walk leaves them out.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        vec![
-            self.list.path().to_owned(),
-            index_path(self.list.path()),
-            journal_path(self.list.path()),
-        ]
+        let list = self.list.path();
+        let mut files = vec![list.to_owned(), index_path(list)];
+        // Any other file of this name is a part of the tree.
+        if journal::is_left(list) {
+            files.push(journal::journal_path(list));
+        }
+        files
     }
 }
 
@@ -143,7 +145,12 @@ fn open_index(list: &List) -> Result<Option<Index>, String> {
     if list.file().is_none() {
         return Ok(None);
     }
-    match File::open(index_path(list.path())) {
+    let path = index_path(list.path());
+    // Opening a pipe would wait for somebody who writes to it.
+    if std::fs::metadata(&path).is_ok_and(|it| !it.is_file()) {
+        return Err("it is not a regular file".into());
+    }
+    match File::open(path) {
         Ok(file) => Index::open(file, &list.hash()).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),

@@ -181,8 +181,9 @@ impl Iterator for Scan {
 /// Files that a run writes, or that are the manifest itself: they are not covered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
-    /// Device and inode, and the last part of the name: another name of the same file is covered.
-    numbers: Vec<(u64, u64, OsString)>,
+    /// Device and inode of the file and of the directory that it is in, and the last part of the name: another name of the
+    /// same file is covered.
+    numbers: Vec<(u64, u64, (u64, u64), OsString)>,
     paths: Vec<PathBuf>,
 }
 
@@ -192,7 +193,7 @@ impl Own {
         let Ok(path) = path.canonicalize() else { return };
         match path.file_name() {
             Some(name) if stamp.inode != 0 => {
-                self.numbers.push((stamp.device, stamp.inode, name.into()));
+                self.numbers.push((stamp.device, stamp.inode, folder_of(&path), name.into()));
             }
             _ => self.paths.push(path),
         }
@@ -209,8 +210,10 @@ impl Own {
     fn has(&self, path: &Path, identity: Identity) -> bool {
         let (device, inode) = identity.numbers();
         if inode != 0 {
-            let is = |(of, number, name): &(u64, u64, OsString)| {
-                (*of, *number) == (device, inode) && path.file_name() == Some(name)
+            let is = |(of, number, folder, name): &(u64, u64, (u64, u64), OsString)| {
+                (*of, *number) == (device, inode)
+                    && path.file_name() == Some(name)
+                    && folder_of(path) == *folder
             };
             if self.numbers.iter().any(is) {
                 return true;
@@ -223,4 +226,10 @@ impl Own {
         self.paths.iter().any(has_name)
             && path.canonicalize().is_ok_and(|path| self.paths.contains(&path))
     }
+}
+
+/// Device and inode of the directory that the path is in.
+fn folder_of(path: &Path) -> (u64, u64) {
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    Stamp::at(folder, true).map_or((0, 0), |it| (it.device, it.inode))
 }

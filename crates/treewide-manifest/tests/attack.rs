@@ -247,6 +247,29 @@ fn globs_that_match_nothing_check_nothing() {
     assert!(!empty.verify().is_fine());
 }
 
+/// Opening a pipe waits for a writer.
+#[test]
+fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
+    let tree = tree();
+    tree.snapshot();
+    fs::remove_file(index_path(&tree.list())).unwrap();
+    let journal = treewide_manifest::journal::journal_path(&tree.list());
+    for path in [index_path(&tree.list()), journal] {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    }
+    for said in [tree.verify(), tree.quick()] {
+        assert!(!said.report.is_certain() && !said.report.differs());
+    }
+    for resumes in [false, true] {
+        fs::remove_file(index_path(&tree.list())).ok();
+        let pair = Pair::begin(&tree.list(), true).unwrap().with_journal(resumes);
+        let (clock, options) = (Box::new(AllIsOld), Options::new());
+        let made = Update::new().run(None, &tree.root(), pair, clock, &options, &mut |_| {});
+        assert!(made.unwrap_err().to_string().contains("is not a regular file"));
+    }
+}
+
 /// Rot is found again each time until it is accepted, also by a run that reads little.
 #[test]
 fn rot_that_was_found_is_not_forgotten() {
@@ -336,6 +359,11 @@ fn only_the_manifest_itself_is_left_out() {
 
     fs::hard_link(&list, tree.at("evil")).unwrap();
     assert_eq!(verify(&list, &tree.root()), ["added evil"]);
+    fs::remove_file(tree.at("evil")).unwrap();
+    // The same name elsewhere, and a name that is left out only if it is a journal.
+    fs::hard_link(&list, tree.at("b/X.b3")).unwrap();
+    tree.write("X.b3.part", "evil");
+    assert_eq!(verify(&list, &tree.root()), ["added X.b3.part", "added b/X.b3"]);
 }
 
 /// What a walk cannot look at has one verdict, and what is recorded below it is neither gone nor fine.

@@ -197,7 +197,7 @@ fn m39_mount_points_are_left_alone_with_one_file_system() {
     assert!(fs::read_to_string(&list).unwrap().contains("other/b"));
     fs::write(other.join("b"), "4").unwrap();
     assert_eq!(verify(&list, &root, true).differences(), ["changed other/b"]);
-    // What was covered by a mount is there again: other files, none of which is taken for one of those.
+    // What was covered by a mount is there again, and is not taken for what was mounted.
     drop(mounted);
     let said = verify(&list, &root, true);
     assert_eq!(said.differences(), ["added other/below", "removed other/b", "removed other/c"]);

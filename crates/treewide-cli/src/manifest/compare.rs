@@ -194,6 +194,12 @@ impl VerifyArgs {
         })?;
         progress.finish();
         let outcome = self.say.end(lines, &console, &[&manifest], &report)?;
+        if !(self.say.quiet && outcome == Outcome::Success) {
+            let parts = report::not_compared(&manifest);
+            if !parts.is_empty() {
+                console.say(&format!("not compared: {}", parts.join(", ")));
+            }
+        }
         if let Some(page) = page {
             let code = outcome.code();
             page.finish(&report, &About { manifest: &manifest, dir, quick: self.quick, code })?;

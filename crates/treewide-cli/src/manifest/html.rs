@@ -155,6 +155,10 @@ fn summary(report: &Report, about: &About<'_>) -> String {
         let text = format!("not used: {text}; so links, directories and modes were not checked");
         facts.push(("Index", html(&text)));
     }
+    let parts = super::report::not_compared(about.manifest);
+    if !parts.is_empty() {
+        facts.push(("Not compared", html(&terminal::escape(&parts.join(", "), Form::Lines))));
+    }
     let facts: String = facts.iter().map(|(k, v)| format!("<dt>{k}</dt><dd>{v}</dd>\n")).collect();
     let counts: String = Class::ALL
         .into_iter()

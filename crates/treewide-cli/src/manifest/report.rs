@@ -9,8 +9,8 @@ use indicatif::HumanBytes;
 use std::path::Path;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
-use treewide_files::name::Listed;
-use treewide_manifest::{Class, Finding, Report, Verdict};
+use treewide_files::name::{Listed, shown, shown_text};
+use treewide_manifest::{Class, Finding, Manifest, Report, State, Verdict};
 
 /// Problems that are shown again at the end, at most.
 const SHOWN_AGAIN: usize = 20;
@@ -160,6 +160,28 @@ pub(super) fn summary(report: &Report) -> String {
 pub(super) fn resumed(report: &Report) -> Option<String> {
     let (files, bytes) = (report.files_resumed, HumanBytes(report.bytes_resumed));
     (files > 0).then(|| format!("{} ({bytes}) read by the interrupted run", count(files, "file")))
+}
+
+/// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.
+pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
+    if matches!(manifest.index(), State::Absent) {
+        return vec!["links, directories and special files, as there is no index".into()];
+    }
+    let rules = manifest.rules();
+    let mut parts: Vec<String> =
+        rules.exclude.iter().map(|glob| format!("{} (excluded)", shown_text(glob))).collect();
+    for (is, text) in [
+        (!rules.hidden, "names that begin with a dot"),
+        (rules.follow, "where links lead (they are followed)"),
+        (rules.one_file_system, "other file systems"),
+    ] {
+        parts.extend(is.then(|| text.to_owned()));
+    }
+    if treewide_manifest::journal::is_left(manifest.list().path()) {
+        let path = treewide_manifest::journal::journal_path(manifest.list().path());
+        parts.push(format!("{}, the journal of an interrupted run", shown(&path)));
+    }
+    parts
 }
 
 /// What is wrong with an index.

@@ -92,7 +92,9 @@ fn verify_says_that_it_cannot_tell() {
     folder.write("m.b3.tw", index.replace(r#""exclude":[]"#, r#""exclude":["evil"]"#));
     assert_eq!(out(&folder, &expect).0, Some(3), "edited");
     folder.treewide("snapshot --exclude evil t -o m.b3").run();
-    assert_eq!(out(&folder, "verify m.b3 t").0, Some(0));
+    let (code, _, stderr) = out(&folder, "verify m.b3 t");
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains("not compared: evil (excluded)\n"), "{stderr}");
     let (code, _, stderr) = out(&folder, &expect);
     assert_eq!(code, Some(3));
     assert!(
@@ -103,6 +105,9 @@ fn verify_says_that_it_cannot_tell() {
     let (code, _, stderr) = out(&folder, &expect);
     assert_eq!(code, Some(3));
     assert!(stderr.contains("there is no index with its facts"), "{stderr}");
+    let (code, _, stderr) = out(&folder, "verify --fail-on changed m.b3 t");
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains("not compared: links, directories and special files"), "{stderr}");
     fs::remove_file(folder.join("t/evil")).unwrap();
     let (_, _, stderr) = out(&folder, "snapshot t -o m.b3");
     let said = format!("{} is the digest of its facts", facts(&folder));
