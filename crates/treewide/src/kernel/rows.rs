@@ -138,24 +138,37 @@ unsafe fn settle<R: Row>([a, b, c, d]: [R; 4]) -> [R; 4] {
     ]
 }
 
+/// [`mix`] for a round that is not the last. No closure: those have no instructions of a caller that they are not inlined
+/// into, and builds for size inline none that are called twice.
+#[inline(always)]
+unsafe fn mix_unless<R: Row, const LAST: bool>(m: [R; 4]) -> [R; 4] {
+    if LAST { m } else { mix(m) }
+}
+
+/// [`settle`] for the same.
+#[inline(always)]
+unsafe fn settle_unless<R: Row, const LAST: bool>(m: [R; 4]) -> [R; 4] {
+    if LAST { m } else { settle(m) }
+}
+
 /// A round; returns the message of the next, if it is not the last.
 #[inline(always)]
 pub(super) unsafe fn round<R: Row, const LAST: bool>(v: &mut [R; 4], m: [R; 4]) -> [R; 4] {
-    let mix = |m| if LAST { m } else { mix(m) };
-    let settle = |m| if LAST { m } else { settle(m) };
     half_g::<R, 16, 16, 12, 20>(v, m[0]);
-    let columns = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
+    let columns =
+        if R::NEXT == Next::Split { settle_unless::<R, LAST>(mix_unless::<R, LAST>(m)) } else { m };
     half_g::<R, 8, 24, 7, 25>(v, m[1]);
     to_diagonals(v);
-    let between = if R::NEXT == Next::Between { mix(m) } else { m };
+    let between = if R::NEXT == Next::Between { mix_unless::<R, LAST>(m) } else { m };
     half_g::<R, 16, 16, 12, 20>(v, m[2]);
-    let diagonals = if R::NEXT == Next::Split { settle(mix(m)) } else { m };
+    let diagonals =
+        if R::NEXT == Next::Split { settle_unless::<R, LAST>(mix_unless::<R, LAST>(m)) } else { m };
     half_g::<R, 8, 24, 7, 25>(v, m[3]);
     to_columns(v);
     match R::NEXT {
-        Next::Between => settle(between),
+        Next::Between => settle_unless::<R, LAST>(between),
         Next::Split => [columns[0], columns[1], diagonals[2], diagonals[3]],
-        Next::Behind => settle(mix(m)),
+        Next::Behind => settle_unless::<R, LAST>(mix_unless::<R, LAST>(m)),
     }
 }
 

@@ -232,7 +232,8 @@ pub(in crate::kernel::x86_64) unsafe fn compress<C: Core>(
 unsafe impl<C: Core> Early<1> for One<C> {
     #[inline(always)]
     unsafe fn ordered_triple([a, b, c]: [Self; 3]) -> [Self; 3] {
-        barrier!(xmm_reg "sse2" [__m128i; 3] a b c,).map(Self::new)
+        let [a, b, c] = barrier!(xmm_reg "sse2" [__m128i; 3] a b c,);
+        [Self::new(a), Self::new(b), Self::new(c)]
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {

@@ -154,7 +154,8 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
 unsafe impl<C: Core> Early<2> for Two<C> {
     #[inline(always)]
     unsafe fn ordered_triple([a, b, c]: [Self; 3]) -> [Self; 3] {
-        barrier!(ymm_reg "avx2" [__m256i; 3] a b c,).map(Self::new)
+        let [a, b, c] = barrier!(ymm_reg "avx2" [__m256i; 3] a b c,);
+        [Self::new(a), Self::new(b), Self::new(c)]
     }
     #[inline(always)]
     unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
