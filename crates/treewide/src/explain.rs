@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::kernel::contract::{Kernel, MOST_WIDTHS};
 use crate::kernel::passes::next_pass;
-use crate::kernel::running;
+use crate::kernel::{passed_over, running};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN};
 use crate::tree::{LEAF, WIDE, left_len};
 
@@ -34,7 +34,8 @@ pub struct Explanation {
 /// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
 /// one thread, and the threads that `hash_parallel` would use (feature
 /// `rayon`, else 1). As text it also says what the profile in use
-/// chooses, and what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have.
+/// chooses, what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have, and whether a build without
+/// optimisation does without a kernel.
 ///
 /// ```
 /// let short = treewide::kernel::explain(100);
@@ -154,6 +155,14 @@ impl fmt::Display for Explanation {
             write!(f, "\n{count} pass{es} of {lanes} lane{}: ", s(lanes as u64))?;
             write!(f, "{chunks} chunk{}, {parents} parent{}", s(chunks), s(parents))?;
         }
+        if let Some(kernel) = passed_over().filter(|&kernel| !core::ptr::eq(kernel, self.kernel)) {
+            let name = kernel.name();
+            write!(
+                f,
+                "\nnot {name}, which is slow in a build without optimisation: opt-level = 1"
+            )?;
+            write!(f, " or more for the package treewide chooses it")?;
+        }
         #[cfg(feature = "std")]
         if let Some(profile) = crate::profile::in_use() {
             write!(f, "\n{profile}")?;
@@ -187,6 +196,21 @@ mod tests {
                     assert!(chunks + parents <= count * lanes as u64, "{explanation}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn explain_says_which_kernel_a_build_does_without() {
+        let text = |kernel| Explanation::new(kernel, 100, 1).to_string();
+        let has_avx512 =
+            |kernel: &&Kernel| kernel.name().starts_with("avx512") && kernel.is_supported();
+        let is_passed_over =
+            cfg!(unoptimised) && crate::kernel::all().iter().copied().any(|it| has_avx512(&it));
+        let portable = crate::kernel::all().iter().find(|it| it.name() == "portable").unwrap();
+        let says = text(portable).contains("\nnot avx512-");
+        assert_eq!(says, is_passed_over, "{}", text(portable));
+        if let Some(kernel) = passed_over() {
+            assert!(!text(kernel).contains("\nnot avx512-"), "{}", text(kernel));
         }
     }
 

@@ -102,8 +102,8 @@ mod x86_64;
 
 #[cfg(feature = "std")]
 pub(crate) use choice::asked_for;
-pub(crate) use choice::running;
 pub use choice::{ForceError, all, detected, force};
+pub(crate) use choice::{passed_over, running};
 pub use contract::Kernel;
 pub(crate) use contract::{Flags, Marks, Own};
 pub(crate) use runnable::Runnable;

@@ -158,12 +158,24 @@ pub(crate) fn asked_for() -> impl Iterator<Item = (String, Result<Runnable, Forc
     variable.into_iter().chain(profile)
 }
 
+/// The kernels that this CPU runs and that suit it, best first.
+fn fitting(cpu: &Cpu) -> impl Iterator<Item = &'static Kernel> {
+    ALL.iter().copied().filter(|kernel| (kernel.supported)(cpu) && kernel.suits(cpu))
+}
+
 fn best(cpu: &Cpu) -> &'static Kernel {
-    // Few lanes of AVX-512 are not assembly, as those of AVX2 are, and up to 560 times as slow as in a release
-    // (`results/zen4-2vcpu/unoptimised.txt`).
-    let is_slow = |kernel: &Kernel| cfg!(unoptimised) && kernel.set() == "avx512";
-    let fits = |kernel: &&&Kernel| (kernel.supported)(cpu) && kernel.suits(cpu) && !is_slow(kernel);
-    ALL.iter().find(fits).expect("portable runs everywhere")
+    fitting(cpu).find(|kernel| !is_slow(kernel)).expect("portable runs everywhere")
+}
+
+/// Few lanes of AVX-512 are not assembly, as those of AVX2 are, and up to 560 times as slow as in a release
+/// (`results/zen4-2vcpu/unoptimised.txt`).
+fn is_slow(kernel: &Kernel) -> bool {
+    cfg!(unoptimised) && kernel.set() == "avx512"
+}
+
+/// The kernel that this CPU would have, if this build were optimised.
+pub(crate) fn passed_over() -> Option<&'static Kernel> {
+    fitting(&Cpu::detect()).next().filter(|kernel| is_slow(kernel))
 }
 
 fn set(kernel: Runnable) -> Runnable {
