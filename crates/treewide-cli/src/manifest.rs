@@ -120,8 +120,8 @@ fn root<'a>(dir: Option<&'a Path>, manifest: Option<&Manifest>) -> anyhow::Resul
     let mut missing = 0;
     for record in manifest.records()?.take(LOOKED_FOR) {
         let record = record?;
-        match std::str::from_utf8(record.bare()) {
-            Ok(name) if here.join(name).symlink_metadata().is_ok() => return Ok(here),
+        match treewide_files::name::os_path(record.bare()) {
+            Ok(name) if here.join(&name).symlink_metadata().is_ok() => return Ok(here),
             _ => missing += 1,
         }
     }

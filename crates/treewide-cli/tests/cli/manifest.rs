@@ -59,6 +59,17 @@ fn a_directory_without_anything_listed_is_not_taken_for_the_tree() {
     assert_eq!(out(&folder, "verify m.b3").0, Some(1));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_whose_names_are_not_utf_8_is_taken_for_the_tree() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    fs::write(folder.join(std::ffi::OsStr::from_bytes(b"\xff")), "x").unwrap();
+    assert_eq!(out(&folder, "snapshot . -o m.b3").0, Some(0));
+    let (code, _, stderr) = out(&folder, "verify m.b3");
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
 #[test]
 fn verify_fails_on_the_verdicts_that_are_asked_for() {
     let folder = snapshot();
