@@ -194,6 +194,16 @@ manifests() {
         cargo test --locked --release -p treewide-manifest --test property -- --nocapture
 }
 
+# Manifests of ten million entries, which take 6 GB of disk, in less than 200 MB of memory.
+many_entries() {
+    local it
+    # One in a process, as memory is that of the process.
+    for it in join diff; do
+        TREEWIDE_TEST_ENTRIES=10000000 CARGO_TARGET_DIR=$target \
+            cargo test --locked --release -p treewide-manifest --lib "${it}_of_many_entries" -- --nocapture
+    done
+}
+
 fuzz() {
     need_nightly
     cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
@@ -250,6 +260,7 @@ sections() {
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
     section "manifests" manifests
+    section "manifests of many entries" many_entries
     section "windows" windows
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done

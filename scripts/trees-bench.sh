@@ -4,7 +4,10 @@
 #   scripts/trees-bench.sh            both; needs 0.6 GB of disk and 8 GB of memory or disk
 #   scripts/trees-bench.sh speed      the 50,000: times against b3sum
 #   scripts/trees-bench.sh memory     the million: memory
-#   scripts/trees-bench.sh manifest   the 50,000: manifests against sum, check, find and other programs that are installed
+#   scripts/trees-bench.sh manifest   the 50,000: manifests against sum, check, find and other programs
+#
+# The other programs are hashdeep, mtree (of the package mtree-netbsd), rclone and git, and model_signing from PyPI, if
+# MODEL_SIGNING names the Python of an environment that has it. What is not installed is SKIPPED.
 #
 # Both programs hash the same files of a warm cache as whole processes, in turn, and medians are
 # shown. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
@@ -14,7 +17,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly RUNS=${RUNS:-7}
+RUNS=${RUNS:-7} PEER_RUNS=${PEER_RUNS:-3}
 b3sum=${B3SUM:-$(command -v b3sum || true)}
 [[ -x $b3sum ]] || { echo "there is no b3sum: cargo install b3sum, or set B3SUM" >&2; exit 1; }
 command -v /usr/bin/time >/dev/null || { echo "there is no /usr/bin/time: apt-get install time" >&2; exit 1; }
@@ -124,6 +127,46 @@ manifest_find() { find "$place/tree" -printf '%s %T@ %C@ %i %p\n'; }
 manifest_hashdeep() { (cd "$place/tree" && hashdeep -c sha256 -r -l -a -k "$place/known" .); }
 manifest_mtree() { mtree -c -k sha256digest -p "$place/tree"; }
 manifest_rclone() { rclone hashsum SHA-256 "$place/tree"; }
+manifest_git() { git -C "$place/tree" --git-dir "$place/git" --work-tree . status --porcelain; }
+manifest_model_signing() { "$model_signing" "$place/hash-model.py" "$place/tree"; }
+
+# Other programs, on the same tree as ours, in turn with it.
+peers() {
+    local name ours=(manifest_snapshot manifest_verify manifest_update) theirs=()
+    for name in hashdeep mtree rclone git; do
+        if command -v "$name" >/dev/null; then theirs+=("manifest_$name"); else echo "SKIPPED: $name is not installed"; fi
+    done
+    # In an environment of its own: python3 -m venv DIR && DIR/bin/pip install model_signing==1.1.1 pyOpenSSL
+    model_signing=${MODEL_SIGNING:-}
+    if [[ -n $model_signing ]]; then
+        cat >hash-model.py <<'EOF'
+import sys
+from pathlib import Path
+from model_signing import hashing
+hashing.Config().use_file_serialization(hashing_algorithm="blake3").hash(Path(sys.argv[1]))
+EOF
+        theirs+=(manifest_model_signing)
+    else
+        echo "SKIPPED: model_signing; set MODEL_SIGNING to the Python that has it"
+    fi
+    ((${#theirs[@]} > 0)) || return 0
+    if command -v hashdeep >/dev/null; then (cd tree && hashdeep -c sha256 -r -l .) >known; fi
+    if command -v git >/dev/null; then
+        git init -q --bare git
+        git -C tree --git-dir "$place/git" --work-tree . add .
+    fi
+    rm -f time-manifest_{snapshot,verify,update}
+    RUNS=$PEER_RUNS measure "${ours[@]}" "${theirs[@]}"
+    peer hashdeep "verify, against hashdeep -c sha256 -a" manifest_verify 4.5
+    peer mtree "snapshot, against mtree -c -k sha256digest" manifest_snapshot 3.4
+    peer rclone "snapshot, against rclone hashsum SHA-256" manifest_snapshot 12
+    peer git "update, against git status" manifest_update ""
+    peer model_signing "snapshot, against model_signing with blake3" manifest_snapshot ""
+}
+
+peer() {
+    if [[ -e time-manifest_$1 ]]; then RUNS=$PEER_RUNS row "$2" "$3" "manifest_$1" "$4"; fi
+}
 
 manifest() {
     make_files
@@ -139,19 +182,7 @@ manifest() {
     row "verify, against check" manifest_verify manifest_check 0.952
     row "verify --quick, against find -printf" manifest_quick manifest_find ""
     row "update of what is the same, against find -printf" manifest_update manifest_find 0.667
-    if command -v hashdeep >/dev/null; then
-        (cd tree && hashdeep -c sha256 -r -l .) >known
-        measure manifest_hashdeep
-        row "verify, against hashdeep -a" manifest_verify manifest_hashdeep 4.5
-    fi
-    if command -v mtree >/dev/null; then
-        measure manifest_mtree
-        row "snapshot, against mtree -c -k sha256digest" manifest_snapshot manifest_mtree 3.4
-    fi
-    if command -v rclone >/dev/null; then
-        measure manifest_rclone
-        row "snapshot, against rclone hashsum" manifest_snapshot manifest_rclone 12
-    fi
+    peers
     # Two lists of a million lines that differ in ten.
     awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "%064x  folder/%03d/a-file-with-a-name-%08d.dat\n", i, i / 1000, i }' |
         LC_ALL=C sort -k 2 >a.b3
