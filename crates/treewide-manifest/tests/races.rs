@@ -213,3 +213,27 @@ fn m43_setuid_bits_are_compared() {
         assert_eq!(said.verdict("a").detail(), "mode 4755 -> 0755");
     }
 }
+
+/// Two directories change places. Nothing about their files shows it, except that each name has another inode.
+#[test]
+fn quick_sees_directories_that_changed_places() {
+    let tree = Tree::new(&[("p/f", "1"), ("q/f", "2"), ("r", "3"), ("s", "4")]);
+    let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    for name in ["p/f", "q/f", "r", "s"] {
+        fs::File::options().write(true).open(tree.at(name)).unwrap().set_modified(day).unwrap();
+    }
+    tree.snapshot();
+    assert_eq!(tree.quick().report.files_unread, 4);
+    let swap = |one: &str, two: &str| {
+        fs::rename(tree.at(one), tree.at("x")).unwrap();
+        fs::rename(tree.at(two), tree.at(one)).unwrap();
+        fs::rename(tree.at("x"), tree.at(two)).unwrap();
+    };
+    swap("p", "q");
+    assert_eq!(tree.quick().differences(), ["changed p/f", "changed q/f"]);
+    swap("r", "s");
+    for said in [tree.quick(), tree.verify(), tree.update()] {
+        assert_eq!(said.differences(), ["changed p/f", "changed q/f", "changed r", "changed s"]);
+    }
+    assert!(tree.verify().is_fine());
+}
