@@ -319,7 +319,7 @@ impl WriteAt for Map {
     }
 }
 
-/// The hash of a node above data of zeros, of which only `groups` are hashed.
+/// The hash of a node above data of zeros; only groups in `groups` are hashed.
 fn below(
     layout: &Layout,
     node: outboard::Node,
