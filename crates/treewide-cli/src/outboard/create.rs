@@ -75,6 +75,7 @@ impl CreateArgs {
             Err(changed) => changed,
         })?;
         data.unchanged(&self.file)?;
+        data.is_done();
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
         appear(replacement, &path)?;

@@ -38,6 +38,13 @@ impl Data {
         Self { progress: Some(progress), ..self }
     }
 
+    /// Counts the file, when all that was wanted of it is read.
+    pub(super) fn is_done(&self) {
+        if let Some(progress) = &self.progress {
+            progress.hashed(1, 0);
+        }
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.stamp.len
     }

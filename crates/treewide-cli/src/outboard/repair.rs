@@ -120,6 +120,7 @@ impl RepairArgs {
         }
         let synced = WriteAt::sync(&mut data);
         synced.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)))?;
+        data.is_done();
         progress.finish();
         let repaired = all.repaired.iter().map(|range| ("repaired", range));
         let left = all.left.iter().map(|found| (word(found.state), &found.range));

@@ -123,6 +123,7 @@ impl SliceArgs {
             EncodeError::Source(error) => named(&error, &self.file, &path),
             error => error.into(),
         }))?;
+        data.is_done();
         progress.finish();
         Ok(Outcome::Success)
     }

@@ -106,6 +106,7 @@ impl UpdateArgs {
         journal.clear()?;
         // What was read may be of two versions of the file.
         data.unchanged(&self.file)?;
+        data.is_done();
         progress.finish();
         self.say(&path, &layout, &old, &digest, data.len())
     }

@@ -222,6 +222,7 @@ impl VerifyArgs {
         }
         // What was found may be of two versions of the file.
         data.unchanged(&self.file)?;
+        data.is_done();
         progress.finish();
         if self.json && !self.quiet {
             let line = self.json(&totals, &layout, covered, is_trusted.then_some(&root));
