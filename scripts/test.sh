@@ -290,7 +290,7 @@ gpu() {
 }
 
 # Tests of the library that ask nothing new of another kernel: they run once, in `everything`.
-readonly OF_NO_KERNEL=" file file_memory sigbus system_calls "
+readonly OF_NO_KERNEL=" file file_memory outboard sigbus system_calls "
 
 # Prints the arguments for the tests of kernels: library_tests [TEST TO LEAVE OUT]
 library_tests() {
@@ -342,6 +342,8 @@ emulated() {
         TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" $(library_tests kernels)
         TREEWIDE_KERNEL=$kernel starting_children "${what[@]}" --test kernels
     done
+    # The order of bytes and the size of a `usize` count here, not the kernel.
+    run_tests --target "$triple" -p treewide --test outboard
 }
 
 # ---- Running and counting ------------------------------------------------------------------------
