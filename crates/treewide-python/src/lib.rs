@@ -9,6 +9,7 @@ mod digests;
 mod failure;
 mod files;
 mod freeze;
+mod gpu;
 mod hasher;
 mod manifest;
 mod many;
@@ -30,6 +31,8 @@ mod _treewide {
     use crate::digests::Digests;
     #[pymodule_export]
     use crate::files::{hash_file, hash_files, hash_tree};
+    #[pymodule_export]
+    use crate::gpu::{_gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to};
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]

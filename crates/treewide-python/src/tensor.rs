@@ -1,5 +1,5 @@
-//! Tensors of the CPU in place, through DLPack: for objects without the buffer protocol, such as those of PyTorch, and for types
-//! that the protocol cannot name, such as `bfloat16`.
+//! Tensors in place, through DLPack: those of the CPU for objects without the buffer protocol, such as those of PyTorch, and for
+//! types that the protocol cannot name, such as `bfloat16`; and those of CUDA devices.
 //!
 //! The layout of the structures is that of <https://dmlc.github.io/dlpack/latest/c_api.html>.
 
@@ -17,8 +17,14 @@ const VERSION: (u32, u32) = (1, 1);
 /// The memory of the CPU, and memory of the CPU that is pinned for CUDA and ROCm.
 const ON_CPU: [i32; 3] = [1, 3, 11];
 
+/// Memory of a CUDA device, and memory that CUDA moves between devices.
+const ON_CUDA: [i32; 2] = [2, 13];
+
 /// Items are addresses.
 const OPAQUE: u8 = 3;
+
+/// The flag of tensors that must not be written to.
+const READ_ONLY: u64 = 1;
 
 /// The flag of items of less than a byte that have a byte each.
 const PADDED: u64 = 1 << 2;
@@ -38,7 +44,7 @@ struct DlTensor {
 #[derive(Clone, Copy)]
 struct Device {
     device: i32,
-    _number: i32,
+    number: i32,
 }
 
 #[repr(C)]
@@ -125,6 +131,9 @@ impl Held {
     }
 }
 
+// SAFETY: a tensor may be given back by another thread than the one that took it. All are attached to the interpreter then.
+unsafe impl Send for Held {}
+
 impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: the tensor was taken, and is not used any more.
@@ -137,34 +146,83 @@ impl Drop for Held {
     }
 }
 
-/// A contiguous tensor in the memory of the CPU, on a thread that is attached to the interpreter.
-pub(crate) struct Tensor {
+/// Where a tensor must be.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    Cpu,
+    /// On a CUDA device. What writes it is done before what this stream gets from now on.
+    Cuda {
+        stream: u64,
+    },
+}
+
+impl Place {
+    fn check(self, device: i32, number: i64) -> PyResult<()> {
+        let (is_there, there) = match self {
+            Self::Cpu => (ON_CPU.contains(&device), "in the memory of the CPU"),
+            Self::Cuda { .. } => (ON_CUDA.contains(&device), "on a CUDA device"),
+        };
+        if is_there {
+            return Ok(());
+        }
+        let is = match device {
+            _ if ON_CPU.contains(&device) => "in the memory of the CPU".to_owned(),
+            _ => format!("on {} device {number}", device_name(device)),
+        };
+        let what_to_do = match self {
+            Self::Cpu if ON_CUDA.contains(&device) => "pass it to treewide.gpu, or x.cpu()",
+            Self::Cpu => "pass x.cpu() or a copy on the CPU",
+            Self::Cuda { .. } if ON_CPU.contains(&device) => {
+                "pass it to treewide.digest, or x.cuda()"
+            }
+            Self::Cuda { .. } => "pass a copy on the CPU to treewide.digest",
+        };
+        Err(PyBufferError::new_err(format!("this tensor is not {there}, but {is}: {what_to_do}")))
+    }
+}
+
+fn device_name(device: i32) -> &'static str {
+    match device {
+        2 | 13 => "CUDA",
+        4 => "OpenCL",
+        7 => "Vulkan",
+        8 => "Metal",
+        10 => "ROCm",
+        14 => "oneAPI",
+        _ => "other",
+    }
+}
+
+/// A contiguous tensor that its producer lends until this is dropped, on a thread that is attached to the interpreter.
+pub(crate) struct Lent {
     data: *const u8,
     len: usize,
     shape: Vec<isize>,
+    /// The number of the device.
+    number: i32,
+    is_read_only: bool,
     _held: Held,
 }
 
-impl Tensor {
+// SAFETY: the address is used by devices, and by the thread that has the tensor.
+unsafe impl Send for Lent {}
+
+impl Lent {
     /// The tensor that `object` exports; `None` if it exports none.
     ///
     /// # Errors
-    /// `BufferError` for a tensor that is on another device, is not contiguous, or requires a gradient; `TypeError` for
+    /// `BufferError` for a tensor that is in another place, is not contiguous, or requires a gradient; `TypeError` for
     /// one of addresses. Others of the producer.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    pub(crate) fn of(object: &Bound<'_, PyAny>, place: Place) -> PyResult<Option<Self>> {
         let class = object.get_type();
         if class.getattr_opt("__dlpack__")?.is_none() {
             return Ok(None);
         }
         let (device, number): (i32, i64) = object.call_method0("__dlpack_device__")?.extract()?;
-        if !ON_CPU.contains(&device) {
-            return Err(on_other_device(device, number));
-        }
-        let held = Held::take(&export(object)?)?;
+        place.check(device, number)?;
+        let held = Held::take(&export(object, place)?)?;
         let (tensor, flags) = held.tensor()?;
-        if !ON_CPU.contains(&tensor.device.device) {
-            return Err(on_other_device(tensor.device.device, number));
-        }
+        place.check(tensor.device.device, number)?;
         if tensor.kind.code == OPAQUE {
             let problem =
                 "this tensor has addresses of objects, not numbers: pass a tensor of numbers";
@@ -193,22 +251,56 @@ impl Tensor {
                 "this tensor has no memory: its producer is broken",
             ));
         }
+        let (number, is_read_only) = (tensor.device.number, flags & READ_ONLY != 0);
         // A tensor without items may have no memory.
         let data = tensor.data.wrapping_add(offset);
-        Ok(Some(Self { data, len, shape, _held: held }))
+        Ok(Some(Self { data, len, shape, number, is_read_only, _held: held }))
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        if self.len == 0 {
-            return &[];
-        }
-        // SAFETY: a contiguous tensor has that many bytes, which its producer keeps.
-        unsafe { slice::from_raw_parts(self.data, self.len) }
+    /// The number of its device.
+    pub(crate) fn number(&self) -> i32 {
+        self.number
+    }
+
+    /// Where its bytes begin.
+    pub(crate) fn address(&self) -> u64 {
+        self.data as u64
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// The number of items in each dimension.
     pub(crate) fn shape(&self) -> &[isize] {
         &self.shape
+    }
+}
+
+/// A tensor in the memory of the CPU.
+pub(crate) struct Tensor(Lent);
+
+impl Tensor {
+    /// As [`Lent::of`].
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(Lent::of(object, Place::Cpu)?.map(Self))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        if self.0.len == 0 {
+            return &[];
+        }
+        // SAFETY: a contiguous tensor has that many bytes, which its producer keeps.
+        unsafe { slice::from_raw_parts(self.0.data, self.0.len) }
+    }
+
+    /// The number of items in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        self.0.shape()
     }
 }
 
@@ -248,13 +340,19 @@ impl DlTensor {
 }
 
 /// Asks a producer for a capsule.
-fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn export<'py>(object: &Bound<'py, PyAny>, place: Place) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     let options = PyDict::new(py);
+    if let Place::Cuda { stream } = place {
+        options.set_item("stream", stream)?;
+    }
     options.set_item("max_version", VERSION)?;
     let returned = match object.call_method("__dlpack__", (), Some(&options)) {
         // Producers of the versions before 1 do not know the option.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__"),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            options.del_item("max_version")?;
+            object.call_method("__dlpack__", (), Some(&options))
+        }
         returned => returned,
     };
     returned.map_err(|error| {
@@ -268,20 +366,4 @@ fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         explained.set_cause(py, Some(error));
         explained
     })
-}
-
-#[cold]
-fn on_other_device(device: i32, number: i64) -> PyErr {
-    let name = match device {
-        2 | 13 => "CUDA",
-        4 => "OpenCL",
-        7 => "Vulkan",
-        8 => "Metal",
-        10 => "ROCm",
-        14 => "oneAPI",
-        _ => "other",
-    };
-    PyBufferError::new_err(format!(
-        "this tensor is not in the memory of the CPU, but on {name} device {number}: pass x.cpu() or a copy on the CPU"
-    ))
 }

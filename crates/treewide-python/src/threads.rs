@@ -147,7 +147,7 @@ pub(crate) fn watch_forks() {
 }
 
 /// A number for this process; not 0.
-fn this_process() -> u64 {
+pub(crate) fn this_process() -> u64 {
     u64::from(FORKS.load(Ordering::Relaxed)) << 32 | u64::from(process::id())
 }
 

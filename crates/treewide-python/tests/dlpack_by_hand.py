@@ -40,6 +40,10 @@ capsule_new.restype = ctypes.py_object
 capsule_new.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
 
 
+#: What was lent lives on, as the deleter is called later.
+_lent = []
+
+
 class Lent:
     """A tensor over `data`. `deleted` counts the calls of its deleter."""
 
@@ -69,7 +73,7 @@ class Lent:
     def __dlpack__(self, **options):
         self.asked.append(options)
         if self.version is None:
-            if options:
+            if "max_version" in options:
                 raise TypeError("no options are known")
             managed, name = Old(self.tensor, None, self._deleter()), b"dltensor"
         else:
@@ -78,4 +82,5 @@ class Lent:
                 b"dltensor_versioned",
             )
         self.kept.append(managed)
+        _lent.append(self)
         return capsule_new(ctypes.addressof(managed), name, None)

@@ -19,6 +19,10 @@ __all__ = [
     "__version__",
     "_diff",
     "_digests",
+    "_gpu_devices",
+    "_gpu_digest",
+    "_gpu_hash_many",
+    "_gpu_hash_many_to",
     "_hash_ranges",
     "_make",
     "_run_program",
@@ -489,3 +493,19 @@ def _make(
     progress: Callable[[int, int], object] | None,
 ) -> tuple[Any, ...]: ...
 def _digests(list: str | PathLike[str], /) -> dict[str, bytes]: ...
+
+# For `treewide.gpu`.
+def _gpu_devices() -> list[tuple[int, str, int | None, str | None]]: ...
+def _gpu_digest(
+    tensor: Any,
+    /,
+    *,
+    key: Buffer | None,
+    derive_key_context: str | None,
+    length: int,
+    stream: int,
+) -> bytes: ...
+def _gpu_hash_many(tensors: Any, /, *, key: Buffer | None, derive_key_context: str | None, stream: int) -> Any: ...
+def _gpu_hash_many_to(
+    tensors: Any, out: Any, /, *, key: Buffer | None, derive_key_context: str | None, stream: int
+) -> None: ...

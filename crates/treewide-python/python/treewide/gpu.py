@@ -1,0 +1,148 @@
+"""Digests of tensors in the memory of CUDA devices, where they lie: standard BLAKE3, the same as `digest` of a copy.
+
+Tensors come through DLPack, from PyTorch, CuPy, JAX and others, of any type, by their bytes; type and shape are not
+part of a digest. Nothing but digests comes to the host. NVIDIA's driver is looked for when a function is called.
+
+`stream` is the stream that the work goes to: the number of a `cudaStream_t`, or an object of PyTorch, CuPy or the
+protocol `__cuda_stream__`; without it, the default stream. It must live as long as the work on it. What writes the
+tensors, in whatever stream their library knows of, comes first.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, overload
+
+from typing_extensions import TypeVar
+
+from treewide._treewide import Digests, _gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+__all__ = ["Device", "devices", "digest", "hash_many", "hash_many_to"]
+
+_Key = TypeVar("_Key")
+
+#: The number of the default stream in DLPack.
+_DEFAULT = 1
+
+
+class _Tensor(Protocol):
+    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+_Stream: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Device:
+    """A CUDA device, or what is wrong with the driver."""
+
+    index: int
+    name: str
+    #: Bytes of memory, if the driver says.
+    memory: int | None
+    #: Why it cannot be used. `None` if it can.
+    problem: str | None
+
+
+def devices() -> list[Device]:
+    """Return the CUDA devices. Where the driver is missing or broken, one entry says so."""
+    return [Device(*it) for it in _gpu_devices()]
+
+
+def digest(
+    tensor: _Tensor,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    stream: _Stream | None = None,
+) -> bytes:
+    """Return the BLAKE3 digest of the bytes of a tensor on a CUDA device.
+
+    Raises `TypeError` for what is not a tensor; `BufferError` for one that is not on a CUDA device, not contiguous, or
+    requires a gradient; `RuntimeError` that names the device if there is no driver, or it fails; `MemoryError`.
+    """
+    return _gpu_digest(tensor, key=key, derive_key_context=derive_key_context, length=length, stream=_number(stream))
+
+
+# A mapping is an iterable too; the first signature that fits counts.
+@overload
+def hash_many(  # type: ignore[overload-overlap]
+    tensors: Mapping[_Key, _Tensor],
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    stream: _Stream | None = None,
+) -> dict[_Key, bytes]: ...
+@overload
+def hash_many(
+    tensors: Iterable[_Tensor],
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    stream: _Stream | None = None,
+) -> Digests: ...
+def hash_many(
+    tensors: Any,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    stream: _Stream | None = None,
+) -> Any:
+    """Return the BLAKE3 digests of tensors on one CUDA device, in few launches.
+
+    `tensors` is an iterable; or a mapping, such as `model.state_dict()`, for a `dict` with its keys; or one tensor of
+    two or more dimensions, whose rows are the inputs. Raises what `digest` raises, with a note that names the item.
+    """
+    return _gpu_hash_many(tensors, key=key, derive_key_context=derive_key_context, stream=_number(stream))
+
+
+def hash_many_to(
+    tensors: Mapping[Any, _Tensor] | Iterable[_Tensor],
+    out: _Tensor,
+    /,
+    *,
+    key: Buffer | None = None,
+    derive_key_context: str | None = None,
+    stream: _Stream | None = None,
+) -> None:
+    """Do what `hash_many` does, and leave the digests on the device: 32 bytes each, side by side in all of `out`.
+
+    Does not wait for the device: what comes later in the stream finds the digests. Tensors are kept until the work is
+    done, which a later call of a function of this module notices. A failure of the device is raised then, too.
+
+    Raises what `hash_many` raises; `ValueError` if `out` has another length, or an input is the same memory;
+    `BufferError` if it is read-only.
+    """
+    _gpu_hash_many_to(tensors, out, key=key, derive_key_context=derive_key_context, stream=_number(stream))
+
+
+def _number(stream: Any) -> int:
+    """Return the number that DLPack has for a stream."""
+    if stream is None:
+        return _DEFAULT
+    if not isinstance(stream, int):
+        if hasattr(stream, "__cuda_stream__"):
+            stream = stream.__cuda_stream__()[1]
+        elif hasattr(stream, "cuda_stream"):
+            stream = stream.cuda_stream
+        elif hasattr(stream, "ptr"):
+            stream = stream.ptr
+        else:
+            raise TypeError(
+                f"stream is the number of a CUDA stream or an object of one, and not {type(stream).__name__}"
+            )
+    if stream < 0:
+        raise ValueError(f"stream is the number of a CUDA stream, and not {stream}")
+    # The default stream is 0 in CUDA, and 1 in DLPack.
+    return int(stream) or _DEFAULT

@@ -1,0 +1,330 @@
+//! What `treewide.gpu` is made of: tensors in the memory of CUDA devices, hashed where they lie.
+//!
+//! A device is opened for a stream of the caller, which loads the kernels, and stays open. All work of a call goes to this
+//! stream, in order with what wrote the tensors.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping};
+use treewide::{Hash, OUT_LEN};
+use treewide_gpu::{Backend, Buffer, Device, Error, ErrorKind, Pending, Slice, cuda, devices};
+
+use crate::digests::{Digests, Validity};
+use crate::mode::mode;
+use crate::oneshot::check_length;
+use crate::tensor::{Lent, Place};
+use crate::threads::this_process;
+
+/// Streams for which a device stays open. A guess: programs have one or two, and kernels are loaded for each.
+const STREAMS: usize = 8;
+
+/// A device for a stream. The last one was used last.
+struct Opened {
+    index: i32,
+    stream: u64,
+    device: Device,
+}
+
+/// Open devices, and the process that opened them.
+static OPENED: Mutex<(u64, Vec<Opened>)> = Mutex::new((0, Vec::new()));
+
+/// Work that nobody waits for.
+struct Unfinished {
+    pending: Pending<()>,
+    /// What it reads and writes.
+    _tensors: Vec<Lent>,
+}
+
+static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
+
+fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn failed(error: &Error) -> PyErr {
+    match error.kind() {
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(error.to_string()),
+        ErrorKind::Invalid => PyValueError::new_err(error.to_string()),
+        _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// The device with this number, for a stream of it.
+fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
+    finish()?;
+    let process = this_process();
+    py.detach(|| {
+        let mut opened = lock(&OPENED);
+        let (owner, list) = &mut *opened;
+        if !list.is_empty() && *owner != process {
+            return Err(None);
+        }
+        *owner = process;
+        let found = list.iter().position(|it| (it.index, it.stream) == (index, stream));
+        let open = match found {
+            Some(at) => list.remove(at),
+            None => {
+                let number = usize::try_from(index).unwrap_or(usize::MAX);
+                // SAFETY: the caller of Python's function promises that the stream is one of this device. It is used by
+                // calls that name it, and by no others.
+                let device = unsafe { cuda::open_with_stream(number, stream as *mut c_void) };
+                Opened { index, stream, device: device.map_err(Some)? }
+            }
+        };
+        let device = open.device.clone();
+        if list.len() == STREAMS {
+            list.remove(0);
+        }
+        list.push(open);
+        Ok(device)
+    })
+    .map_err(|error| match error {
+        Some(error) => failed(&error),
+        None => PyRuntimeError::new_err(
+            "CUDA does not work in a process that was forked from one that used it: start processes with \
+             multiprocessing.get_context(\"spawn\")",
+        ),
+    })
+}
+
+/// Gives back the tensors of work that is done.
+fn finish() -> PyResult<()> {
+    let mut done = Vec::new();
+    {
+        let mut unfinished = lock(&UNFINISHED);
+        let mut at = 0;
+        while at < unfinished.len() {
+            match unfinished[at].pending.is_done() {
+                true => done.push(unfinished.remove(at)),
+                false => at += 1,
+            }
+        }
+    }
+    // Not under the lock: giving back a tensor may run code of Python.
+    for work in done {
+        work.pending.wait().map_err(|error| {
+            PyRuntimeError::new_err(format!("an earlier hash_many_to failed: {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// The bytes of a tensor, for a device.
+fn borrow(device: &Device, tensor: &Lent) -> PyResult<Buffer> {
+    // SAFETY: the producer keeps the bytes until the tensor is dropped, which is after the work with it. What wrote them
+    // comes before, in the stream that was handed to the producer.
+    unsafe { cuda::borrow(device, tensor.address(), tensor.len() as u64) }
+        .map_err(|error| failed(&error))
+}
+
+fn lend(object: &Bound<'_, PyAny>, stream: u64) -> PyResult<Lent> {
+    Lent::of(object, Place::Cuda { stream })?.ok_or_else(|| {
+        let name = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "treewide.gpu takes tensors of CUDA devices with __dlpack__, and not {name}; treewide.digest takes what is in \
+             the memory of the CPU"
+        ))
+    })
+}
+
+/// Tensors of one device, and the inputs that they are.
+struct Inputs<'py> {
+    keys: Option<Vec<Bound<'py, PyAny>>>,
+    tensors: Vec<Lent>,
+    /// The one tensor has many inputs: its rows.
+    rows: Option<usize>,
+}
+
+impl<'py> Inputs<'py> {
+    fn of(items: &Bound<'py, PyAny>, stream: u64) -> PyResult<Self> {
+        let mut inputs = Self { keys: None, tensors: Vec::new(), rows: None };
+        if items.get_type().getattr_opt("__dlpack__")?.is_some() {
+            let tensor = lend(items, stream)?;
+            let &[rows, _, ..] = tensor.shape() else {
+                return Err(PyTypeError::new_err(
+                    "hash_many takes many tensors, and this is one: pass [x], or a tensor of two dimensions, whose rows \
+                     are the inputs; treewide.gpu.digest takes one tensor",
+                ));
+            };
+            inputs.rows = Some(rows as usize);
+            inputs.tensors.push(tensor);
+        } else if let Ok(items) = items.cast::<PyMapping>() {
+            let mut keys = Vec::new();
+            for item in items.items()?.iter() {
+                let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+                inputs.push(&value, stream, || format!("the value of {}", text(&key)))?;
+                keys.push(key);
+            }
+            inputs.keys = Some(keys);
+        } else {
+            for (index, item) in items.try_iter()?.enumerate() {
+                inputs.push(&item?, stream, || format!("item {index}"))?;
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn push(
+        &mut self,
+        item: &Bound<'py, PyAny>,
+        stream: u64,
+        name: impl Fn() -> String,
+    ) -> PyResult<()> {
+        let lent = lend(item, stream).and_then(|lent| match self.tensors.first() {
+            Some(first) if first.number() != lent.number() => {
+                Err(PyBufferError::new_err(format!(
+                    "this tensor is on CUDA device {}, and the first one on {}: pass the tensors of one device at a time",
+                    lent.number(),
+                    first.number()
+                )))
+            }
+            _ => Ok(lent),
+        });
+        let lent = lent.inspect_err(|error| {
+            let note = format!("this is about {} of what was passed to hash_many", name());
+            // A note that cannot be added does not hide the error.
+            let _ = error.value(item.py()).call_method1("add_note", (note,));
+        })?;
+        self.tensors.push(lent);
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.rows.unwrap_or(self.tensors.len())
+    }
+
+    /// Each input on the device.
+    fn slices(&self, device: &Device) -> PyResult<Vec<Slice>> {
+        let Some(rows) = self.rows else {
+            return self.tensors.iter().map(|it| Ok(Slice::from(&borrow(device, it)?))).collect();
+        };
+        let buffer = borrow(device, &self.tensors[0])?;
+        let row = buffer.len() / rows.max(1) as u64;
+        let row_at = |at: usize| buffer.slice(at as u64 * row..(at as u64 + 1) * row);
+        (0..rows).map(row_at).collect::<Result<_, _>>().map_err(|error| failed(&error))
+    }
+}
+
+fn text(key: &Bound<'_, PyAny>) -> String {
+    key.repr().map_or_else(|_| "a key".into(), |key| key.to_string())
+}
+
+/// The devices of CUDA: number, name, bytes of memory, and why it cannot be used.
+#[pyfunction]
+pub(crate) fn _gpu_devices(py: Python<'_>) -> Vec<(usize, String, Option<u64>, Option<String>)> {
+    let found = py.detach(devices).into_iter().filter(|it| it.backend == Backend::Cuda);
+    found.map(|it| (it.index, it.name, it.memory, it.problem.map(|it| it.to_string()))).collect()
+}
+
+/// The digest of a tensor.
+#[pyfunction]
+#[pyo3(signature = (tensor, /, *, key, derive_key_context, length, stream))]
+pub(crate) fn _gpu_digest<'py>(
+    py: Python<'py>,
+    tensor: &Bound<'py, PyAny>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    length: usize,
+    stream: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mode = mode(key, derive_key_context)?;
+    check_length(length)?;
+    let tensor = lend(tensor, stream)?;
+    let device = open(py, tensor.number(), stream)?;
+    let input = borrow(&device, &tensor)?;
+    let digest = py.detach(|| match length {
+        OUT_LEN => device.hash(&mode, &input).wait().map(|hash| hash.as_bytes().to_vec()),
+        _ => device.xof(&mode, &input, 0, length).wait(),
+    });
+    digest.map(|digest| PyBytes::new(py, &digest)).map_err(|error| failed(&error))
+}
+
+/// The digests of tensors of one device.
+#[pyfunction]
+#[pyo3(signature = (tensors, /, *, key, derive_key_context, stream))]
+pub(crate) fn _gpu_hash_many<'py>(
+    py: Python<'py>,
+    tensors: &Bound<'py, PyAny>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    stream: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mode = mode(key, derive_key_context)?;
+    let inputs = Inputs::of(tensors, stream)?;
+    let mut hashes = Vec::new();
+    if let Some(first) = inputs.tensors.first() {
+        let device = open(py, first.number(), stream)?;
+        let slices = inputs.slices(&device)?;
+        hashes =
+            py.detach(|| device.list(&mode, &slices).wait()).map_err(|error| failed(&error))?;
+    }
+    let Some(keys) = inputs.keys else {
+        let bytes = hashes.iter().flat_map(Hash::as_bytes).copied().collect();
+        return Ok(Bound::new(py, Digests::new(bytes, OUT_LEN, Validity::default())?)?.into_any());
+    };
+    let named = PyDict::new(py);
+    for (key, hash) in keys.iter().zip(&hashes) {
+        named.set_item(key, PyBytes::new(py, hash.as_bytes()))?;
+    }
+    Ok(named.into_any())
+}
+
+/// The same, where the digests stay on the device, and nobody waits.
+#[pyfunction]
+#[pyo3(signature = (tensors, out, /, *, key, derive_key_context, stream))]
+pub(crate) fn _gpu_hash_many_to<'py>(
+    py: Python<'py>,
+    tensors: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    stream: u64,
+) -> PyResult<()> {
+    let mode = mode(key, derive_key_context)?;
+    let inputs = Inputs::of(tensors, stream)?;
+    let place = lend(out, stream)?;
+    let device = open(py, place.number(), stream)?;
+    check_place(&inputs, &place)?;
+    let slices = inputs.slices(&device)?;
+    let to = Slice::from(&borrow(&device, &place)?);
+    let pending = py.detach(|| device.list_to(&mode, &slices, &to));
+    let mut tensors = inputs.tensors;
+    tensors.push(place);
+    lock(&UNFINISHED).push(Unfinished { pending, _tensors: tensors });
+    // What could not be started is told now.
+    finish()
+}
+
+/// Checks the tensor that digests of `inputs` are written to.
+fn check_place(inputs: &Inputs<'_>, place: &Lent) -> PyResult<()> {
+    let (count, len) = (inputs.count(), place.len());
+    if place.is_read_only() {
+        return Err(PyBufferError::new_err(
+            "out is read-only: pass a tensor that may be written to",
+        ));
+    }
+    if count.checked_mul(OUT_LEN) != Some(len) {
+        return Err(PyValueError::new_err(format!(
+            "out has {len} bytes, and {count} digests have {OUT_LEN} each"
+        )));
+    }
+    if let Some(first) = inputs.tensors.first()
+        && first.number() != place.number()
+    {
+        return Err(PyBufferError::new_err(format!(
+            "out is on CUDA device {}, and the tensors on {}",
+            place.number(),
+            first.number()
+        )));
+    }
+    let (start, end) = (place.address(), place.address() + len as u64);
+    let overlaps = |it: &Lent| it.address() < end && start < it.address() + it.len() as u64;
+    if inputs.tensors.iter().any(overlaps) {
+        let problem = "out and an input are the same memory: pass another tensor for one of them";
+        return Err(PyValueError::new_err(problem));
+    }
+    Ok(())
+}
