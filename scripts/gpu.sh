@@ -13,7 +13,7 @@
 #
 #     cuda.json, wgpu.json   all timing classes, for results/
 #     kernels.json           single instructions, one launch next to several, kernels with other parameters
-#     torch.txt              the program for PyTorch in docs/gpu.md, and whether its digests are right
+#     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors
 #     treewide.profile       from which lengths on the device is done before the CPU of that machine
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
 #     log.txt                all that was said, and the machine; how each step went at its end
@@ -32,12 +32,13 @@ carry() {
     local to=$1 target=${CARGO_TARGET_DIR:-target}
     mkdir -p "$to"
     cargo build --locked --release -p treewide-gpu --features cuda,wgpu --example gpu-bench
-    make -C crates/treewide-capi FEATURES=gpu
+    # With a word that names none of its tests: the environment and the wheel.
+    crates/treewide-python/check.sh none
     cargo build --locked --release -p treewide-cli --features gpu
     cargo build --locked --release -p treewide-bench --features gpu
     local built=$target/release
     cp "$built/examples/gpu-bench" "$built/treewide" "$built/treewide-bench" \
-        crates/treewide-capi/full/target/release/lib/libtreewide_gpu.so "$to"
+        crates/treewide-python/target/wheels/treewide-*.whl "$to"
     strip "$to/gpu-bench" "$to/treewide" "$to/treewide-bench"
     git rev-parse HEAD >"$to/commit"
     [[ -z $(git status --porcelain) ]] || echo "with changes" >>"$to/commit"
@@ -50,7 +51,7 @@ carry() {
     mkdir -p "$to/debs"
     (cd "$to/debs" && apt-get download "${packages[@]}") || echo "SKIPPED: the Vulkan loader"
     # What these need of the C library is on the other machine, if that is not older.
-    echo "needs at least $(objdump -T "$to"/gpu-bench "$to"/treewide{,-bench} "$to"/*.so |
+    echo "needs at least $(objdump -T "$to"/gpu-bench "$to"/treewide{,-bench} |
         grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)" | tee "$to/needs"
     du -sh "$to"
 }
@@ -93,37 +94,14 @@ machine() {
     "$1/treewide" devices
 }
 
-# The program in docs/gpu.md as it stands there, and its digests by the CPU.
-# shellcheck disable=SC2016 # the marks of Markdown
+# The Python package, with what libraries of tensors this machine has.
 torch() {
-    local program=$1/recipe.py
     command -v python3 >/dev/null || { echo "NOT RUN: there is no python3" && exit 77; }
-    cat >"$program" <<'PYTHON'
-import subprocess, sys
-try:
-    import torch
-    torch.zeros(1, device="cuda")
-except Exception as error:
-    print(f"NOT RUN: no PyTorch with a GPU here: {type(error).__name__}: {error}")
-    sys.exit(77)
-
-PYTHON
-    sed -n '/^```python/,/^```/ {/^`/!p}' docs/gpu.md |
-        sed "s|crates/treewide-capi/full/target/release/lib/libtreewide_gpu.so|$1/libtreewide_gpu.so|" >>"$program"
-    cat >>"$program" <<'PYTHON'
-
-good = True
-more = [torch.randn(1000003, device="cuda"), torch.arange(70001, dtype=torch.uint8, device="cuda")[1:],
-        torch.empty(0, device="cuda"), torch.randn(257, 4099, device="cuda").t()]
-tensors = list(model.values()) + more
-for tensor, digest in zip(tensors, digests(tensors)):
-    bytes_of = tensor.contiguous().cpu().view(-1).numpy().tobytes()
-    expected = subprocess.run([sys.argv[1], "sum"], input=bytes_of, stdout=subprocess.PIPE).stdout[:64].decode()
-    good &= expected == digest
-    print(tuple(tensor.shape), tensor.dtype, digest, "right" if expected == digest else "WRONG: " + expected)
-sys.exit(0 if good else 1)
-PYTHON
-    python3 "$program" "$1/treewide"
+    local installed=$1/installed
+    rm -rf "$installed"
+    python3 -m pip install --quiet --no-index --no-deps --target "$installed" "$1"/treewide-*.whl ||
+        { echo "NOT RUN: pip cannot install the wheel" && exit 77; }
+    PYTHONPATH=$installed python3 scripts/gpu.py "${TREEWIDE_GPU_QUICK:-0}"
 }
 
 # What Nsight Compute says of the kernel for large inputs.

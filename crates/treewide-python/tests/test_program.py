@@ -62,7 +62,7 @@ def test_arguments_may_be_any_bytes(folder):
 def test_signals_end_it(folder):
     program = [sys.executable, "-m", "treewide", "sum", "-", "-o", "out"]
     for number, ignored in ((signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGINT, True)):
-        # Whoever runs the tests may ignore it.
+        # The program that runs the tests may ignore it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
         with subprocess.Popen(program, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             signal.signal(signal.SIGINT, before)
