@@ -16,6 +16,7 @@ mod many;
 mod merkle;
 mod mode;
 mod oneshot;
+mod outboard;
 mod paths;
 mod program;
 mod ranges;
@@ -43,6 +44,8 @@ mod _treewide {
     use crate::merkle::{MerkleTree, verify_proof};
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
+    #[pymodule_export]
+    use crate::outboard::{_outboard_create, _outboard_read, _outboard_verify, DamageError};
     #[pymodule_export]
     use crate::program::_run_program;
     #[pymodule_export]

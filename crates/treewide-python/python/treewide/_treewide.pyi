@@ -13,6 +13,7 @@ else:
 
 __all__ = [
     "AUTO",
+    "DamageError",
     "Digests",
     "ManifestError",
     "MerkleTree",
@@ -25,6 +26,9 @@ __all__ = [
     "_gpu_hash_many_to",
     "_hash_ranges",
     "_make",
+    "_outboard_create",
+    "_outboard_read",
+    "_outboard_verify",
     "_run_program",
     "_verify",
     "blake3",
@@ -509,3 +513,47 @@ def _gpu_hash_many(tensors: Any, /, *, key: Buffer | None, derive_key_context: s
 def _gpu_hash_many_to(
     tensors: Any, out: Any, /, *, key: Buffer | None, derive_key_context: str | None, stream: int
 ) -> None: ...
+
+# For `treewide.outboard`.
+class DamageError(ValueError):
+    """Bytes that are not verified: they are not those of the digest, or the outboard is broken."""
+
+def _outboard_create(
+    path: str | PathLike[str],
+    outboard: str | PathLike[str],
+    /,
+    *,
+    shape: tuple[int, str],
+    key: Buffer | None,
+    derive_key_context: str | None,
+    max_threads: int,
+    progress: Callable[[int], object] | None,
+) -> bytes: ...
+def _outboard_verify(
+    path: str | PathLike[str],
+    outboard: str | PathLike[str],
+    digest: bytes,
+    /,
+    *,
+    start: int,
+    stop: int | None,
+    length: int | None,
+    shape: tuple[int, str],
+    key: Buffer | None,
+    derive_key_context: str | None,
+    max_threads: int,
+    progress: Callable[[int], object] | None,
+) -> list[tuple[int, int, Literal["bad", "unknown", "extra"]]]: ...
+def _outboard_read(
+    path: str | PathLike[str],
+    outboard: str | PathLike[str],
+    digest: bytes,
+    /,
+    *,
+    start: int,
+    stop: int,
+    length: int | None,
+    shape: tuple[int, str],
+    key: Buffer | None,
+    derive_key_context: str | None,
+) -> bytes: ...

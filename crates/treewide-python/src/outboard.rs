@@ -1,0 +1,263 @@
+//! What `treewide.outboard` is made of: outboards of files, and ranges of files verified by them.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use treewide::file::{self, OutboardError};
+use treewide::outboard::{Error, Group, IoError, Layout, Order, Outboard, ReadAt, State};
+use treewide::{Hash, OUT_LEN};
+use treewide_files::Replacement;
+
+use crate::failure;
+use crate::files::{Course, update_from, watched};
+use crate::mode::mode;
+use crate::paths::FilePath;
+use crate::threads::Threads;
+
+create_exception!(
+    treewide.outboard,
+    DamageError,
+    PyValueError,
+    "Bytes that are not verified: they are not those of the digest, or the outboard is broken."
+);
+
+/// The size of groups, and the order of pairs.
+type Shape<'a> = (u64, &'a str);
+
+fn shape((group, order): Shape<'_>) -> PyResult<(Group, Order)> {
+    let group = Group::of_bytes(group).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "group is a power of two from {} to {} bytes, and not {group}",
+            Group::BAO.bytes(),
+            Group::MOST.bytes()
+        ))
+    })?;
+    match order {
+        "pre" => Ok((group, Order::Pre)),
+        "post" => Ok((group, Order::Post)),
+        _ => Err(PyValueError::new_err(format!("order is \"pre\" or \"post\", and not {order:?}"))),
+    }
+}
+
+/// A file that is read until the run is cancelled.
+struct Watched<'a> {
+    file: File,
+    course: &'a Course,
+}
+
+impl ReadAt for Watched<'_> {
+    fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), IoError> {
+        if self.course.cancel.is_cancelled() {
+            return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+        }
+        self.file.read_exact_at(buf, at)?;
+        self.course.bytes.fetch_add(buf.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn size(&self) -> Result<Option<u64>, IoError> {
+        self.file.size()
+    }
+}
+
+/// A file, and its outboard.
+struct Files<'a> {
+    path: &'a Path,
+    outboard: &'a Path,
+}
+
+/// Why a run ended, on a thread that is not attached to Python.
+enum Failure<'a> {
+    Open(file::Error),
+    NotRegular(&'a Path),
+    Run(Error),
+    Read(io::Error),
+}
+
+impl<'a> Files<'a> {
+    /// Opens both for a run.
+    fn open<'c>(
+        &self,
+        course: &'c Course,
+        length: Option<u64>,
+        group: Group,
+        order: Order,
+    ) -> Result<(Watched<'c>, File, Layout), Failure<'a>> {
+        let open = |path: &'a Path| {
+            let file = file::open_at_once(path).map_err(Failure::Open)?;
+            match file.metadata() {
+                Ok(there) if there.is_file() => Ok((file, there.len())),
+                _ => Err(Failure::NotRegular(path)),
+            }
+        };
+        let ((file, len), (pairs, _)) = (open(self.path)?, open(self.outboard)?);
+        let layout = Layout::new(length.unwrap_or(len), group, order);
+        Ok((Watched { file, course }, pairs, layout))
+    }
+
+    fn failed(&self, py: Python<'_>, failure: Failure<'_>) -> PyErr {
+        match failure {
+            Failure::Open(error) => failure::of_file(py, error),
+            Failure::NotRegular(path) => PyOSError::new_err(format!(
+                "{}: is not a regular file, so no part of it can be read alone: copy it to a file",
+                path.display()
+            )),
+            Failure::Run(error @ (Error::Bad(_) | Error::Extra(_))) => {
+                DamageError::new_err(format!("{}: {error}", self.path.display()))
+            }
+            Failure::Run(error @ Error::Unknown(_)) => {
+                DamageError::new_err(format!("{}: {error}", self.outboard.display()))
+            }
+            Failure::Run(Error::Outboard(error)) => {
+                failure::of_system(py, self.outboard, &error.into())
+            }
+            Failure::Run(error) => failure::of_system(py, self.path, &error.into()),
+            Failure::Read(error) => match error.get_ref().and_then(|it| it.downcast_ref()) {
+                Some(damage @ Error::Unknown(_)) => {
+                    DamageError::new_err(format!("{}: {damage}", self.outboard.display()))
+                }
+                Some(damage) => DamageError::new_err(format!("{}: {damage}", self.path.display())),
+                None => failure::of_system(py, self.path, &error),
+            },
+        }
+    }
+}
+
+/// Makes the outboard of a file; returns the digest.
+#[pyfunction]
+#[pyo3(signature = (path, outboard, /, *, shape, key, derive_key_context, max_threads, progress))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn _outboard_create<'py>(
+    py: Python<'py>,
+    path: FilePath,
+    outboard: FilePath,
+    shape: Shape<'_>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    max_threads: isize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (group, order) = self::shape(shape)?;
+    let (path, outboard) = (&path.0, &outboard.0);
+    let failed = |error: io::Error| failure::of_system(py, outboard, &error);
+    if same_file::is_same_file(path, outboard).unwrap_or(false) {
+        let problem = "is the file itself, which its outboard would replace: name another file";
+        return Err(PyValueError::new_err(format!("{}: {problem}", outboard.display())));
+    }
+    let mut replacement = py.detach(|| Replacement::begin(outboard)).map_err(failed)?;
+    let mut to = replacement.file().try_clone().map_err(failed)?;
+    let made = update_from(py, path, threads, progress, |options| {
+        match options.mode(mode).outboard(path, group, order, &mut to) {
+            Ok(made) => Ok(Ok(made.digest)),
+            Err(OutboardError::Data(error)) => Err(error),
+            Err(OutboardError::Outboard(error)) => Ok(Err(io::Error::from(error))),
+            Err(other) => Ok(Err(io::Error::other(other.to_string()))),
+        }
+    })?;
+    let digest = made.map_err(failed)?;
+    py.detach(|| replacement.complete()).map_err(failed)?;
+    match py.detach(|| replacement.appear()).map_err(failed)? {
+        None => Ok(PyBytes::new(py, digest.as_bytes())),
+        Some((left, error)) => Err(PyOSError::new_err(format!(
+            "{}: this temporary file cannot be removed: {error}; {} is complete",
+            left.display(),
+            outboard.display()
+        ))),
+    }
+}
+
+/// Verifies a range of a file: where it is damaged, and how.
+#[pyfunction]
+#[pyo3(signature = (
+    path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context, max_threads, progress
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn _outboard_verify<'py>(
+    py: Python<'py>,
+    path: FilePath,
+    outboard: FilePath,
+    digest: [u8; OUT_LEN],
+    start: u64,
+    stop: Option<u64>,
+    length: Option<u64>,
+    shape: Shape<'_>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    max_threads: isize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Vec<(u64, u64, &'static str)>> {
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (group, order) = self::shape(shape)?;
+    let files = Files { path: &path.0, outboard: &outboard.0 };
+    let course = Course::default();
+    let work = || {
+        let (data, pairs, layout) = files.open(&course, length, group, order)?;
+        let outboard = Outboard::new(&Hash::from_bytes(digest), layout, mode, pairs);
+        threads.run(|_| {
+            let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
+            let found = damage.try_fold(Vec::new(), |mut all, found| match found {
+                Ok(found) => {
+                    let state = match found.state {
+                        State::Bad => "bad",
+                        State::Extra => "extra",
+                        _ => "unknown",
+                    };
+                    all.push((found.range.start, found.range.end, state));
+                    ControlFlow::Continue(all)
+                }
+                Err(error) => ControlFlow::Break(Failure::Run(error)),
+            });
+            match found {
+                ControlFlow::Continue(all) => Ok(all),
+                ControlFlow::Break(failure) => Err(failure),
+            }
+        })
+    };
+    let report = |_: Python<'_>| match progress {
+        Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
+        None => Ok(()),
+    };
+    watched(py, &course, work, report)?.map_err(|failure| files.failed(py, failure))
+}
+
+/// Returns the bytes of a range, all of them verified.
+#[pyfunction]
+#[pyo3(signature = (path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn _outboard_read<'py>(
+    py: Python<'py>,
+    path: FilePath,
+    outboard: FilePath,
+    digest: [u8; OUT_LEN],
+    start: u64,
+    stop: u64,
+    length: Option<u64>,
+    shape: Shape<'_>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mode = mode(key, derive_key_context)?;
+    let (group, order) = self::shape(shape)?;
+    let files = Files { path: &path.0, outboard: &outboard.0 };
+    let course = Course::default();
+    let work = || {
+        let (data, pairs, layout) = files.open(&course, length, group, order)?;
+        let outboard = Outboard::new(&Hash::from_bytes(digest), layout, mode, pairs);
+        let mut reader = outboard.reader(&data);
+        let mut bytes = Vec::new();
+        reader.seek(SeekFrom::Start(start)).map_err(Failure::Read)?;
+        let wanted = stop.saturating_sub(start);
+        reader.take(wanted).read_to_end(&mut bytes).map_err(Failure::Read)?;
+        Ok(bytes)
+    };
+    let bytes = watched(py, &course, work, |_| Ok(()))?;
+    bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|failure| files.failed(py, failure))
+}
