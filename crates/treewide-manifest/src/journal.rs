@@ -9,8 +9,8 @@
 //! Lines after the last right check do not count: they were being written when the run or the machine was ended. A file has a
 //! line only if it has a [key](crate::trust), and its line is used only if it still has that key.
 //!
-//! A thread of its own writes, so that nobody waits for the disk. Runs of less than [`WRITTEN_EVERY`] leave nothing behind
-//! but what [`Journal`] writes when it is dropped.
+//! A thread of its own writes, so that nobody waits for the disk. Runs of less than a second leave nothing behind
+//! but what they write when they are stopped.
 
 use crate::day::Day;
 use crate::error::Error;

@@ -86,6 +86,7 @@ pub(crate) trait Sink: Sync {
     fn next_chunk(&self) -> u64;
 
     /// Appends bytes, on the calling thread.
+    #[cfg(feature = "file")]
     fn update(&mut self, input: &[u8]);
 
     /// Hashes a leaf, whose first chunk has the number `counter`, to the nodes that [`append`](Self::append) will get. Several threads
@@ -105,6 +106,7 @@ impl Sink for Hasher {
         self.subtrees.first_chunk + Self::count(self) / CHUNK_LEN as u64
     }
 
+    #[cfg(feature = "file")]
     fn update(&mut self, input: &[u8]) {
         Self::update(self, input);
     }
