@@ -209,20 +209,46 @@ mod with_std {
             std::os::windows::fs::FileExt::seek_write(file, buf, at)
         }
 
+        /// Goes on after each part, and after signals.
+        fn read_all(
+            mut buf: &mut [u8],
+            mut at: u64,
+            mut read_some: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+        ) -> Result<(), IoError> {
+            while !buf.is_empty() {
+                match read_some(buf, at) {
+                    Ok(0) => return Err(IoError::end(at)),
+                    Ok(read) => (buf, at) = (&mut buf[read..], at + read as u64),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // No file has bytes there.
+                    Err(_) if i64::try_from(at).is_err() => return Err(IoError::end(at)),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(())
+        }
+
+        /// The same for writing.
+        fn write_all(
+            mut buf: &[u8],
+            mut at: u64,
+            mut write_some: impl FnMut(&[u8], u64) -> io::Result<usize>,
+        ) -> Result<(), IoError> {
+            while !buf.is_empty() {
+                match write_some(buf, at) {
+                    Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                    Ok(written) => (buf, at) = (&buf[written..], at + written as u64),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(())
+        }
+
         /// On Windows, reading moves the position of the file.
         impl ReadAt for File {
-            fn read_exact_at(&self, mut buf: &mut [u8], mut at: u64) -> Result<(), IoError> {
-                while !buf.is_empty() {
-                    match read_some(self, buf, at) {
-                        Ok(0) => return Err(IoError::end(at)),
-                        Ok(read) => (buf, at) = (&mut buf[read..], at + read as u64),
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        // No file has bytes there.
-                        Err(_) if i64::try_from(at).is_err() => return Err(IoError::end(at)),
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Ok(())
+            fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), IoError> {
+                read_all(buf, at, |buf, at| read_some(self, buf, at))
             }
 
             fn size(&self) -> Result<Option<u64>, IoError> {
@@ -233,16 +259,8 @@ mod with_std {
 
         /// On Windows, writing moves the position of the file.
         impl WriteAt for File {
-            fn write_all_at(&mut self, mut buf: &[u8], mut at: u64) -> Result<(), IoError> {
-                while !buf.is_empty() {
-                    match write_some(self, buf, at) {
-                        Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
-                        Ok(written) => (buf, at) = (&buf[written..], at + written as u64),
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Ok(())
+            fn write_all_at(&mut self, buf: &[u8], at: u64) -> Result<(), IoError> {
+                write_all(buf, at, |buf, at| write_some(self, buf, at))
             }
 
             fn set_size(&mut self, size: u64) -> Result<(), IoError> {
@@ -251,6 +269,47 @@ mod with_std {
 
             fn sync(&mut self) -> Result<(), IoError> {
                 Ok(self.sync_all()?)
+            }
+        }
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            /// A system that is interrupted before each call that does something, and does three bytes at a time.
+            fn slowly(calls: &mut usize, len: usize) -> io::Result<usize> {
+                *calls += 1;
+                match *calls % 2 {
+                    1 => Err(io::ErrorKind::Interrupted.into()),
+                    _ => Ok(len.min(3)),
+                }
+            }
+
+            #[test]
+            fn bytes_that_come_in_parts_between_signals() {
+                let all = b"twelve bytes";
+                let (mut calls, mut bytes) = (0, [0; 10]);
+                let read = |calls: &mut usize, buf: &mut [u8], at: u64| {
+                    let rest = &all[(at as usize).min(all.len())..];
+                    let len = slowly(calls, rest.len().min(buf.len()))?;
+                    buf[..len].copy_from_slice(&rest[..len]);
+                    Ok(len)
+                };
+                read_all(&mut bytes, 2, |buf, at| read(&mut calls, buf, at)).expect("read");
+                assert_eq!((&bytes, calls), (b"elve bytes", 8));
+                let error = read_all(&mut bytes, 3, |buf, at| read(&mut calls, buf, at));
+                assert!(error.expect_err("nine bytes are there").is_end());
+                let (mut calls, mut written) = (0, Vec::new());
+                write_all(all, 5, |buf, at| {
+                    assert_eq!(at, 5 + written.len() as u64);
+                    let len = slowly(&mut calls, buf.len())?;
+                    written.extend_from_slice(&buf[..len]);
+                    Ok(len)
+                })
+                .expect("written");
+                assert_eq!((&written[..], calls), (&all[..], 8));
+                let error = write_all(all, 0, |_, _| Ok(0)).expect_err("the disk takes nothing");
+                assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
             }
         }
     }
