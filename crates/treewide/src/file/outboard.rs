@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Error, ErrorKind, Options, Report, open};
+use super::{Error, ErrorKind, Options, Report, open_at_once};
 use crate::hash::Hash;
 use crate::length;
 use crate::outboard::{Group, IoError, Layout, Order, Tops, WriteAt};
@@ -91,7 +91,8 @@ impl Options<'_> {
     ) -> Result<Outboarded, OutboardError> {
         let path = path.as_ref();
         let failed = |kind| OutboardError::Data(Error::new(path, kind));
-        let file = open(path).map_err(OutboardError::Data)?;
+        // For a pipe nobody waits, as it is refused.
+        let file = open_at_once(path).map_err(OutboardError::Data)?;
         let opened = file.metadata().map_err(|error| failed(ErrorKind::Read(error)))?;
         if !length::is_promise(&file, &opened) {
             // A file of length 0 may be empty, or one of `/proc`.

@@ -124,5 +124,9 @@ fn an_outboard_of_a_file_that_fails() {
         let error =
             Options::new().outboard("/proc/self/maps", Group::BAO, Order::Pre, &mut Vec::new());
         assert!(error.expect_err("no length").to_string().contains("length is not known"));
+        // Nobody writes to this pipe.
+        let pipe = super::pipes::fifo("ob-pipe");
+        let error = Options::new().outboard(&pipe, Group::BAO, Order::Pre, &mut Vec::new());
+        assert!(error.expect_err("a pipe").to_string().contains("length is not known"));
     }
 }
