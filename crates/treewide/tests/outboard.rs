@@ -3,6 +3,8 @@
 #![cfg(feature = "std")]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
 
+#[path = "outboard/changing.rs"]
+mod changing;
 mod common;
 #[path = "outboard/create.rs"]
 mod create;

@@ -82,6 +82,7 @@ impl<S> Outboard<S> {
 impl<S: ReadAt> Outboard<S> {
     /// Verifies the bytes of `data` in `range`: the groups that they are in, and no others. Of the outboard it reads the pairs above
     /// them. Up to the end of the data (`..`), it also verifies that there are no bytes behind the end, if the size of `data` is known.
+    /// A range that begins behind the end stands for the last group, which proves where the end is.
     ///
     /// Long ranges are verified by all threads of the current rayon pool, with the feature `rayon`.
     ///
@@ -121,10 +122,10 @@ impl<S: ReadAt> Outboard<S> {
         };
         let layout = &self.layout;
         let mut groups = layout.groups_of(&(start..end));
-        // The digest of no data is one of a group without bytes.
         let to_the_end = matches!(range.end_bound(), Bound::Unbounded) || end > layout.len();
-        if layout.len() == 0 && start == 0 && to_the_end {
-            groups = 0..1;
+        if groups.is_empty() && to_the_end && (start < end || start == u64::MAX) {
+            // That there is nothing is true if the last group ends there. No data is one group, without bytes.
+            groups = layout.groups() - 1..layout.groups();
         }
         Damage { walk: Walk::new(self, data, groups), pending: None, look_behind: to_the_end, data }
     }
