@@ -75,6 +75,8 @@ pub use create::{create, create_at};
 pub use differences::Differences;
 pub use error::{Error, IoError};
 pub use io::{ReadAt, WriteAt};
+#[cfg(feature = "std")]
+pub use journal::Change;
 pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
 #[cfg(feature = "std")]
 pub use reader::VerifiedReader;

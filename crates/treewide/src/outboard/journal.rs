@@ -13,6 +13,7 @@
 //! A journal that is cut off or torn has another hash. Then the outboard is as before, as it changes only after the whole
 //! journal is on the disk. To write the entries of a whole journal twice does no harm.
 
+use super::nodes::hash_pair;
 use super::tile_at::place_of;
 use super::{Error, Group, IoError, Layout, Order, Outboard, PAIR_LEN, ReadAt, WriteAt};
 use crate::hash::Hash;
@@ -27,9 +28,29 @@ const ENTRY: usize = 16;
 /// Bytes that are kept before they are written, and pairs that are read at a time. A guess: few calls.
 const BUFFER: usize = 64 << 10;
 
-/// What becomes of an outboard: before, after.
+/// What an update makes of an outboard, as its journal has it.
+///
+/// A program that has a journal and no digest finds here which outboard it belongs to:
+///
+/// ```
+/// use treewide::Mode;
+/// use treewide::outboard::{self, Change, Group, Layout, Order, Outboard};
+///
+/// let mut data = vec![7; 100_000];
+/// let (before, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
+/// let layout = Layout::new(100_000, Group::IROH, Order::Pre);
+/// let mut outboard = Outboard::new(&before, layout, Mode::PLAIN, pairs);
+/// data[50_000] = 8;
+/// let mut journal = Vec::new();
+/// let after = outboard.update(&data, &[50_000..50_001], 100_000, &mut journal)?;
+/// let change = Change::read(&journal, Mode::PLAIN)?.expect("it is whole");
+/// assert_eq!((change.before(), change.after()), ((before, layout), (after, layout)));
+/// assert!(change.fits(&outboard.into_store(), Mode::PLAIN)?);
+/// # Ok::<(), outboard::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub struct Change {
+    /// Before, after.
     pub(super) root: [Hash; 2],
     pub(super) len: [u64; 2],
     pub(super) group: Group,
@@ -37,6 +58,76 @@ pub(super) struct Change {
 }
 
 impl Change {
+    /// Reads the beginning of a journal, and verifies that all of it is there. `None` if it is not whole: then the outboard has not changed
+    /// yet.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if it cannot be read.
+    pub fn read(journal: &(impl ReadAt + ?Sized), mode: Mode) -> Result<Option<Self>, Error> {
+        read(journal, &mode).map_err(Error::Journal)
+    }
+
+    /// Whether these bytes may be a journal, whole or cut off, and nothing else that an update would overwrite.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if they cannot be read.
+    pub fn may_begin(journal: &(impl ReadAt + ?Sized)) -> Result<bool, Error> {
+        // The magic is written last.
+        let (mut could_be_magic, mut is_zero) = (true, true);
+        for (at, expected) in (0..).zip(MAGIC) {
+            let mut byte = [0];
+            if !read_or_end(journal, &mut byte, at).map_err(Error::Journal)? {
+                break;
+            }
+            could_be_magic &= byte[0] == expected;
+            is_zero &= byte[0] == 0;
+        }
+        Ok(could_be_magic || is_zero)
+    }
+
+    /// Returns the digest and the layout before the update.
+    pub const fn before(&self) -> (Hash, Layout) {
+        (self.root[0], self.layout(0))
+    }
+
+    /// Returns the digest and the layout after the update.
+    pub const fn after(&self) -> (Hash, Layout) {
+        (self.root[1], self.layout(1))
+    }
+
+    /// Whether `store` is what this update leaves behind, finished or interrupted anywhere. It is not if the outboard was made again since
+    /// then, or is that of other data: [`Outboard::recover`] would damage it.
+    ///
+    /// # Errors
+    /// [`Error::Outboard`] if the outboard cannot be read.
+    pub fn fits(&self, store: &(impl ReadAt + ?Sized), mode: Mode) -> Result<bool, Error> {
+        self.has_left(store, &mode).map_err(Error::Outboard)
+    }
+
+    fn has_left(&self, store: &(impl ReadAt + ?Sized), mode: &Mode) -> Result<bool, IoError> {
+        let size = store.size()?;
+        for which in [0, 1] {
+            let layout = self.layout(which);
+            let Some(place) = layout.position(layout.root()) else {
+                if size == Some(0) {
+                    return Ok(true);
+                }
+                continue;
+            };
+            let mut pair = [0; PAIR_LEN];
+            if !read_or_end(store, &mut pair, place_of(place))? {
+                continue;
+            }
+            let hash = hash_pair(&pair, &layout, layout.root(), mode);
+            // An outboard that became longer has zeros where the pair of the root goes, which is the last one to be written.
+            let is_new = which == 1 && size == Some(layout.bytes()) && pair == [0; PAIR_LEN];
+            if Hash::from_bytes(hash) == self.root[which] || is_new {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn to_bytes(self, entries: u64) -> [u8; HASHED] {
         let mut bytes = [0; HASHED];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -65,7 +156,7 @@ impl Change {
         (change.to_bytes(entries) == *bytes).then_some((change, entries))
     }
 
-    fn layout(&self, which: usize) -> Layout {
+    const fn layout(&self, which: usize) -> Layout {
         Layout::new(self.len[which], self.group, self.order)
     }
 }
@@ -81,7 +172,7 @@ pub(super) struct Writer<'a, J: ?Sized> {
 
 impl<'a, J: WriteAt + ?Sized> Writer<'a, J> {
     pub(super) fn begin(journal: &'a mut J, mode: &Mode) -> Result<Self, Error> {
-        journal.set_size(0).map_err(Error::Outboard)?;
+        journal.set_size(0).map_err(Error::Journal)?;
         let hasher = Hasher::with_mode(*mode);
         Ok(Self { journal, hasher, buffer: Vec::new(), at: HEADER as u64 })
     }
@@ -96,7 +187,7 @@ impl<'a, J: WriteAt + ?Sized> Writer<'a, J> {
 
     fn flush(&mut self) -> Result<(), Error> {
         self.hasher.update(&self.buffer);
-        self.journal.write_all_at(&self.buffer, self.at).map_err(Error::Outboard)?;
+        self.journal.write_all_at(&self.buffer, self.at).map_err(Error::Journal)?;
         self.at += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -109,8 +200,8 @@ impl<'a, J: WriteAt + ?Sized> Writer<'a, J> {
         let hash = self.hasher.update(&header).finalize();
         self.journal
             .write_all_at(&[&header[..], hash.as_bytes()].concat(), 0)
-            .map_err(Error::Outboard)?;
-        self.journal.sync().map_err(Error::Outboard)
+            .map_err(Error::Journal)?;
+        self.journal.sync().map_err(Error::Journal)
     }
 }
 
@@ -159,13 +250,13 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
     /// # Errors
     /// If the journal cannot be read or the outboard cannot be written, or if the journal is that of another outboard.
     pub fn recover(&mut self, journal: &(impl ReadAt + ?Sized)) -> Result<bool, Error> {
-        let Some(change) = read(journal, &self.mode).map_err(Error::Outboard)? else {
+        let Some(change) = Change::read(journal, self.mode)? else {
             return Ok(false);
         };
         let is_ours =
             |which: usize| self.layout == change.layout(which) && self.root == change.root[which];
         if !is_ours(0) && !is_ours(1) {
-            return Err(Error::Outboard(IoError::new(
+            return Err(Error::Journal(IoError::new(
                 "the journal is of an outboard with another digest or length; give the ones that were stored last",
             )));
         }
@@ -179,7 +270,7 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
         change: &Change,
         journal: &(impl ReadAt + ?Sized),
     ) -> Result<Hash, Error> {
-        self.write_entries(change, journal).map_err(Error::Outboard)?;
+        self.write_entries(change, journal)?;
         self.root = change.root[1];
         self.layout = change.layout(1);
         Ok(self.root)
@@ -189,33 +280,42 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
         &mut self,
         change: &Change,
         journal: &(impl ReadAt + ?Sized),
-    ) -> Result<(), IoError> {
+    ) -> Result<(), Error> {
+        let read = |buf: &mut [u8], at| journal.read_exact_at(buf, at).map_err(Error::Journal);
         let mut number = [0; 8];
-        journal.read_exact_at(&mut number, 96)?;
+        read(&mut number, 96)?;
         let end = HEADER as u64 + u64::from_le_bytes(number);
         let size = change.layout(1).bytes();
-        self.store.set_size(size)?;
+        let is_shorter = size < change.layout(0).bytes();
+        if !is_shorter {
+            self.store.set_size(size).map_err(Error::Outboard)?;
+        }
         let mut buffer = Vec::new();
         let mut at = HEADER as u64;
         while at < end {
             let mut entry = [0; ENTRY];
-            journal.read_exact_at(&mut entry, at)?;
+            read(&mut entry, at)?;
             at += ENTRY as u64;
             let (place, count) = entry.split_first_chunk().expect("16 bytes");
             let [place, count] =
                 [*place, count.try_into().expect("8 bytes")].map(u64::from_le_bytes);
             if place.checked_add(count).is_none_or(|end| end > size / PAIR_LEN as u64) {
-                return Err(IoError::new("the journal has pairs behind the end of the outboard"));
+                let text = "the journal has pairs behind the end of the outboard";
+                return Err(Error::Journal(IoError::new(text)));
             }
             let (mut to, mut left) = (place_of(place), place_of(count));
             while left > 0 {
                 buffer.resize(left.min(BUFFER as u64) as usize, 0);
-                journal.read_exact_at(&mut buffer, at)?;
-                self.store.write_all_at(&buffer, to)?;
+                read(&mut buffer, at)?;
+                self.store.write_all_at(&buffer, to).map_err(Error::Outboard)?;
                 let len = buffer.len() as u64;
                 (at, to, left) = (at + len, to + len, left - len);
             }
         }
-        self.store.sync()
+        if is_shorter {
+            // As long as the new pairs are not all there, the pair of the old root is.
+            self.store.set_size(size).map_err(Error::Outboard)?;
+        }
+        self.store.sync().map_err(Error::Outboard)
     }
 }

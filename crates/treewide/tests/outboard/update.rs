@@ -6,7 +6,7 @@ use crate::common::{Mode, Random, Tally, pattern, rounds};
 use std::ops::Range;
 use std::sync::Mutex;
 use treewide::outboard::{
-    self, BaoFile, Error, Group, IoError, Layout, Order, Outboard, ReadAt, WriteAt,
+    self, BaoFile, Change, Error, Group, IoError, Layout, Order, Outboard, ReadAt, WriteAt,
 };
 
 /// Ranges that are written, in any order, some of them empty, joined, or behind the end.
@@ -218,7 +218,9 @@ impl WriteAt for Disk<'_> {
         if self.spend() {
             return self.bytes.write_all_at(buf, at);
         }
-        self.bytes.write_all_at(&buf[..buf.len() / 2], at)?;
+        // It writes sectors, and a pair lies in one.
+        let half = if buf.len() == 64 { 0 } else { buf.len() / 2 };
+        self.bytes.write_all_at(&buf[..half], at)?;
         Err(DEAD)
     }
 
@@ -267,6 +269,21 @@ fn update_that_is_interrupted_at_each_write_is_finished_or_has_not_begun() {
                 assert_eq!(found.is_ok(), store == old_pairs || store.starts_with(&old_pairs));
                 // The machine starts again, with the digest from before.
                 let before = journal;
+                let change = Change::read(&before, mode).expect("read");
+                assert!(Change::may_begin(&before).expect("read"));
+                if let Some(change) = change {
+                    assert_eq!(
+                        (change.before(), change.after().0),
+                        ((old_digest, layout), new_digest)
+                    );
+                    assert!(change.fits(&store, mode).expect("read"), "{writes} of {order} {from}");
+                    // The outboard was made again of something else, before or after it became longer.
+                    for data in [vec![1; from], vec![1; to]] {
+                        let (_, other) = outboard::create(&data, Group::BAO, order, mode);
+                        let is_empty = other.is_empty();
+                        assert_eq!(change.fits(&other, mode).expect("read"), is_empty);
+                    }
+                }
                 let mut outboard = Outboard::new(&old_digest, layout, mode, store);
                 let is_finished = outboard.recover(&before).expect("recovered");
 
@@ -314,6 +331,24 @@ fn update_that_is_interrupted_at_each_write_is_finished_or_has_not_begun() {
             }
         }
     }
+}
+
+#[test]
+fn journals_are_not_other_files() {
+    for (bytes, may_be) in [
+        (&b""[..], true),
+        (b"tw-ob-j", true),
+        (b"tw-ob-j1 and more", true),
+        (&[0; 500], true),
+        (b"tw-ob-j2", false),
+        (b"precious", false),
+        (b"\0\0\0\0\0\0\0x", false),
+    ] {
+        assert_eq!(Change::may_begin(bytes).expect("read"), may_be, "{bytes:?}");
+        assert_eq!(Change::read(bytes, treewide::Mode::PLAIN).expect("read"), None);
+    }
+    let error = Change::read(&super::changing::Unreadable, treewide::Mode::PLAIN).expect_err("no");
+    assert!(matches!(&error, Error::Journal(_)) && error.to_string().contains("the journal: "));
 }
 
 #[test]
