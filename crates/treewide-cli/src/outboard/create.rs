@@ -78,6 +78,7 @@ impl CreateArgs {
         data.is_done();
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
+        super::journal::forget(&path);
         appear(replacement, &path)?;
         let header = if shape.is_bao { 8 } else { 0 };
         self.say(&path, &digest, len, layout.bytes() + header, layout.group().bytes())?;
@@ -97,7 +98,7 @@ impl CreateArgs {
             let order = self.shape.shape(Some(path)).order.to_string();
             let mut object = list::json::Object::about(&self.file);
             object.string("digest", &digest.to_hex()).number("bytes", len);
-            object.string("outboard", &path.to_string_lossy()).number("outboard_bytes", bytes);
+            object.path("outboard", path).number("outboard_bytes", bytes);
             text.extend(object.number("group", group).string("order", &order).finish().bytes());
         } else {
             let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");

@@ -21,6 +21,12 @@ impl Data {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = open(path)?;
         let stamp = Stamp::of(&file).with_context(|| shown(path))?;
+        if !has_its_length(&file, stamp.len) {
+            bail!(
+                "{}: its length is not known before it is read; copy it to another file, and name that",
+                shown(path)
+            );
+        }
         Ok(Self { file, stamp, progress: None })
     }
 
@@ -103,6 +109,16 @@ impl WriteAt for Data {
     }
 }
 
+/// Whether the last byte of a file is where its length says: files of `/proc` say 0, and those of `/sys` say 4096.
+fn has_its_length(file: &File, len: u64) -> bool {
+    match file.read_exact_at(&mut [0], len.saturating_sub(1)) {
+        Ok(()) => len > 0,
+        Err(error) if error.is_end() => len == 0,
+        // The program that needs this byte says why it cannot be read.
+        Err(_) => true,
+    }
+}
+
 /// Opens a regular file; anything else has no bytes at places.
 fn open(path: &Path) -> anyhow::Result<File> {
     crate::descriptor::require(path)?;
@@ -112,7 +128,10 @@ fn open(path: &Path) -> anyhow::Result<File> {
         bail!("{}: is a directory; an outboard belongs to one file", shown(path));
     }
     if !metadata.is_file() {
-        bail!("{}: is not a regular file, and cannot be read at any place", shown(path));
+        bail!(
+            "{}: is not a regular file, and cannot be read at any place; copy it to a file, and name that",
+            shown(path)
+        );
     }
     Ok(file)
 }
@@ -138,7 +157,7 @@ impl Store {
         };
         if shape.is_bao && layout.len() != len {
             bail!(
-                "{}: is the outboard of {} bytes, and there are {len}; --len says how many there were",
+                "{}: is the outboard of {} bytes, and there are {len}; --len (or --old-len) says how many there were",
                 shown(path),
                 layout.len()
             );
@@ -146,7 +165,7 @@ impl Store {
         if size != layout.bytes() {
             bail!(
                 "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
-                 file, or the file had another length; --len says which",
+                 file, or the file had another length, which --len (or --old-len) says",
                 shown(path),
                 indicatif::HumanBytes(layout.group().bytes()),
                 layout.bytes()

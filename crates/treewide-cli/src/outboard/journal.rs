@@ -1,13 +1,16 @@
 //! The journal of an update: the file next to an outboard from which the next run finishes what was interrupted.
 
 use super::files::Store;
+use super::named;
 use super::shape::Shape;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
-use treewide::outboard::{Outboard, ReadAt};
+use treewide::outboard::{Change, Outboard};
 use treewide::{Hash, Mode};
+use treewide_files::Stamp;
 use treewide_files::name::shown;
 
 /// An open journal. It is removed in the end, if nothing has to be finished from it.
@@ -17,7 +20,7 @@ pub(super) struct Journal {
 }
 
 /// The place of the journal of an outboard.
-fn path_of(outboard: &Path) -> PathBuf {
+pub(super) fn path_of(outboard: &Path) -> PathBuf {
     let mut path = OsString::from(outboard);
     path.push(".journal");
     path.into()
@@ -35,11 +38,44 @@ pub(super) fn hint(outboard: &Path) -> Option<String> {
     })
 }
 
+/// Removes the journal of an outboard that is made again: what it has belongs to the one before.
+pub(super) fn forget(outboard: &Path) {
+    if fs::symlink_metadata(path_of(outboard)).is_ok()
+        && let Ok(mut journal) = Journal::open(outboard)
+    {
+        // If it stays, the next update finds that it does not belong to the new one.
+        let _ = journal.clear();
+    }
+}
+
 impl Journal {
+    /// Opens the journal, or makes an empty one. Another file in its place is an error, because it would be overwritten.
     pub(super) fn open(outboard: &Path) -> anyhow::Result<Self> {
         let path = path_of(outboard);
+        let other = || {
+            format!(
+                "{}: is not a journal, but stands in the place of one; move it away",
+                shown(&path)
+            )
+        };
+        let is_new = match fs::symlink_metadata(&path) {
+            Ok(there) if !there.is_file() => bail!(other()),
+            Ok(_) => false,
+            Err(_) => true,
+        };
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.with_context(|| format!("{}: cannot open", shown(&path)))?;
+        lock(&file).with_context(|| shown(&path))?;
+        let (ours, there) = (Stamp::of(&file)?, Stamp::at(&path, false));
+        if !there.is_ok_and(|there| (there.device, there.inode) == (ours.device, ours.inode)) {
+            bail!("{}: another update has just ended; run this again", shown(&path));
+        }
+        if !Change::may_begin(&file).map_err(|error| named(&error, outboard, outboard))? {
+            bail!(other());
+        }
+        if is_new {
+            sync_folder(&path);
+        }
         Ok(Self { path, file })
     }
 
@@ -53,23 +89,26 @@ impl Journal {
         outboard: &Path,
         shape: Shape,
     ) -> anyhow::Result<Option<Hash>> {
-        // As `treewide::outboard` documents it: lengths at 8 and digests at 32, the old one first.
-        let mut header = [0; 96];
-        match self.file.read_exact_at(&mut header, 0) {
-            Ok(()) => {}
-            // It was cut off, so the outboard is as before.
-            Err(error) if error.is_end() => return Ok(None),
-            Err(error) => return Err(anyhow::anyhow!("{}: {error}", shown(&self.path))),
-        }
-        let len = u64::from_le_bytes(header[8..16].try_into()?);
-        let digest = Hash::from_slice(&header[32..64])?;
+        let failed = |error| named(&error, outboard, outboard);
+        // If it was cut off, the outboard is as before.
+        let change = Change::read(&self.file, Mode::PLAIN).map_err(failed)?;
+        let Some(change) = change else { return Ok(None) };
+        let (digest, layout) = change.before();
         let store = Store::open_torn(outboard)?;
-        let mut torn = Outboard::new(&digest, shape.layout(len), Mode::PLAIN, store);
-        let recovered = torn.recover(&self.file);
-        let recovered =
-            recovered.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.path)))?;
+        if layout != shape.layout(layout.len())
+            || !change.fits(&store, Mode::PLAIN).map_err(failed)?
+        {
+            bail!(
+                "{}: is not of {}, or of what it was before it was made again; verify the outboard with 'treewide outboard \
+                 verify', and remove the journal",
+                shown(&self.path),
+                shown(outboard)
+            );
+        }
+        let mut torn = Outboard::new(&digest, layout, Mode::PLAIN, store);
+        let recovered = torn.recover(&self.file).map_err(failed)?;
         if recovered {
-            self.file.set_len(0).with_context(|| shown(&self.path))?;
+            self.clear()?;
         }
         Ok(recovered.then(|| *torn.root()))
     }
@@ -87,3 +126,29 @@ impl Drop for Journal {
         }
     }
 }
+
+/// Nobody else updates the outboard at the same time.
+fn lock(file: &File) -> io::Result<()> {
+    // On Windows a file that is locked and open cannot be removed.
+    if cfg!(windows) {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("another update is running; wait until it is done"))
+        }
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
+    }
+}
+
+/// After a loss of power, the journal must be there under its name.
+#[cfg(unix)]
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    // A file system that cannot do this does it otherwise, or not at all.
+    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) {}

@@ -1,6 +1,9 @@
 //! Ranges and sizes, as people write and read them.
 
 use std::ops::Range;
+use std::path::Path;
+use treewide::outboard::Layout;
+use treewide_files::name::shown;
 
 /// Bytes: a number, with a unit that is a power of 1024 or without.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -27,7 +30,7 @@ pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
 }
 
 /// Ranges in order; neighbours that touch become one.
-pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<_> = ranges.collect();
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, before| {
@@ -38,6 +41,32 @@ pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>
         touch
     });
     ranges
+}
+
+/// The whole groups that ranges stand for, in order. Where a range reaches behind the end, the last one does.
+pub(super) fn in_groups(ranges: &[Range<u64>], layout: &Layout) -> Vec<Range<u64>> {
+    let grown = |range: &Range<u64>| {
+        let groups = layout.groups_of(range);
+        layout.group_range(groups.start).start..layout.group_range(groups.end.max(1) - 1).end
+    };
+    let mut grouped = joined(ranges.iter().map(grown));
+    if let Some(last) = grouped.last_mut()
+        && ranges.iter().any(|range| range.end > layout.len())
+    {
+        last.end = u64::MAX;
+    }
+    grouped
+}
+
+/// An error if a range begins behind the end of the file at `path`, which has `len` bytes.
+pub(super) fn require(ranges: &[Range<u64>], path: &Path, len: u64) -> anyhow::Result<()> {
+    match ranges.iter().find(|range| range.start >= len.max(1)) {
+        Some(range) => {
+            let at = range.start;
+            anyhow::bail!("{}: has no byte {at}, because it has {len} bytes", shown(path))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Such as `1G+64K`.

@@ -1,7 +1,7 @@
 //! `treewide outboard repair`.
 
 use super::files::{Data, Store};
-use super::ranges::{bytes, range};
+use super::ranges::{bytes, in_groups, range, require};
 use super::shape::ShapeArgs;
 use super::trust::TrustArgs;
 use super::verify::{Totals, word};
@@ -102,6 +102,7 @@ impl RepairArgs {
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
         let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
+        require(&self.ranges, &self.file, layout.len())?;
         let inputs = [self.file.clone(), self.from.clone(), path.clone()];
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         progress.show(|| None);
@@ -109,7 +110,9 @@ impl RepairArgs {
             (Outboard::new(&root, layout, Mode::PLAIN, store), self.threads.team()?);
         let mut all = Repair::default();
         let whole = std::slice::from_ref(&(0..u64::MAX));
-        for range in if self.ranges.is_empty() { whole } else { &self.ranges } {
+        // Each range stands for whole groups, and none is looked at twice.
+        let ranges = in_groups(&self.ranges, &layout);
+        for range in if ranges.is_empty() { whole } else { &ranges } {
             let done = team.run(|| outboard.repair(&mut data, &copy, range.clone()));
             let done = done.map_err(|error| match error {
                 Error::Copy(_) => named(&error, &self.from, &path),

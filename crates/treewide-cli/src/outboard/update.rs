@@ -154,7 +154,7 @@ impl UpdateArgs {
                 1 => object.null("old_digest"),
                 _ => object.string("old_digest", &old_digest.to_hex()),
             };
-            text.extend(object.string("outboard", &path.to_string_lossy()).finish().bytes());
+            text.extend(object.path("outboard", path).finish().bytes());
         } else {
             let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");
             list::write_plain(&mut text, &Listed::new(&self.file), digest)?;

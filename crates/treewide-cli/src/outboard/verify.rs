@@ -1,7 +1,7 @@
 //! `treewide outboard verify`.
 
 use super::files::{Data, Store};
-use super::ranges::{bytes, joined, range};
+use super::ranges::{bytes, in_groups, range, require};
 use super::shape::ShapeArgs;
 use super::trust::TrustArgs;
 use super::{EXIT, ThreadsArgs, named};
@@ -14,7 +14,6 @@ use crate::program::Program;
 use crate::progress::ProgressArgs;
 use crate::terminal::Form;
 use crate::wording::count;
-use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
@@ -181,28 +180,15 @@ impl VerifyArgs {
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
         let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
-        if let Some(range) = self.ranges.iter().find(|range| range.start >= layout.len().max(1)) {
-            bail!(
-                "{}: has no byte {}, because it has {} bytes",
-                shown(&self.file),
-                range.start,
-                layout.len()
-            );
-        }
+        require(&self.ranges, &self.file, layout.len())?;
         let inputs = [self.file.clone(), path.clone()];
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         // Each range stands for whole groups.
-        let mut ranges = joined(self.ranges.iter().map(|range| grown(range, &layout)));
+        let ranges = in_groups(&self.ranges, &layout);
         let covered = match ranges.is_empty() {
             true => layout.len(),
-            false => ranges.iter().map(|range| range.end - range.start).sum(),
+            false => ranges.iter().map(|range| range.end.min(layout.len()) - range.start).sum(),
         };
-        if let Some(last) = ranges.last_mut()
-            && self.ranges.iter().any(|range| range.end > layout.len())
-        {
-            // What is behind the end belongs to it.
-            last.end = u64::MAX;
-        }
         progress.show(move || Some(covered));
         let team = self.threads.team()?;
         let outboard = Outboard::new(&root, layout, Mode::PLAIN, store);
@@ -280,12 +266,6 @@ impl VerifyArgs {
         };
         object.finish()
     }
-}
-
-/// Whole groups.
-fn grown(range: &Range<u64>, layout: &Layout) -> Range<u64> {
-    let groups = layout.groups_of(range);
-    layout.group_range(groups.start).start..layout.group_range(groups.end.max(1) - 1).end
 }
 
 fn summary(

@@ -363,27 +363,11 @@ fn outboard_update_begins_with_one_group_and_knows_its_limits() {
 #[test]
 fn outboard_update_that_was_interrupted_is_finished() {
     let folder = made(300_000);
-    let old = fs::read(folder.join("f.obao4")).unwrap();
     let mut all = content(300_000);
     all[100_000] ^= 1;
     folder.write("f", &all);
-    // As a program that is killed while it writes the outboard leaves it: a journal that is whole, and pairs of both.
-    let layout = treewide::outboard::Layout::new(
-        300_000,
-        treewide::outboard::Group::IROH,
-        treewide::outboard::Order::Pre,
-    );
-    let digest = treewide::hash(&content(300_000));
-    let mut torn = treewide::outboard::Outboard::new(
-        &digest,
-        layout,
-        treewide::Mode::PLAIN,
-        Torn(old.clone()),
-    );
-    let mut journal = Vec::new();
-    let dirty = std::slice::from_ref(&(100_000..100_001));
-    let update = torn.update(&all, dirty, 300_000, &mut journal);
-    assert!(update.is_err(), "the outboard cannot be written");
+    // As a program that is killed before it writes the outboard leaves it.
+    let journal = journal_of(&content(300_000), &all, 100_000..100_001);
     folder.write("f.obao4.journal", &journal);
     let digest = hex(&all);
     let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
@@ -392,6 +376,132 @@ fn outboard_update_that_was_interrupted_is_finished() {
     update("--recover").fails(0, &["an update that was interrupted is finished", &digest]);
     assert_eq!(verify().code, Some(0));
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+}
+
+#[test]
+fn outboard_update_finishes_nothing_in_another_outboard() {
+    let folder = made(300_000);
+    let treewide = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    let mut all = content(300_000);
+    all[100_000] ^= 1;
+    folder.write("f", &all);
+    // It is killed before it has changed the outboard.
+    let journal = journal_of(&content(300_000), &all, 100_000..100_001);
+    // Then the outboard is made again, of other data.
+    all[200_000] ^= 1;
+    folder.write("f", &all);
+    folder.write("f.obao4.journal", &journal);
+    assert_eq!(treewide("create f").code, Some(0));
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+    // By another program, which knows of no journals; or the journal comes from elsewhere.
+    folder.write("f.obao4.journal", &journal);
+    let pairs = fs::read(folder.join("f.obao4")).unwrap();
+    for args in ["update f --dirty 5..6", "update f --recover"] {
+        treewide(args).fails(1, &["f.obao4.journal: is not of f.obao4", "remove the journal"]);
+        assert_eq!(fs::read(folder.join("f.obao4")).unwrap(), pairs);
+        assert_eq!(fs::read(folder.join("f.obao4.journal")).unwrap(), journal);
+    }
+    // Of other groups.
+    assert_eq!(treewide("create f -o g.obao0").code, Some(0));
+    folder.write("g.obao0.journal", &journal);
+    treewide("update f --outboard g.obao0 --recover").fails(1, &["g.obao0.journal: is not of"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn outboard_update_overwrites_only_journals() {
+    let folder = made(20_000);
+    let update = || folder.treewide("outboard update f --dirty 0..1").run();
+    let words = ["f.obao4.journal: is not a journal, but stands in the place of one; move it away"];
+    folder.write("precious", "hours of work");
+    std::os::unix::fs::symlink("precious", folder.join("f.obao4.journal")).unwrap();
+    update().fails(1, &words);
+    assert_eq!(fs::read(folder.join("precious")).unwrap(), b"hours of work");
+    fs::remove_file(folder.join("f.obao4.journal")).unwrap();
+    folder.write("f.obao4.journal", "mine");
+    update().fails(1, &words);
+    // A file that belongs to someone else does not hinder `create`, and stays.
+    assert_eq!(folder.treewide("outboard create f").run().code, Some(0));
+    assert_eq!(fs::read(folder.join("f.obao4.journal")).unwrap(), b"mine");
+    fs::remove_file(folder.join("f.obao4.journal")).unwrap();
+    folder.fifo("f.obao4.journal");
+    update().fails(1, &words);
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4", "f.obao4.journal", "precious"]);
+    fs::remove_file(folder.join("f.obao4.journal")).unwrap();
+    // Another update is running.
+    let journal = fs::File::create(folder.join("f.obao4.journal")).unwrap();
+    journal.lock().unwrap();
+    update().fails(1, &["f.obao4.journal: another update is running; wait until it is done"]);
+    drop(journal);
+    assert_eq!(update().code, Some(0));
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4", "precious"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn outboard_refuses_files_whose_length_is_a_guess() {
+    let folder = made(20_000);
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    for file in ["/proc/cpuinfo", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        if !std::path::Path::new(file).exists() {
+            println!("SKIPPED: there is no {file}");
+            continue;
+        }
+        let said = format!("{file}: its length is not known before it is read; copy it");
+        outboard(&format!("create {file} -o o.obao4")).fails(1, &[&said]);
+        let empty = hex("");
+        let verify = format!("verify {file} --outboard f.obao4 --len 0 --hash {empty}");
+        outboard(&verify).fails(3, &[&said]);
+    }
+    assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+}
+
+#[test]
+fn outboard_messages_name_the_file_once() {
+    let folder = made(100_000);
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    folder.write("short.obao", 5_u64.to_le_bytes().split_at(3).0);
+    let said = "treewide: short.obao: is cut off; make it again with 'treewide outboard create'\n";
+    outboard("root short.obao").is(1, "", said);
+    outboard("verify f --outboard short.obao").is(3, "", said);
+    folder.write("copy", content(100_000));
+    outboard("repair f --from copy --range 200K..").fails(3, &["f: has no byte 204800"]);
+    // One group, named twice.
+    flip(&folder, "f", 5);
+    folder.write("copy", "bad");
+    let ended = outboard("repair f --from copy --range 0..1 --range 5..6");
+    assert_eq!((ended.code, ended.text()), (Some(1), "BAD      0..16384\n"));
+    outboard("verify f --len 200000").fails(3, &["f.obao4: has 384 bytes", "--len (or --old-len)"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn outboard_json_has_all_bytes_of_names() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let name = std::ffi::OsStr::from_bytes(b"n\xff");
+    fs::write(folder.join(name), content(20_000)).unwrap();
+    for command in [&["create"][..], &["update", "--dirty", "0..1"], &["verify"]] {
+        let ended = folder.treewide("outboard").args(command).args(["--json"]).arg(name).run();
+        let value: serde_json::Value = serde_json::from_str(ended.text()).unwrap();
+        assert_eq!(value["path_hex"], "6eff", "{ended:?}");
+        if command != ["verify"] {
+            assert_eq!(value["outboard_hex"], "6eff2e6f62616f34", "{ended:?}");
+        }
+    }
+}
+
+/// The journal of an update that could not write the outboard.
+fn journal_of(old: &[u8], new: &[u8], dirty: std::ops::Range<u64>) -> Vec<u8> {
+    use treewide::outboard::{self, Group, Layout, Order, Outboard};
+    let (digest, pairs) = outboard::create(old, Group::IROH, Order::Pre, treewide::Mode::PLAIN);
+    let layout = Layout::new(old.len() as u64, Group::IROH, Order::Pre);
+    let mut torn = Outboard::new(&digest, layout, treewide::Mode::PLAIN, Torn(pairs));
+    let mut journal = Vec::new();
+    let dirty = std::slice::from_ref(&dirty);
+    let update = torn.update(new, dirty, new.len() as u64, &mut journal);
+    assert!(update.is_err(), "the outboard cannot be written");
+    journal
 }
 
 /// An outboard on a disk that is gone when it is to be written.

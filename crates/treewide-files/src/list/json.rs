@@ -92,11 +92,17 @@ impl Object {
     /// An object about `path`.
     pub fn about(path: &Path) -> Self {
         let mut object = Self(String::from("{"));
-        object.string("path", &path.to_string_lossy());
-        if path.to_str().is_none() {
-            object.string("path_hex", &hex(path.as_os_str().as_encoded_bytes()));
-        }
+        object.path("path", path);
         object
+    }
+
+    /// Adds a path: as text, and if it is not UTF-8, all its bytes under the key with `_hex` behind it.
+    pub fn path(&mut self, key: &str, path: &Path) -> &mut Self {
+        self.string(key, &path.to_string_lossy());
+        if path.to_str().is_none() {
+            self.string(&format!("{key}_hex"), &hex(path.as_os_str().as_encoded_bytes()));
+        }
+        self
     }
 
     /// Adds a string, escaped as JSON wants it.
