@@ -121,9 +121,6 @@ impl Index {
     /// Why it cannot be used.
     pub(crate) fn open(mut file: File, list: &Hash) -> Result<Self, String> {
         let unreadable = |error: io::Error| error.to_string();
-        if !file.metadata().map_err(unreadable)?.is_file() {
-            return Err("it is not a regular file".into());
-        }
         let trailer = last_line(&mut file).map_err(unreadable)?;
         let mut lines = BufReader::with_capacity(64 << 10, file);
         let mut line = Vec::new();

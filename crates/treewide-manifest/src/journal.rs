@@ -9,18 +9,20 @@
 //! Lines after the last right check do not count: they were being written when the run or the machine was ended. A file has a
 //! line only if it has a [key](crate::trust), and its line is used only if it still has that key.
 //!
-//! A thread of its own writes, so that nobody waits for the disk. Runs of less than a second leave nothing behind
-//! but what they write when they are stopped.
+//! A thread of its own writes, so that nobody waits for the disk. What is read in the first second is not kept: reading it
+//! again takes no longer than that, and most runs are over by then.
 
 use crate::day::Day;
 use crate::error::Error;
 use crate::record::{Facts, FileRecord, Record, What};
+use crate::regular;
 use crate::rules::Rules;
 use crate::trust::Key;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -30,8 +32,13 @@ use treewide_files::list::read_line;
 
 /// The version that is written, and the only one that is read.
 const VERSION: &str = "journal 1";
-/// What was read is written this often.
+/// What is read is kept after this time.
+pub(crate) const FROM: Duration = Duration::from_secs(1);
+/// What was read is written this often, or when there are this many records.
 const WRITTEN_EVERY: Duration = Duration::from_secs(1);
+const WRITTEN_AT: usize = 4096;
+/// Records that wait for a slow disk, at most: the files of others are read again.
+const MOST_WAITING: usize = 16 * WRITTEN_AT;
 /// What was written is brought to the disk this often.
 const SYNCED_EVERY: Duration = Duration::from_secs(5);
 /// Parts that are read next to each other, at most. A run that goes on after as many others writes no part.
@@ -46,10 +53,7 @@ pub fn journal_path(list: &Path) -> PathBuf {
 
 /// Whether a run that made this list was interrupted, and left its journal.
 pub fn is_left(list: &Path) -> bool {
-    let path = journal_path(list);
-    // Opening a pipe would wait for somebody who writes to it.
-    fs::metadata(&path).is_ok_and(|it| it.is_file())
-        && File::open(path).is_ok_and(|file| is_journal(&file))
+    regular::open(&journal_path(list)).is_ok_and(|file| is_journal(&file))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -141,7 +145,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// The journal of a run that makes a manifest of `root` with these rules. With `resumes`, what is in the journal that
     /// is at the path is returned, and more is added to it. Without, that journal stays as it is until the run is done,
-    /// and no other one is written.
+    /// and no other one is written. Nothing is added before the time `from` has passed.
     ///
     /// # Errors
     /// If the journal that the run would go on with is that of another run, or cannot be read.
@@ -150,6 +154,7 @@ impl Journal {
         root: &Path,
         rules: &Rules,
         resumes: bool,
+        from: Duration,
     ) -> Result<(Self, Option<Taken>), Error> {
         let path = journal_path(list);
         let at_path = |error: io::Error| Error::read(&path, error);
@@ -169,7 +174,7 @@ impl Journal {
         };
         let Some(file) = there else {
             let place = Place::New(path.clone());
-            let writer = Writer::start(place, &header, Hasher::new());
+            let writer = Writer::start(place, &header, Hasher::new(), from);
             return Ok((Self { path, writer, is_ours: true }, None));
         };
         if !resumes {
@@ -182,16 +187,21 @@ impl Journal {
         let writer = if read.starts.len() < PARTS {
             file.set_len(read.end).map_err(|error| Error::write(&path, error))?;
             (&file).seek(SeekFrom::End(0)).map_err(at_path)?;
-            Writer::start(Place::Open(file), &header, read.hasher)
+            Writer::start(Place::Open(file), &header, read.hasher, from)
         } else {
             None
         };
         Ok((Self { path, writer, is_ours: true }, Some(taken)))
     }
 
-    /// Whether what is read is added to it.
+    /// Whether what is read is added to it from now on.
     pub(crate) fn is_kept(&self) -> bool {
-        self.writer.is_some()
+        self.writer.as_ref().is_some_and(|it| it.shared.is_kept.load(Ordering::Relaxed))
+    }
+
+    /// Whether the file at its path is ours, or will be.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     /// Adds a file that was read.
@@ -199,8 +209,11 @@ impl Journal {
         if let Some(writer) = &self.writer {
             let mut state = writer.shared.state();
             // The thread takes nothing any more if it could not write.
-            if !state.is_over {
+            if !state.is_over && state.waiting.len() < MOST_WAITING {
                 state.waiting.push(record);
+                if state.waiting.len() == WRITTEN_AT {
+                    writer.shared.changed.notify_all();
+                }
             }
         }
     }
@@ -264,8 +277,11 @@ impl Parts {
         let mut found = Self { starts: Vec::new(), end: 0, hasher: Hasher::new() };
         let mut starts = Vec::new();
         loop {
-            line.clear();
-            lines.read_until(b'\n', &mut line).map_err(unreadable)?;
+            match read_line(&mut lines, &mut line) {
+                // No line of ours is that long.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
+                read => read.map_err(unreadable)?,
+            }
             if line.last() != Some(&b'\n') {
                 return Ok(found);
             }
@@ -339,7 +355,7 @@ impl Taken {
     fn open(path: &Path, parts: &Parts) -> io::Result<Self> {
         let ends = parts.starts.iter().skip(1).copied().chain([parts.end]);
         let cursors = parts.starts.iter().zip(ends).map(|(start, end)| {
-            let mut file = File::open(path)?;
+            let mut file = regular::open(path)?;
             file.seek(SeekFrom::Start(*start))?;
             let lines = BufReader::with_capacity(16 << 10, file.take(end.saturating_sub(*start)));
             let mut cursor = Cursor { lines, line: Vec::new(), next: None };
@@ -389,7 +405,9 @@ struct Writer {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    is_over: Condvar,
+    /// There is enough to write, or nothing more comes.
+    changed: Condvar,
+    is_kept: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -412,13 +430,14 @@ enum Place {
 
 impl Writer {
     /// `None` if there is no thread to give: then there is no journal.
-    fn start(place: Place, header: &Header, hasher: Hasher) -> Option<Self> {
+    fn start(place: Place, header: &Header, hasher: Hasher, from: Duration) -> Option<Self> {
         let shared = Arc::new(Shared::default());
+        shared.is_kept.store(from.is_zero(), Ordering::Relaxed);
         let header = serde_json::to_string(header).ok()? + "\n";
         let writing = Writing { place, header: Some(header), hasher, synced: Instant::now() };
         let thread = std::thread::Builder::new().name("journal".into()).spawn({
             let shared = Arc::clone(&shared);
-            move || writing.run(&shared)
+            move || writing.run(&shared, from)
         });
         Some(Self { shared, thread: Some(thread.ok()?) })
     }
@@ -428,7 +447,7 @@ impl Drop for Writer {
     /// Writes what there is.
     fn drop(&mut self) {
         self.shared.state().is_over = true;
-        self.shared.is_over.notify_all();
+        self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -443,11 +462,15 @@ struct Writing {
 }
 
 impl Writing {
-    fn run(mut self, shared: &Shared) {
+    fn run(mut self, shared: &Shared, from: Duration) {
+        let wait = |most, goes_on: fn(&mut State) -> bool| {
+            let waited = shared.changed.wait_timeout_while(shared.state(), most, goes_on);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        };
+        drop(wait(from, |state| !state.is_over));
+        shared.is_kept.store(true, Ordering::Relaxed);
         loop {
-            let goes_on = |state: &mut State| !state.is_over;
-            let waited = shared.is_over.wait_timeout_while(shared.state(), WRITTEN_EVERY, goes_on);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let mut state = wait(WRITTEN_EVERY, |it| !it.is_over && it.waiting.len() < WRITTEN_AT);
             let (records, is_over) = (std::mem::take(&mut state.waiting), state.is_over);
             drop(state);
             // What cannot be written is read again by the next run. That the disk is full, the manifest itself will say.

@@ -46,6 +46,7 @@ mod name;
 mod pair;
 pub mod record;
 mod records_ahead;
+mod regular;
 mod resume;
 mod rules;
 mod scan;

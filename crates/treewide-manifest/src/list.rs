@@ -6,6 +6,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::name;
+use crate::regular;
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -16,7 +17,7 @@ use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_files::list::{self, Lines};
 use treewide_files::name::{Listed, unescape};
 
-/// Bytes of a list that is not sorted or not a file, at most: it is kept in memory.
+/// Bytes of a list that is not sorted, at most: it is kept in memory.
 const IN_MEMORY: u64 = 256 << 20;
 
 /// Hexadecimal digits of a digest.
@@ -98,22 +99,11 @@ impl List {
     /// Reads the whole list at `path` and checks it.
     ///
     /// # Errors
-    /// If it cannot be read, has a line that cannot be used, a name that leads out of the root, two digests for one name,
-    /// or no end.
+    /// If it is not a regular file, cannot be read, has a line that cannot be used, a name that leads out of the root, two
+    /// digests for one name, or no end.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let broken = |error| Error::read(path, error);
-        let file = File::open(path).map_err(broken)?;
-        let is_file = file.metadata().map_err(broken)?.is_file();
-        if is_file {
-            return Self::new(path, Source::File(Arc::new(file)));
-        }
-        let mut bytes = Vec::new();
-        file.take(IN_MEMORY + 1).read_to_end(&mut bytes).map_err(broken)?;
-        if bytes.len() as u64 > IN_MEMORY {
-            let cause = "is longer than 256 MiB and not a file; write it to a file first";
-            return Err(Error::new(path, ErrorKind::List(cause.into())));
-        }
-        Self::new(path, Source::Memory(Arc::new(bytes)))
+        let file = regular::open(path).map_err(|error| Error::read(path, error))?;
+        Self::new(path, Source::File(Arc::new(file)))
     }
 
     /// Reads a list that is in memory; `path` is for messages.

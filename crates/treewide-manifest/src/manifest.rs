@@ -7,9 +7,9 @@ use crate::journal;
 use crate::list::{InOrder, Line, List};
 use crate::name;
 use crate::record::{FileRecord, Record, What};
+use crate::regular;
 use crate::rules::Rules;
 use std::cmp::Ordering;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
@@ -146,11 +146,7 @@ fn open_index(list: &List) -> Result<Option<Index>, String> {
         return Ok(None);
     }
     let path = index_path(list.path());
-    // Opening a pipe would wait for somebody who writes to it.
-    if std::fs::metadata(&path).is_ok_and(|it| !it.is_file()) {
-        return Err("it is not a regular file".into());
-    }
-    match File::open(path) {
+    match regular::open(&path) {
         Ok(file) => Index::open(file, &list.hash()).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),

@@ -12,15 +12,17 @@
 
 use crate::error::Error;
 use crate::index;
-use crate::journal::{Journal, Taken, journal_path};
+use crate::journal::{self, Journal, Taken, journal_path};
 use crate::list;
 use crate::manifest::index_path;
 use crate::record::{Record, What};
+use crate::regular;
 use crate::rules::Rules;
 use crate::scan::Own;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use treewide::{Hash, Hasher};
 use treewide_files::{Replacement, Stamp};
 
@@ -39,8 +41,8 @@ pub struct Pair {
     lines: Vec<u8>,
     facts: Vec<u8>,
     totals: Option<Totals>,
-    /// Whether a journal is kept, and whether one that is there is gone on with.
-    resumes: Option<bool>,
+    /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
+    keeps: Option<(bool, Duration)>,
     journal: Option<Journal>,
     /// The old list, locked: nobody else writes a new one at the same time.
     lock: Option<File>,
@@ -78,16 +80,21 @@ impl Pair {
             lines: Vec::new(),
             facts: Vec::new(),
             totals: None,
-            resumes: None,
+            keeps: None,
             journal: None,
             lock,
         })
     }
 
-    /// Keeps a [journal](crate::journal) of what is read, until the manifest appears. With `resumes`, what is in a journal
-    /// that is there already is not read again.
+    /// Keeps a [journal](crate::journal) of what is read after the first second, until the manifest appears. With `resumes`,
+    /// what is in a journal that is there already is not read again.
     pub fn with_journal(self, resumes: bool) -> Self {
-        Self { resumes: Some(resumes), ..self }
+        self.with_journal_from(resumes, journal::FROM)
+    }
+
+    /// As [`with_journal`](Self::with_journal), of what is read after another time.
+    pub fn with_journal_from(self, resumes: bool, from: Duration) -> Self {
+        Self { keeps: Some((resumes, from)), ..self }
     }
 
     pub(crate) fn begin_journal(
@@ -95,8 +102,8 @@ impl Pair {
         root: &Path,
         rules: &Rules,
     ) -> Result<Option<Taken>, Error> {
-        let Some(resumes) = self.resumes else { return Ok(None) };
-        let (journal, taken) = Journal::begin(&self.path, root, rules, resumes)?;
+        let Some((resumes, from)) = self.keeps else { return Ok(None) };
+        let (journal, taken) = Journal::begin(&self.path, root, rules, resumes, from)?;
         self.journal = Some(journal);
         Ok(taken)
     }
@@ -118,7 +125,11 @@ impl Pair {
         }
         own.add(&self.path);
         own.add(&index_path(&self.path));
-        own.add_later(&journal_path(&self.path));
+        // Any other file of this name is a part of the tree.
+        let (journal, is_left) = (journal_path(&self.path), journal::is_left(&self.path));
+        if self.journal.as_ref().map_or(is_left, Journal::is_ours) {
+            own.add_later(&journal);
+        }
     }
 
     pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> index::Lines {
@@ -189,7 +200,7 @@ impl Pair {
         })?;
         // A replaced file is deleted when nobody has it open any more, which takes milliseconds.
         let has_old = cfg!(unix) && self.index.is_some();
-        let old = if has_old { File::open(&index).ok() } else { None };
+        let old = if has_old { regular::open(&index).ok() } else { None };
         let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;
         match self.index {
             Some(new) => {
@@ -233,10 +244,8 @@ fn lock(path: &Path) -> Result<Option<File>, Error> {
     if cfg!(windows) {
         return Ok(None);
     }
-    let Ok(file) = File::open(path) else { return Ok(None) };
-    if !file.metadata().is_ok_and(|it| it.is_file()) {
-        return Ok(None);
-    }
+    // What is not a regular file is refused when the new list begins.
+    let Ok(file) = regular::open(path) else { return Ok(None) };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(busy()),
         // Some file systems have no locks.

@@ -270,6 +270,23 @@ fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
     }
 }
 
+/// Nor are they waited for in the place of the list, to read it or to write it.
+#[test]
+fn pipes_in_the_place_of_the_list_are_refused() {
+    let tree = tree();
+    tree.snapshot();
+    fs::remove_file(tree.list()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(tree.list()).status();
+    assert!(made.unwrap().success());
+    let refused = [Manifest::open(&tree.list()).err(), Pair::begin(&tree.list(), true).err()];
+    for error in refused {
+        let error = error.unwrap().to_string();
+        assert!(error.contains("X.b3: is not a regular file"), "{error}");
+    }
+    let error = Manifest::open(&tree.root()).unwrap_err().to_string();
+    assert!(error.contains("is a directory"), "{error}");
+}
+
 /// Rot is found again each time until it is accepted, also by a run that reads little.
 #[test]
 fn rot_that_was_found_is_not_forgotten() {
@@ -364,6 +381,18 @@ fn only_the_manifest_itself_is_left_out() {
     fs::hard_link(&list, tree.at("b/X.b3")).unwrap();
     tree.write("X.b3.part", "evil");
     assert_eq!(verify(&list, &tree.root()), ["added X.b3.part", "added b/X.b3"]);
+    fs::remove_file(tree.at("b/X.b3")).unwrap();
+    // So a new manifest has it, also if its run would keep a journal.
+    for keeps in [false, true] {
+        let pair = Pair::begin(&list, true).unwrap();
+        let pair = if keeps { pair.with_journal(false) } else { pair };
+        let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
+        let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
+        made.pair.appear().unwrap();
+        assert_eq!(verify(&list, &tree.root()), [""; 0]);
+        assert!(fs::read_to_string(&list).unwrap().contains("  X.b3.part\n"));
+        assert_eq!(fs::read_to_string(tree.at("X.b3.part")).unwrap(), "evil");
+    }
 }
 
 /// What a walk cannot look at has one verdict, and what is recorded below it is neither gone nor fine.

@@ -4,6 +4,7 @@ mod common;
 
 use common::{AllIsOld, Said, Tree};
 use std::fs;
+use std::time::Duration;
 use treewide_manifest::journal::{is_left, journal_path};
 use treewide_manifest::{Error, Made, Manifest, Options, Pair, Report, Rules, Update, index_path};
 
@@ -13,7 +14,7 @@ fn tree() -> Tree {
 
 fn make(tree: &Tree, update: &Update, resumes: bool, said: &mut Said) -> Result<Made, Error> {
     let old = tree.list().exists().then(|| tree.manifest());
-    let pair = Pair::begin(&tree.list(), true)?.with_journal(resumes);
+    let pair = Pair::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
     let (root, options) = (tree.root(), Options::new());
     update.run(old.as_ref(), &root, pair, Box::new(AllIsOld), &options, &mut |it| said.add(it))
 }
@@ -185,7 +186,7 @@ fn m31_journal_in_the_tree_is_left_out() {
     let tree = Tree::new(&[("a", "1")]);
     let list = tree.at("X.b3");
     for resumes in [false, true, true] {
-        let pair = Pair::begin(&list, true).unwrap().with_journal(resumes);
+        let pair = Pair::begin(&list, true).unwrap().with_journal_from(resumes, Duration::ZERO);
         let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
         let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
         assert_eq!(made.totals.files, 1);

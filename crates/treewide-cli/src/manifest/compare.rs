@@ -102,6 +102,9 @@ pub(crate) struct SayArgs {
     json: bool,
 
     /// Print nothing about paths; and nothing at all if everything is as recorded
+    ///
+    /// Then `verify` does not say either what it did not compare, such as what the rules exclude; --expect notices
+    /// rules that somebody changed.
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }

@@ -90,7 +90,7 @@ pub(crate) struct WithArgs {
 
     /// Go on where a run ended that was interrupted
     ///
-    /// What a run has read is kept in X.b3.part until the manifest is complete. With this flag, a file that the
+    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. With this flag, a file that the
     /// interrupted run has read is not read again if its size, times, inode and device are as they were. The directory
     /// and the rules must be the same. Without this flag, X.b3.part is removed when the run is done.
     #[arg(long, help_heading = "Reading")]

@@ -239,12 +239,16 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
     for number in 0..500 {
         folder.write(format!("t/{number}"), "x".repeat(number));
     }
-    // It takes long enough for the journal of the others to be written.
-    let last = fs::File::create(folder.join("t/zzz")).unwrap();
+    // The first takes longer than the time in which nothing is kept, and the last long enough for the journal of the others.
+    let long = |name| fs::File::create(folder.join(name)).unwrap();
+    let (first, last) = (long("t/!"), long("t/zzz"));
     last.set_len(1 << 40).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     for signal in ["KILL", "INT"] {
+        first.set_len(1 << 40).unwrap();
         let running = folder.treewide("snapshot t -o m.b3 --resume").start();
+        std::thread::sleep(Duration::from_millis(2000));
+        first.set_len(3).unwrap();
         let is_there = || folder.join("m.b3.part").exists().then_some(());
         crate::support::wait_for(is_there);
         running.signal(signal);
