@@ -103,7 +103,7 @@ impl RepairArgs {
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
         let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
         require(&self.ranges, &self.file, layout.len())?;
-        let inputs = [self.file.clone(), self.from.clone(), path.clone()];
+        let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         progress.show(|| None);
         let (outboard, team) =

@@ -111,7 +111,7 @@ impl SliceArgs {
             digest.map_err(|error| named(&error, &self.file, &path))?
         };
         let source = Source { data: &data, layout, outboard: &store, root, mode: Mode::PLAIN };
-        let inputs = [self.file.clone(), path.clone()];
+        let inputs = self.trust.inputs(&[&self.file, &path]);
         let output = self.output.open(&inputs, Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);

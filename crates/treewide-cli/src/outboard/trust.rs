@@ -35,9 +35,12 @@ impl TrustArgs {
             (None, None) => Ok(None),
         }
     }
-}
 
-impl TrustArgs {
+    /// These files and the list: what an output must not replace.
+    pub(super) fn inputs(&self, files: &[&Path]) -> Vec<PathBuf> {
+        files.iter().copied().chain(self.list.as_deref()).map(Path::to_owned).collect()
+    }
+
     /// The digest of the file at `path`, or the one that its outboard stands for; and whether it was given.
     pub(super) fn digest_or_root(
         &self,

@@ -181,7 +181,7 @@ impl VerifyArgs {
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
         let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
         require(&self.ranges, &self.file, layout.len())?;
-        let inputs = [self.file.clone(), path.clone()];
+        let inputs = self.trust.inputs(&[&self.file, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         // Each range stands for whole groups.
         let ranges = in_groups(&self.ranges, &layout);

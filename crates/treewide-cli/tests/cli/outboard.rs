@@ -457,6 +457,25 @@ fn outboard_refuses_files_whose_length_is_a_guess() {
 }
 
 #[test]
+fn outboard_output_replaces_no_input() {
+    let folder = made(20_000);
+    folder.write("copy", content(20_000));
+    let before = folder.read("SUMS");
+    for (command, code) in
+        [("verify f", 3), ("repair f --from copy", 3), ("slice f --range 0..", 1)]
+    {
+        for input in ["f", "f.obao4", "SUMS"] {
+            let args = format!("outboard {command} --list SUMS -o {input}");
+            folder.treewide(&args).run().fails(code, &[&format!("{input}: is an input")]);
+        }
+    }
+    let args = "outboard repair f --from copy --list SUMS -o copy";
+    folder.treewide(args).run().fails(3, &["copy: is an input"]);
+    assert_eq!(folder.read("SUMS"), before);
+    assert!(fs::read(folder.join("f")).unwrap() == fs::read(folder.join("copy")).unwrap());
+}
+
+#[test]
 fn outboard_messages_name_the_file_once() {
     let folder = made(100_000);
     let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
