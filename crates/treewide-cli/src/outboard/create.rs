@@ -4,15 +4,17 @@ use super::files::{Data, Store};
 use super::shape::ShapeArgs;
 use super::{ThreadsArgs, named};
 use crate::help::Notes;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::Stdin;
 use crate::{output, signals};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::outboard::create_at;
-use treewide::{Hash, Mode};
 use treewide_files::Replacement;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
@@ -45,6 +47,9 @@ pub(super) struct CreateArgs {
     shape: ShapeArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     threads: ThreadsArgs,
 
     #[command(flatten)]
@@ -53,7 +58,8 @@ pub(super) struct CreateArgs {
 
 impl CreateArgs {
     pub(super) fn run(&self, _: Program) -> anyhow::Result<Outcome> {
-        let shape = self.shape.shape(self.output.as_deref());
+        let (shape, mode) =
+            (self.shape.shape(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
         let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
         let progress = self.progress.start(true);
         let hears = progress.hears();
@@ -69,7 +75,7 @@ impl CreateArgs {
         let (mut store, layout) = Store::create(file, shape, len)
             .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
         let team = self.threads.team()?;
-        let made = team.run(|| create_at(&data, &layout, Mode::PLAIN, &mut store));
+        let made = team.run(|| create_at(&data, &layout, mode, &mut store));
         let digest = made.map_err(|error| match data.unchanged(&self.file) {
             Ok(()) => named(&error, &self.file, &path),
             Err(changed) => changed,

@@ -7,10 +7,12 @@ use super::{EXIT, trust};
 use crate::console::Console;
 use crate::help::Notes;
 use crate::manifest;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::Stdin;
 use crate::terminal::Form;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -44,7 +46,7 @@ pub(super) struct DiffArgs {
     old: PathBuf,
 
     /// The outboard of the new file
-    #[arg(value_name = "NEW")]
+    #[arg(id = "file", value_name = "NEW")]
     new: PathBuf,
 
     /// The bytes of the old file; without it, its last group counts as a whole one
@@ -67,6 +69,9 @@ pub(super) struct DiffArgs {
     shape: ShapeArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -81,7 +86,9 @@ impl DiffArgs {
     fn diff(&self, program: Program) -> anyhow::Result<Outcome> {
         let progress = self.progress.start(false);
         let console = Console::new(program, &progress);
-        let (old, new) = (self.open(&self.old, self.old_len)?, self.open(&self.new, self.new_len)?);
+        let mode = self.mode.mode(&Stdin::default())?;
+        let old = self.open(&self.old, self.old_len, mode)?;
+        let new = self.open(&self.new, self.new_len, mode)?;
         let (group, other) = (new.layout().group().bytes(), old.layout().group().bytes());
         if group != other {
             bail!(
@@ -125,12 +132,12 @@ impl DiffArgs {
         Ok(if ranges == 0 { Outcome::Success } else { Outcome::SomeFailed })
     }
 
-    fn open(&self, path: &Path, len: Option<u64>) -> anyhow::Result<Outboard<Store>> {
+    fn open(&self, path: &Path, len: Option<u64>, mode: Mode) -> anyhow::Result<Outboard<Store>> {
         let shape = self.shape.shape(Some(path));
         let (store, layout) = Store::open_alone(path, shape, len)?;
-        let root = trust::root(path, &store, &layout)?;
+        let root = trust::root(path, &store, &layout, mode)?;
         let root = root.with_context(|| format!("{}: {}", shown(path), trust::EMPTY))?;
-        Ok(Outboard::new(&root, layout, Mode::PLAIN, store))
+        Ok(Outboard::new(&root, layout, mode, store))
     }
 
     /// Which of the two is broken is not known.

@@ -88,16 +88,25 @@ impl Journal {
         &mut self,
         outboard: &Path,
         shape: Shape,
+        mode: Mode,
+        others: &str,
     ) -> anyhow::Result<Option<Hash>> {
         let failed = |error| named(&error, outboard, outboard);
         // If it was cut off, the outboard is as before.
-        let change = Change::read(&self.file, Mode::PLAIN).map_err(failed)?;
-        let Some(change) = change else { return Ok(None) };
+        let change = Change::read(&self.file, mode).map_err(failed)?;
+        let Some(change) = change else {
+            if Change::may_be_whole(&self.file).map_err(failed)? {
+                bail!(
+                    "{}: is of an update {others}, or was damaged; finish it that way, or verify the outboard with 'treewide \
+                     outboard verify', and remove the journal",
+                    shown(&self.path)
+                );
+            }
+            return Ok(None);
+        };
         let (digest, layout) = change.before();
         let store = Store::open_torn(outboard)?;
-        if layout != shape.layout(layout.len())
-            || !change.fits(&store, Mode::PLAIN).map_err(failed)?
-        {
+        if layout != shape.layout(layout.len()) || !change.fits(&store, mode).map_err(failed)? {
             bail!(
                 "{}: is not of {}, or of what it was before it was made again; verify the outboard with 'treewide outboard \
                  verify', and remove the journal",
@@ -105,7 +114,7 @@ impl Journal {
                 shown(outboard)
             );
         }
-        let mut torn = Outboard::new(&digest, layout, Mode::PLAIN, store);
+        let mut torn = Outboard::new(&digest, layout, mode, store);
         let recovered = torn.recover(&self.file).map_err(failed)?;
         if recovered {
             self.clear()?;

@@ -9,17 +9,18 @@ use super::{ThreadsArgs, named};
 use crate::console::Console;
 use crate::help::Notes;
 use crate::manifest;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::Stdin;
 use crate::terminal::Form;
 use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::PathBuf;
-use treewide::Mode;
 use treewide::outboard::{Error, Outboard, Repair, WriteAt};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
@@ -72,6 +73,9 @@ pub(super) struct RepairArgs {
     shape: ShapeArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     trust: TrustArgs,
 
     #[command(flatten)]
@@ -101,13 +105,14 @@ impl RepairArgs {
         let copy = Data::open(&self.from)?;
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
-        let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
+        let mode = self.mode.mode(&Stdin::default())?;
+        let (root, is_trusted) =
+            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
         require(&self.ranges, &self.file, layout.len())?;
         let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         progress.show(|| None);
-        let (outboard, team) =
-            (Outboard::new(&root, layout, Mode::PLAIN, store), self.threads.team()?);
+        let (outboard, team) = (Outboard::new(&root, layout, mode, store), self.threads.team()?);
         let mut all = Repair::default();
         let whole = std::slice::from_ref(&(0..u64::MAX));
         // Each range stands for whole groups, and none is looked at twice.

@@ -5,8 +5,10 @@ use super::ranges::bytes;
 use super::shape::ShapeArgs;
 use super::trust;
 use crate::help::Notes;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output;
+use crate::stdin::Stdin;
 use anyhow::Context;
 use clap::Args;
 use std::path::PathBuf;
@@ -33,13 +35,16 @@ pub(super) struct RootArgs {
 
     #[command(flatten)]
     shape: ShapeArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
 }
 
 impl RootArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let shape = self.shape.shape(Some(&self.file));
         let (store, layout) = Store::open_alone(&self.file, shape, self.len)?;
-        let root = trust::root(&self.file, &store, &layout)?;
+        let root = trust::root(&self.file, &store, &layout, self.mode.mode(&Stdin::default())?)?;
         let root = root.with_context(|| format!("{}: {}", shown(&self.file), trust::EMPTY))?;
         output::print(format!("{root}\n").as_bytes())?;
         Ok(Outcome::Success)

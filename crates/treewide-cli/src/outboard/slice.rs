@@ -6,6 +6,7 @@ use super::ranges::{bytes, range};
 use super::shape::ShapeArgs;
 use super::trust::{self, TrustArgs};
 use crate::help::Notes;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{Output, OutputArgs, Prints};
 use crate::progress::ProgressArgs;
@@ -16,9 +17,9 @@ use clap::{Args, ValueEnum};
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::outboard::slice::{EncodeError, Source, decode, decode_bao, encode, encode_bao};
 use treewide::outboard::{Group, create_at};
-use treewide::{Hash, Mode};
 use treewide_files::Whole;
 use treewide_files::name::shown;
 
@@ -82,6 +83,9 @@ pub(super) struct SliceArgs {
     wire: WireArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     shape: ShapeArgs,
 
     #[command(flatten)]
@@ -101,16 +105,17 @@ impl SliceArgs {
         let data = Data::open(&self.file)?.counted(progress.hears());
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, data.len())?;
+        let mode = self.mode.mode(&Stdin::default())?;
         let root = if layout.groups() > 1 {
-            self.trust.digest_or_root(&self.file, &path, &store, &layout)?.0
+            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?.0
         } else if let Some(digest) = self.trust.digest(&self.file)? {
             digest
         } else {
             // One group has no pair. Then it is all of the file.
-            let digest = create_at(&data, &layout, Mode::PLAIN, &mut Vec::new());
+            let digest = create_at(&data, &layout, mode, &mut Vec::new());
             digest.map_err(|error| named(&error, &self.file, &path))?
         };
-        let source = Source { data: &data, layout, outboard: &store, root, mode: Mode::PLAIN };
+        let source = Source { data: &data, layout, outboard: &store, root, mode };
         let inputs = self.trust.inputs(&[&self.file, &path]);
         let output = self.output.open(&inputs, Prints::Always, &progress)?;
         let mut to = Sink::new(output);
@@ -157,6 +162,9 @@ pub(super) struct UnsliceArgs {
     wire: WireArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -168,6 +176,7 @@ impl UnsliceArgs {
         let bao = (self.wire.wire == Wire::Bao).then(|| self.wire.only()).transpose()?;
         let progress = self.progress.start(true);
         let (hears, stdin) = (progress.hears(), Stdin::default());
+        let mode = self.mode.mode(&stdin)?;
         let mut input = BufReader::with_capacity(256 << 10, open(&self.file, &stdin)?);
         let output =
             self.output.open(std::slice::from_ref(&self.file), Prints::Always, &progress)?;
@@ -180,12 +189,10 @@ impl UnsliceArgs {
         let (hash, ranges) = (&self.hash, &self.wire.ranges);
         let read = match (bao, self.len) {
             (Some((start, len)), _) => {
-                decode_bao(hash, start, len, Mode::PLAIN, &mut input, write).map(|it| it.1)
+                decode_bao(hash, start, len, mode, &mut input, write).map(|it| it.1)
             }
-            (None, Some(len)) => {
-                decode(hash, len, self.group, ranges, Mode::PLAIN, &mut input, write)
-                    .map(|it| it.len_is_proven.then_some(len))
-            }
+            (None, Some(len)) => decode(hash, len, self.group, ranges, mode, &mut input, write)
+                .map(|it| it.len_is_proven.then_some(len)),
             (None, None) => return Err(crate::cli::wrong_value("give --len").into()),
         };
         let read = read.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)));

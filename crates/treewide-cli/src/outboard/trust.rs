@@ -4,9 +4,9 @@ use super::files::Store;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use treewide::hazmat::{Mode, merge_subtrees_root};
+use treewide::hazmat::Subtrees;
 use treewide::outboard::{Layout, PAIR_LEN, ReadAt};
-use treewide::{Hash, OUT_LEN};
+use treewide::{Hash, Mode, OUT_LEN};
 use treewide_files::list::{Lines, parse};
 use treewide_files::name::shown;
 
@@ -48,11 +48,12 @@ impl TrustArgs {
         outboard: &Path,
         store: &Store,
         layout: &Layout,
+        mode: Mode,
     ) -> anyhow::Result<(Hash, bool)> {
         if let Some(digest) = self.digest(path)? {
             return Ok((digest, true));
         }
-        let root = root(outboard, store, layout)?;
+        let root = root(outboard, store, layout, mode)?;
         root.map(|root| (root, false))
             .with_context(|| format!("{}: {EMPTY}; give it with --hash or --list", shown(outboard)))
     }
@@ -86,15 +87,21 @@ fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
 }
 
 /// The digest that an outboard stands for. An outboard of one group is empty, and stands for none.
-pub(super) fn root(path: &Path, store: &Store, layout: &Layout) -> anyhow::Result<Option<Hash>> {
+pub(super) fn root(
+    path: &Path,
+    store: &Store,
+    layout: &Layout,
+    mode: Mode,
+) -> anyhow::Result<Option<Hash>> {
     let Some(position) = layout.position(layout.root()) else { return Ok(None) };
     let mut pair = [0; PAIR_LEN];
     let at = position * PAIR_LEN as u64;
     store
         .read_exact_at(&mut pair, at)
         .map_err(|error| anyhow::anyhow!("{}: {error}", shown(path)))?;
-    let [left, right] = [0, OUT_LEN].map(|at| pair[at..at + OUT_LEN].try_into().expect("a half"));
-    Ok(Some(merge_subtrees_root(&left, &right, Mode::Hash)))
+    let mut top = Subtrees::new(mode);
+    top.push(pair.as_chunks().0, 0);
+    Ok(Some(top.finalize()))
 }
 
 /// What is wrong where the digest of one group is needed.

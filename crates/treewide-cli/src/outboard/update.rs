@@ -7,16 +7,18 @@ use super::shape::{Shape, ShapeArgs};
 use super::{named, trust};
 use crate::console::Console;
 use crate::help::Notes;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output;
 use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::Stdin;
 use anyhow::bail;
 use clap::Args;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::outboard::{Layout, Outboard};
-use treewide::{Hash, Mode};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
 use treewide_files::name::{Listed, shown};
@@ -68,6 +70,9 @@ pub(super) struct UpdateArgs {
     shape: ShapeArgs,
 
     #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
     progress: ProgressArgs,
 }
 
@@ -85,8 +90,9 @@ impl UpdateArgs {
                 shown(&path)
             );
         }
+        let mode = self.mode.mode(&Stdin::default())?;
         let mut journal = Journal::open(&path)?;
-        if let Some(digest) = journal.recover(&path, shape)? {
+        if let Some(digest) = journal.recover(&path, shape, mode, self.mode.others())? {
             console
                 .about(&path, format_args!("an update that was interrupted is finished: {digest}"));
         } else if self.recover {
@@ -98,8 +104,8 @@ impl UpdateArgs {
         let (dirty, old_len) = self.changes(&path, shape, data.len())?;
         let (store, layout) = Store::open_to_write(&path, shape, old_len)?;
         // An outboard of one group is empty. All of its data is dirty, so its digest is not needed.
-        let old = trust::root(&path, &store, &layout)?.unwrap_or(Hash::from_bytes([0; 32]));
-        let mut outboard = Outboard::new(&old, layout, Mode::PLAIN, store);
+        let old = trust::root(&path, &store, &layout, mode)?.unwrap_or(Hash::from_bytes([0; 32]));
+        let mut outboard = Outboard::new(&old, layout, mode, store);
         progress.show(|| None);
         let updated = outboard.update(&data, &dirty, data.len(), journal.file());
         let digest = updated.map_err(|error| named(&error, &self.file, &path))?;

@@ -8,18 +8,20 @@ use super::{EXIT, ThreadsArgs, named};
 use crate::console::Console;
 use crate::help::Notes;
 use crate::manifest;
+use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
 use crate::output::{Output, OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
+use crate::stdin::Stdin;
 use crate::terminal::Form;
 use crate::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::outboard::{Found, Layout, Outboard, State};
-use treewide::{Hash, Mode};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
@@ -68,6 +70,9 @@ pub(super) struct VerifyArgs {
 
     #[command(flatten)]
     shape: ShapeArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
 
     #[command(flatten)]
     trust: TrustArgs,
@@ -179,7 +184,9 @@ impl VerifyArgs {
         let data = Data::open(&self.file)?.counted(hears);
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
-        let (root, is_trusted) = self.trust.digest_or_root(&self.file, &path, &store, &layout)?;
+        let mode = self.mode.mode(&Stdin::default())?;
+        let (root, is_trusted) =
+            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
         require(&self.ranges, &self.file, layout.len())?;
         let inputs = self.trust.inputs(&[&self.file, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
@@ -191,7 +198,7 @@ impl VerifyArgs {
         };
         progress.show(move || Some(covered));
         let team = self.threads.team()?;
-        let outboard = Outboard::new(&root, layout, Mode::PLAIN, store);
+        let outboard = Outboard::new(&root, layout, mode, store);
         let mut totals = Totals::default();
         let whole = std::slice::from_ref(&(0..u64::MAX));
         for range in if ranges.is_empty() { whole } else { &ranges } {
@@ -220,7 +227,10 @@ impl VerifyArgs {
             console.say(&hint);
         }
         if !(self.quiet && outcome == Outcome::Success) {
-            console.about(&self.file, summary(&totals, &layout, covered, is_trusted, &path));
+            console.about(
+                &self.file,
+                summary(&totals, &layout, covered, is_trusted, &path, self.mode.others()),
+            );
         }
         Ok(outcome)
     }
@@ -274,6 +284,7 @@ fn summary(
     covered: u64,
     is_trusted: bool,
     outboard: &Path,
+    others: &str,
 ) -> String {
     let group = layout.group().bytes();
     let groups = covered.div_ceil(group).max(1);
@@ -294,7 +305,7 @@ fn summary(
     }
     if totals.unknown.ranges > 0 {
         let broken = format!(
-            "unknown, as {} is broken above them or belongs to another digest",
+            "unknown, as {} is broken above them, belongs to another digest, or was made {others}",
             shown(outboard)
         );
         said.push(of(&totals.unknown, &broken));

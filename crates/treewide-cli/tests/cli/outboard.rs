@@ -401,6 +401,10 @@ fn outboard_update_finishes_nothing_in_another_outboard() {
         assert_eq!(fs::read(folder.join("f.obao4")).unwrap(), pairs);
         assert_eq!(fs::read(folder.join("f.obao4.journal")).unwrap(), journal);
     }
+    // Without the key of the update nobody can say whether its journal is whole.
+    let words = ["f.obao4.journal: is of an update with another context, or without --derive-key"];
+    treewide("update f --recover --derive-key x").fails(1, &words);
+    assert_eq!(fs::read(folder.join("f.obao4.journal")).unwrap(), journal);
     // Of other groups.
     assert_eq!(treewide("create f -o g.obao0").code, Some(0));
     folder.write("g.obao0.journal", &journal);
@@ -454,6 +458,45 @@ fn outboard_refuses_files_whose_length_is_a_guess() {
         outboard(&verify).fails(3, &[&said]);
     }
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
+}
+
+#[test]
+fn outboard_of_a_keyed_digest() {
+    let folder = Folder::new();
+    let mut all = content(100_000);
+    folder.write("f", &all);
+    let key = [7; 32];
+    let keyed = |args: &str| folder.treewide(&format!("outboard {args} --keyed")).stdin(key).run();
+    let digest = |all: &[u8]| treewide::keyed_hash(&key, all).to_hex();
+    let ended = keyed("create f");
+    ended.succeeds_with(format!("{}  f\n", digest(&all)));
+    folder.write("SUMS", &ended.stdout);
+    keyed("root f.obao4").succeeds_with(format!("{}\n", digest(&all)));
+    keyed("verify f --list SUMS").fails(0, &["f: verified: "]);
+    let plain = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    plain("verify f --list SUMS").fails(3, &["or was made with --keyed or --derive-key"]);
+    plain("verify f").fails(3, &["unknown"]);
+    // A slice, an update, a difference and a repair.
+    assert_eq!(keyed("slice f --range 5..10 -o slice").code, Some(0));
+    let unslice = format!("unslice slice --hash {} --len 100000 --range 5..10", digest(&all));
+    assert_eq!(keyed(&unslice).stdout, all[5..10]);
+    plain(&unslice).fails(1, &["slice: "]);
+    assert_eq!(folder.treewide("outboard create f --derive-key x -o d.obao4").run().code, Some(0));
+    fs::copy(folder.join("f"), folder.join("copy")).unwrap();
+    fs::copy(folder.join("f.obao4"), folder.join("old.obao4")).unwrap();
+    flip(&folder, "f", 40_000);
+    keyed("repair f --from copy --list SUMS").is(
+        0,
+        "REPAIRED 32768..49152\n",
+        "treewide: f: 16.00 KiB repaired by the digest\n",
+    );
+    all[40_000] ^= 1;
+    folder.write("f", &all);
+    keyed("update f --dirty 40000..+1").succeeds_with(format!("{}  f\n", digest(&all)));
+    assert_eq!(keyed("diff old.obao4 f.obao4").text(), "32768..49152\n");
+    plain("diff old.obao4 f.obao4").fails(3, &[]);
+    let derived = folder.treewide("outboard verify copy --outboard d.obao4 --derive-key x").run();
+    derived.fails(0, &["copy: consistent with its outboard d.obao4"]);
 }
 
 #[test]

@@ -85,6 +85,22 @@ impl Change {
         Ok(could_be_magic || is_zero)
     }
 
+    /// Whether these bytes are as many as a whole journal of them has. If [`read`](Self::read) finds none in such bytes, the journal is of
+    /// another mode or key, or was damaged.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if they cannot be read.
+    pub fn may_be_whole(journal: &(impl ReadAt + ?Sized)) -> Result<bool, Error> {
+        let mut header = [0; HEADER];
+        if !read_or_end(journal, &mut header, 0).map_err(Error::Journal)? {
+            return Ok(false);
+        }
+        let (hashed, _) = header.split_first_chunk().expect("the header is longer");
+        let Some((_, entries)) = Self::from_bytes(hashed) else { return Ok(false) };
+        let Some(end) = entries.checked_add(HEADER as u64) else { return Ok(false) };
+        read_or_end(journal, &mut [0], end - 1).map_err(Error::Journal)
+    }
+
     /// Returns the digest and the layout before the update.
     pub const fn before(&self) -> (Hash, Layout) {
         (self.root[0], self.layout(0))

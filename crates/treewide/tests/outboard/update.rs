@@ -271,7 +271,12 @@ fn update_that_is_interrupted_at_each_write_is_finished_or_has_not_begun() {
                 let before = journal;
                 let change = Change::read(&before, mode).expect("read");
                 assert!(Change::may_begin(&before).expect("read"));
+                assert_eq!(Change::may_be_whole(&before).expect("read"), change.is_some());
                 if let Some(change) = change {
+                    let cut = &before[..before.len() - 1];
+                    assert!(!Change::may_be_whole(cut).expect("read"));
+                    let plain = Change::read(&before, treewide::Mode::PLAIN).expect("read");
+                    assert_eq!(plain, None, "of another mode");
                     assert_eq!(
                         (change.before(), change.after().0),
                         ((old_digest, layout), new_digest)
