@@ -349,12 +349,6 @@ gpu() {
     LD_PRELOAD=$out/libcuda.so step "$folder/docs"
     step gcc -std=c11 "${WARNINGS[@]}" -Iinclude tests/misuse_gpu.c -L"$lib" -ltreewide_gpu -o "$folder/misuse"
     LD_PRELOAD=$out/libcuda.so step "$folder/misuse"
-    need python3
-    {
-        in_docs python | sed "s|crates/treewide-capi/full/target/release/lib|$lib|"
-        cat tests/docs_gpu.py
-    } >"$folder/docs.py"
-    SUM=$out/sum PYTHONPATH=tests/torch LD_PRELOAD=$out/libcuda.so step python3 "$folder/docs.py"
 }
 
 # With neither Cargo nor a registry.
