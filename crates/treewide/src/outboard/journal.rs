@@ -95,8 +95,12 @@ impl Change {
         if !read_or_end(journal, &mut header, 0).map_err(Error::Journal)? {
             return Ok(false);
         }
-        let (hashed, _) = header.split_first_chunk().expect("the header is longer");
+        let (hashed, hash) = header.split_first_chunk().expect("the header is longer");
         let Some((_, entries)) = Self::from_bytes(hashed) else { return Ok(false) };
+        if hash == [0; 32] {
+            // The header was cut off in the middle.
+            return Ok(false);
+        }
         let Some(end) = entries.checked_add(HEADER as u64) else { return Ok(false) };
         read_or_end(journal, &mut [0], end - 1).map_err(Error::Journal)
     }
