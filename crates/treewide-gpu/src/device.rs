@@ -226,6 +226,14 @@ impl Device {
         })())
     }
 
+    /// Waits until the device has done what it was given for resident data, also by calls that failed.
+    ///
+    /// # Errors
+    /// If the work failed, or cannot be followed.
+    pub fn finish(&self) -> Result<(), Error> {
+        self.work()?.submit()?.wait().map(|_| ())
+    }
+
     /// An empty list of work on the queue of resident data.
     pub(crate) fn work(&self) -> Result<Box<dyn Work>, Error> {
         self.driver().work(Order { queue: 0, timed: self.timed })

@@ -4,13 +4,17 @@ use crate::driver::{Handle, Region, Shared};
 use crate::error::Error;
 use std::ops::{Bound, RangeBounds};
 
-/// That kernels can write words there, or read them.
+/// That kernels can write words there, or read them. Memory of a caller may begin anywhere; a word that lies across others
+/// would end all work of the process on the device.
 pub(crate) fn check_words(region: &Region, what: &str) -> Result<(), Error> {
-    if region.at.is_multiple_of(4) {
+    let (of, at) = match region.memory.address() {
+        Some(start) => ("address", start.wrapping_add(region.at)),
+        None => ("byte", region.at),
+    };
+    if at.is_multiple_of(4) {
         return Ok(());
     }
-    let at = region.at;
-    Err(Error::invalid(format_args!("{what} starts at byte {at}, which is not a multiple of 4")))
+    Err(Error::invalid(format_args!("{what} starts at {of} {at}, which is not a multiple of 4")))
 }
 
 /// Memory of a device. Cheap to clone: clones are the same memory, which is freed with the last.

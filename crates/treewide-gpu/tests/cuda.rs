@@ -168,6 +168,16 @@ fn memory_and_streams_of_the_caller_are_used_and_left() {
         check(&device, &input[3..], &Slice::from(&buffer));
         check(&device, &input[8..1000], &buffer.slice(5..997).unwrap());
 
+        // Whole words are written, and a GPU fails for good if they lie across others.
+        for (at, is_taken) in [(0, true), (1, false), (2, false), (3, false), (4, true)] {
+            let mut place = [0_u32; 10];
+            // SAFETY: As above.
+            let out = unsafe { cuda::borrow(&device, place.as_mut_ptr() as u64 + at, 32) }.unwrap();
+            let hashed = device.hash_to(&Mode::PLAIN, &buffer, &Slice::from(&out)).wait();
+            assert_eq!(hashed.is_ok(), is_taken, "{at}: {hashed:?}");
+            device.finish().unwrap();
+        }
+
         let twin = Device::open(Backend::Twin, 0).unwrap();
         // SAFETY: As above.
         let error = unsafe { cuda::borrow(&twin, address, 10) }.unwrap_err();
