@@ -158,6 +158,20 @@ impl Input {
             Self::Tensor(tensor) => tensor.shape(),
         }
     }
+
+    /// The bytes of each row, if the first dimension counts them.
+    ///
+    /// # Errors
+    /// `BufferError` if rows begin or end inside of a byte.
+    pub(crate) fn row_len(&self) -> PyResult<usize> {
+        match self {
+            Self::Buffer(view) => {
+                let rows = view.shape().first().map_or(1, |&rows| rows.max(1));
+                Ok(view.bytes().len() / rows as usize)
+            }
+            Self::Tensor(tensor) => tensor.row_len(),
+        }
+    }
 }
 
 /// Calls `f` with the bytes of `object`.

@@ -4,6 +4,7 @@
 //! stream, in order with what wrote the tensors.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
@@ -28,12 +29,16 @@ struct Opened {
     device: Device,
 }
 
-/// Open devices, and the process that opened them.
-static OPENED: Mutex<(u64, Vec<Opened>)> = Mutex::new((0, Vec::new()));
+/// Open devices.
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// The process that uses CUDA, or 0. Not under a lock, which another thread may hold when the process forks.
+static OWNER: AtomicU64 = AtomicU64::new(0);
 
 /// Work that nobody waits for.
 struct Unfinished {
     pending: Pending<()>,
+    device: Device,
     /// What it reads and writes.
     _tensors: Vec<Lent>,
 }
@@ -54,15 +59,17 @@ fn failed(error: &Error) -> PyErr {
 
 /// The device with this number, for a stream of it.
 fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
-    finish()?;
     let process = this_process();
+    let owner = OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
+    if owner.is_err_and(|owner| owner != process) {
+        return Err(PyRuntimeError::new_err(
+            "CUDA does not work in a process that was forked from one that used it: start processes with \
+             multiprocessing.get_context(\"spawn\")",
+        ));
+    }
+    finish(py)?;
     py.detach(|| {
-        let mut opened = lock(&OPENED);
-        let (owner, list) = &mut *opened;
-        if !list.is_empty() && *owner != process {
-            return Err(None);
-        }
-        *owner = process;
+        let mut list = lock(&OPENED);
         let found = list.iter().position(|it| (it.index, it.stream) == (index, stream));
         let open = match found {
             Some(at) => list.remove(at),
@@ -71,7 +78,11 @@ fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
                 // SAFETY: the caller of Python's function promises that the stream is one of this device. It is used by
                 // calls that name it, and by no others.
                 let device = unsafe { cuda::open_with_stream(number, stream as *mut c_void) };
-                Opened { index, stream, device: device.map_err(Some)? }
+                if device.is_err() && list.is_empty() {
+                    // CUDA was not used, so that children may try.
+                    OWNER.store(0, Ordering::Relaxed);
+                }
+                Opened { index, stream, device: device? }
             }
         };
         let device = open.device.clone();
@@ -81,17 +92,22 @@ fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
         list.push(open);
         Ok(device)
     })
-    .map_err(|error| match error {
-        Some(error) => failed(&error),
-        None => PyRuntimeError::new_err(
-            "CUDA does not work in a process that was forked from one that used it: start processes with \
-             multiprocessing.get_context(\"spawn\")",
-        ),
-    })
+    .map_err(|error: Error| failed(&error))
+}
+
+/// Runs work that reads tensors, and waits for it. If it fails, it waits for the part that was started, so that the device
+/// is done with the tensors.
+fn run<T: Send>(
+    py: Python<'_>,
+    device: &Device,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let result = py.detach(|| work().inspect_err(|_| drop(device.finish())));
+    result.map_err(|error| failed(&error))
 }
 
 /// Gives back the tensors of work that is done.
-fn finish() -> PyResult<()> {
+fn finish(py: Python<'_>) -> PyResult<()> {
     let mut done = Vec::new();
     {
         let mut unfinished = lock(&UNFINISHED);
@@ -104,12 +120,14 @@ fn finish() -> PyResult<()> {
         }
     }
     // Not under the lock: giving back a tensor may run code of Python.
-    for work in done {
-        work.pending.wait().map_err(|error| {
-            PyRuntimeError::new_err(format!("an earlier hash_many_to failed: {error}"))
-        })?;
+    let mut result = Ok(());
+    for Unfinished { pending, device, _tensors } in done {
+        let failed = run(py, &device, || pending.wait());
+        result = result.and(failed.map_err(|error| {
+            PyRuntimeError::new_err(format!("hash_many_to failed: {}", error.value(py)))
+        }));
     }
-    Ok(())
+    result
 }
 
 /// The bytes of a tensor, for a device.
@@ -202,9 +220,16 @@ impl<'py> Inputs<'py> {
             return self.tensors.iter().map(|it| Ok(Slice::from(&borrow(device, it)?))).collect();
         };
         let buffer = borrow(device, &self.tensors[0])?;
-        let row = buffer.len() / rows.max(1) as u64;
-        let row_at = |at: usize| buffer.slice(at as u64 * row..(at as u64 + 1) * row);
-        (0..rows).map(row_at).collect::<Result<_, _>>().map_err(|error| failed(&error))
+        let row = self.tensors[0].row_len()? as u64;
+        // Rows without bytes may be more than memory has room for.
+        let mut slices = Vec::new();
+        slices.try_reserve_exact(rows).map_err(|_| {
+            PyMemoryError::new_err(format!("there is no memory for a list of {rows} inputs"))
+        })?;
+        for at in (0..rows as u64).map(|at| at * row) {
+            slices.push(buffer.slice(at..at + row).map_err(|error| failed(&error))?);
+        }
+        Ok(slices)
     }
 }
 
@@ -235,11 +260,11 @@ pub(crate) fn _gpu_digest<'py>(
     let tensor = lend(tensor, stream)?;
     let device = open(py, tensor.number(), stream)?;
     let input = borrow(&device, &tensor)?;
-    let digest = py.detach(|| match length {
+    let digest = run(py, &device, || match length {
         OUT_LEN => device.hash(&mode, &input).wait().map(|hash| hash.as_bytes().to_vec()),
         _ => device.xof(&mode, &input, 0, length).wait(),
     });
-    digest.map(|digest| PyBytes::new(py, &digest)).map_err(|error| failed(&error))
+    digest.map(|digest| PyBytes::new(py, &digest))
 }
 
 /// The digests of tensors of one device.
@@ -258,8 +283,7 @@ pub(crate) fn _gpu_hash_many<'py>(
     if let Some(first) = inputs.tensors.first() {
         let device = open(py, first.number(), stream)?;
         let slices = inputs.slices(&device)?;
-        hashes =
-            py.detach(|| device.list(&mode, &slices).wait()).map_err(|error| failed(&error))?;
+        hashes = run(py, &device, || device.list(&mode, &slices).wait())?;
     }
     let Some(keys) = inputs.keys else {
         let bytes = hashes.iter().flat_map(Hash::as_bytes).copied().collect();
@@ -293,9 +317,9 @@ pub(crate) fn _gpu_hash_many_to<'py>(
     let pending = py.detach(|| device.list_to(&mode, &slices, &to));
     let mut tensors = inputs.tensors;
     tensors.push(place);
-    lock(&UNFINISHED).push(Unfinished { pending, _tensors: tensors });
+    lock(&UNFINISHED).push(Unfinished { pending, device, _tensors: tensors });
     // What could not be started is told now.
-    finish()
+    finish(py)
 }
 
 /// Checks the tensor that digests of `inputs` are written to.
@@ -310,6 +334,11 @@ fn check_place(inputs: &Inputs<'_>, place: &Lent) -> PyResult<()> {
         return Err(PyValueError::new_err(format!(
             "out has {len} bytes, and {count} digests have {OUT_LEN} each"
         )));
+    }
+    if !place.address().is_multiple_of(4) {
+        return Err(PyValueError::new_err(
+            "out does not start at a multiple of 4 bytes: pass a tensor of its own, and not a part of another one",
+        ));
     }
     if let Some(first) = inputs.tensors.first()
         && first.number() != place.number()

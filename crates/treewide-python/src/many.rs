@@ -258,7 +258,7 @@ fn rows(py: Python<'_>, array: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult
         )));
     };
     let (rows, bytes) = (rows as usize, view.bytes());
-    let per_row = bytes.len() / rows.max(1);
+    let per_row = view.row_len()?;
     // Rows without bytes may be more than memory has room for.
     let mut inputs = room(rows)?;
     inputs.extend((0..rows).map(|row| &bytes[row * per_row..][..per_row]));

@@ -197,6 +197,8 @@ fn device_name(device: i32) -> &'static str {
 pub(crate) struct Lent {
     data: *const u8,
     len: usize,
+    /// Of an item. It may be less than 8.
+    bits: usize,
     shape: Vec<isize>,
     /// The number of the device.
     number: i32,
@@ -240,8 +242,9 @@ impl Lent {
         if bits < 8 && flags & PADDED != 0 {
             bits = 8;
         }
+        bits *= usize::from(tensor.kind.lanes);
         let len = items
-            .and_then(|items| items.checked_mul(bits * usize::from(tensor.kind.lanes)))
+            .and_then(|items| items.checked_mul(bits))
             .map(|bits| bits.div_ceil(8))
             .filter(|&len| len <= isize::MAX as usize)
             .ok_or_else(wrong)?;
@@ -254,7 +257,7 @@ impl Lent {
         let (number, is_read_only) = (tensor.device.number, flags & READ_ONLY != 0);
         // A tensor without items may have no memory.
         let data = tensor.data.wrapping_add(offset);
-        Ok(Some(Self { data, len, shape, number, is_read_only, _held: held }))
+        Ok(Some(Self { data, len, bits, shape, number, is_read_only, _held: held }))
     }
 
     /// The number of its device.
@@ -269,6 +272,23 @@ impl Lent {
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The bytes of each row, if the first dimension counts them.
+    ///
+    /// # Errors
+    /// `BufferError` if rows begin or end inside of a byte.
+    pub(crate) fn row_len(&self) -> PyResult<usize> {
+        // There are no more bits than `len` bytes have, unless there are no items.
+        let of_rows = self.shape.get(1..).unwrap_or_default();
+        let bits = of_rows.iter().fold(self.bits, |bits, &len| bits.wrapping_mul(len as usize));
+        let rows = self.shape.first().map_or(0, |&rows| rows as usize);
+        if rows > 1 && !bits.is_multiple_of(8) {
+            return Err(PyBufferError::new_err(format!(
+                "a row of this tensor has {bits} bits, and not whole bytes: pass a list of rows that are copies"
+            )));
+        }
+        Ok(self.len.checked_div(rows).unwrap_or(0))
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -301,6 +321,11 @@ impl Tensor {
     /// The number of items in each dimension.
     pub(crate) fn shape(&self) -> &[isize] {
         self.0.shape()
+    }
+
+    /// As [`Lent::row_len`].
+    pub(crate) fn row_len(&self) -> PyResult<usize> {
+        self.0.row_len()
     }
 }
 

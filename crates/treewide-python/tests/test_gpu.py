@@ -131,10 +131,35 @@ def test_the_producer_is_told_the_stream(driver):
         tensor = cuda(b"abc")
         assert gpu.digest(tensor, stream=given) == digest(b"abc")
         assert tensor.asked == [{"stream": asked, "max_version": (1, 1)}]
-    with pytest.raises(ValueError, match="-1"):
-        gpu.digest(cuda(b"abc"), stream=-1)
-    with pytest.raises(TypeError, match="not str"):
-        gpu.digest(cuda(b"abc"), stream="0")
+
+    class OfNumpy:
+        def __index__(self):
+            return stream
+
+    assert gpu.digest(cuda(b"abc"), stream=OfNumpy()) == digest(b"abc")
+    for wrong in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=str(wrong)):
+            gpu.digest(cuda(b"abc"), stream=wrong)
+    for wrong in ("0", True, 1.0):
+        with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
+            gpu.digest(cuda(b"abc"), stream=wrong)
+
+
+def test_rows_without_bytes_and_in_parts_of_bytes(driver):
+    def rows(shape, bits=8, data=b""):
+        return Lent(data or None, shape, bits, device=(2, 0))
+
+    assert gpu.hash_many(rows((0, 5))).tolist() == []
+    assert gpu.hash_many(rows((3, 0))).tolist() == [digest(b"")] * 3
+    endless = rows((1 << 58, 0))
+    with pytest.raises(MemoryError, match="no memory for a list"):
+        gpu.hash_many(endless)
+    assert endless.deleted == 1
+    assert gpu.hash_many(rows((2, 2), 4, b"ab")).tolist() == [digest(b"a"), digest(b"b")]
+    for shape, bits in (((2, 1), 4), ((3, 3), 2)):
+        for hashes, device in ((gpu.hash_many, (2, 0)), (hash_many, (1, 0))):
+            with pytest.raises(BufferError, match="not whole bytes"):
+                hashes(Lent(b"abc", shape, bits, device=device))
 
 
 def test_digests_stay_on_the_device(driver):
@@ -190,16 +215,33 @@ def test_what_is_not_taken_is_said(driver):
         gpu.hash_many_to([shared, shared], shared)
 
 
+def test_a_call_that_fails_gives_tensors_back_once(driver):
+    tensor, out = cuda(b"abc"), cuda(bytes(32))
+    with pytest.raises(MemoryError):
+        gpu.digest(tensor, length=(1 << 31) + 1)  # more than the stand-in has
+    assert tensor.deleted == 1
+    with pytest.raises(ValueError, match="multiple of 4 bytes"):
+        gpu.hash_many_to([tensor], Lent(bytes(40), (32,), 8, device=(2, 0), byte_offset=1))
+    gpu.hash_many_to([tensor], out)
+    for _ in range(3):
+        gpu.digest(cuda(b""))
+    assert tensor.deleted == 3 and out.deleted == 1
+
+
 def test_a_forked_process_is_told(driver):
     assert gpu.digest(cuda(b"abc")) == digest(b"abc")
+    unfinished = cuda(b"abc")
+    gpu.hash_many_to([unfinished], cuda(bytes(32)))
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        try:
-            gpu.digest(cuda(b"abc"))
-        except RuntimeError as error:
-            os.write(write, str(error).encode())
-        os._exit(0)
+        for _ in range(3):
+            try:
+                gpu.digest(cuda(b"abc"))
+            except RuntimeError as error:
+                os.write(write, str(error).encode())
+        # What the parent's work uses is not given back here.
+        os._exit(unfinished.deleted)
     os.close(write)
     with os.fdopen(read, "rb") as said:
         assert b"forked" in said.read()

@@ -8,6 +8,7 @@ protocol `__cuda_stream__`; without it, the default stream. It must live as long
 tensors, in whatever stream their library knows of, comes first.
 """
 
+import operator
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -121,8 +122,8 @@ def hash_many_to(
     Does not wait for the device: what comes later in the stream finds the digests. Tensors are kept until the work is
     done, which a later call of a function of this module notices. A failure of the device is raised then, too.
 
-    Raises what `hash_many` raises; `ValueError` if `out` has another length, or an input is the same memory;
-    `BufferError` if it is read-only.
+    Raises what `hash_many` raises; `ValueError` if `out` has another length, does not start at a multiple of 4 bytes,
+    or is the same memory as an input; `BufferError` if it is read-only.
     """
     _gpu_hash_many_to(tensors, out, key=key, derive_key_context=derive_key_context, stream=_number(stream))
 
@@ -131,18 +132,18 @@ def _number(stream: Any) -> int:
     """Return the number that DLPack has for a stream."""
     if stream is None:
         return _DEFAULT
-    if not isinstance(stream, int):
-        if hasattr(stream, "__cuda_stream__"):
-            stream = stream.__cuda_stream__()[1]
-        elif hasattr(stream, "cuda_stream"):
-            stream = stream.cuda_stream
-        elif hasattr(stream, "ptr"):
-            stream = stream.ptr
-        else:
-            raise TypeError(
-                f"stream is the number of a CUDA stream or an object of one, and not {type(stream).__name__}"
-            )
-    if stream < 0:
-        raise ValueError(f"stream is the number of a CUDA stream, and not {stream}")
+    given = type(stream).__name__
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "cuda_stream"):
+        stream = stream.cuda_stream
+    elif hasattr(stream, "ptr"):
+        stream = stream.ptr
+    # Integers of other types, such as those of NumPy, are numbers too. A truth value is not meant as one.
+    if isinstance(stream, bool) or not hasattr(stream, "__index__"):
+        raise TypeError(f"stream is the number of a CUDA stream or an object of one, and not {given}")
+    number = operator.index(stream)
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"stream is the number of a CUDA stream, and not {number}")
     # The default stream is 0 in CUDA, and 1 in DLPack.
-    return int(stream) or _DEFAULT
+    return number or _DEFAULT
