@@ -4,7 +4,9 @@ mod common;
 
 use common::Tree;
 use std::fs;
-use treewide_manifest::{Change, Class, Verdict};
+use treewide_manifest::Verdict;
+#[cfg(unix)]
+use treewide_manifest::{Change, Class};
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444"), ("e/f/g", "")])

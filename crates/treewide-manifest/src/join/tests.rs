@@ -4,6 +4,7 @@
 //! is bounded. Else there are a few thousand.
 
 use super::*;
+#[cfg(target_os = "linux")]
 use crate::clock::Clock;
 use crate::index;
 use crate::manifest::Manifest;
