@@ -381,8 +381,8 @@ fn the_watcher_counts_and_stops() {
             let calls = AtomicU64::new(0);
             let stop = |_| {
                 std::thread::sleep(std::time::Duration::from_millis(1));
-                let is_helper = std::thread::current().id() != caller;
-                if calls.load(Ordering::Relaxed) == 0 && !is_helper {
+                let is_caller = std::thread::current().id() == caller;
+                if calls.load(Ordering::Relaxed) == 0 && is_caller {
                     return ControlFlow::Continue(());
                 }
                 match calls.fetch_add(1, Ordering::Relaxed) {

@@ -105,6 +105,15 @@ class blake3:
         `OSError`, and the hasher is as it was before.
         """
 
+    def update_file(
+        self,
+        path: str | PathLike[str],
+        /,
+        *,
+        strategy: Literal["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] = "auto",
+    ) -> blake3:
+        """Do what `update_mmap` does, by a strategy of your choice. Returns the hasher."""
+
     def update_reader(self, file: _Readable | _ReadableInto, /) -> blake3:
         """Append all that is left of a binary file object. Returns the hasher.
 
