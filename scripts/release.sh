@@ -1,0 +1,270 @@
+#!/usr/bin/env bash
+# Builds everything that a release publishes, in target/release-files, and tries each part as a new user would.
+#
+#   scripts/release.sh --dry-run       all parts; changes and publishes nothing
+#   scripts/release.sh PART...         only these parts; scripts/release.sh --list names them
+#
+# It builds a commit: a tree with changes is refused, except with --dry-run. A part that this machine cannot build prints
+# SKIPPED and the reason. RELEASE.md has the steps before and after.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly CRATES=(treewide treewide-files treewide-manifest treewide-gpu treewide-cli) # in the order of dependencies
+readonly PARTS=(version licences crates c debian binary python npm swift checksums)
+readonly CANNOT_BUILD=77
+
+out=$PWD/target/release-files
+target=${CARGO_TARGET_DIR:-$PWD/target}
+export PATH="$PATH:$HOME/.cargo/bin:$target/tools/bin"
+
+step() {
+    echo "+ $*"
+    "$@"
+}
+
+cannot_build() {
+    echo "SKIPPED: $*"
+    exit "$CANNOT_BUILD"
+}
+
+need() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || cannot_build "there is no $program on this machine"
+    done
+}
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# A folder of a name, below target/, without anything in it.
+fresh() {
+    rm -rf "target/release-work/$1"
+    mkdir -p "target/release-work/$1"
+    echo "$PWD/target/release-work/$1"
+}
+
+# The digest of nothing, which every artefact must print.
+readonly NOTHING=af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262
+
+prints_nothing() {
+    step test "$("$@" </dev/null | cut -d' ' -f1)" = "$NOTHING"
+}
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+# One version everywhere, and a section of the changelog with a date, which becomes the notes of the release.
+part_version() {
+    need python3
+    local notes=$out/NOTES.md
+    step scripts/version.py
+    awk -v heading="## [$version] - " '
+        /^## / { found = index($0, heading) == 1 && $0 ~ /[0-9]{4}-[0-9]{2}-[0-9]{2}$/; next }
+        found { print }
+    ' CHANGELOG.md >"$notes"
+    if ! grep -q . "$notes"; then
+        rm "$notes"
+        fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
+    fi
+}
+
+part_licences() {
+    cargo deny --version >/dev/null 2>&1 || cannot_build "there is no cargo deny: cargo install --locked cargo-deny"
+    local it
+    for it in . crates/treewide-capi crates/treewide-capi/full crates/treewide-python; do
+        step cargo deny --locked --manifest-path "$it/Cargo.toml" check --config "$PWD/deny.toml" bans licenses sources
+    done
+    # The list of advisories is on GitHub.
+    step cargo deny --locked check --config "$PWD/deny.toml" advisories ||
+        [[ -z ${CI:-} ]] || fail "a dependency has an advisory, or the list of advisories cannot be reached"
+}
+
+# As crates.io gets them, each built from its package alone.
+part_crates() {
+    local arguments=() it
+    for it in "${CRATES[@]}"; do arguments+=(-p "$it"); done
+    step cargo package --locked ${dirty:+--allow-dirty} "${arguments[@]}"
+    if cargo semver-checks --version >/dev/null 2>&1 && git describe --tags --abbrev=0 >/dev/null 2>&1; then
+        step cargo semver-checks --baseline-rev "$(git describe --tags --abbrev=0)" "${arguments[@]}"
+    else
+        echo "SKIPPED: semver-checks: there is no such program, or no earlier tag"
+    fi
+    for it in "${CRATES[@]}"; do cp "$target/package/$it-$version.crate" "$out"; done
+}
+
+# The source of the C libraries, which builds without a registry.
+part_c() {
+    need make cc pkg-config
+    local name=treewide-c-$version work
+    work=$(fresh c)
+    step make -C crates/treewide-capi dist
+    cp "crates/treewide-capi/target/$name.tar.gz" "$out"
+    tar -xzf "$out/$name.tar.gz" -C "$work"
+    (
+        export CARGO_HOME=$work/no-registry CARGO_NET_OFFLINE=true PKG_CONFIG_PATH=$work/installed/lib/pkgconfig
+        unset CARGO_TARGET_DIR
+        step make -C "$work/$name" install PREFIX="$work/installed"
+        # shellcheck disable=SC2046 # several words
+        step cc "$work/$name/crates/treewide-capi/examples/sum.c" -o "$work/sum" \
+            $(pkg-config --cflags --libs libtreewide) -Wl,-rpath,"$work/installed/lib"
+        prints_nothing "$work/sum" /dev/null
+    )
+}
+
+# What follows from the definition of the command line, for packages.
+pages() {
+    local work=target/deb program=$1 it
+    rm -rf "$work" && mkdir -p "$work/man"
+    "$program" man >"$work/man/treewide.1"
+    for it in $("$program" man --help | tr '\n,' '  ' | sed 's/.*possible values: \([^]]*\)].*/\1/'); do
+        "$program" man "$it" >"$work/man/treewide-$it.1"
+    done
+    "$program" completions bash >"$work/treewide.bash"
+    "$program" completions zsh >"$work/_treewide"
+    "$program" completions fish >"$work/treewide.fish"
+    {
+        echo "treewide ($version-1) unstable; urgency=medium"
+        echo
+        echo "  * Release $version. Changes: https://github.com/treewide/treewide/blob/main/CHANGELOG.md"
+        echo
+        echo " -- The treewide authors <treewide@users.noreply.github.com>  $(git log -1 --format=%cD)"
+    } >"$work/changelog"
+    {
+        echo "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/"
+        echo "Upstream-Name: treewide"
+        echo "Source: https://github.com/treewide/treewide"
+        echo
+        echo "Files: *"
+        echo "Copyright: The treewide authors"
+        echo "License: Expat or Apache-2.0"
+        echo
+        echo "License: Expat"
+        sed 's/^$/./; s/^/ /' LICENSE-MIT
+        echo
+        echo "License: Apache-2.0"
+        echo " On Debian, the text is in /usr/share/common-licenses/Apache-2.0."
+    } >"$work/copyright"
+}
+
+part_debian() {
+    need dpkg-deb
+    cargo deb --version >/dev/null 2>&1 || cannot_build "there is no cargo deb: cargo install --locked cargo-deb"
+    step cargo build --release --locked -p treewide-cli --features gpu
+    pages "$target/release/treewide"
+    step cargo deb --locked -p treewide-cli --no-build --output "$out"
+    local package=("$out"/treewide_"$version"-*.deb)
+    if command -v lintian >/dev/null; then
+        # Rust links its standard library statically.
+        step lintian --fail-on error,warning --suppress-tags embedded-library "${package[0]}"
+    else
+        echo "SKIPPED: lintian: there is no such program: apt-get install lintian"
+    fi
+    dpkg-deb -c "${package[0]}"
+}
+
+# One file that needs nothing of the machine. On Linux that is a program without the C library of the system, and without GPUs,
+# whose drivers are libraries.
+part_binary() {
+    local machine triple program name
+    machine=$(rustc -vV | sed -n 's/^host: //p')
+    triple=$machine
+    [[ $machine != *-linux-gnu ]] || triple=${machine%-gnu}-musl
+    if [[ ! -d $(rustc --print sysroot)/lib/rustlib/$triple/lib ]]; then
+        step rustup target add "$triple" || cannot_build "rustup has no target $triple"
+    fi
+    step cargo build --release --locked -p treewide-cli --target "$triple"
+    program=$target/$triple/release/treewide
+    [[ -e $program ]] || program+=.exe
+    prints_nothing "$program" sum -
+    name=treewide-$version-$triple
+    pages "$program"
+    rm -rf "target/release-work/$name" && mkdir -p "target/release-work/$name"
+    cp -r "$program" README.md LICENSE-* target/deb/man target/deb/treewide.bash target/deb/_treewide target/deb/treewide.fish \
+        "target/release-work/$name"
+    tar -czf "$out/$name.tar.gz" -C target/release-work "$name"
+}
+
+part_python() {
+    need python3
+    step crates/treewide-python/release.sh "$out"
+    local tools=crates/treewide-python/target/release-tools
+    step "$tools/bin/pip" install --quiet twine
+    step "$tools/bin/twine" check --strict "$out"/treewide-*.whl "$out"/treewide-"$version".tar.gz
+}
+
+part_npm() {
+    [[ -e js/package.json ]] || cannot_build "there is no js/package.json"
+    need npm node
+    local work
+    work=$(fresh npm)
+    (
+        cd js
+        step npm install --no-audit --no-fund
+        step npm run build
+        step npm pack --pack-destination "$out"
+        step npx --yes publint@0.3 "$out/treewide-$version.tgz"
+        step npx --yes @arethetypeswrong/cli@0.18 --profile esm-only "$out/treewide-$version.tgz"
+    )
+    (
+        cd "$work"
+        step npm init -y
+        step npm install --no-audit --no-fund "$out/treewide-$version.tgz"
+        echo 'import { hashHex } from "treewide"; console.log(hashHex(""));' >nothing.mjs
+        prints_nothing node nothing.mjs
+    )
+}
+
+part_swift() {
+    [[ -e scripts/swift.sh ]] || cannot_build "there is no scripts/swift.sh"
+    step scripts/swift.sh bundle
+    cp -r target/swift/*.artifactbundle.zip "$out"
+}
+
+# The list is made by treewide itself, and b3sum reads it.
+part_checksums() {
+    local files
+    step cargo build --release --locked -p treewide-cli
+    rm -f "$out/B3SUMS"
+    files=$(cd "$out" && printf '%s\n' *)
+    [[ $files != '*' ]] || fail "target/release-files is empty: build the other parts first"
+    # shellcheck disable=SC2086 # none of these names has blanks
+    (cd "$out" && step "$target/release/treewide" sum -o B3SUMS $files && step "$target/release/treewide" check B3SUMS)
+}
+
+# ---- Which ---------------------------------------------------------------------------------------
+
+dirty="" wanted=()
+case ${1:-} in
+    --list) printf '%s\n' "${PARTS[@]}" && exit ;;
+    --dry-run) dirty=yes wanted=("${PARTS[@]}") && shift ;;
+    "" | -*) sed -n '2,/^$/s/^# \{0,1\}//p' "$0" && exit 2 ;;
+esac
+for it in "$@"; do
+    [[ " ${PARTS[*]} " == *" $it "* ]] || fail "there is no part \`$it': there are ${PARTS[*]}"
+    wanted+=("$it")
+done
+if [[ -z $dirty && -n $(git status --porcelain) ]]; then
+    fail "the tree has changes: commit them, or pass --dry-run"
+fi
+
+version=$(scripts/version.py)
+mkdir -p "$out" target/release-work
+failed=()
+for it in "${wanted[@]}"; do
+    echo "==== $it"
+    # Behind `||` a failure would not end the part.
+    set +e
+    (set -e; "part_$it")
+    code=$?
+    set -e
+    [[ $code == 0 || $code == "$CANNOT_BUILD" ]] || failed+=("$it")
+done
+echo "===="
+ls -l "$out"
+[[ ${#failed[@]} == 0 ]] || fail "failed: ${failed[*]}"
+if [[ -n $dirty ]]; then
+    echo "Nothing was published. What publishes it: git tag -s v$version && git push origin v$version"
+fi
