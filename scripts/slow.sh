@@ -204,6 +204,32 @@ many_entries() {
     done
 }
 
+# Each feature with each other one.
+feature_pairs() {
+    cargo hack --version || cannot_run "cargo install --locked cargo-hack has not been run"
+    # Those of `blake3` that turn a kernel off are seen alone, by test.sh.
+    step cargo hack check --locked -p treewide --feature-powerset --depth 2 --exclude-features \
+        no_sse2,no_sse41,no_avx2,no_avx512,no_neon,neon,pure,prefer_intrinsics
+}
+
+# The package for Debian, in a clean Debian 12: its program, its pages, its completions.
+debian() {
+    need debootstrap dpkg-deb
+    [[ $(id -u) == 0 ]] || cannot_run "only root can make a Debian tree"
+    step scripts/release.sh debian
+    local package=(target/release-files/treewide_*.deb) tree=$target/debian-12 mirror
+    [[ -e ${package[0]} ]] || cannot_run "scripts/release.sh made no package: see above"
+    mirror=$(sed -nE 's/^(deb|URIs:)( \[[^]]*\])? (http[^ ]*debian\/?)( .*)?$/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1)
+    [[ -x $tree/usr/bin/apt-get ]] || step debootstrap --variant=minbase bookworm "$tree" ${mirror:+"$mirror"}
+    cp "${package[0]}" "$tree/treewide.deb"
+    step chroot "$tree" dpkg --install --force-overwrite treewide.deb
+    step chroot "$tree" sh -c 'cd /tmp && mkdir -p it && echo a >it/a && treewide snapshot it -o it.b3 && treewide verify it.b3 it'
+    step chroot "$tree" sh -c 'treewide sum /etc/debian_version >/tmp/sums && treewide check /tmp/sums'
+    step chroot "$tree" sh -c 'ls /usr/share/doc/treewide/copyright /usr/share/bash-completion/completions/treewide'
+    # minbase unpacks no man pages.
+    step grep -q usr/share/man/man1/treewide-verify.1 <(dpkg-deb -c "$tree/treewide.deb")
+}
+
 fuzz() {
     need_nightly
     cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
@@ -264,6 +290,8 @@ sections() {
     section "windows" windows
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
+    section "pairs of features" feature_pairs
+    section "debian" debian
     section "capi" capi
     section "python with libraries" python_with_libraries
     section "python release" python_release

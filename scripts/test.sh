@@ -5,19 +5,28 @@
 #   scripts/test.sh WORD...   only the sections whose names contain one of these words; a word in no name is an
 #                             error, and all names are shown
 #
-# Packages come from apt-get (as root, or with a sudo that needs no password), toolchains and targets from rustup, b3sum
-# from crates.io. Nothing is installed twice. If something cannot be installed, the sections that need it print SKIPPED
+# Packages come from apt-get (as root, or with a sudo that needs no password) or Homebrew, toolchains and targets from rustup,
+# b3sum from crates.io. Nothing is installed twice. If something cannot be installed, the sections that need it print SKIPPED
 # and the reason, and the others run. The output of each section is in target/test-logs/. The last line counts all tests
 # of all runs.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
+# macOS has a bash of 2007 and lacks GNU's tools: Homebrew has both.
+if [[ $(uname) == Darwin ]]; then
+    command -v brew >/dev/null || { echo "There is no brew, which brings bash and coreutils: see https://brew.sh" >&2; exit 1; }
+    brew list bash coreutils >/dev/null 2>&1 || brew install bash coreutils || exit
+    PATH=$(brew --prefix coreutils)/libexec/gnubin:$PATH
+    ((BASH_VERSINFO[0] > 4)) || exec "$(brew --prefix)/bin/bash" "scripts/${0##*/}" "$@"
+fi
+
 readonly EMULATED=(i686:i386:i386 aarch64:aarch64:arm64 s390x:s390x:s390x) # rustc, qemu, Debian
 readonly WASM=wasm32-wasip1
 readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi x86_64-unknown-none)
 readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
 readonly B3SUM_VERSION=1.8.7
+readonly ACTIONLINT_VERSION=1.7.12
 readonly STEP_LIMIT=15m
 readonly CANNOT_RUN=77 # a section's exit code for it
 
@@ -170,8 +179,17 @@ scripts() {
     step shellcheck scripts/*.sh crates/treewide-{capi,python}/*.sh .ci/run
 }
 
+workflows() {
+    need go
+    export GOBIN=$target/tools/actionlint-$ACTIONLINT_VERSION
+    [[ -x $GOBIN/actionlint ]] || step go install "github.com/rhysd/actionlint/cmd/actionlint@v$ACTIONLINT_VERSION" ||
+        cannot_run "$(go version) cannot install actionlint"
+    step "$GOBIN/actionlint"
+}
+
 prose() {
     need python3 git
+    step scripts/version.py
     step python3 scripts/prose.py
     step python3 scripts/chart.py --check
 }
@@ -427,6 +445,7 @@ kernels_to_test() {
 sections() {
     section test "formatting" formatting
     section test "scripts" scripts
+    section test "workflows" workflows
     section test "prose" prose
     section test "lints" lints
     section test "lints: each feature alone" features
