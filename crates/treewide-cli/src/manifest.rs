@@ -15,6 +15,7 @@ use crate::program::Program;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_manifest::record::Type;
+use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{ErrorKind, Finding, Globs, Manifest, Rules, Verdict};
 
 /// Exit codes of the commands that compare.
@@ -78,6 +79,13 @@ pub(crate) struct RulesArgs {
     /// Record permission bits, too
     #[arg(long)]
     modes: bool,
+
+    /// Record extended attributes, too, with access lists (not on Windows)
+    ///
+    /// They are compared each time, also by `update` and `verify --quick`. Those whose names begin with trusted. are recorded
+    /// only if the administrator of the machine makes the manifest; others cannot see them.
+    #[arg(long)]
+    xattrs: bool,
 }
 
 impl RulesArgs {
@@ -99,8 +107,17 @@ impl RulesArgs {
             follow: self.follow,
             one_file_system: self.one_file_system,
             modes: self.modes,
+            xattrs: if self.xattrs { Xattrs::readable() } else { Xattrs::None },
         };
         Ok((rules != Rules::default()).then_some(rules))
+    }
+
+    /// Says what the rules cannot cover.
+    fn say_what_is_unseen(&self, program: Program) {
+        if self.xattrs && Xattrs::readable() == Xattrs::WithoutTrusted {
+            let text = "extended attributes trusted.* are not recorded: only the administrator of the machine sees them";
+            complain(program, text);
+        }
     }
 }
 

@@ -69,14 +69,16 @@ pub(crate) fn directory(_: &Path) -> Option<(File, PathBuf)> {
 pub fn read_link(path: &Path) -> io::Result<PathBuf> {
     match std::fs::read_link(path) {
         Err(error) if is_too_long(&error) => {
-            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-                return Err(error);
-            };
-            let (_open, folder) = directory(folder).ok_or(error)?;
-            std::fs::read_link(folder.join(name))
+            by_short_name(path, |short| std::fs::read_link(short)).unwrap_or(Err(error))
         }
         read => read,
     }
+}
+
+/// Does something with a short name of what has a name that is too long. `None` if there is no such name.
+pub fn by_short_name<T>(path: &Path, work: impl FnOnce(&Path) -> T) -> Option<T> {
+    let (_open, folder) = directory(path.parent()?)?;
+    Some(work(&folder.join(path.file_name()?)))
 }
 
 /// Whether the system found a name too long.

@@ -6,6 +6,7 @@ use crate::manifest::{Manifest, State};
 use crate::record::{Record, What};
 use crate::records_ahead::RecordsAhead;
 use crate::verdict::{Change, Finding, Report, Verdict};
+use crate::xattrs::{self, Xattrs};
 use std::cmp::Ordering;
 use treewide_files::Cancel;
 
@@ -23,7 +24,8 @@ pub fn diff(
 ) -> Result<Report, Error> {
     let both_have_facts = old.has_index() && new.has_index();
     let (mut was, mut is) = (Side::new(old, both_have_facts)?, Side::new(new, both_have_facts)?);
-    let mut judge = Judge::new(each);
+    let xattrs = old.rules().xattrs.min(new.rules().xattrs);
+    let mut judge = Judge::new(new.rules(), xattrs, each);
     for manifest in [old, new] {
         if let State::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
@@ -44,7 +46,7 @@ pub fn diff(
         match order {
             Ordering::Equal => {
                 let (old, new) = (was.take(), is.take());
-                judge.record(new, both(old, new));
+                judge.record(new, both(old, new, xattrs));
             }
             Ordering::Less => {
                 if let Some(finding) = judge.moves.gone(was.take().clone()) {
@@ -67,7 +69,11 @@ pub fn diff(
     Ok(judge.finish())
 }
 
-fn both(was: &Record, is: &Record) -> Verdict {
+fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
+    let same = || match xattrs::changes(&was.xattrs, &is.xattrs, xattrs) {
+        changes if changes.is_empty() => Verdict::Same { read: true },
+        changes => Verdict::Changed(Change::Xattrs(changes)),
+    };
     match (&was.what, &is.what) {
         (What::Unknown(cause), _) | (_, What::Unknown(cause)) => {
             Verdict::NotCheckable(cause.clone())
@@ -80,7 +86,7 @@ fn both(was: &Record, is: &Record) -> Verdict {
                     Verdict::Changed(Change::Content { time_put_back: false })
                 }
                 Some((old, new)) if old != new => Verdict::Changed(Change::Mode(old, new)),
-                _ => Verdict::Same { read: true },
+                _ => same(),
             }
         }
         (What::Link(old), What::Link(new)) if old != new => {
@@ -90,7 +96,7 @@ fn both(was: &Record, is: &Record) -> Verdict {
             Verdict::Changed(Change::Mode(*old, *new))
         }
         _ if was.kind() != is.kind() => Verdict::ReplacedType { was: was.kind() },
-        _ => Verdict::Same { read: true },
+        _ => same(),
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::record::{Record, What};
 use crate::rules::Rules;
+use crate::xattrs::{Value, Xattr};
 use treewide::{Hash, Hasher};
 
 /// The context of the derive-key mode.
@@ -15,6 +16,8 @@ pub const CONTEXT: &str = "treewide 2026-11 manifest facts";
 pub(crate) struct Facts {
     hasher: Hasher,
     buffer: Vec<u8>,
+    /// Whether the rules cover extended attributes.
+    has_xattrs: bool,
 }
 
 /// Bytes that are gathered before they are hashed.
@@ -22,7 +25,8 @@ const STEP: usize = 32 << 10;
 
 impl Facts {
     pub(crate) fn new(rules: &Rules) -> Self {
-        let mut facts = Self { hasher: Hasher::new_derive_key(CONTEXT), buffer: Vec::new() };
+        let hasher = Hasher::new_derive_key(CONTEXT);
+        let mut facts = Self { hasher, buffer: Vec::new(), has_xattrs: !rules.xattrs.is_none() };
         facts.part(rules.json().as_bytes());
         facts
     }
@@ -39,6 +43,24 @@ impl Facts {
     /// Permission bits, or that there are none.
     fn mode(&mut self, mode: Option<u32>) {
         self.number(mode.map_or(0, |mode| 1 << 32 | u64::from(mode)));
+    }
+
+    fn xattrs(&mut self, xattrs: &[Xattr]) {
+        self.number(xattrs.len() as u64);
+        for xattr in xattrs {
+            self.part(&xattr.name);
+            match &xattr.value {
+                Value::Bytes(bytes) => {
+                    self.buffer.push(b'v');
+                    self.part(bytes);
+                }
+                Value::Hash(len, hash) => {
+                    self.buffer.push(b'h');
+                    self.number(*len);
+                    self.buffer.extend_from_slice(hash);
+                }
+            }
+        }
     }
 
     pub(crate) fn add(&mut self, record: &Record) {
@@ -62,6 +84,9 @@ impl Facts {
             What::Directory(mode) => self.mode(*mode),
             What::Special(special) => self.part(special.word().as_bytes()),
             What::Unknown(_) => {}
+        }
+        if self.has_xattrs {
+            self.xattrs(&record.xattrs);
         }
         if self.buffer.len() > STEP {
             self.hasher.update(&self.buffer);

@@ -15,6 +15,7 @@ use crate::record::{Facts, FileRecord, Record, Special, What};
 use crate::rules::Rules;
 use crate::trust::Key;
 use crate::usual::Usual;
+use crate::xattrs::{Value, Xattr};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -95,6 +96,25 @@ struct Entry<'a> {
     target: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     target_hex: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    xattrs: Vec<XattrEntry<'a>>,
+}
+
+/// An extended attribute, as it stands.
+#[derive(Deserialize)]
+struct XattrEntry<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name_hex: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    value: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    value_hex: Option<Cow<'a, str>>,
+    #[serde(default)]
+    bytes: Option<u64>,
+    #[serde(borrow, default)]
+    digest: Option<Cow<'a, str>>,
 }
 
 /// A record of an index, and the digest of a file that no list can name.
@@ -190,11 +210,26 @@ fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(rest[start..].to_vec())
 }
 
-fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
-    let bytes = |text: &str, hex: &Option<Cow<'_, str>>| match hex {
+/// The bytes of a text, or those in hex if it is not UTF-8.
+fn bytes(text: &str, hex: &Option<Cow<'_, str>>) -> Result<Vec<u8>, &'static str> {
+    match hex {
         Some(hex) => unhex(hex.as_bytes()).ok_or("hex digits are wrong"),
         None => Ok(text.as_bytes().to_vec()),
+    }
+}
+
+fn xattr(entry: &XattrEntry<'_>) -> Result<Xattr, &'static str> {
+    let name = bytes(&entry.name, &entry.name_hex)?;
+    let hash = || unhex(entry.digest.as_ref()?.as_bytes())?.try_into().ok();
+    let value = match (&entry.value, entry.bytes) {
+        (Some(value), None) => Value::Bytes(bytes(value, &entry.value_hex)?),
+        (None, Some(len)) => Value::Hash(len, hash().ok_or("the digest of an attribute is wrong")?),
+        _ => return Err("an attribute has no value, or two"),
     };
+    Ok(Xattr { name, value })
+}
+
+fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
     let mut name = bytes(&entry.path, &entry.path_hex)?;
     crate::name::checked(&name).ok().filter(|it| *it == name).ok_or("its path leads elsewhere")?;
     let mode = match &entry.mode {
@@ -237,7 +272,11 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
             (What::Unknown(cause), false)
         }
     };
-    Ok(Indexed { record: Record { name, what }, has_digest })
+    let xattrs = entry.xattrs.iter().map(xattr).collect::<Result<Vec<_>, _>>()?;
+    if !xattrs.is_sorted_by(|a, b| a.name < b.name) {
+        return Err("its attributes are not in the order of their names");
+    }
+    Ok(Indexed { record: Record { name, what, xattrs }, has_digest })
 }
 
 /// Writes the lines of an index.
@@ -295,6 +334,9 @@ impl Lines {
             What::Directory(Some(mode)) => push_mode(to, *mode),
             What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
         }
+        if !record.xattrs.is_empty() {
+            push_xattrs(to, &record.xattrs);
+        }
         to.extend_from_slice(b"}\n");
     }
 
@@ -342,6 +384,25 @@ fn push_number(to: &mut Vec<u8>, key: &str, number: impl itoa::Integer) {
 fn push_mode(to: &mut Vec<u8>, mode: u32) {
     use std::io::Write;
     let _ = write!(to, ",\"mode\":\"{mode:04o}\"");
+}
+
+fn push_xattrs(to: &mut Vec<u8>, xattrs: &[Xattr]) {
+    let mut before: &[u8] = b",\"xattrs\":[{";
+    for Xattr { name, value } in xattrs {
+        to.extend_from_slice(before);
+        before = b",{";
+        push_bytes(to, "name", name);
+        to.push(b',');
+        match value {
+            Value::Bytes(value) => push_bytes(to, "value", value),
+            Value::Hash(len, hash) => {
+                push_number(to, "\"bytes\":", *len);
+                push_text(to, ",\"digest\":", &hex(hash));
+            }
+        }
+        to.push(b'}');
+    }
+    to.push(b']');
 }
 
 /// A text that needs no escapes.

@@ -15,6 +15,7 @@ use crate::scan::{Entry, Scan, Scanned, There};
 use crate::scan_ahead::Ahead;
 use crate::scrub::Picked;
 use crate::trust::{Moment, Moments};
+use crate::xattrs::{self, Xattrs};
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use treewide_files::digest::Extent;
@@ -62,6 +63,8 @@ pub(crate) struct Policy {
     pub(crate) follows: bool,
     /// Whether permission bits are recorded: a file without them is read, to record them.
     pub(crate) modes: bool,
+    /// Which extended attributes are recorded: a file with others is read, to record them.
+    pub(crate) xattrs: Xattrs,
 }
 
 pub(crate) struct Join {
@@ -213,6 +216,7 @@ impl Join {
                 if self.policy.trusts
                     && !self.policy.picked.has(file, &record.name)
                     && self.is_unchanged(file, &entry)
+                    && self.has_xattrs(&record, &entry)
                 {
                     return Item::Note(Note::Unread(record));
                 }
@@ -237,6 +241,12 @@ impl Join {
         entry.stamp.is_some_and(|now| {
             now.is_file && now.len == facts.bytes && key.is_of(&now) && has_mode(&now)
         })
+    }
+
+    /// Whether its extended attributes are those recorded. They are read, as not every file system moves ctime with them.
+    fn has_xattrs(&self, record: &Record, entry: &Entry) -> bool {
+        let is = xattrs::at(&entry.path, self.policy.follows, self.policy.xattrs);
+        is.is_ok_and(|is| is == record.xattrs)
     }
 
     fn only_found(&mut self, mut entry: Entry) -> Item<About, Note> {

@@ -3,8 +3,10 @@
 use crate::join::About;
 use crate::moves::{Moves, finding};
 use crate::record::{Facts, FileRecord, Record, Type, What};
+use crate::rules::Rules;
 use crate::scan::{Entry, There};
 use crate::verdict::{Change, Finding, Report, Verdict};
+use crate::xattrs::{self, Xattr, Xattrs};
 use treewide::OUT_LEN;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::long_path;
@@ -17,6 +19,9 @@ const TRIES: usize = 3;
 pub(crate) struct Judge<'a> {
     pub(crate) report: Report,
     pub(crate) moves: Moves,
+    rules: Rules,
+    /// The extended attributes that are compared.
+    compared: Xattrs,
     each: &'a mut dyn FnMut(Finding),
 }
 
@@ -28,11 +33,13 @@ pub(crate) struct Read {
     pub(crate) stamp: Option<Stamp>,
     /// What is to be recorded of it, if a run before this one has read it.
     pub(crate) facts: Option<Facts>,
+    pub(crate) xattrs: Vec<Xattr>,
 }
 
 impl<'a> Judge<'a> {
-    pub(crate) fn new(each: &'a mut dyn FnMut(Finding)) -> Self {
-        Self { report: Report::default(), moves: Moves::default(), each }
+    /// `rules` say what is looked at, and `compared` which extended attributes are recorded as well.
+    pub(crate) fn new(rules: Rules, compared: Xattrs, each: &'a mut dyn FnMut(Finding)) -> Self {
+        Self { report: Report::default(), moves: Moves::default(), rules, compared, each }
     }
 
     pub(crate) fn tell(&mut self, finding: Finding) {
@@ -65,11 +72,18 @@ impl<'a> Judge<'a> {
                     let stamp = stamps.and_then(|it| (it.before == it.after).then_some(it.after));
                     // The bytes that were hashed are all that it has.
                     let stamp = stamp.filter(|it| it.len == bytes);
+                    let xattrs = match &stamp {
+                        Some(stamp) => self.xattrs(task, stamp),
+                        None => Err(ErrorKind::Replaced),
+                    };
+                    let stamp =
+                        stamp.filter(|_| xattrs.as_ref().err().is_none_or(|it| !is_change(it)));
                     if stamp.is_some() || is_last {
                         self.report.files_read += 1;
                         self.report.bytes_read += bytes;
                         let digest = hash_of(digest);
-                        return Ok(Read { digest, bytes, stamp, facts: None });
+                        let xattrs = if stamp.is_some() { xattrs? } else { Vec::new() };
+                        return Ok(Read { digest, bytes, stamp, facts: None, xattrs });
                     }
                 }
                 Err(error) if is_last || !is_change(&error) => return Err(error),
@@ -78,6 +92,29 @@ impl<'a> Judge<'a> {
             hashed = again(options, task);
         }
         unreachable!("the last try returns")
+    }
+
+    /// The extended attributes of a file that was like this when it had been read, if it still is: what belongs to one moment
+    /// is recorded.
+    pub(crate) fn xattrs(
+        &self,
+        task: &Task<About>,
+        stamp: &Stamp,
+    ) -> Result<Vec<Xattr>, ErrorKind> {
+        if self.rules.xattrs == Xattrs::None {
+            return Ok(Vec::new());
+        }
+        let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
+        let (file, now) = identity.open_stamped(&task.path)?;
+        let xattrs = xattrs::of_file(&file, self.rules.xattrs);
+        let is_as_it_was = now == *stamp && Stamp::of(&file)? == now;
+        if is_as_it_was { xattrs.map_err(ErrorKind::Read) } else { Err(ErrorKind::Replaced) }
+    }
+
+    /// Compares what is recorded with what is there, if nothing else differs.
+    fn compared(&self, was: &[Xattr], is: &[Xattr]) -> Option<Verdict> {
+        let changes = xattrs::changes(was, is, self.compared);
+        (!changes.is_empty()).then_some(Verdict::Changed(Change::Xattrs(changes)))
     }
 
     /// The verdict on a file that could not be read.
@@ -89,7 +126,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The verdict on a file that was recorded and read.
-    pub(crate) fn file(was: &FileRecord, is: &Read) -> Verdict {
+    pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         let key = was.facts.as_ref().and_then(|facts| facts.key.as_ref().map(|key| (facts, key)));
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
@@ -107,6 +144,9 @@ impl<'a> Judge<'a> {
             }
             _ => {}
         }
+        if let Some(verdict) = self.compared(xattrs, &is.xattrs) {
+            return verdict;
+        }
         match key {
             Some((_, key)) if !key.is_of(stamp) => Verdict::Touched,
             _ => Verdict::Same { read: true },
@@ -114,14 +154,14 @@ impl<'a> Judge<'a> {
     }
 
     /// The verdict where at least one of what was recorded and what is there is not a file, and what is to be recorded.
-    pub(crate) fn other(was: &Record, is: &Entry, modes: bool) -> (Verdict, Option<Record>) {
+    pub(crate) fn other(&self, was: &Record, is: &Entry) -> (Verdict, Option<Record>) {
         if let What::Unknown(cause) = &was.what {
             return (Verdict::NotCheckable(cause.clone()), None);
         }
         if was.kind() != is.kind() {
-            return (Verdict::ReplacedType { was: was.kind() }, observed(is, modes).ok());
+            return (Verdict::ReplacedType { was: was.kind() }, observed(is, &self.rules).ok());
         }
-        let now = match observed(is, modes) {
+        let now = match observed(is, &self.rules) {
             Ok(now) => now,
             Err(error) => return (Verdict::Unreadable(error.to_string()), None),
         };
@@ -132,7 +172,7 @@ impl<'a> Judge<'a> {
             (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
                 Verdict::Changed(Change::Mode(*was, *is))
             }
-            _ => Verdict::Same { read: true },
+            _ => self.compared(&was.xattrs, &now.xattrs).unwrap_or(Verdict::Same { read: true }),
         };
         (verdict, Some(now))
     }
@@ -184,13 +224,13 @@ impl<'a> Judge<'a> {
 }
 
 /// What is to be recorded of something that is not a file.
-pub(crate) fn observed(entry: &Entry, modes: bool) -> std::io::Result<Record> {
+pub(crate) fn observed(entry: &Entry, rules: &Rules) -> std::io::Result<Record> {
     let what = match entry.what {
         There::Link => {
             let target = long_path::read_link(&entry.path)?;
             What::Link(target.as_os_str().as_encoded_bytes().to_vec())
         }
-        There::Directory => What::Directory(match modes {
+        There::Directory => What::Directory(match rules.modes {
             true => Some(Stamp::at(&entry.path, true)?.mode),
             false => None,
         }),
@@ -201,7 +241,9 @@ pub(crate) fn observed(entry: &Entry, modes: bool) -> std::io::Result<Record> {
             What::File(FileRecord { digest: [0; OUT_LEN], facts })
         }
     };
-    Ok(Record { name: entry.name().to_owned(), what })
+    let follows = rules.follow && !matches!(entry.what, There::Link);
+    let xattrs = xattrs::at(&entry.path, follows, rules.xattrs)?;
+    Ok(Record { name: entry.name().to_owned(), what, xattrs })
 }
 
 /// The hash that a digest is: every file is hashed to [`Extent::HASH`].

@@ -58,6 +58,7 @@ mod update;
 mod usual;
 mod verdict;
 mod verify;
+pub mod xattrs;
 
 pub use clock::Clock;
 pub use diff::diff;

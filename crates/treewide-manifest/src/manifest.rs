@@ -214,7 +214,7 @@ impl Records {
 
     fn of_line(line: Line) -> Record {
         let what = Self::what_of(&line);
-        Record { name: line.name, what }
+        Record::new(line.name, what)
     }
 
     fn what_of(line: &Line) -> What {

@@ -259,7 +259,7 @@ mod tests {
 
     fn record(name: &str, content: &str) -> Record {
         let digest = *treewide::hash(content.as_bytes()).as_bytes();
-        Record { name: name.into(), what: What::File(FileRecord { digest, facts: None }) }
+        Record::new(name, What::File(FileRecord { digest, facts: None }))
     }
 
     fn pair(gone: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use crate::day::Day;
 use crate::trust::Key;
+use crate::xattrs::Xattr;
 use treewide::OUT_LEN;
 
 /// A path and what is recorded of it.
@@ -11,6 +12,8 @@ pub struct Record {
     pub name: Vec<u8>,
     /// What it was.
     pub what: What,
+    /// Its extended attributes, in the order of their names, if they are recorded.
+    pub xattrs: Vec<Xattr>,
 }
 
 /// What a path was.
@@ -112,7 +115,12 @@ impl Type {
 impl Record {
     /// For [`Records`](crate::Records) to fill.
     pub(crate) fn empty() -> Self {
-        Self { name: Vec::new(), what: What::Directory(None) }
+        Self::new(Vec::new(), What::Directory(None))
+    }
+
+    /// A path without extended attributes.
+    pub fn new(name: impl Into<Vec<u8>>, what: What) -> Self {
+        Self { name: name.into(), what, xattrs: Vec::new() }
     }
 
     /// The name without the `/` at the end of that of a directory.

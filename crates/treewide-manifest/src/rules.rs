@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::name;
+use crate::xattrs::Xattrs;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct Rules {
     pub one_file_system: bool,
     /// Whether permission bits are recorded.
     pub modes: bool,
+    /// Which extended attributes, also access lists, are recorded.
+    #[serde(skip_serializing_if = "Xattrs::is_none")]
+    pub xattrs: Xattrs,
 }
 
 impl Default for Rules {
@@ -32,11 +36,25 @@ impl Default for Rules {
             follow: false,
             one_file_system: false,
             modes: false,
+            xattrs: Xattrs::None,
         }
     }
 }
 
 impl Rules {
+    /// # Errors
+    /// If this program cannot read what they cover.
+    pub(crate) fn can_be_read(&self) -> std::io::Result<()> {
+        if self.xattrs.can_be_read() {
+            return Ok(());
+        }
+        let cause = match cfg!(unix) {
+            true => "this program was built without the feature `xattrs`",
+            false => "this program cannot read them on this system",
+        };
+        Err(std::io::Error::other(format!("extended attributes are covered, and {cause}")))
+    }
+
     /// As JSON, always with the same keys in the same order.
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -136,8 +154,17 @@ mod tests {
 
     #[test]
     fn rules_that_are_not_known_are_refused() {
-        assert!(serde_json::from_str::<Rules>(r#"{"acls":true}"#).is_err());
-        let rules = Rules { exclude: vec!["é".into()], modes: true, ..Rules::default() };
-        assert_eq!(serde_json::from_str::<Rules>(&rules.json()).unwrap(), rules);
+        for other in [r#"{"acls":true}"#, r#"{"xattrs":true}"#, r#"{"xattrs":"some"}"#] {
+            assert!(serde_json::from_str::<Rules>(other).is_err(), "{other}");
+        }
+        for xattrs in [Xattrs::None, Xattrs::WithoutTrusted, Xattrs::All] {
+            let rules =
+                Rules { exclude: vec!["é".into()], modes: true, xattrs, ..Rules::default() };
+            assert_eq!(serde_json::from_str::<Rules>(&rules.json()).unwrap(), rules);
+        }
+        // As they were before there were attributes, so that the facts of such manifests are the same.
+        let usual =
+            r#"{"exclude":[],"hidden":true,"follow":false,"one_file_system":false,"modes":false}"#;
+        assert_eq!(Rules::default().json(), usual);
     }
 }

@@ -17,6 +17,7 @@ use crate::scan::{Own, Scan};
 use crate::scrub::{Budget, Picked};
 use crate::trust::{Moment, Moments};
 use crate::verdict::{Finding, Report, Verdict};
+use crate::xattrs::Xattrs;
 use std::path::Path;
 use treewide_files::{Event, Options, Task};
 
@@ -110,6 +111,12 @@ impl Update {
     ) -> Result<Made, Error> {
         let recorded = || old.map(Manifest::rules);
         let rules = self.rules.clone().or_else(recorded).unwrap_or_default();
+        rules.can_be_read().map_err(|cause| Error::read(dir, cause))?;
+        if rules.xattrs > Xattrs::readable() {
+            let cause = "extended attributes trusted.* are covered, and only the administrator of the machine sees them; \
+                         run it as root, or give rules that leave them out";
+            return Err(Error::read(dir, std::io::Error::other(cause)));
+        }
         let mut pair = pair;
         let taken = pair.begin_journal(dir, &rules)?;
         let mut own = Own::default();
@@ -120,12 +127,19 @@ impl Update {
             _ => Picked::default(),
         };
         let trusts = !self.full && old.is_some_and(Manifest::has_index);
-        let policy =
-            Policy { trusts, picked, hashes_new: true, follows: rules.follow, modes: rules.modes };
+        let policy = Policy {
+            trusts,
+            picked,
+            hashes_new: true,
+            follows: rules.follow,
+            modes: rules.modes,
+            xattrs: rules.xattrs,
+        };
         let records = old.map(Manifest::records).transpose()?;
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(records, &Globs::default(), scan, beneath, policy, Some(moments));
-        let mut judge = Judge::new(each);
+        let compared = recorded().map_or(Xattrs::None, |old| old.xattrs.min(rules.xattrs));
+        let mut judge = Judge::new(rules.clone(), compared, each);
         if let Some(State::Ignored(cause)) = old.map(Manifest::index) {
             judge.report.damage = Some(cause.clone());
         }
@@ -175,10 +189,8 @@ impl Run<'_> {
             Event::File(task, hashed) => {
                 let read = judge.read(options, &task, hashed);
                 if let (Ok(read), Some(journal)) = (&read, self.pair.journal()) {
-                    journal.add(Record {
-                        name: name::relative(&task.path, self.root).into_owned(),
-                        what: What::File(self.recorded(read, task.about.moment)),
-                    });
+                    let what = What::File(self.recorded(read, task.about.moment));
+                    journal.add(Record::new(name::relative(&task.path, self.root), what));
                 }
                 self.file(task, read, judge)
             }
@@ -195,7 +207,7 @@ impl Run<'_> {
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
         let About { record, moment } = task.about;
-        let (read, record) = match (read, record) {
+        let (mut read, record) = match (read, record) {
             (Ok(read), record) => (read, record),
             (Err(error), Some(record)) => {
                 return self.keep(*record, Judge::failure(&error), judge);
@@ -208,15 +220,16 @@ impl Run<'_> {
         };
         let what = What::File(self.recorded(&read, moment));
         let Some(record) = record else {
-            let new = Record { name: name::into_relative(task.path, self.root), what };
+            let name = name::into_relative(task.path, self.root);
+            let new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
             self.new_file(&new, &read, judge);
             return self.write(&new);
         };
         let was = record.kind();
-        let mut new = Record { name: record.name, what };
+        let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
-                let verdict = Judge::file(&was, &read);
+                let verdict = judge.file(&was, &record.xattrs, &read);
                 if verdict == Verdict::Rot && !self.update.accept_rot.cover(&new.name, false) {
                     // It is read each time, and found again, until it is accepted.
                     if let Some(facts) = &mut was.facts {
@@ -229,6 +242,7 @@ impl Run<'_> {
             What::Unknown(_) => self.new_file(&new, &read, judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
+        new.xattrs = read.xattrs;
         self.write(&new)
     }
 
@@ -296,12 +310,12 @@ impl Run<'_> {
                 Ok(())
             }
             Note::Other(both) => {
-                let (record, entry) = &*both;
-                let (verdict, now) = Judge::other(record, entry, self.rules.modes);
-                let now = match now {
-                    Some(now) => Some(now),
-                    None => observed(entry, self.rules.modes).ok(),
-                };
+                let (record, entry) = *both;
+                let (verdict, now) = judge.other(&record, &entry);
+                if let Verdict::Unreadable(_) = verdict {
+                    return self.keep(record, verdict, judge);
+                }
+                let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
                 now.map_or(Ok(()), |now| self.write(&now))
             }
@@ -310,7 +324,7 @@ impl Run<'_> {
                 _ => Ok(()),
             },
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
-            Note::New(entry) => match observed(&entry, self.rules.modes) {
+            Note::New(entry) => match observed(&entry, self.rules) {
                 Ok(record) => {
                     self.added(&record, judge);
                     self.write(&record)
@@ -333,9 +347,15 @@ impl Run<'_> {
                 let Resumed { task, digest, facts, stamp } = *resumed;
                 judge.report.files_resumed += 1;
                 judge.report.bytes_resumed += facts.bytes;
-                let (bytes, stamp) = (facts.bytes, Some(stamp));
-                let read = Read { digest, bytes, stamp, facts: Some(facts) };
-                self.file(task, Ok(read), judge)
+                let xattrs = judge.xattrs(&task, &stamp);
+                let read = xattrs.map(|xattrs| Read {
+                    digest,
+                    bytes: facts.bytes,
+                    stamp: Some(stamp),
+                    facts: Some(facts),
+                    xattrs,
+                });
+                self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
                 judge.report.damage.get_or_insert(cause);

@@ -54,7 +54,7 @@ impl Usual {
         }
         let facts = Some(Facts { bytes, mode, key, read });
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-        Some(Record { name: name.to_owned(), what })
+        Some(Record::new(name, what))
     }
 
     fn day(&mut self, text: &[u8]) -> Option<Day> {
@@ -135,7 +135,7 @@ mod tests {
 
     fn file(name: &[u8], facts: Facts) -> Record {
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts: Some(facts) });
-        Record { name: name.into(), what }
+        Record::new(name, what)
     }
 
     #[test]
@@ -202,9 +202,9 @@ mod tests {
         println!("{taken} lines taken, {left} left");
         assert!(taken > 1000 && left > 1000);
         for other in [
-            Record { name: b"a/".into(), what: What::Directory(None) },
-            Record { name: b"a".into(), what: What::Link(b"b".into()) },
-            Record { name: b"a".into(), what: What::Special(Special::Pipe) },
+            Record::new(b"a/", What::Directory(None)),
+            Record::new(b"a", What::Link(b"b".into())),
+            Record::new(b"a", What::Special(Special::Pipe)),
             file(b"\xff", Facts { bytes: 1, mode: None, key: None, read: None }),
             file(b"a\n\"\\", Facts { bytes: 1, mode: None, key: None, read: None }),
         ] {

@@ -2,6 +2,7 @@
 
 use crate::name;
 use crate::record::Type;
+use crate::xattrs::XattrChange;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -84,6 +85,24 @@ pub enum Change {
     Mode(u32, u32),
     /// What a link holds: what it was and is.
     Target(Vec<u8>, Vec<u8>),
+    /// Extended attributes, in the order of their names. Everything else that is recorded is as it was.
+    Xattrs(Vec<XattrChange>),
+}
+
+/// Attributes that are named, at most.
+const NAMED: usize = 5;
+
+/// Such as `user.note "a" -> "b", and 2 more attributes`.
+fn named(changes: &[XattrChange]) -> String {
+    let mut parts: Vec<String> = changes.iter().take(NAMED).map(XattrChange::to_string).collect();
+    let more = changes.len() - parts.len();
+    if more > 0 {
+        parts.push(format!(
+            "and {more} more {}",
+            if more == 1 { "attribute" } else { "attributes" }
+        ));
+    }
+    parts.join(", ")
 }
 
 /// The kinds of verdicts.
@@ -206,6 +225,7 @@ impl Verdict {
             Self::Changed(Change::Target(was, is)) => {
                 format!("leads to {} and not to {} any more", shown(is), shown(was))
             }
+            Self::Changed(Change::Xattrs(changes)) => named(changes),
             Self::Rot => "size, mtime, ctime and inode are as before, the content is not".into(),
             Self::ReplacedType { was } => format!("was a {}", was.word()),
             Self::Removed { still_at: Some(name) } => {
@@ -242,6 +262,8 @@ pub struct Report {
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.
     pub nothing_checked: bool,
+    /// Extended attributes `trusted.*` are covered, and this process cannot see them.
+    pub trusted_unseen: bool,
 }
 
 impl Report {
@@ -263,6 +285,7 @@ impl Report {
     pub fn is_certain(&self) -> bool {
         self.damage.is_none()
             && !self.nothing_checked
+            && !self.trusted_unseen
             && Class::ALL.into_iter().all(|class| !class.is_unknown() || self.count(class) == 0)
     }
 

@@ -8,9 +8,11 @@ use crate::manifest::{Manifest, State};
 use crate::moves::about;
 use crate::record::{Facts, FileRecord, Record, What};
 use crate::rules::Globs;
+use crate::rules::Rules;
 use crate::scan::{Own, Scan, There};
 use crate::scrub::Picked;
 use crate::verdict::{Finding, Report, Verdict};
+use crate::xattrs::Xattrs;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::digest::Extent;
@@ -79,7 +81,10 @@ impl Verify {
         options: &Options,
         each: &mut dyn FnMut(Finding),
     ) -> Result<Report, Error> {
-        let rules = manifest.rules();
+        let mut rules = manifest.rules();
+        rules.can_be_read().map_err(|cause| Error::read(manifest.list().path(), cause))?;
+        let trusted_unseen = rules.xattrs > Xattrs::readable();
+        rules.xattrs = rules.xattrs.min(Xattrs::readable());
         let mut own = Own::default();
         for path in manifest.files().iter().chain(&self.left_out) {
             own.add(path);
@@ -91,11 +96,13 @@ impl Verify {
             hashes_new: false,
             follows: rules.follow,
             modes: rules.modes,
+            xattrs: rules.xattrs,
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
-        let mut judge = Judge::new(each);
-        let mut run = Run { manifest, modes: rules.modes, found: Vec::new() };
+        let compared = rules.xattrs;
+        let mut judge = Judge::new(rules, compared, each);
+        let mut run = Run { manifest, found: Vec::new() };
         if let State::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
@@ -108,13 +115,13 @@ impl Verify {
         // Globs that match nothing are a mistake; an index says that a tree is empty.
         let may_be_empty = manifest.has_index() && self.only.is_empty();
         report.nothing_checked = report.entries() == 0 && !may_be_empty;
+        report.trusted_unseen = trusted_unseen;
         Ok(report)
     }
 }
 
 struct Run<'a> {
     manifest: &'a Manifest,
-    modes: bool,
     /// New files, in the order in which `Moves` holds them: where they are, unless they are not files.
     found: Vec<Option<(std::path::PathBuf, Identity)>>,
 }
@@ -132,7 +139,7 @@ impl Run<'_> {
                 if let Some(record) = task.about.record {
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
-                        (What::File(was), Ok(read)) => Judge::file(was, read),
+                        (What::File(was), Ok(read)) => judge.file(was, &record.xattrs, read),
                         (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
                     };
                     judge.last_of(*record, verdict);
@@ -157,7 +164,7 @@ impl Run<'_> {
             }
             Note::Other(both) => {
                 let (record, entry) = &*both;
-                let (verdict, _) = Judge::other(record, entry, self.modes);
+                let (verdict, _) = judge.other(record, entry);
                 judge.tell(about(entry.name(), entry.kind(), verdict));
             }
             Note::Gone(record, there) => {
@@ -176,12 +183,9 @@ impl Run<'_> {
                         let facts =
                             bytes.map(|bytes| Facts { bytes, mode: None, key: None, read: None });
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-                        (
-                            Record { name: entry.name().to_owned(), what },
-                            Some((entry.path, identity)),
-                        )
+                        (Record::new(entry.name(), what), Some((entry.path, identity)))
                     }
-                    _ => match observed(&entry, false) {
+                    _ => match observed(&entry, &Rules::default()) {
                         Ok(record) => (record, None),
                         Err(error) => {
                             let verdict = Verdict::Unreadable(error.to_string());

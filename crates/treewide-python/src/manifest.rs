@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
 use treewide_files::name::{os_path, shown};
 use treewide_manifest::record::What;
+use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
     Budget, Cancel, Class, Clock, Error, ErrorKind, Finding, Globs, Manifest, Options, Pair,
     Report, Rules, Totals, Update, Verify, facts_of,
@@ -38,7 +39,10 @@ type Told<'py> =
 /// Findings; counts by verdict; files read, bytes read, files not read, their bytes; what is wrong with the index; whether
 /// nothing was checked; the summary.
 type Ended<'py> =
-    (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Option<String>, bool, String);
+    (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Untold, String);
+
+/// What is wrong with the index, whether nothing was checked, and whether `trusted.*` could not be seen.
+type Untold = (Option<String>, bool, bool);
 
 /// The same with files, bytes, the hash of the list and the hash of all facts.
 type Made<'py> = (Ended<'py>, (u64, u64), Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -80,7 +84,8 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
     }
     let read = (report.files_read, report.bytes_read, report.files_unread, report.bytes_unread);
     let summary = report.to_string();
-    Ok((findings, counts, read, report.damage.clone(), report.nothing_checked, summary))
+    let untold = (report.damage.clone(), report.nothing_checked, report.trusted_unseen);
+    Ok((findings, counts, read, untold, summary))
 }
 
 /// Runs `work` with options and a collector of findings. It leaves out what is the same.
@@ -172,7 +177,7 @@ pub(crate) fn _make<'py>(
     old: Option<FilePath>,
     directory: FilePath,
     output: FilePath,
-    rules: Option<(Vec<String>, bool, bool, bool, bool)>,
+    rules: Option<(Vec<String>, bool, bool, bool, bool, bool)>,
     index: bool,
     full: bool,
     scrub: Option<&str>,
@@ -186,9 +191,10 @@ pub(crate) fn _make<'py>(
     if let Some(scrub) = scrub {
         update = update.scrub(Budget::parse(scrub).map_err(PyValueError::new_err)?);
     }
-    if let Some((exclude, hidden, follow, one_file_system, modes)) = rules {
+    if let Some((exclude, hidden, follow, one_file_system, modes, xattrs)) = rules {
         Globs::new(&exclude).map_err(|error| failed(py, error))?;
-        update = update.rules(Rules { exclude, hidden, follow, one_file_system, modes });
+        let xattrs = if xattrs { Xattrs::readable() } else { Xattrs::None };
+        update = update.rules(Rules { exclude, hidden, follow, one_file_system, modes, xattrs });
     }
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {

@@ -117,6 +117,23 @@ def test_the_command_line_reads_the_same(tree):
     assert (report.path, report.verdict) == ("a", "changed") and "0600" in report.detail
 
 
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="Python sets extended attributes on Linux only")
+def test_extended_attributes_are_compared(tree):
+    root, path = tree
+    try:
+        os.setxattr(root / "a", "user.x", b"\xff\n")
+    except OSError as error:
+        pytest.skip(f"no extended attributes here: {error}")
+    assert manifest.snapshot(root, path, xattrs=True)
+    assert manifest.verify(path, root, quick=True)
+    os.setxattr(root / "a", "user.x", b"2")
+    for quick in (False, True):
+        (finding,) = manifest.verify(path, root, quick=quick).findings
+        assert (finding.path, finding.verdict, finding.detail) == ("a", "changed", 'user.x 0xff0a -> "2"')
+    assert manifest.update(path, root) and not manifest.verify(path, root).trusted_unseen
+    assert manifest.verify(path, root, quick=True)
+
+
 def test_what_is_wrong_is_said(tree):
     root, path = tree
     with pytest.raises(FileNotFoundError):

@@ -147,6 +147,12 @@ impl SayArgs {
             let whose = manifests.iter().find(ignored).or(manifests.first());
             report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
         }
+        if report.trusted_unseen {
+            console.say(
+                "extended attributes trusted.* were not compared: only the administrator of the machine sees them; \
+                 run it as root",
+            );
+        }
         if report.nothing_checked {
             console.say("nothing was checked: the list names no file");
         }

@@ -155,7 +155,10 @@ fn summary(report: &Report, about: &About<'_>) -> String {
         let text = format!("not used: {text}; so links, directories and modes were not checked");
         facts.push(("Index", html(&text)));
     }
-    let parts = super::report::not_compared(about.manifest);
+    let mut parts = super::report::not_compared(about.manifest);
+    if report.trusted_unseen {
+        parts.push("extended attributes trusted.*, which only the administrator sees".into());
+    }
     if !parts.is_empty() {
         facts.push(("Not compared", html(&terminal::escape(&parts.join(", "), Form::Lines))));
     }

@@ -231,6 +231,9 @@ impl SnapshotArgs {
             let rules = self.rules.rules()?.unwrap_or_default();
             let (update, dir) = (Update::new().rules(rules), self.dir.as_deref());
             let has_index = !self.no_index;
+            if !self.with.quiet {
+                self.rules.say_what_is_unseen(program);
+            }
             let (report, _) =
                 self.with.make(program, &self.output, has_index, update, None, dir)?;
             Ok(outcome(&report))
@@ -289,6 +292,9 @@ impl UpdateArgs {
             }
             if let Some(rules) = self.rules.rules()? {
                 self.tell_rules(program, &rules)?;
+                if !self.with.quiet {
+                    self.rules.say_what_is_unseen(program);
+                }
                 update = update.rules(rules);
             }
             let path = self.output.as_ref().unwrap_or(&self.manifest);

@@ -10,6 +10,7 @@ use std::path::Path;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
+use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{Class, Finding, Manifest, Report, State, Verdict};
 
 /// Problems that are shown again at the end, at most.
@@ -174,6 +175,7 @@ pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
         (!rules.hidden, "names that begin with a dot"),
         (rules.follow, "where links lead (they are followed)"),
         (rules.one_file_system, "other file systems"),
+        (rules.xattrs == Xattrs::WithoutTrusted, "extended attributes trusted.*"),
     ] {
         parts.extend(is.then(|| text.to_owned()));
     }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use treewide_files::name::{Listed, shown};
 use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
+use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{Manifest, State};
 
 pub(crate) const MANIFEST: Notes = Notes::new(&[
@@ -110,6 +111,11 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
             let _ = writeln!(text, "digest of the facts: {}", trailer.facts);
             let _ = writeln!(text, "made: {}, on {}", header.began, header.fs.kind);
             let _ = writeln!(text, "excluded: {}", header.rules.exclude.join(" "));
+            text += match header.rules.xattrs {
+                Xattrs::None => "",
+                Xattrs::WithoutTrusted => "extended attributes: all but trusted.*\n",
+                Xattrs::All => "extended attributes: all\n",
+            };
         }
     }
     output::print(text.as_bytes())
@@ -159,6 +165,9 @@ fn stat(manifest: &Manifest, path: &str) -> anyhow::Result<()> {
             }
             What::Directory(Some(mode)) => drop(writeln!(text, "mode: {mode:04o}")),
             What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+        }
+        for xattr in &record.xattrs {
+            let _ = writeln!(text, "attribute {}", xattr.shown());
         }
         return output::print(text.as_bytes());
     }

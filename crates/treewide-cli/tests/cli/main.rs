@@ -21,6 +21,8 @@ mod manifest;
 mod manifest_html;
 #[cfg(target_os = "linux")]
 mod manifest_reads;
+#[cfg(target_os = "linux")]
+mod manifest_xattrs;
 mod named_output;
 mod names_in_lists;
 mod outboard;

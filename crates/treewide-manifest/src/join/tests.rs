@@ -50,7 +50,7 @@ fn record(number: u64) -> Record {
     let (folder, file) = (number / IN_A_FOLDER, number % IN_A_FOLDER);
     if file == 0 {
         let name = format!("folder-{folder:05}/").into_bytes();
-        return Record { name, what: What::Directory(None) };
+        return Record::new(name, What::Directory(None));
     }
     let name = format!("folder-{folder:05}/a-file-with-a-name-{file:05}.dat").into_bytes();
     let Stamp { mtime: Some(mtime), ctime: Some(ctime), inode, device, len, .. } = stamp(number)
@@ -60,7 +60,7 @@ fn record(number: u64) -> Record {
     let key = Some(Key { mtime, ctime, inode: Some(inode), device: Some(device) });
     let facts = Some(Facts { bytes: len, mode: None, key, read: Some(crate::day::Day::today()) });
     let digest = *treewide::hash(&number.to_le_bytes()).as_bytes();
-    Record { name, what: What::File(FileRecord { digest, facts }) }
+    Record::new(name, What::File(FileRecord { digest, facts }))
 }
 
 /// Writes a manifest of `records`.
@@ -119,6 +119,7 @@ fn join_of_many_entries_keeps_none_of_them() {
         hashes_new: true,
         follows: false,
         modes: false,
+        xattrs: Xattrs::None,
     };
     let beneath = Beneath::new(folder.path(), false);
     let (records, scan) = (manifest.records().unwrap(), Ahead::on_thread(walk));

@@ -496,7 +496,7 @@ def _make(
     output: str | PathLike[str],
     /,
     *,
-    rules: tuple[list[str], bool, bool, bool, bool] | None,
+    rules: tuple[list[str], bool, bool, bool, bool, bool] | None,
     index: bool,
     full: bool,
     scrub: str | None,

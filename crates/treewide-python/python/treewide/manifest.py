@@ -91,12 +91,15 @@ class Report:
     damage: str | None
     #: Nothing was recorded, and no index says that this is so.
     nothing_checked: bool
+    #: Extended attributes `trusted.*` are covered, and this process cannot see them.
+    trusted_unseen: bool
     _summary: str
 
     @property
     def is_certain(self) -> bool:
         """Whether somebody can say about every path if it differs."""
-        return self.damage is None and not self.nothing_checked and not self._any(_UNKNOWN)
+        untold = self.damage is not None or self.nothing_checked or self.trusted_unseen
+        return not untold and not self._any(_UNKNOWN)
 
     @property
     def differs(self) -> bool:
@@ -141,6 +144,7 @@ def snapshot(
     follow: bool = False,
     one_file_system: bool = False,
     modes: bool = False,
+    xattrs: bool = False,
     index: bool = True,
     sync: bool = True,
     max_threads: int = AUTO,
@@ -150,7 +154,8 @@ def snapshot(
 
     `exclude` has globs of paths to leave out: one without `/` matches a name at any depth (`*.tmp`), one with `/` a
     path from the root on (`/a/b`, `a/**/b`), one that ends in `/` directories only. `hidden`, `follow`,
-    `one_file_system` and `modes` (permission bits) say what is covered, too; the index records all of it. Without
+    `one_file_system`, `modes` (permission bits) and `xattrs` (extended attributes with access lists, on Unix; those
+    named `trusted.*` only for the administrator) say what is covered, too; the index records all of it. Without
     `sync`, other programs' changes in mapped memory are not written to the disk first.
 
     `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
@@ -158,7 +163,7 @@ def snapshot(
 
     Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for a glob that makes no sense.
     """
-    rules = (_globs(exclude), hidden, follow, one_file_system, modes)
+    rules = (_globs(exclude), hidden, follow, one_file_system, modes, xattrs)
     return _made(
         _make(
             None,
@@ -279,8 +284,8 @@ def _globs(globs: Iterable[str]) -> list[str]:
 
 
 def _fields(ended: Any) -> Any:
-    findings, counts, read, damage, nothing_checked, summary = ended
-    return (tuple(Finding(*it) for it in findings), counts, *read, damage, nothing_checked, summary)
+    findings, counts, read, untold, summary = ended
+    return (tuple(Finding(*it) for it in findings), counts, *read, *untold, summary)
 
 
 def _report(ended: Any) -> Report:
