@@ -1,8 +1,8 @@
 //! `treewide outboard create`.
 
+use super::ThreadsArgs;
 use super::files::{Data, Store};
-use super::shape::ShapeArgs;
-use super::{ThreadsArgs, named};
+use super::shape::{Shape, ShapeArgs};
 use crate::help::Notes;
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
@@ -12,13 +12,14 @@ use crate::stdin::Stdin;
 use crate::{output, signals};
 use anyhow::{Context, bail};
 use clap::Args;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
-use treewide::outboard::create_at;
-use treewide_files::Replacement;
+use treewide::file::{Options, OutboardError};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
 use treewide_files::name::{Listed, shown};
+use treewide_files::{Progress, Replacement};
 
 const CREATE: Notes = Notes::new(&[
     ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),
@@ -61,10 +62,18 @@ impl CreateArgs {
         let (shape, mode) =
             (self.shape.shape(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
         let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
+        if let Some(named) = Shape::of_name(&path).filter(|named| *named != shape) {
+            bail!(
+                "{}: its name says {named}, and {shape} was asked for, so that nobody could read it by its name; end it in \
+                 .{}, or in what says nothing",
+                shown(&path),
+                shape.ending()
+            );
+        }
         let progress = self.progress.start(true);
         let hears = progress.hears();
         hears.reached(&self.file);
-        let data = Data::open(&self.file)?.counted(hears);
+        let data = Data::open(&self.file)?;
         if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
@@ -75,13 +84,32 @@ impl CreateArgs {
         let (mut store, layout) = Store::create(file, shape, len)
             .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
         let team = self.threads.team()?;
-        let made = team.run(|| create_at(&data, &layout, mode, &mut store));
-        let digest = made.map_err(|error| match data.unchanged(&self.file) {
-            Ok(()) => named(&error, &self.file, &path),
-            Err(changed) => changed,
+        let options = Options::new().mode(mode).watch(|bytes| {
+            hears.hashed(0, bytes);
+            ControlFlow::Continue(())
+        });
+        let made = team.run(|| {
+            options.outboard_file(
+                data.file(),
+                &self.file,
+                layout.group(),
+                layout.order(),
+                &mut store,
+            )
+        });
+        let made = made.map_err(|error| match (data.unchanged(&self.file), error) {
+            (Err(changed), _) => changed,
+            (Ok(()), OutboardError::Outboard(error)) => {
+                anyhow::anyhow!("{}: {error}", shown(&path))
+            }
+            (Ok(()), OutboardError::Data(error)) => {
+                anyhow::anyhow!("{}: {}", shown(&self.file), error.kind())
+            }
+            (Ok(()), error) => error.into(),
         })?;
         data.unchanged(&self.file)?;
-        data.is_done();
+        let digest = made.digest;
+        hears.hashed(1, 0);
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
         super::journal::forget(&path);

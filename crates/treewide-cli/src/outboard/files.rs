@@ -51,6 +51,10 @@ impl Data {
         }
     }
 
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.stamp.len
     }

@@ -83,12 +83,14 @@ impl Journal {
         &mut self.file
     }
 
-    /// Finishes the update that the journal is of, if there is one, and returns the digest that it has then.
+    /// Finishes the update that the journal is of, if there is one, and returns the digest that it has then. `given` is a digest
+    /// that the outboard must have had before the update, or after it.
     pub(super) fn recover(
         &mut self,
         outboard: &Path,
         shape: Shape,
         mode: Mode,
+        given: Option<Hash>,
         others: &str,
     ) -> anyhow::Result<Option<Hash>> {
         let failed = |error| named(&error, outboard, outboard);
@@ -112,6 +114,17 @@ impl Journal {
                  verify', and remove the journal",
                 shown(&self.path),
                 shown(outboard)
+            );
+        }
+        let after = change.after().0;
+        // Of one group, there was no digest.
+        if let Some(given) =
+            given.filter(|given| layout.groups() > 1 && ![digest, after].contains(given))
+        {
+            bail!(
+                "{}: is of an update from {digest} to {after}, and not from {given}, which was given as the old digest; give \
+                 one of them, or make the outboard again with 'treewide outboard create'",
+                shown(&self.path)
             );
         }
         let mut torn = Outboard::new(&digest, layout, mode, store);

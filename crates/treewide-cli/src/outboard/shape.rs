@@ -3,6 +3,7 @@
 use super::ranges::bytes;
 use clap::Args;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use treewide::outboard::{Group, Layout, Order};
 
@@ -119,7 +120,7 @@ impl Shape {
     }
 
     /// The ending of the name: `obao4` for groups of 2^4 chunks in pre-order, as iroh has it.
-    fn ending(self) -> String {
+    pub(super) fn ending(self) -> String {
         match (self.is_bao, self.order) {
             (true, _) => "obao".to_owned(),
             (false, Order::Pre) => format!("obao{}", self.group.log2()),
@@ -128,7 +129,7 @@ impl Shape {
     }
 
     /// What the ending of a name says.
-    fn of_name(path: &Path) -> Option<Self> {
+    pub(super) fn of_name(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?;
         Self::all().find(|shape| shape.ending() == ending)
     }
@@ -143,6 +144,19 @@ impl Shape {
 
     pub(super) fn layout(self, len: u64) -> Layout {
         Layout::new(len, self.group, self.order)
+    }
+}
+
+/// Such as `groups of 16.00 KiB in pre-order`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_bao {
+            true => f.write_str("a file of bao"),
+            false => {
+                let group = indicatif::HumanBytes(self.group.bytes());
+                write!(f, "groups of {group} in {}-order", self.order)
+            }
+        }
     }
 }
 

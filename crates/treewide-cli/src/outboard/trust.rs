@@ -60,7 +60,7 @@ impl TrustArgs {
 }
 
 /// The digest in `list` of the file at `path`.
-fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
+pub(super) fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
     let mut lines = Lines::open(list).with_context(|| shown(list))?;
     let full = path.canonicalize();
     let mut found: Option<Hash> = None;

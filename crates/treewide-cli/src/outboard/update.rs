@@ -24,16 +24,17 @@ use treewide_files::list;
 use treewide_files::name::{Listed, shown};
 
 const UPDATE: Notes = Notes::new(&[
-    ("treewide outboard update disk.img --dirty 1G..+4K --dirty 7G..8G", "what was written"),
-    ("treewide outboard update log --appended", "it only became longer"),
+    ("treewide outboard update disk.img --old-list SUMS --dirty 1G..+4K --dirty 7G..8G", "written"),
+    ("treewide outboard update log --old-hash HEX --appended", "it only became longer"),
     ("treewide outboard update disk.img --recover", "after an update that was interrupted"),
 ]);
 
 /// Bring an outboard up to date after writes that you know
 ///
 /// Reads the groups that were written, and the pairs above them. **Bytes that were written and are not named are believed to be as
-/// they were**: the digest that is printed is then wrong, and `verify` finds them. An update that is interrupted is
-/// finished by the next one, from OUTBOARD.journal.
+/// they were**: the digest that is printed is then wrong, and `verify` finds them. The old digest comes from --old-hash or
+/// --old-list; without them, nobody knows whether the outboard was right, and only what is next to the written groups is
+/// compared. An update that is interrupted is finished by the next one, from OUTBOARD.journal.
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["dirty", "appended", "recover"])))]
@@ -61,6 +62,15 @@ pub(super) struct UpdateArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Changes")]
     #[arg(conflicts_with = "appended")]
     old_len: Option<u64>,
+
+    /// The digest that the file had before the writes: if the outboard is not of it, nothing is changed
+    #[arg(long, value_name = "HEX", value_parser = trust::hash, help_heading = "Changes")]
+    #[arg(conflicts_with = "old_list")]
+    old_hash: Option<Hash>,
+
+    /// A list with that digest, as b3sum and `treewide sum` write it
+    #[arg(long, value_name = "SUMS", help_heading = "Changes")]
+    old_list: Option<PathBuf>,
 
     /// Write a JSON object instead of a line: path, digest, bytes, old_digest, outboard
     #[arg(long, help_heading = "Output")]
@@ -91,10 +101,17 @@ impl UpdateArgs {
             );
         }
         let mode = self.mode.mode(&Stdin::default())?;
+        let mut given = match (&self.old_hash, &self.old_list) {
+            (Some(hash), _) => Some(*hash),
+            (None, Some(list)) => Some(trust::find(list, &self.file)?),
+            (None, None) => None,
+        };
         let mut journal = Journal::open(&path)?;
-        if let Some(digest) = journal.recover(&path, shape, mode, self.mode.others())? {
+        if let Some(digest) = journal.recover(&path, shape, mode, given, self.mode.others())? {
             console
                 .about(&path, format_args!("an update that was interrupted is finished: {digest}"));
+            // The digest from before it, if one was given, is that of the journal; so this one is as good.
+            given = given.map(|_| digest);
         } else if self.recover {
             console.about(&path, "there is no update to finish");
         }
@@ -104,16 +121,39 @@ impl UpdateArgs {
         let (dirty, old_len) = self.changes(&path, shape, data.len())?;
         let (store, layout) = Store::open_to_write(&path, shape, old_len)?;
         // An outboard of one group is empty. All of its data is dirty, so its digest is not needed.
-        let old = trust::root(&path, &store, &layout, mode)?.unwrap_or(Hash::from_bytes([0; 32]));
+        let root = trust::root(&path, &store, &layout, mode)?;
+        if let (Some(given), Some(root)) = (given, root)
+            && given != root
+        {
+            bail!(
+                "{}: stands for {root}, and not for {given}, which was given as the old digest: it is damaged or of other data; \
+                 make it again with 'treewide outboard create'",
+                shown(&path)
+            );
+        }
+        let old = root.unwrap_or(Hash::from_bytes([0; 32]));
         let mut outboard = Outboard::new(&old, layout, mode, store);
         progress.show(|| None);
-        let updated = outboard.update(&data, &dirty, data.len(), journal.file());
+        let updated = match given {
+            Some(_) => outboard.update(&data, &dirty, data.len(), journal.file()),
+            None => outboard.update_without_digest(&data, &dirty, data.len(), journal.file()),
+        };
         let digest = updated.map_err(|error| named(&error, &self.file, &path))?;
         journal.clear()?;
         // What was read may be of two versions of the file.
         data.unchanged(&self.file)?;
         data.is_done();
         progress.finish();
+        if given.is_none() && root.is_some() {
+            console.about(
+                &self.file,
+                format_args!(
+                    "the new digest is consistent with the old outboard {}; nothing says that it was right, because no old \
+                     digest was given with --old-hash or --old-list",
+                    shown(&path)
+                ),
+            );
+        }
         self.say(&path, &layout, &old, &digest, data.len())
     }
 

@@ -75,6 +75,16 @@ fn outboard_create_replaces_no_data_and_reads_no_pipe() {
     outboard("create .").fails(1, &[".: is a directory"]);
     outboard("create nothing").fails(1, &["nothing: "]);
     outboard("create f -o missing/f").fails(1, &["missing/f: cannot write the outboard"]);
+    // A name that would mislead.
+    for args in [
+        "--group 1M -o g.obao4",
+        "--order post -o g.obao4",
+        "--bao -o g.obao4",
+        "--group 1M -o g.obao",
+    ] {
+        outboard(&format!("create f {args}"))
+            .fails(1, &["g.obao", ": its name says ", " was asked for"]);
+    }
     outboard("create f --group 3K").fails(2, &["a power of two of bytes"]);
     outboard("create f --group 128M").fails(2, &["from 1K to 64M"]);
     outboard("create f --bao --group 1K").fails(2, &["cannot be used with"]);
@@ -313,14 +323,15 @@ fn outboard_update_reads_what_was_written() {
         all[40_000] ^= 1;
         folder.write("f", &all);
         let line = format!("{}  f\n", hex(&all));
-        outboard("update f --dirty 40000..+1".into()).succeeds_with(&line);
+        outboard("update f --dirty 40000..+1 --old-list SUMS".into()).succeeds_with(&line);
         let verified = outboard(format!("verify f --hash {}", hex(&all)));
         assert_eq!(verified.code, Some(0), "{verified:?}");
         // It becomes longer: inside of the last group, by many groups, by none.
         for len in [105_000, 400_000, 400_000] {
+            let update = format!("update f --appended --old-hash {}", hex(&all));
             all = [&all[..], &content(400_000)[all.len()..len]].concat();
             folder.write("f", &all);
-            outboard("update f --appended".into()).succeeds_with(format!("{}  f\n", hex(&all)));
+            outboard(update).succeeds_with(format!("{}  f\n", hex(&all)));
             assert_eq!(outboard(format!("verify f --hash {}", hex(&all))).code, Some(0));
         }
         // It becomes shorter.
@@ -333,7 +344,7 @@ fn outboard_update_reads_what_was_written() {
         assert_eq!(outboard(format!("verify f --hash {}", hex(&all[..30_000]))).code, Some(0));
         // A byte that was not named is found by `verify`.
         flip(&folder, "f", 3);
-        outboard("update f --dirty 20000..".into())
+        outboard(format!("update f --dirty 20000.. --old-hash {}", hex(&all[..30_000])))
             .succeeds_with(format!("{}  f\n", hex(&all[..30_000])));
         assert_eq!(outboard("verify f".into()).text(), "BAD      0..16384\n");
         let journals =
@@ -347,6 +358,7 @@ fn outboard_update_begins_with_one_group_and_knows_its_limits() {
     let folder = made(10);
     let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
     folder.write("f", content(70_000));
+    // Of one group, there is nothing that could be wrong.
     update("--appended").succeeds_with(format!("{}  f\n", hex(content(70_000))));
     update("").fails(2, &["--dirty", "--appended", "--recover"]);
     update("--recover").fails(0, &["f.obao4: there is no update to finish"]);
@@ -358,6 +370,44 @@ fn outboard_update_begins_with_one_group_and_knows_its_limits() {
     folder.write("f.obao4.journal", "tw-ob-j1");
     update("--recover").fails(0, &["there is no update to finish"]);
     assert!(!folder.join("f.obao4.journal").exists());
+}
+
+#[test]
+fn outboard_update_takes_over_nothing_that_rotted() {
+    let folder = made(100_000);
+    let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
+    let mut all = content(100_000);
+    all[5] ^= 1;
+    folder.write("f", &all);
+    let pairs = fs::read(folder.join("f.obao4")).unwrap();
+    // The half of the root pair that is above bytes which were not written, and both halves of the pair below it.
+    for at in [40, 4 * 64, 4 * 64 + 32] {
+        folder.write("f.obao4", &pairs);
+        flip(&folder, "f.obao4", at);
+        let rotten = fs::read(folder.join("f.obao4")).unwrap();
+        let words: &[&str] = if at == 40 { &["f.obao4: stands for ", "old digest"] } else { &[] };
+        match at {
+            40 => drop(update("--dirty 5..6 --old-list SUMS").fails(1, words)),
+            // A digest that is trusted makes the update right; `verify` names what is broken.
+            _ => {
+                update("--dirty 5..6 --old-list SUMS").succeeds_with(format!("{}  f\n", hex(&all)))
+            }
+        }
+        folder.write("f.obao4", &rotten);
+        update("--dirty 5..6")
+            .fails(1, &["f.obao4: the outboard is broken above the bytes 65536.."]);
+        assert!(fs::read(folder.join("f.obao4")).unwrap() == rotten);
+    }
+    folder.write("f.obao4", &pairs);
+    update(&format!("--dirty 5..6 --old-hash {}", hex("other")))
+        .fails(1, &["f.obao4: stands for ", "was given as the old digest"]);
+    update("--dirty 5..6 --old-hash 12").fails(2, &["--old-hash"]);
+    update("--dirty 5..6 --old-list nothing").fails(1, &["nothing: "]);
+    assert!(fs::read(folder.join("f.obao4")).unwrap() == pairs);
+    let ended = update("--dirty 5..6");
+    ended
+        .fails(0, &["f: the new digest is consistent with the old outboard f.obao4; nothing says"]);
+    assert_eq!(ended.text(), format!("{}  f\n", hex(&all)));
 }
 
 #[test]
@@ -373,7 +423,10 @@ fn outboard_update_that_was_interrupted_is_finished() {
     let update = |args: &str| folder.treewide(&format!("outboard update f {args}")).run();
     let verify = || folder.treewide(&format!("outboard verify f --hash {digest}")).run();
     verify().fails(3, &["f.obao4.journal: an update was interrupted"]);
-    update("--recover").fails(0, &["an update that was interrupted is finished", &digest]);
+    update(&format!("--recover --old-hash {}", hex("other")))
+        .fails(1, &["f.obao4.journal: is of an update from ", "was given as the old digest"]);
+    update("--recover --old-list SUMS")
+        .fails(0, &["an update that was interrupted is finished", &digest]);
     assert_eq!(verify().code, Some(0));
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
 }
@@ -492,7 +545,8 @@ fn outboard_of_a_keyed_digest() {
     );
     all[40_000] ^= 1;
     folder.write("f", &all);
-    keyed("update f --dirty 40000..+1").succeeds_with(format!("{}  f\n", digest(&all)));
+    keyed("update f --dirty 40000..+1 --old-list SUMS")
+        .succeeds_with(format!("{}  f\n", digest(&all)));
     assert_eq!(keyed("diff old.obao4 f.obao4").text(), "32768..49152\n");
     plain("diff old.obao4 f.obao4").fails(3, &[]);
     let derived = folder.treewide("outboard verify copy --outboard d.obao4 --derive-key x").run();

@@ -4,7 +4,8 @@
 //! tiles come of the tops, in order.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Error, ErrorKind, Options, Report, open_at_once};
 use crate::hash::Hash;
+use crate::hasher::Hasher;
 use crate::length;
 use crate::outboard::{Group, IoError, Layout, Order, Tops, WriteAt};
 use crate::parallel::leaves::Sink;
@@ -89,22 +91,41 @@ impl Options<'_> {
         order: Order,
         out: &mut (impl WriteAt + Send + ?Sized),
     ) -> Result<Outboarded, OutboardError> {
+        // For a pipe nobody waits, as it is refused.
+        let file = open_at_once(path.as_ref()).map_err(OutboardError::Data)?;
+        self.outboard_file(&file, path, group, order, out)
+    }
+
+    /// As [`outboard`](Self::outboard), of a file that is open, from its beginning on. `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`outboard`](Self::outboard).
+    pub fn outboard_file(
+        &self,
+        file: &File,
+        path: impl AsRef<Path>,
+        group: Group,
+        order: Order,
+        out: &mut (impl WriteAt + Send + ?Sized),
+    ) -> Result<Outboarded, OutboardError> {
         let path = path.as_ref();
         let failed = |kind| OutboardError::Data(Error::new(path, kind));
-        // For a pipe nobody waits, as it is refused.
-        let file = open_at_once(path).map_err(OutboardError::Data)?;
         let opened = file.metadata().map_err(|error| failed(ErrorKind::Read(error)))?;
-        if !length::is_promise(&file, &opened) {
+        // Where the system refuses the position, the file is read in order, and its end is compared.
+        if matches!({ file }.stream_position(), Ok(1..)) {
+            { file }.rewind().map_err(|error| failed(ErrorKind::Read(error)))?;
+        }
+        if !length::is_promise(file, &opened) {
             // A file of length 0 may be empty, or one of `/proc`.
-            let hashed = opened
-                .is_file()
-                .then(|| self.hash(path))
-                .transpose()
-                .map_err(OutboardError::Data)?;
-            if let Some(hashed) = hashed.filter(|hashed| hashed.report.bytes == 0) {
-                out.set_size(0).map_err(OutboardError::Outboard)?;
-                let layout = Layout::new(0, group, order);
-                return Ok(Outboarded { digest: hashed.hash(), layout, report: hashed.report });
+            if opened.is_file() {
+                let mut hasher = Hasher::with_mode(self.mode);
+                let report =
+                    self.update_file(&mut hasher, file, path).map_err(OutboardError::Data)?;
+                if report.bytes == 0 {
+                    out.set_size(0).map_err(OutboardError::Outboard)?;
+                    let layout = Layout::new(0, group, order);
+                    return Ok(Outboarded { digest: hasher.finalize(), layout, report });
+                }
             }
             let text = "its length is not known before it is read; copy it to a file first";
             return Err(failed(ErrorKind::Read(io::Error::new(io::ErrorKind::Unsupported, text))));
@@ -127,11 +148,11 @@ impl Options<'_> {
             stop: &stop,
             error: Mutex::new(None),
         };
-        let result = options.absorb_regular(&mut making, &file, &opened);
+        let result = options.absorb_regular(&mut making, file, &opened);
         if let Some(error) = making.error.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(OutboardError::Outboard(error));
         }
-        let report = result.map_err(|kind| failed(super::if_changed(&file, &opened, kind)))?;
+        let report = result.map_err(|kind| failed(super::if_changed(file, &opened, kind)))?;
         let digest = making.finish().map_err(OutboardError::Outboard)?;
         Ok(Outboarded { digest, layout, report })
     }

@@ -58,12 +58,42 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
         new_len: u64,
         journal: &mut (impl ReadAt + WriteAt + ?Sized),
     ) -> Result<Hash, Error> {
+        self.update_if(data, dirty, new_len, journal, true)
+    }
+
+    /// As [`update`](Self::update), where nobody kept the old digest, so that [`root`](Self::root) is only what the outboard itself says.
+    ///
+    /// A byte of a pair that has changed on the disk would then change the root, and pass for right. So each hash that is taken over
+    /// is compared with what is below it: the pair there, or the bytes of a group. That is one more pair to read for each level, and
+    /// a group at each end of what is dirty. An outboard of other data, or one that somebody has made, is not noticed.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update); [`Error::Unknown`] also if the outboard does not agree with itself next to what is dirty.
+    pub fn update_without_digest(
+        &mut self,
+        data: &(impl ReadAt + ?Sized),
+        dirty: &[Range<u64>],
+        new_len: u64,
+        journal: &mut (impl ReadAt + WriteAt + ?Sized),
+    ) -> Result<Hash, Error> {
+        self.update_if(data, dirty, new_len, journal, false)
+    }
+
+    fn update_if(
+        &mut self,
+        data: &(impl ReadAt + ?Sized),
+        dirty: &[Range<u64>],
+        new_len: u64,
+        journal: &mut (impl ReadAt + WriteAt + ?Sized),
+        is_trusted: bool,
+    ) -> Result<Hash, Error> {
         let new = self.layout.with_len(new_len);
         let mut update = Update {
             data: TileReader::new(data, &new, &self.mode),
             old: Finder::new(self),
             new,
             mode: self.mode,
+            is_trusted,
             dirty: dirty_groups(&self.layout, &new, dirty),
             journal: Writer::begin(journal, &self.mode)?,
         };
@@ -108,6 +138,8 @@ struct Update<'a, D: ?Sized, S, J: ?Sized> {
     old: Finder<'a, S>,
     new: Layout,
     mode: Mode,
+    /// Whether the old digest comes from elsewhere.
+    is_trusted: bool,
     dirty: Vec<Range<u64>>,
     journal: Writer<'a, J>,
 }
@@ -156,6 +188,9 @@ impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
         };
         let Some((old, hash)) = found else { return Ok(None) };
         debug_assert_eq!(self.old.layout().span(old), self.new.span(node));
+        if !self.is_trusted && !self.agrees(old, node, &hash)? {
+            return Err(Error::Unknown(self.new.span(node)));
+        }
         let (mut from, mut at) = (old.pairs(), node.pairs().start);
         if from.start != at {
             let mut buffer = vec![0; PAIR_LEN * (from.end - from.start).min(MOVED) as usize];
@@ -169,6 +204,14 @@ impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
             }
         }
         Ok(Some(hash))
+    }
+
+    /// Whether what is below a clean node, which was `old`, has this hash.
+    fn agrees(&mut self, old: Node, node: Node, hash: &[u8; OUT_LEN]) -> Result<bool, Error> {
+        match node.is_group() {
+            true => Ok(self.data.hash(node)?.0 == *hash),
+            false => self.old.agrees(old, hash),
+        }
     }
 }
 
