@@ -15,6 +15,8 @@ mod trust;
 mod update;
 mod verify;
 
+pub(crate) use verify::word;
+
 use crate::help::Notes;
 use crate::outcome::Outcome;
 use crate::program::Program;

@@ -10,12 +10,13 @@ use crate::progress::Progress;
 use crate::stamp::Stamps;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use treewide::file::{self, Report, Strategy};
-use treewide::{Hasher, Mode};
+use treewide::file::{self, OutboardError, Report, Strategy};
+use treewide::outboard::{Group, Order, WriteAt};
+use treewide::{Hasher, Mode, OUT_LEN};
 
 /// No more threads than this for each core: more find nothing to do, and a million would keep the machine
 /// busy for minutes before the first byte is hashed.
@@ -30,6 +31,7 @@ pub struct Options {
     strategy: Strategy,
     mapping: bool,
     drop_cache: bool,
+    alone_from: u64,
     report_growth: bool,
     stamps: bool,
     progress: Option<Arc<dyn Progress>>,
@@ -78,6 +80,7 @@ impl Options {
             strategy: Strategy::Auto,
             mapping: true,
             drop_cache: false,
+            alone_from: u64::MAX,
             report_growth: false,
             stamps: false,
             progress: None,
@@ -115,6 +118,12 @@ impl Options {
     /// time.
     pub fn drop_cache(self, drop_cache: bool) -> Self {
         Self { drop_cache, ..self }
+    }
+
+    /// Files of at least this many bytes are hashed one at a time, also if they are small, and offered to a
+    /// [`HashAlone`](crate::HashAlone).
+    pub fn alone_from(self, bytes: u64) -> Self {
+        Self { alone_from: bytes, ..self }
     }
 
     /// Whether [`Hashed::grown_to`] is found out.
@@ -160,6 +169,49 @@ impl Options {
         self.hash_by(path, extent, |options, hasher| Ok(options.update_file(hasher, file, path)?))
     }
 
+    /// Hashes a file that is open from its beginning on, and writes its outboard to `out` at the same time. It returns the hash of
+    /// 32 bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read, becomes shorter, or the hashing is cancelled; if the outboard cannot be written.
+    pub fn outboard_file(
+        &self,
+        file: &File,
+        path: &Path,
+        (group, order): (Group, Order),
+        out: &mut (impl WriteAt + Send + ?Sized),
+    ) -> Result<Hashed, OutboardError> {
+        self.with_reader(path, |options| {
+            let made = options.outboard_file(file, path, group, order, out)?;
+            let digest = Digest::of_hash(&made.digest, Extent::HASH);
+            Ok(self.hashed(digest.expect("the whole digest"), &made.report))
+        })
+    }
+
+    /// Hashes a file that is open, in pieces: [`file::Options::hash_pieces`]. Returns the bytes that were read, too; those of the result
+    /// are all that the file has.
+    ///
+    /// # Errors
+    /// As [`hash_file`](Self::hash_file).
+    pub fn hash_pieces(
+        &self,
+        file: &File,
+        path: &Path,
+        piece: Group,
+        known: &[[u8; OUT_LEN]],
+        each: impl FnMut([u8; OUT_LEN]) + Send + Sync,
+    ) -> Result<(Hashed, u64), ErrorKind> {
+        self.with_reader(path, |options| {
+            let (hash, report) = options.hash_pieces(file, path, piece, known, each)?;
+            let digest = Digest::of_hash(&hash, Extent::HASH).expect("the whole digest");
+            let mut hashed = self.hashed(digest, &report);
+            let read = hashed.bytes;
+            hashed.bytes = { file }.stream_position()?;
+            self.has_hashed(0, hashed.bytes.saturating_sub(read));
+            Ok((hashed, read))
+        })
+    }
+
     /// Hashes all that `reader` has, to a digest that is `extent`. `path` is for [`Progress`].
     ///
     /// # Errors
@@ -198,12 +250,35 @@ impl Options {
         extent: Extent,
         update: impl FnOnce(&file::Options<'_>, &mut Hasher) -> Result<Report, ErrorKind>,
     ) -> Result<Hashed, ErrorKind> {
+        self.with_reader(path, |options| {
+            let mut hasher = Hasher::with_mode(self.mode);
+            let report = update(options, &mut hasher)?;
+            Ok(self.hashed(Digest::new(&hasher, extent), &report))
+        })
+    }
+
+    fn hashed(&self, digest: Digest, report: &Report) -> Hashed {
+        Hashed {
+            digest,
+            bytes: report.bytes(),
+            grown_to: report.grown_to().filter(|_| self.report_growth),
+            stamps: None,
+        }
+    }
+
+    /// Reads one file with every thread, with progress.
+    fn with_reader<T, E>(
+        &self,
+        path: &Path,
+        read: impl FnOnce(&file::Options<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.has_reached(path);
         let watch = |bytes| {
             self.has_hashed(0, bytes);
             if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut options = file::Options::new()
+            .mode(self.mode)
             .strategy(self.strategy)
             .mapping(self.mapping)
             .drop_cache(self.drop_cache)
@@ -211,15 +286,9 @@ impl Options {
         if let Some(most) = self.threads {
             options = options.threads(most);
         }
-        let mut hasher = Hasher::with_mode(self.mode);
-        let report = update(&options, &mut hasher)?;
+        let result = read(&options)?;
         self.has_hashed(1, 0);
-        Ok(Hashed {
-            digest: Digest::new(&hasher, extent),
-            bytes: report.bytes(),
-            grown_to: report.grown_to().filter(|_| self.report_growth),
-            stamps: None,
-        })
+        Ok(result)
     }
 
     /// The most threads to use, this one counted.
@@ -248,8 +317,14 @@ impl Options {
         self.extent
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
+    /// Whether the run is [cancelled](Cancel).
+    pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
+    }
+
+    /// Whether a file of this length is hashed alone, also if it is small.
+    pub(crate) fn is_alone(&self, len: u64) -> bool {
+        len >= self.alone_from
     }
 
     pub(crate) fn has_hashed(&self, files: u64, bytes: u64) {

@@ -142,6 +142,9 @@ impl SmallFiles {
             Some(len) => len,
             None => len(file)?,
         };
+        if self.options.is_alone(len as u64) {
+            return None;
+        }
         // One byte more than there should be.
         let room = if (ROOM..BUFFER).contains(&len) { len + 1 } else { ROOM };
         if start + room > BUFFER {

@@ -158,13 +158,13 @@ fn local() -> i64 {
 
 /// Writes what programs have changed in mappings to the disk, so that the next write to a page moves the times of its file.
 #[cfg(target_os = "linux")]
-fn sync(folder: &Path) -> bool {
+pub(crate) fn sync(folder: &Path) -> bool {
     std::fs::File::open(folder).is_ok_and(|it| rustix::fs::syncfs(it).is_ok())
 }
 
 /// There is nothing that syncs one file system. Files that a program writes through a mapping may go unseen.
 #[cfg(not(target_os = "linux"))]
-fn sync(_: &Path) -> bool {
+pub(crate) fn sync(_: &Path) -> bool {
     true
 }
 

@@ -8,6 +8,7 @@
 use crate::beneath::Beneath;
 use crate::error::Error;
 use crate::manifest::Records;
+use crate::outboards::Outboards;
 use crate::record::{FileRecord, Record, Type, What};
 use crate::resume::Resumed;
 use crate::rules::Globs;
@@ -65,6 +66,8 @@ pub(crate) struct Policy {
     pub(crate) modes: bool,
     /// Which extended attributes are recorded: a file with others is read, to record them.
     pub(crate) xattrs: Xattrs,
+    /// A file is read if its outboard is not there.
+    pub(crate) outboards: Option<Outboards>,
 }
 
 pub(crate) struct Join {
@@ -217,6 +220,7 @@ impl Join {
                     && !self.policy.picked.has(file, &record.name)
                     && self.is_unchanged(file, &entry)
                     && self.has_xattrs(&record, &entry)
+                    && self.has_outboard(file)
                 {
                     return Item::Note(Note::Unread(record));
                 }
@@ -225,6 +229,11 @@ impl Join {
             _ => return Item::Note(Note::Other(Box::new((record, entry)))),
         }
         self.task(entry.path, identity, Some(record))
+    }
+
+    fn has_outboard(&self, file: &FileRecord) -> bool {
+        let bytes = file.facts.as_ref().map_or(0, |facts| facts.bytes);
+        self.policy.outboards.as_ref().is_none_or(|it| it.has(&file.digest, bytes))
     }
 
     fn is_unchanged(&self, file: &FileRecord, entry: &Entry) -> bool {

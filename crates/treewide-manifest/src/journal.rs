@@ -3,11 +3,15 @@
 //! ```text
 //! {"treewide":"journal 1","root":"/home/me/photos","rules":{..}}          a part begins: one for each run
 //! {"path":"a.txt","bytes":12,"digest":"..","mtime":..,"ctime":..,...}     files that were read, in order
+//! {"long":"b.img","bytes":..,"mtime":..,"piece":67108864,"at":0,"cvs":".."}     pieces of a file that is being read
 //! {"check":".."}                                                          the hash of all bytes before this line
 //! ```
 //!
 //! Lines after the last right check do not count: they were being written when the run or the machine was ended. A file has a
 //! line only if it has a [key](crate::trust), and its line is used only if it still has that key.
+//!
+//! Of a long file there is a line whenever some of its pieces were read, with their chaining values. They are used on the same
+//! terms: the file had a key before they were read, and has it still.
 //!
 //! A thread of its own writes, so that nobody waits for the disk. What is read in the first second is not kept: reading it
 //! again takes no longer than that, and most runs are over by then.
@@ -19,6 +23,7 @@ use crate::regular;
 use crate::rules::Rules;
 use crate::trust::Key;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
@@ -86,6 +91,66 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dev: Option<u64>,
     read: String,
+}
+
+/// Pieces of a long file, from one of them on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pieces {
+    long: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    long_hex: Option<String>,
+    bytes: u64,
+    mtime: i64,
+    ctime: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ino: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dev: Option<u64>,
+    /// The bytes of a piece.
+    piece: u64,
+    /// The number of the first of them.
+    at: u64,
+    cvs: String,
+}
+
+impl Pieces {
+    pub(crate) fn new(name: &[u8], begun: &Begun, at: usize) -> Self {
+        let (long, long_hex) = text(name);
+        let Begun { bytes, key, piece, .. } = *begun;
+        let (mtime, ctime, ino, dev) = (key.mtime, key.ctime, key.inode, key.device);
+        let cvs = hex(begun.cvs[at..].as_flattened());
+        Self { long, long_hex, bytes, mtime, ctime, ino, dev, piece, at: at as u64, cvs }
+    }
+
+    /// Adds them to what is known of the file.
+    fn add_to(self, known: &mut HashMap<Vec<u8>, Begun>) -> Option<()> {
+        let name = bytes(self.long, self.long_hex)?;
+        let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
+        let cvs = unhex(self.cvs.as_bytes())?;
+        let (cvs, []) = cvs.as_chunks::<OUT_LEN>() else { return None };
+        if self.at == 0 {
+            let (bytes, piece) = (self.bytes, self.piece);
+            known.insert(name, Begun { bytes, key, piece, cvs: cvs.to_vec() });
+            return Some(());
+        }
+        let there = known.get_mut(&name)?;
+        let follows = (there.bytes, there.key, there.piece, there.cvs.len() as u64)
+            == (self.bytes, key, self.piece, self.at);
+        follows.then(|| there.cvs.extend_from_slice(cvs))
+    }
+}
+
+/// A long file that was read up to one of its pieces.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// Its key before the pieces were read.
+    pub(crate) key: Key,
+    /// The bytes of a piece.
+    pub(crate) piece: u64,
+    /// The chaining values of its first pieces.
+    pub(crate) cvs: Vec<[u8; OUT_LEN]>,
 }
 
 /// Text, and all bytes in hex if it is not UTF-8.
@@ -182,8 +247,9 @@ impl Journal {
             return Ok((Self { path, writer: None, is_ours }, None));
         }
         lock(&file).map_err(at_path)?;
-        let read = Parts::read(&file, &header).map_err(|cause| at_path(io::Error::other(cause)))?;
-        let taken = Taken::open(&path, &read).map_err(at_path)?;
+        let mut read =
+            Parts::read(&file, &header).map_err(|cause| at_path(io::Error::other(cause)))?;
+        let taken = Taken::open(&path, &mut read).map_err(at_path)?;
         let writer = if read.starts.len() < PARTS {
             file.set_len(read.end).map_err(|error| Error::write(&path, error))?;
             (&file).seek(SeekFrom::End(0)).map_err(at_path)?;
@@ -207,15 +273,13 @@ impl Journal {
     /// Adds a file that was read.
     pub(crate) fn add(&self, record: Record) {
         if let Some(writer) = &self.writer {
-            let mut state = writer.shared.state();
-            // The thread takes nothing any more if it could not write.
-            if !state.is_over && state.waiting.len() < MOST_WAITING {
-                state.waiting.push(record);
-                if state.waiting.len() == WRITTEN_AT {
-                    writer.shared.changed.notify_all();
-                }
-            }
+            writer.shared.add(Waiting::File(record));
         }
+    }
+
+    /// Where pieces of long files are added.
+    pub(crate) fn adder(&self) -> Option<Adder> {
+        self.writer.as_ref().map(|writer| Adder(Arc::clone(&writer.shared)))
     }
 
     /// The manifest is complete: nobody needs the journal any more.
@@ -227,6 +291,20 @@ impl Journal {
             // If it stays, the next run says that it is there.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Adds pieces of long files to a journal.
+pub(crate) struct Adder(Arc<Shared>);
+
+impl Adder {
+    /// Whether what is read is added from now on.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_kept.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, pieces: Pieces) {
+        self.0.add(Waiting::Pieces(pieces));
     }
 }
 
@@ -262,6 +340,7 @@ struct Parts {
     end: u64,
     /// Of all bytes before the end.
     hasher: Hasher,
+    begun: HashMap<Vec<u8>, Begun>,
 }
 
 impl Parts {
@@ -274,8 +353,9 @@ impl Parts {
         reader.rewind().map_err(unreadable)?;
         let mut lines = BufReader::with_capacity(64 << 10, reader);
         let (mut line, mut at, mut hasher) = (Vec::new(), 0, Hasher::new());
-        let mut found = Self { starts: Vec::new(), end: 0, hasher: Hasher::new() };
-        let mut starts = Vec::new();
+        let (starts, begun) = (Vec::new(), HashMap::new());
+        let mut found = Self { starts, end: 0, hasher: Hasher::new(), begun };
+        let (mut starts, mut pieces) = (Vec::new(), Vec::new());
         loop {
             match read_line(&mut lines, &mut line) {
                 // No line of ours is that long.
@@ -296,7 +376,14 @@ impl Parts {
             hasher.update(&line);
             at += line.len() as u64;
             if is_check {
-                found = Self { starts: starts.clone(), end: at, hasher: hasher.clone() };
+                let mut begun = found.begun;
+                for pieces in pieces.drain(..) {
+                    // What cannot be understood is read again.
+                    let _ = Pieces::add_to(pieces, &mut begun);
+                }
+                found = Self { starts: starts.clone(), end: at, hasher: hasher.clone(), begun };
+            } else if line.starts_with(b"{\"long\":") {
+                pieces.extend(serde_json::from_slice::<Pieces>(&line).ok());
             } else if line.starts_with(b"{\"treewide\":") {
                 expected.is(&line)?;
                 starts.push(at);
@@ -342,7 +429,11 @@ impl Header {
 
 /// What runs before this one have read. It is asked in the order of the names.
 #[derive(Debug)]
-pub(crate) struct Taken(Vec<Cursor>);
+pub(crate) struct Taken {
+    cursors: Vec<Cursor>,
+    /// Long files that were not read to their end, by their names.
+    pub(crate) begun: HashMap<Vec<u8>, Begun>,
+}
 
 #[derive(Debug)]
 struct Cursor {
@@ -352,7 +443,7 @@ struct Cursor {
 }
 
 impl Taken {
-    fn open(path: &Path, parts: &Parts) -> io::Result<Self> {
+    fn open(path: &Path, parts: &mut Parts) -> io::Result<Self> {
         let ends = parts.starts.iter().skip(1).copied().chain([parts.end]);
         let cursors = parts.starts.iter().zip(ends).map(|(start, end)| {
             let mut file = regular::open(path)?;
@@ -362,13 +453,14 @@ impl Taken {
             cursor.read();
             Ok(cursor)
         });
-        cursors.collect::<io::Result<_>>().map(Self)
+        let cursors = cursors.collect::<io::Result<_>>()?;
+        Ok(Self { cursors, begun: std::mem::take(&mut parts.begun) })
     }
 
     /// What the last run that has read the file with this name found.
     pub(crate) fn find(&mut self, name: &[u8]) -> Option<FileRecord> {
         let mut found = None;
-        for cursor in &mut self.0 {
+        for cursor in &mut self.cursors {
             while cursor.next.as_ref().is_some_and(|(it, _)| &it[..] < name) {
                 cursor.read();
             }
@@ -412,11 +504,43 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: Vec<Record>,
+    waiting: Vec<Waiting>,
     is_over: bool,
 }
 
+#[derive(Debug)]
+enum Waiting {
+    File(Record),
+    Pieces(Pieces),
+}
+
+impl Waiting {
+    /// Writes its line, if it has one.
+    fn write(&self, to: &mut Vec<u8>) -> serde_json::Result<()> {
+        match self {
+            Self::Pieces(pieces) => serde_json::to_writer(&mut *to, pieces)?,
+            Self::File(record) => match Line::of(record) {
+                Some(line) => serde_json::to_writer(&mut *to, &line)?,
+                None => return Ok(()),
+            },
+        }
+        to.push(b'\n');
+        Ok(())
+    }
+}
+
 impl Shared {
+    fn add(&self, waiting: Waiting) {
+        let mut state = self.state();
+        // The thread takes nothing any more if it could not write.
+        if !state.is_over && state.waiting.len() < MOST_WAITING {
+            state.waiting.push(waiting);
+            if state.waiting.len() == WRITTEN_AT {
+                self.changed.notify_all();
+            }
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -481,11 +605,10 @@ impl Writing {
         }
     }
 
-    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+    fn write(&mut self, records: &[Waiting]) -> io::Result<()> {
         let mut block = Vec::new();
-        for line in records.iter().filter_map(Line::of) {
-            serde_json::to_writer(&mut block, &line)?;
-            block.push(b'\n');
+        for waiting in records {
+            waiting.write(&mut block)?;
         }
         if block.is_empty() {
             return Ok(());

@@ -1,16 +1,20 @@
 //! What becomes of each path that a manifest and a tree have in common, for [`crate::verify`] and [`crate::update`].
 
 use crate::join::About;
+use crate::located::{Differs, Located};
 use crate::moves::{Moves, finding};
+use crate::outboards::Outboards;
 use crate::record::{Facts, FileRecord, Record, Type, What};
 use crate::rules::Rules;
 use crate::scan::{Entry, There};
 use crate::verdict::{Change, Finding, Report, Verdict};
 use crate::xattrs::{self, Xattr, Xattrs};
+use std::io::Seek;
+use std::path::Path;
 use treewide::OUT_LEN;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::long_path;
-use treewide_files::{ErrorKind, Hashed, Kind, Options, Stamp, Stamps, Task};
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Stamp, Stamps, Task};
 
 /// A file that changes while it is being read is read this many times.
 const TRIES: usize = 3;
@@ -53,14 +57,25 @@ impl<'a> Judge<'a> {
 
     /// As [`record`](Self::record), of a record that is not needed any more.
     pub(crate) fn last_of(&mut self, record: Record, verdict: Verdict) {
+        self.last_of_located(record, verdict, None);
+    }
+
+    /// The same, with the bytes that differ.
+    pub(crate) fn last_of_located(
+        &mut self,
+        record: Record,
+        verdict: Verdict,
+        located: Option<Located>,
+    ) {
         let kind = record.kind();
-        self.tell(Finding { name: record.into_bare(), kind, verdict });
+        self.tell(Finding { name: record.into_bare(), kind, verdict, located });
     }
 
     /// What came of hashing a file; it is hashed again if it changed at the same time.
     pub(crate) fn read(
         &mut self,
         options: &Options,
+        alone: &mut dyn HashAlone,
         task: &Task<About>,
         hashed: Result<Hashed, ErrorKind>,
     ) -> Result<Read, ErrorKind> {
@@ -89,7 +104,7 @@ impl<'a> Judge<'a> {
                 Err(error) if is_last || !is_change(&error) => return Err(error),
                 Err(_) => {}
             }
-            hashed = again(options, task);
+            hashed = again(options, alone, task);
         }
         unreachable!("the last try returns")
     }
@@ -153,6 +168,24 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Which bytes differ, if this verdict is about the content.
+    pub(crate) fn located(
+        outboards: Option<&Outboards>,
+        options: &Options,
+        (path, kind): (&Path, Kind),
+        was: &FileRecord,
+        is: &Read,
+        verdict: &Verdict,
+    ) -> Option<Located> {
+        let is_content = matches!(verdict, Verdict::Rot | Verdict::Changed(Change::Content { .. }));
+        let (true, Some(outboards), Kind::Found(identity), Some(stamp)) =
+            (is_content, outboards, kind, &is.stamp)
+        else {
+            return None;
+        };
+        outboards.locate(&Differs { path, identity, was, stamp }, options)
+    }
+
     /// The verdict where at least one of what was recorded and what is there is not a file, and what is to be recorded.
     pub(crate) fn other(&self, was: &Record, is: &Entry) -> (Verdict, Option<Record>) {
         if let What::Unknown(cause) = &was.what {
@@ -192,6 +225,7 @@ impl<'a> Judge<'a> {
                     name: record.bare().to_vec(),
                     kind: there,
                     verdict: Verdict::ReplacedType { was: record.kind() },
+                    located: None,
                 });
                 return None;
             }
@@ -262,10 +296,20 @@ fn is_change(error: &ErrorKind) -> bool {
     }
 }
 
-fn again(options: &Options, task: &Task<About>) -> Result<Hashed, ErrorKind> {
+fn again(
+    options: &Options,
+    alone: &mut dyn HashAlone,
+    task: &Task<About>,
+) -> Result<Hashed, ErrorKind> {
     let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
     let (file, before) = identity.open_stamped(&task.path)?;
-    let mut hashed = options.hash_file(&file, &task.path, Extent::HASH)?;
+    let mut hashed = match alone.hash_found(&file, &task.path, Extent::HASH) {
+        Some(hashed) => hashed?,
+        None => {
+            (&file).rewind()?;
+            options.hash_file(&file, &task.path, Extent::HASH)?
+        }
+    };
     hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)? }));
     Ok(hashed)
 }

@@ -11,6 +11,7 @@
 //! | compare two manifests | [`diff()`] |
 //! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Class`], [`Report`] |
+//! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
 //! | hand a manifest to tools that sign models | [`statement`] |
 //! | choose what is covered | [`Rules`], [`Globs`] |
 //! | know when a file is taken for unchanged | [`trust`] |
@@ -40,9 +41,12 @@ mod join;
 pub mod journal;
 mod judge;
 pub mod list;
+mod located;
+mod long_files;
 mod manifest;
 mod moves;
 mod name;
+mod outboards;
 mod pair;
 pub mod record;
 mod records_ahead;
@@ -63,7 +67,9 @@ pub mod xattrs;
 pub use clock::Clock;
 pub use diff::diff;
 pub use error::{Error, ErrorKind};
+pub use located::{Bad, Located};
 pub use manifest::{Manifest, Records, State, facts as facts_of, index_path};
+pub use outboards::{Outboards, Written};
 pub use pair::{Pair, Totals};
 pub use rules::{Globs, Rules};
 pub use scrub::Budget;

@@ -69,7 +69,7 @@ impl Moves {
                 Some(kind) => {
                     self.replaced.insert(record.bare().to_vec());
                     let verdict = Verdict::ReplacedType { was: record.kind() };
-                    findings.push(Finding { name: record.bare().to_vec(), kind: *kind, verdict });
+                    findings.push(about(record.bare(), *kind, verdict));
                 }
                 None => gone.push(record),
             }
@@ -244,13 +244,13 @@ fn is_same(gone: &Record, new: &New) -> bool {
 }
 
 pub(crate) fn finding(record: &Record, verdict: Verdict) -> Finding {
-    Finding { name: record.bare().to_vec(), kind: record.kind(), verdict }
+    Finding { name: record.bare().to_vec(), kind: record.kind(), verdict, located: None }
 }
 
 /// The finding about something that has no record.
 pub(crate) fn about(name: &[u8], kind: Type, verdict: Verdict) -> Finding {
     let bare = if kind == Type::Directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
-    Finding { name: bare.to_vec(), kind, verdict }
+    Finding { name: bare.to_vec(), kind, verdict, located: None }
 }
 
 #[cfg(test)]

@@ -113,6 +113,11 @@ impl Pair {
         self.journal.as_ref().filter(|it| it.is_kept())
     }
 
+    /// Where pieces of long files are kept, if there is a journal.
+    pub(crate) fn adder(&self) -> Option<journal::Adder> {
+        self.journal.as_ref().and_then(Journal::adder)
+    }
+
     /// The temporary files, which a program that is ended by a signal removes.
     pub fn temporaries(&self) -> Vec<PathBuf> {
         let all = [Some(&self.list), self.index.as_ref()].into_iter().flatten();

@@ -3,6 +3,7 @@
 use crate::join::{About, Join, Note};
 use crate::journal::Taken;
 use crate::name;
+use crate::outboards::Outboards;
 use crate::record::{Facts, FileRecord};
 use std::path::{Path, PathBuf};
 use treewide_files::{Item, Source, Stamp, Task};
@@ -14,6 +15,7 @@ pub(crate) struct Resuming {
     root: PathBuf,
     follows: bool,
     modes: bool,
+    outboards: Option<Outboards>,
 }
 
 /// A file that a run before this one has read.
@@ -33,8 +35,9 @@ impl Resuming {
         root: &Path,
         follows: bool,
         modes: bool,
+        outboards: Option<Outboards>,
     ) -> Self {
-        Self { join, taken, root: root.to_owned(), follows, modes }
+        Self { join, taken, root: root.to_owned(), follows, modes, outboards }
     }
 
     /// What was found of the file, if it still has the key that it had.
@@ -45,7 +48,8 @@ impl Resuming {
         let is_as_it_was = stamp.is_file
             && stamp.len == facts.bytes
             && facts.key.as_ref()?.is_of(&stamp)
-            && facts.mode == self.modes.then_some(stamp.mode);
+            && facts.mode == self.modes.then_some(stamp.mode)
+            && self.outboards.as_ref().is_none_or(|it| it.has(&found.digest, facts.bytes));
         is_as_it_was.then_some((found, stamp))
     }
 }

@@ -6,9 +6,11 @@ use crate::error::Error;
 use crate::index;
 use crate::join::{About, Join, Note, Policy};
 use crate::judge::{Judge, Read, observed};
+use crate::long_files::{self, LongFiles, Shared};
 use crate::manifest::{Manifest, State};
 use crate::moves::about;
 use crate::name;
+use crate::outboards::{Making, Outboards, Written};
 use crate::pair::{Pair, Totals};
 use crate::record::{Facts, FileRecord, Record, Type, What};
 use crate::resume::{Resumed, Resuming};
@@ -18,8 +20,12 @@ use crate::scrub::{Budget, Picked};
 use crate::trust::{Moment, Moments};
 use crate::verdict::{Finding, Report, Verdict};
 use crate::xattrs::Xattrs;
+use std::cell::Cell;
+use std::fs::File;
 use std::path::Path;
-use treewide_files::{Event, Options, Task};
+use treewide::outboard::Group;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Options, Task};
 
 /// How a manifest is made.
 ///
@@ -53,6 +59,8 @@ pub struct Update {
     full: bool,
     scrub: Option<Budget>,
     accept_rot: Globs,
+    outboards: Option<Outboards>,
+    long: Option<(u64, Group)>,
 }
 
 /// A manifest that was made and has not appeared yet.
@@ -64,6 +72,8 @@ pub struct Made {
     pub totals: Totals,
     /// The manifest: [`Pair::appear`] puts it into its place.
     pub pair: Pair,
+    /// Outboards that were written.
+    pub outboards: Written,
 }
 
 impl Update {
@@ -93,6 +103,23 @@ impl Update {
         Self { accept_rot: globs, ..self }
     }
 
+    /// Writes the outboards of files that are read, while they are read, and reads the files whose outboards are missing. A folder in
+    /// the tree is an error, unless the rules exclude it. That an outboard cannot be written is [told](Made::outboards) in the end.
+    pub fn outboards(self, outboards: Outboards) -> Self {
+        Self { outboards: Some(outboards), ..self }
+    }
+
+    /// Keeps in the [journal](crate::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
+    /// more. A run that goes on begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
+    /// [outboard](Self::outboards) is read from its beginning.
+    ///
+    /// # Panics
+    /// If a piece has less than 64 KiB.
+    pub fn long_files(self, from: u64, piece: Group) -> Self {
+        assert!(piece.bytes() >= 64 << 10, "a piece has 64 KiB or more");
+        Self { long: Some((from, piece)), ..self }
+    }
+
     /// Looks at the tree at `dir` and writes its manifest into `pair`. `each` gets the verdict on every path that was in
     /// `old` or is new since; without `old`, only what could not be read.
     ///
@@ -118,7 +145,28 @@ impl Update {
             return Err(Error::read(dir, std::io::Error::other(cause)));
         }
         let mut pair = pair;
-        let taken = pair.begin_journal(dir, &rules)?;
+        let (from, piece) = self.long.unwrap_or(long_files::USUAL);
+        let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
+        let options = options.clone().stamps(true).alone_from(least);
+        let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
+        let making = self.outboards.as_ref().map(begin).transpose()?;
+        let mut taken = pair.begin_journal(dir, &rules)?;
+        let moments = Shared::new(moments);
+        let long = pair.adder().map(|adder| LongFiles {
+            options: &options,
+            root: dir.to_owned(),
+            from,
+            piece,
+            moments: moments.clone(),
+            adder,
+            begun: taken
+                .as_mut()
+                .map(|taken| std::mem::take(&mut taken.begun))
+                .unwrap_or_default()
+                .into(),
+            resumed: Cell::new(0),
+        });
+        let alone = Alone { making: making.as_ref(), long: long.as_ref() };
         let mut own = Own::default();
         pair.own(&mut own);
         let scan = Scan::new(dir, &rules, &Globs::default(), own)?;
@@ -134,10 +182,12 @@ impl Update {
             follows: rules.follow,
             modes: rules.modes,
             xattrs: rules.xattrs,
+            outboards: self.outboards.clone(),
         };
         let records = old.map(Manifest::records).transpose()?;
         let beneath = Beneath::new(dir, rules.follow);
-        let join = Join::new(records, &Globs::default(), scan, beneath, policy, Some(moments));
+        let join =
+            Join::new(records, &Globs::default(), scan, beneath, policy, Some(Box::new(moments)));
         let compared = recorded().map_or(Xattrs::None, |old| old.xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
         if let Some(State::Ignored(cause)) = old.map(Manifest::index) {
@@ -152,14 +202,22 @@ impl Update {
             lines,
             old: old.map(Manifest::has_index),
             today: Day::today(),
+            options: &options,
+            alone,
         };
-        let options = options.clone().stamps(true);
-        let join = Resuming::new(join, taken, dir, rules.follow, rules.modes);
-        for event in options.run(join) {
-            run.event(event, &options, &mut judge)?;
+        let outboards = self.outboards.clone();
+        let join = Resuming::new(join, taken, dir, rules.follow, rules.modes, outboards);
+        for event in options.run_with(join, alone) {
+            run.event(event, &mut judge)?;
         }
         let totals = run.pair.complete(&run.lines)?;
-        Ok(Made { report: judge.finish(), totals, pair: run.pair })
+        if let Some(long) = &long {
+            judge.report.bytes_resumed += long.resumed.get();
+            judge.report.bytes_read -= long.resumed.get().min(judge.report.bytes_read);
+        }
+        let pair = run.pair;
+        let outboards = making.map(Making::finish).unwrap_or_default();
+        Ok(Made { report: judge.finish(), totals, pair, outboards })
     }
 }
 
@@ -172,6 +230,32 @@ struct Run<'a> {
     /// Whether there is an old manifest, and whether that has an index.
     old: Option<bool>,
     today: Day,
+    options: &'a Options,
+    alone: Alone<'a>,
+}
+
+/// Hashes the files that are to have an outboard, and long files.
+#[derive(Clone, Copy)]
+struct Alone<'a> {
+    making: Option<&'a Making<'a>>,
+    long: Option<&'a LongFiles<'a>>,
+}
+
+impl HashAlone for Alone<'_> {
+    fn hash_alone(&mut self, _: &Path, _: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        None
+    }
+
+    fn hash_found(
+        &mut self,
+        file: &File,
+        path: &Path,
+        _: Extent,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let made = self.making.and_then(|making| making.hash_found(file, path));
+        // If the outboard cannot be written, the file may have been read up to there.
+        made.or_else(|| self.long?.hash_found(file, path))
+    }
 }
 
 impl Run<'_> {
@@ -179,15 +263,10 @@ impl Run<'_> {
         self.pair.add(record, &mut self.lines)
     }
 
-    fn event(
-        &mut self,
-        event: Event<About, Note>,
-        options: &Options,
-        judge: &mut Judge<'_>,
-    ) -> Result<(), Error> {
+    fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
         match event {
             Event::File(task, hashed) => {
-                let read = judge.read(options, &task, hashed);
+                let read = judge.read(self.options, &mut self.alone, &task, hashed);
                 if let (Ok(read), Some(journal)) = (&read, self.pair.journal()) {
                     let what = What::File(self.recorded(read, task.about.moment));
                     journal.add(Record::new(name::relative(&task.path, self.root), what));
@@ -235,9 +314,17 @@ impl Run<'_> {
                     if let Some(facts) = &mut was.facts {
                         facts.read = None;
                     }
-                    new.what = What::File(was);
+                    new.what = What::File(was.clone());
                 }
-                judge.tell(about(&new.name, Type::File, verdict));
+                let mut finding = about(&new.name, Type::File, verdict);
+                if finding.verdict == Verdict::Rot {
+                    let outboards = self.update.outboards.as_ref();
+                    let place = (&*task.path, task.kind);
+                    let (options, verdict) = (self.options, &finding.verdict);
+                    finding.located =
+                        Judge::located(outboards, options, place, &was, &read, verdict);
+                }
+                judge.tell(finding);
             }
             What::Unknown(_) => self.new_file(&new, &read, judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),

@@ -1,5 +1,6 @@
 //! What was found out about each path, and how often.
 
+use crate::located::Located;
 use crate::name;
 use crate::record::Type;
 use crate::xattrs::XattrChange;
@@ -15,6 +16,8 @@ pub struct Finding {
     pub kind: Type,
     /// What was found out.
     pub verdict: Verdict,
+    /// Which bytes of a file are not as recorded, if its content is not and there are [outboards](crate::Outboards).
+    pub located: Option<Located>,
 }
 
 impl Finding {

@@ -6,6 +6,7 @@ use crate::join::{About, Join, Note, Policy};
 use crate::judge::{Judge, observed};
 use crate::manifest::{Manifest, State};
 use crate::moves::about;
+use crate::outboards::Outboards;
 use crate::record::{Facts, FileRecord, Record, What};
 use crate::rules::Globs;
 use crate::rules::Rules;
@@ -43,6 +44,7 @@ pub struct Verify {
     quick: bool,
     only: Globs,
     left_out: Vec<PathBuf>,
+    outboards: Option<Outboards>,
 }
 
 impl Verify {
@@ -66,6 +68,12 @@ impl Verify {
     pub fn leave_out(mut self, path: PathBuf) -> Self {
         self.left_out.push(path);
         self
+    }
+
+    /// Finds which bytes are bad of files whose content differs and that have an outboard here. Such a file is read twice. An
+    /// outboard is believed only as far as the recorded digest proves it.
+    pub fn outboards(self, outboards: Outboards) -> Self {
+        Self { outboards: Some(outboards), ..self }
     }
 
     /// Compares the tree at `dir`. `each` gets the verdict on every path, also if it is the same; what is gone or
@@ -97,12 +105,13 @@ impl Verify {
             follows: rules.follow,
             modes: rules.modes,
             xattrs: rules.xattrs,
+            outboards: None,
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
         let compared = rules.xattrs;
         let mut judge = Judge::new(rules, compared, each);
-        let mut run = Run { manifest, found: Vec::new() };
+        let mut run = Run { manifest, outboards: self.outboards.as_ref(), found: Vec::new() };
         if let State::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
@@ -122,6 +131,7 @@ impl Verify {
 
 struct Run<'a> {
     manifest: &'a Manifest,
+    outboards: Option<&'a Outboards>,
     /// New files, in the order in which `Moves` holds them: where they are, unless they are not files.
     found: Vec<Option<(std::path::PathBuf, Identity)>>,
 }
@@ -135,14 +145,21 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         match event {
             Event::File(task, hashed) => {
-                let read = judge.read(options, &task, hashed);
+                let read = judge.read(options, &mut (), &task, hashed);
                 if let Some(record) = task.about.record {
+                    let mut located = None;
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
-                        (What::File(was), Ok(read)) => judge.file(was, &record.xattrs, read),
+                        (What::File(was), Ok(read)) => {
+                            let verdict = judge.file(was, &record.xattrs, read);
+                            let place = (&*task.path, task.kind);
+                            located =
+                                Judge::located(self.outboards, options, place, was, read, &verdict);
+                            verdict
+                        }
                         (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
                     };
-                    judge.last_of(*record, verdict);
+                    judge.last_of_located(*record, verdict, located);
                 }
             }
             Event::Note(note) => self.note(note, judge)?,

@@ -4,7 +4,13 @@ mod common;
 
 use common::{AllIsOld, Said, Tree};
 use std::fs;
-use std::time::Duration;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use treewide::file::Strategy;
+use treewide::outboard::Group;
 use treewide_manifest::journal::{is_left, journal_path};
 use treewide_manifest::{Error, Made, Manifest, Options, Pair, Report, Rules, Update, index_path};
 
@@ -203,4 +209,101 @@ fn m31_journal_in_the_tree_is_left_out() {
         .run(&manifest, &tree.root(), &Options::new(), &mut |it| said.add(it))
         .unwrap();
     assert!(said.is_fine(), "{:?}", said.differences());
+}
+
+/// What the process that is killed finds in its environment.
+const CHILD: &str = "TREEWIDE_TEST_LONG_FILE";
+/// A long file, and what is kept of it.
+const LONG: (usize, usize, u64) = (3_000_000, 1 << 20, 64 << 10);
+
+fn in_pieces() -> Update {
+    Update::new().long_files(LONG.1 as u64, Group::of_bytes(LONG.2).unwrap())
+}
+
+fn long_content() -> Vec<u8> {
+    let mut bytes = vec![0; LONG.0];
+    treewide::Hasher::new().finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+/// Reads the tree, and stops for ever in the middle of the long file.
+fn stop_in_the_middle(folder: &Path) {
+    let read = AtomicU64::new(0);
+    let progress = move |_, bytes| {
+        if read.fetch_add(bytes, Ordering::Relaxed) + bytes > 2_000_000 {
+            std::thread::sleep(Duration::from_secs(600));
+        }
+    };
+    let pair = Pair::begin(&folder.join("X.b3"), true).unwrap();
+    let pair = pair.with_journal_from(true, Duration::ZERO);
+    // A tile at a time, so that it stops soon.
+    let options = Options::new().threads(1).strategy(Strategy::Read).progress(Arc::new(progress));
+    let (root, clock) = (folder.join("root"), Box::new(AllIsOld));
+    let _ = in_pieces().run(None, &root, pair, clock, &options, &mut |_| {});
+}
+
+/// M34: SIGKILL in the middle of a long file.
+#[test]
+fn m34_long_files_go_on_behind_the_last_piece() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        stop_in_the_middle(Path::new(&folder));
+        return;
+    }
+    let tree = tree();
+    tree.write("c/long", long_content());
+    let journal = journal_path(&tree.list());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "m34_long_files_go_on_behind_the_last_piece"])
+        .env(CHILD, tree.folder())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let kept = || fs::read_to_string(&journal).unwrap_or_default();
+    while !kept().rsplit("{\"check\"").nth(1).is_some_and(|it| it.contains("\"at\":28,")) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", kept());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let journal_then = fs::read(&journal).unwrap();
+    let go_on = |update: &Update| {
+        fs::write(&journal, &journal_then).unwrap();
+        let made = make(&tree, update, true, &mut Said::default()).unwrap();
+        let totals = made.pair.appear().unwrap();
+        let (list, afresh) = tree.afresh(Rules::default());
+        assert_eq!((fs::read(tree.list()).unwrap(), totals), (list, afresh));
+        fs::remove_file(tree.list()).unwrap();
+        fs::remove_file(index_path(&tree.list())).unwrap();
+        made.report.bytes_resumed
+    };
+    let short = go_on(&Update::new());
+    assert!(short < 100, "{short}: without pieces the long file is read again");
+    let resumed = go_on(&in_pieces()) - short;
+    assert!((29 * LONG.2..LONG.0 as u64).contains(&resumed) && resumed % LONG.2 == 0, "{resumed}");
+    // Pieces of another size.
+    let other = Update::new().long_files(LONG.1 as u64, Group::of_bytes(128 << 10).unwrap());
+    assert_eq!(go_on(&other), short);
+    // A run that goes on and is ended too adds its own.
+    fs::write(&journal, &journal_then).unwrap();
+    drop(make(&tree, &in_pieces(), true, &mut Said::default()).unwrap());
+    assert!(
+        kept().matches("\"at\":0,").count() == 1 && kept().contains("\"at\":40,"),
+        "{}",
+        kept()
+    );
+    // A value that rotted is not under a check any more.
+    let mut rotten = journal_then.clone();
+    let at = String::from_utf8(journal_then.clone()).unwrap().find("\"cvs\":\"").unwrap() + 7;
+    rotten[at] = if rotten[at] == b'0' { b'1' } else { b'0' };
+    fs::write(&journal, rotten).unwrap();
+    let made = make(&tree, &in_pieces(), true, &mut Said::default()).unwrap();
+    assert!(made.report.bytes_resumed < 100, "{}", made.report.bytes_resumed);
+    drop(made);
+    // The file was written to: its key is another one.
+    tree.flip("c/long");
+    assert_eq!(go_on(&in_pieces()), short);
+    fs::remove_file(tree.at("c/long")).unwrap();
+    assert_eq!(go_on(&in_pieces()), short);
 }

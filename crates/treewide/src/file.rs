@@ -63,6 +63,7 @@ mod map;
 #[path = "file/unmapped.rs"]
 mod map;
 mod outboard;
+mod pieces;
 mod read;
 mod report;
 mod strategy;

@@ -7,6 +7,8 @@ mod awaited;
 mod common;
 #[path = "file/outboard.rs"]
 mod outboard;
+#[path = "file/pieces.rs"]
+mod pieces;
 mod reference;
 
 use common::{Mode, Random, Tally, pattern, rounds};

@@ -10,10 +10,10 @@ use crate::outcome::Outcome;
 use crate::output::{OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use treewide_manifest::{Cancel, Class, Globs, Manifest, Report, State, Verify};
+use treewide_manifest::{Cancel, Class, Globs, Manifest, Outboards, Report, State, Verify};
 
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -21,6 +21,7 @@ pub(crate) const VERIFY: Notes = Notes {
         ("treewide verify photos.b3 photos", "read everything, and compare"),
         ("treewide verify --quick photos.b3 photos", "read only what looks different"),
         ("treewide verify --fail-on changed,removed photos.b3 photos", "new files are fine"),
+        ("treewide verify --outboards tree photos.b3 photos", "which bytes of long files are bad?"),
         ("treewide verify --html report.html photos.b3 photos", "a page to look at"),
     ])
 };
@@ -56,6 +57,18 @@ pub(crate) struct VerifyArgs {
     /// program with access to the disk does. It believes the index, which is not signed.
     #[arg(long, help_heading = "Coverage")]
     quick: bool,
+
+    /// Name the bytes that differ, by the outboards in a folder
+    ///
+    /// `snapshot --outboards` writes them. A file whose content differs is read a second time. An outboard is believed only as far as
+    /// the digest in X.b3 proves it; the line says if there is none, or what is wrong with it.
+    #[arg(long, value_name = "FOLDER", help_heading = "Coverage")]
+    outboards: Option<PathBuf>,
+
+    /// The least length of a file that should have an outboard
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
+    #[arg(value_parser = crate::explain::bytes, help_heading = "Coverage")]
+    min: u64,
 
     /// Compare only paths that match a glob, and what is below them
     #[arg(long, value_name = "GLOB", help_heading = "Coverage")]
@@ -175,6 +188,13 @@ impl VerifyArgs {
             self.is_expected(&manifest, expected)?;
         }
         let mut verify = Verify::new().quick(self.quick).only(only);
+        if let Some(folder) = &self.outboards {
+            let there = std::fs::metadata(folder);
+            if !there.with_context(|| treewide_files::name::shown(folder))?.is_dir() {
+                bail!("{}: is not a folder of outboards", treewide_files::name::shown(folder));
+            }
+            verify = verify.outboards(Outboards::new(folder).min(self.min));
+        }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);

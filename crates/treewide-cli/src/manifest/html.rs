@@ -103,7 +103,9 @@ fn row(finding: &Finding) -> String {
             let from = Finding { name: from.clone(), ..finding.clone() };
             format!("was {}", visible(&from.path()))
         }
-        verdict => terminal::escape(&shown_text(&verdict.detail()), Form::Lines).into_owned(),
+        _ => {
+            terminal::escape(&shown_text(&super::report::detail(finding)), Form::Lines).into_owned()
+        }
     };
     object.string("verdict", finding.verdict.class().word()).string("detail", &detail);
     // Strings alone hold this sign. Without it, nothing ends the element that the rows are in.
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn row_holds_no_sign_of_html_and_shows_what_would_hide() {
         let name = "</script><img src=x onerror=alert(1)>\u{202e}\n".as_bytes().to_vec();
-        let finding = Finding { name, kind: Type::File, verdict: Verdict::Added };
+        let finding = Finding { name, kind: Type::File, verdict: Verdict::Added, located: None };
         let row = row(&finding);
         assert!(!row.contains('<') && row.ends_with("}\n") && row.lines().count() == 1, "{row}");
         assert!(row.contains(r"\\u{202e}\\n") && row.contains("path_hex"), "{row}");

@@ -14,8 +14,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_manifest::{
-    Budget, Class, Clock, Finding, Globs, Made, Manifest, Pair, Report, State, Totals, Update,
-    journal,
+    Budget, Class, Clock, Finding, Globs, Made, Manifest, Outboards, Pair, Report, State, Totals,
+    Update, Written, journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -24,12 +24,13 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ("2", "invalid usage"),
         (
             "3",
-            "a file could not be read, or changed each time, or the manifest could not be written",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be written",
         ),
     ],
     ..Notes::new(&[
         ("treewide snapshot photos -o photos.b3", "what is in a directory now"),
         ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
+        ("treewide snapshot --outboards tree --min 100M photos -o photos.b3", ""),
         ("b3sum --check photos.b3", "in the directory: without this program"),
     ])
 };
@@ -41,7 +42,7 @@ pub(crate) const UPDATE: Notes = Notes {
         ("2", "invalid usage"),
         (
             "3",
-            "a file could not be read, or changed each time, or the manifest could not be read or written",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be read or written",
         ),
     ],
     ..Notes::new(&[
@@ -96,6 +97,18 @@ pub(crate) struct WithArgs {
     #[arg(long, help_heading = "Reading")]
     resume: bool,
 
+    /// Write outboards of long files into a folder, as HEX.obao4 after their digests
+    ///
+    /// With them, `verify --outboards` names the bytes that are bad. They are made while the files are read, and are 0.4 % of their
+    /// bytes. A file is also read if its outboard is missing. Nothing in the folder is removed.
+    #[arg(long, value_name = "FOLDER", help_heading = "Outboards")]
+    outboards: Option<PathBuf>,
+
+    /// The least length of a file that has an outboard, more than 16K
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
+    #[arg(value_parser = crate::explain::bytes, help_heading = "Outboards")]
+    min: u64,
+
     /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -121,10 +134,15 @@ impl WithArgs {
         update: Update,
         old: Option<&Path>,
         dir: Option<&Path>,
-    ) -> anyhow::Result<(Report, Totals)> {
+    ) -> anyhow::Result<Outcome> {
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
-        let pair = begin(path, has_index)?.with_journal(self.resume);
+        let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
+        let pair = begin(path, has_index, outboards.as_ref())?.with_journal(self.resume);
+        let update = match &outboards {
+            Some(outboards) => update.outboards(outboards.clone()),
+            None => update,
+        };
         self.say_what_is_left(&console, path);
         let old = old.map(Manifest::open).transpose()?;
         let dir = root(dir, old.as_ref())?;
@@ -152,11 +170,26 @@ impl WithArgs {
         let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
         lines.finish(&console, &made.report)?;
-        let (report, totals) = appear(made)?;
+        let (report, totals, written) = appear(made)?;
         if !self.quiet {
             self.say(&console, old.is_some(), path, has_index, &report, &totals);
+            if let Some(outboards) = &outboards {
+                let files = crate::wording::count(written.files, "outboard");
+                let (bytes, folder) = (indicatif::HumanBytes(written.bytes), outboards.folder());
+                console.say(&format!("{files} written, {bytes}: {}", shown(folder)));
+            }
         }
-        Ok((report, totals))
+        let outcome = match &written.failed {
+            Some(failed) => {
+                console.say(&format!(
+                    "{failed}; from then on files were recorded without outboards, and `treewide update --outboards` makes \
+                     the missing ones"
+                ));
+                Outcome::CannotTell
+            }
+            None => outcome(&report),
+        };
+        Ok(outcome)
     }
 
     /// Says that a run was interrupted, or that none was.
@@ -198,21 +231,22 @@ impl WithArgs {
     }
 }
 
-fn begin(path: &Path, has_index: bool) -> anyhow::Result<Pair> {
+fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow::Result<Pair> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
     let pair = Pair::begin(path, has_index)?;
     unfinished.extend(pair.temporaries());
+    unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)
 }
 
-fn appear(made: Made) -> anyhow::Result<(Report, Totals)> {
+fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
     let mut unfinished = signals::unfinished();
-    let Made { report, pair, .. } = made;
+    let Made { report, pair, outboards, .. } = made;
     let appeared = pair.appear();
     unfinished.clear();
-    Ok((report, appeared?))
+    Ok((report, appeared?, outboards))
 }
 
 fn outcome(report: &Report) -> Outcome {
@@ -234,9 +268,7 @@ impl SnapshotArgs {
             if !self.with.quiet {
                 self.rules.say_what_is_unseen(program);
             }
-            let (report, _) =
-                self.with.make(program, &self.output, has_index, update, None, dir)?;
-            Ok(outcome(&report))
+            self.with.make(program, &self.output, has_index, update, None, dir)
         })
     }
 }
@@ -299,8 +331,7 @@ impl UpdateArgs {
             }
             let path = self.output.as_ref().unwrap_or(&self.manifest);
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
-            let (report, _) = self.with.make(program, path, true, update, old, dir)?;
-            Ok(outcome(&report))
+            self.with.make(program, path, true, update, old, dir)
         })
     }
 

@@ -1,17 +1,20 @@
 //! Lines about paths on standard output, and what there is to say at the end on standard error.
 
 use crate::console::Console;
+use crate::outboard;
 use crate::output::Output;
 use crate::terminal::Form;
 use crate::wording::count;
 use anyhow::Context;
 use indicatif::HumanBytes;
+use std::ops::Range;
 use std::path::Path;
+use treewide::outboard::Found;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Class, Finding, Manifest, Report, State, Verdict};
+use treewide_manifest::{Class, Finding, Located, Manifest, Report, State, Verdict};
 
 /// Problems that are shown again at the end, at most.
 const SHOWN_AGAIN: usize = 20;
@@ -87,7 +90,7 @@ fn text(finding: &Finding) -> String {
             let from = Finding { name: from.clone(), ..finding.clone() };
             return format!("{word:<8} {} -> {name}\n", Listed::new(&from.path()));
         }
-        verdict => verdict.detail(),
+        _ => detail(finding),
     };
     let slash = match finding.kind {
         treewide_manifest::record::Type::Directory => "/",
@@ -95,6 +98,13 @@ fn text(finding: &Finding) -> String {
     };
     let detail = if detail.is_empty() { detail } else { format!("  ({detail})") };
     format!("{word:<8} {name}{slash}{detail}\n")
+}
+
+/// What there is to say in addition to the verdict, with the bytes that differ.
+pub(super) fn detail(finding: &Finding) -> String {
+    let parts = [Some(finding.verdict.detail()), finding.located.as_ref().map(Located::to_string)];
+    let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 fn json(finding: &Finding) -> String {
@@ -117,6 +127,20 @@ fn json(finding: &Finding) -> String {
         detail if detail.is_empty() => object.null("detail"),
         detail => object.string("detail", &detail),
     };
+    match &finding.located {
+        None => {}
+        Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
+        Some(Located::Bytes(bad)) => {
+            let range = |found: &Found| {
+                let (state, Range { start, end }) = (outboard::word(found.state), &found.range);
+                format!("{{\"state\":\"{state}\",\"start\":{start},\"end\":{end}}}")
+            };
+            let ranges: Vec<_> = bad.first.iter().map(range).collect();
+            object.list("ranges", &ranges).number("more_ranges", bad.more);
+            object.number("bad", bad.bad).number("unknown", bad.unknown);
+            object.number("extra", bad.extra).number("bytes", bad.len);
+        }
+    }
     object.finish()
 }
 
@@ -159,8 +183,12 @@ pub(super) fn summary(report: &Report) -> String {
 
 /// How much was not read because a run that was interrupted has read it.
 pub(super) fn resumed(report: &Report) -> Option<String> {
-    let (files, bytes) = (report.files_resumed, HumanBytes(report.bytes_resumed));
-    (files > 0).then(|| format!("{} ({bytes}) read by the interrupted run", count(files, "file")))
+    let bytes = HumanBytes(report.bytes_resumed);
+    match report.files_resumed {
+        0 if report.bytes_resumed == 0 => None,
+        0 => Some(format!("{bytes} of long files read by the interrupted run")),
+        files => Some(format!("{} ({bytes}) read by the interrupted run", count(files, "file"))),
+    }
 }
 
 /// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.

@@ -16,10 +16,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
 use treewide::file::{Options, OutboardError};
+use treewide_files::Replacement;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
 use treewide_files::name::{Listed, shown};
-use treewide_files::{Progress, Replacement};
 
 const CREATE: Notes = Notes::new(&[
     ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),

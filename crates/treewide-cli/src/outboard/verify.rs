@@ -163,7 +163,7 @@ impl Totals {
     }
 }
 
-pub(super) fn word(state: State) -> &'static str {
+pub(crate) fn word(state: State) -> &'static str {
     match state {
         State::Bad => "bad",
         State::Extra => "extra",

@@ -249,7 +249,12 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
         let running = folder.treewide("snapshot t -o m.b3 --resume").start();
         std::thread::sleep(Duration::from_millis(2000));
         first.set_len(3).unwrap();
-        let is_there = || folder.join("m.b3.part").exists().then_some(());
+        // The last but one, and the check behind it.
+        let is_there = || {
+            let journal = fs::read_to_string(folder.join("m.b3.part")).ok()?;
+            let (_, after) = journal.rsplit_once("\"path\":\"99\"")?;
+            after.contains("{\"check\":").then_some(())
+        };
         crate::support::wait_for(is_there);
         running.signal(signal);
         assert_eq!(running.end().code, None);
@@ -284,4 +289,72 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
         "{stderr}"
     );
     assert!(!folder.join("m.b3.part").exists());
+}
+
+#[test]
+fn verify_names_the_bytes_by_outboards() {
+    let folder = Folder::new();
+    let mut content: Vec<u8> = (0..100_000_u32).map(|it| (it / 7) as u8).collect();
+    folder.write("t/long", &content);
+    folder.write("t/short", "1");
+    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --outboards o --min 20K");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("1 outboard written, 384 B: o\n"), "{stderr}");
+    let name = format!("o/{}.obao4", crate::support::hex(&content));
+    assert_eq!(
+        folder.treewide(&format!("outboard verify t/long --outboard {name}")).run().code,
+        Some(0)
+    );
+    content[40_000] ^= 1;
+    folder.write("t/long", &content);
+    let (code, stdout, _) = out(&folder, "verify m.b3 t --outboards o --html r.html");
+    let detail = "bad: bytes 32768..49152 (16384 of 100000)";
+    assert_eq!((code, stdout), (Some(1), format!("CHANGED  long  ({detail})\n")));
+    assert!(fs::read_to_string(folder.join("r.html")).unwrap().contains(detail));
+    let (_, stdout, _) = out(&folder, "verify m.b3 t --outboards o --json");
+    let value: serde_json::Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
+    let range = serde_json::json!([{"state": "bad", "start": 32768, "end": 49152}]);
+    assert_eq!((&value["ranges"], &value["bad"]), (&range, &16384.into()));
+    assert_eq!((&value["verdict"], &value["bytes"]), (&"changed".into(), &100_000.into()));
+    // The outboard is damaged, and missing.
+    let mut pairs = fs::read(folder.join(&name)).unwrap();
+    pairs[0] ^= 1;
+    folder.write(&name, &pairs);
+    let (_, stdout, _) = out(&folder, "verify m.b3 t --outboards o");
+    assert!(
+        stdout.contains(&format!("({name}: is not the outboard of the recorded content")),
+        "{stdout}"
+    );
+    fs::remove_file(folder.join(&name)).unwrap();
+    let (_, stdout, _) = out(&folder, "verify m.b3 t --outboards o --min 20K --json");
+    let value: serde_json::Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(value["outboard"], "o has no outboard of the recorded content");
+    assert_eq!(
+        out(&folder, "verify m.b3 t --outboards o").1,
+        "CHANGED  long\n",
+        "it is below 1 GiB"
+    );
+    // An update makes that of the new content.
+    let (code, _, stderr) = out(&folder, "update m.b3 t --outboards o --min 20K");
+    assert!(code == Some(0) && stderr.contains("1 outboard written"), "{stderr}");
+}
+
+#[test]
+fn outboards_need_a_folder_outside_and_a_size() {
+    let folder = snapshot();
+    let fails = |args: &str, code, part: &str| {
+        let (is, _, stderr) = out(&folder, args);
+        assert!(is == Some(code) && stderr.contains(part), "{args}: {is:?} {stderr}");
+    };
+    fails(
+        "snapshot t -o n.b3 --outboards t/o",
+        2,
+        "t/o: is in the directory that the manifest is of",
+    );
+    fails("snapshot t -o n.b3 --outboards m.b3", 3, "m.b3: cannot write");
+    fails("snapshot t -o n.b3 --outboards o --min 5X", 2, "there is no unit 'X'");
+    fails("snapshot t -o n.b3 --min 5K", 2, "--outboards");
+    fails("verify m.b3 t --outboards nothing", 3, "nothing: ");
+    fails("verify m.b3 t --outboards m.b3", 3, "m.b3: is not a folder of outboards");
+    assert!(!folder.join("n.b3").exists() && !folder.join("t/o").exists());
 }

@@ -105,6 +105,11 @@ impl Object {
         self
     }
 
+    /// Adds a list of values, which are JSON already.
+    pub fn list(&mut self, key: &str, values: &[String]) -> &mut Self {
+        self.raw(key, format!("[{}]", values.join(",")))
+    }
+
     /// Adds a string, escaped as JSON wants it.
     pub fn string(&mut self, key: &str, value: &str) -> &mut Self {
         let value = serde_json::Value::from(value);

@@ -120,6 +120,7 @@ fn join_of_many_entries_keeps_none_of_them() {
         follows: false,
         modes: false,
         xattrs: Xattrs::None,
+        outboards: None,
     };
     let beneath = Beneath::new(folder.path(), false);
     let (records, scan) = (manifest.records().unwrap(), Ahead::on_thread(walk));
