@@ -95,6 +95,7 @@ mod files;
 mod folder;
 mod group;
 mod identity;
+mod links;
 pub mod list;
 pub mod long_path;
 pub mod name;

@@ -5,9 +5,11 @@
 use crate::cancel::Cancel;
 use crate::digest::{Digest, Extent};
 use crate::error::{Error, ErrorKind};
+use crate::identity::Identity;
+use crate::links::{Claim, Links};
 use crate::long_path;
 use crate::progress::Progress;
-use crate::stamp::Stamps;
+use crate::stamp::{Stamp, Stamps};
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -34,6 +36,9 @@ pub struct Options {
     alone_from: u64,
     report_growth: bool,
     stamps: bool,
+    links_once: bool,
+    /// Of the run at hand.
+    links: Option<Arc<Links>>,
     progress: Option<Arc<dyn Progress>>,
     cancel: Cancel,
 }
@@ -83,6 +88,8 @@ impl Options {
             alone_from: u64::MAX,
             report_growth: false,
             stamps: false,
+            links_once: false,
+            links: None,
             progress: None,
             cancel: Cancel::new(),
         }
@@ -134,6 +141,38 @@ impl Options {
     /// Whether [`Hashed::stamps`] is found out, for files that a walk has found ([`Kind::Found`](crate::Kind::Found)).
     pub fn stamps(self, stamps: bool) -> Self {
         Self { stamps, ..self }
+    }
+
+    /// Whether a run reads a file that has several names once, with [`stamps`](Self::stamps). It remembers up to 2^18 such files;
+    /// a file is read again if anything that the system says of it changes, if it was written to in the last two seconds, or if two
+    /// threads come to it at the same time.
+    pub fn links_once(self, links_once: bool) -> Self {
+        Self { links_once, ..self }
+    }
+
+    /// For one run.
+    pub(crate) fn of_run(&self) -> Self {
+        let links = (self.links_once && self.stamps).then(Arc::default);
+        Self { links, ..self.clone() }
+    }
+
+    /// Whether a file that was opened is to be read.
+    pub(crate) fn claim(&self, identity: Identity, now: &Stamp, extent: Extent) -> Claim {
+        self.links.as_ref().map_or(Claim::Read, |links| links.claim(identity, now, extent))
+    }
+
+    /// The result for a file that was read under another name.
+    pub(crate) fn linked(&self, now: Stamp, digest: Digest) -> Hashed {
+        self.has_hashed(1, now.len);
+        let stamps = Some(Box::new(Stamps { before: now, after: now, linked: true }));
+        Hashed { digest, bytes: now.len, grown_to: None, stamps }
+    }
+
+    /// A file was read.
+    pub(crate) fn was_read(&self, stamps: &Stamps, bytes: u64, extent: Extent, digest: &Digest) {
+        if let Some(links) = &self.links {
+            links.was_read(stamps, bytes, extent, digest);
+        }
     }
 
     /// What hears how far a run has come.

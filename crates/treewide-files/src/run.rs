@@ -20,6 +20,7 @@ use crate::digest::Extent;
 use crate::error::ErrorKind;
 use crate::group::{Group, Place, Progressed};
 use crate::identity::Identity;
+use crate::links::Claim;
 use crate::options::{Hashed, Options};
 use crate::queue::Queue;
 use crate::small_files::SmallFiles;
@@ -129,12 +130,13 @@ impl Options {
 
     /// Hashes what `source` finds; files that are not small are offered to `hash_alone` first.
     pub fn run_with<S: Source, H: HashAlone>(&self, source: S, hash_alone: H) -> Run<S, H> {
+        let options = self.of_run();
         Run {
             source,
-            options: self.clone(),
             hash_alone,
-            queue: Arc::new(Queue::new(self)),
-            small_files: SmallFiles::new(self),
+            queue: Arc::new(Queue::new(&options)),
+            small_files: SmallFiles::new(&options),
+            options,
             helpers: self.most_threads() - 1,
             bytes: VecDeque::new(),
             group_len: FIRST_GROUP,
@@ -155,6 +157,10 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         extent: Extent,
     ) -> Result<Hashed, ErrorKind> {
         let (mut file, before) = identity.open_stamped(path)?;
+        // If another thread has begun to read it, it may not come to an end before this one.
+        if let Claim::Known(digest) = self.options.claim(identity, &before, extent) {
+            return Ok(self.options.linked(before, digest));
+        }
         let by_caller = self.hash_alone.hash_found(&file, path, extent);
         let mut hashed = match by_caller {
             Some(by_caller) => by_caller,
@@ -168,7 +174,9 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         }?;
         if self.options.wants_stamps() {
             let after = Stamp::of(&file)?;
-            hashed.stamps = Some(Box::new(Stamps { before, after }));
+            let stamps = Stamps { before, after, linked: false };
+            self.options.was_read(&stamps, hashed.bytes, extent, &hashed.digest);
+            hashed.stamps = Some(Box::new(stamps));
         }
         Ok(hashed)
     }

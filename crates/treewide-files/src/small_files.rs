@@ -15,6 +15,7 @@ use crate::error::ErrorKind;
 use crate::folder::Folder;
 use crate::group::{Place, Progressed};
 use crate::identity::Identity;
+use crate::links::Claim;
 use crate::long_path;
 use crate::options::{Hashed, Options};
 use crate::stamp::{Stamp, Stamps};
@@ -72,8 +73,21 @@ impl SmallFiles {
             let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
             let found = match task.kind {
                 Kind::Found(identity) => {
-                    let opened = self.open_found(identity, &task.path);
-                    opened.map(|(file, before)| self.read_stamped(&file, before, group))
+                    let (opened, extent) = (self.open_found(identity, &task.path), task.extent);
+                    match opened {
+                        Ok((file, before)) => match self.options.claim(identity, &before, extent) {
+                            Claim::Read => Ok(self.read_stamped(&file, before, group)),
+                            Claim::Wait => Ok(None),
+                            Claim::Known(digest) => {
+                                let hashed = self.options.linked(before, digest);
+                                if let Place::File(_, progressed) = &mut group[index] {
+                                    *progressed = Progressed::Done(Ok(hashed));
+                                }
+                                continue;
+                            }
+                        },
+                        Err(error) => Err(error),
+                    }
                 }
                 Kind::Regular => {
                     let opened = long_path::open(&task.path, true);
@@ -122,7 +136,7 @@ impl SmallFiles {
             return Some((end, None));
         }
         let after = Stamp::of(file).ok()?;
-        Some((end, Some(Box::new(Stamps { before, after }))))
+        Some((end, Some(Box::new(Stamps { before, after, linked: false }))))
     }
 
     /// Reads a file to its end, and returns where that is in the buffer. `None` if it is hashed alone: if it is not small, or
@@ -175,6 +189,9 @@ impl SmallFiles {
                 Digest::new(hasher.update(bytes), task.extent)
             });
             let bytes = bytes.len() as u64;
+            if let Some(stamps) = &stamps {
+                self.options.was_read(stamps, bytes, task.extent, &digest);
+            }
             *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to: None, stamps }));
         }
         if files > 0 {

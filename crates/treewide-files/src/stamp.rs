@@ -21,6 +21,8 @@ pub struct Stamp {
     pub device: u64,
     /// The permission bits on Unix, with those of setuid, setgid and sticky; 0 elsewhere.
     pub mode: u32,
+    /// The number of its names (hard links); 1 where that is not known.
+    pub links: u64,
     /// Whether it is a regular file.
     pub is_file: bool,
 }
@@ -32,6 +34,8 @@ pub struct Stamps {
     pub before: Stamp,
     /// After the last byte was read.
     pub after: Stamp,
+    /// Whether it was read under another name, with [`Options::links_once`](crate::Options::links_once).
+    pub linked: bool,
 }
 
 impl Stamp {
@@ -81,6 +85,7 @@ impl Stamp {
             inode: now.st_ino as u64,
             device: now.st_dev as u64,
             mode: now.st_mode as u32 & 0o7777,
+            links: now.st_nlink as u64,
             is_file: FileType::from_raw_mode(now.st_mode) == FileType::RegularFile,
         }
     }
@@ -96,6 +101,7 @@ impl Stamp {
             inode: now.ino(),
             device: now.dev(),
             mode: now.mode() & 0o7777,
+            links: now.nlink(),
             is_file: now.is_file(),
         }
     }
@@ -115,6 +121,7 @@ impl Stamp {
             inode: 0,
             device: 0,
             mode: 0,
+            links: 1,
             is_file: now.is_file(),
         }
     }

@@ -38,6 +38,8 @@ pub(crate) struct Read {
     /// What is to be recorded of it, if a run before this one has read it.
     pub(crate) facts: Option<Facts>,
     pub(crate) xattrs: Vec<Xattr>,
+    /// Whether it was read under another name, some time before.
+    pub(crate) linked: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -84,6 +86,7 @@ impl<'a> Judge<'a> {
             let is_last = tries == TRIES;
             match hashed {
                 Ok(Hashed { digest, bytes, stamps, .. }) => {
+                    let linked = stamps.as_ref().is_some_and(|it| it.linked);
                     let stamp = stamps.and_then(|it| (it.before == it.after).then_some(it.after));
                     // The bytes that were hashed are all that it has.
                     let stamp = stamp.filter(|it| it.len == bytes);
@@ -94,11 +97,14 @@ impl<'a> Judge<'a> {
                     let stamp =
                         stamp.filter(|_| xattrs.as_ref().err().is_none_or(|it| !is_change(it)));
                     if stamp.is_some() || is_last {
-                        self.report.files_read += 1;
-                        self.report.bytes_read += bytes;
+                        match linked {
+                            true => self.report.files_linked += 1,
+                            false => self.report.files_read += 1,
+                        }
+                        self.report.bytes_read += if linked { 0 } else { bytes };
                         let digest = hash_of(digest);
                         let xattrs = if stamp.is_some() { xattrs? } else { Vec::new() };
-                        return Ok(Read { digest, bytes, stamp, facts: None, xattrs });
+                        return Ok(Read { digest, bytes, stamp, facts: None, xattrs, linked });
                     }
                 }
                 Err(error) if is_last || !is_change(&error) => return Err(error),
@@ -310,6 +316,6 @@ fn again(
             options.hash_file(&file, &task.path, Extent::HASH)?
         }
     };
-    hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)? }));
+    hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)?, linked: false }));
     Ok(hashed)
 }

@@ -96,6 +96,7 @@ mod tests {
             inode: 7,
             device: 9,
             mode: 0o644,
+            links: 1,
             is_file: true,
         }
     }

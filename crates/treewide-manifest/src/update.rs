@@ -25,7 +25,7 @@ use std::fs::File;
 use std::path::Path;
 use treewide::outboard::Group;
 use treewide_files::digest::Extent;
-use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Options, Task};
+use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Task};
 
 /// How a manifest is made.
 ///
@@ -147,7 +147,7 @@ impl Update {
         let mut pair = pair;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
         let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
-        let options = options.clone().stamps(true).alone_from(least);
+        let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
         let making = self.outboards.as_ref().map(begin).transpose()?;
         let mut taken = pair.begin_journal(dir, &rules)?;
@@ -204,6 +204,7 @@ impl Update {
             today: Day::today(),
             options: &options,
             alone,
+            first: Vec::new(),
         };
         let outboards = self.outboards.clone();
         let join = Resuming::new(join, taken, dir, rules.follow, rules.modes, outboards);
@@ -230,6 +231,8 @@ struct Run<'a> {
     /// Whether there is an old manifest, and whether that has an index.
     old: Option<bool>,
     today: Day,
+    /// The first moment of each device, at which none of its files was read.
+    first: Vec<(u64, Moment)>,
     options: &'a Options,
     alone: Alone<'a>,
 }
@@ -265,8 +268,13 @@ impl Run<'_> {
 
     fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
         match event {
-            Event::File(task, hashed) => {
+            Event::File(mut task, hashed) => {
+                let first = self.first(&task);
                 let read = judge.read(self.options, &mut self.alone, &task, hashed);
+                if read.as_ref().is_ok_and(|read| read.linked) {
+                    // It was read then, or later.
+                    task.about.moment = first;
+                }
                 if let (Ok(read), Some(journal)) = (&read, self.pair.journal()) {
                     let what = What::File(self.recorded(read, task.about.moment));
                     journal.add(Record::new(name::relative(&task.path, self.root), what));
@@ -277,6 +285,17 @@ impl Run<'_> {
             Event::Pause => Ok(()),
             Event::Cancelled => Err(Error::cancelled()),
         }
+    }
+
+    /// The first moment of its device.
+    fn first(&mut self, task: &Task<About>) -> Option<Moment> {
+        let Kind::Found(identity) = task.kind else { return None };
+        let (device, moment) = (identity.numbers().0, task.about.moment?);
+        if let Some((_, first)) = self.first.iter().find(|(it, _)| *it == device) {
+            return Some(*first);
+        }
+        self.first.push((device, moment));
+        Some(moment)
     }
 
     fn file(
@@ -441,6 +460,7 @@ impl Run<'_> {
                     stamp: Some(stamp),
                     facts: Some(facts),
                     xattrs,
+                    linked: false,
                 });
                 self.file(task, read, judge)
             }

@@ -253,6 +253,8 @@ pub struct Report {
     pub files_read: u64,
     /// Their bytes.
     pub bytes_read: u64,
+    /// Files that were read under another name, which they have as well.
+    pub files_linked: u64,
     /// Files whose content was not read, because their keys are as recorded.
     pub files_unread: u64,
     /// Their bytes.

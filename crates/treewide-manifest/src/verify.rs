@@ -115,7 +115,7 @@ impl Verify {
         if let State::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
-        let options = options.clone().stamps(true);
+        let options = options.clone().stamps(true).links_once(true);
         for event in options.run(join) {
             run.event(event, &options, &mut judge)?;
         }

@@ -404,15 +404,58 @@ fn m32_half_of_a_pair_is_never_trusted() {
     assert_eq!(said.report.files_unread, 0);
 }
 
-/// M36: hard links are files of their own.
-#[cfg(unix)]
+/// M36: hard links are files of their own, and read once.
+#[cfg(target_os = "linux")]
 #[test]
-fn m36_hard_links_are_reported_by_each_name() {
-    let tree = Tree::new(&[("a", "1")]);
-    fs::hard_link(tree.at("a"), tree.at("b")).unwrap();
-    tree.snapshot();
-    tree.write("a", "x");
-    assert_eq!(tree.verify().differences(), ["changed a", "changed b"]);
+fn m36_hard_links_are_read_once_and_reported_by_each_name() {
+    let large = "12345678".repeat(1 << 18);
+    let tree = Tree::new(&[("a", "1"), ("d/large", &large), ("one", "22")]);
+    let link = |from: &str, to: &str| fs::hard_link(tree.at(from), tree.at(to)).unwrap();
+    for (from, to) in [("a", "b"), ("a", "d/c"), ("d/large", "e")] {
+        link(from, to);
+    }
+    let once = large.len() as u64 + 3;
+    let counts = |report: &treewide_manifest::Report| {
+        (report.bytes_read, report.files_read, report.files_linked)
+    };
+    // Times must be older than any step of a clock.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let (report, _) = tree.snapshot_with(Update::new(), clock());
+    assert_eq!(counts(&report), (once, 3, 3));
+    let options = Options::new().threads(1);
+    let report = Verify::new().run(&tree.manifest(), &tree.root(), &options, &mut |_| {}).unwrap();
+    assert!(!report.differs() && report.is_certain());
+    assert_eq!(counts(&report), (once, 3, 3));
+    if tree.quick().report.files_unread == 0 {
+        println!("SKIPPED: the clock of this file system cannot be asked");
+        return;
+    }
+    assert_eq!(tree.quick().report.files_unread, 6, "each name has a key");
+    // The count of links alone: it is read again, as it has another ctime, and that is all.
+    fs::remove_file(tree.at("b")).unwrap();
+    for said in [tree.quick(), tree.update()] {
+        assert_eq!(said.differences(), ["removed b", "touched a", "touched d/c"]);
+        assert!(said.report.files_read + said.report.files_linked == 2);
+    }
+    // An equal copy in the place of one name, other content in the place of another.
+    for (name, content, expected) in [("d/c", "1", "touched d/c"), ("a", "x", "changed a")] {
+        fs::remove_file(tree.at(name)).unwrap();
+        tree.write(name, content);
+        let said = tree.verify().differences();
+        assert!(said.iter().any(|it| it == expected), "{said:?}");
+    }
+    tree.write("e", large.replacen('1', "2", 1));
+    for said in [tree.verify(), tree.quick()] {
+        let differences = said.differences();
+        assert!(
+            differences.ends_with(&[
+                "changed d/large".into(),
+                "changed e".into(),
+                "touched d/c".into()
+            ]),
+            "{differences:?}"
+        );
+    }
 }
 
 /// M42: scrubbing reads every file in its turn.

@@ -148,13 +148,14 @@ fn summary_json(report: &Report) -> String {
     let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
     format!(
         "{{\"entries\":{},{},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
-         \"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
+         \"files_linked\":{},\"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
         report.entries(),
         counts.join(","),
         report.files_read,
         report.bytes_read,
         report.files_unread,
         report.bytes_unread,
+        report.files_linked,
         report.files_resumed,
         report.bytes_resumed,
         report.differs(),
@@ -168,6 +169,9 @@ pub(super) fn summary(report: &Report) -> String {
     let (read, unread) = (report.files_read, report.files_unread);
     if read + unread + report.files_resumed > 0 {
         text += &format!("; {} read ({})", count(read, "file"), HumanBytes(report.bytes_read));
+    }
+    if report.files_linked > 0 {
+        text += &format!(", {} more under another name", report.files_linked);
     }
     if let Some(resumed) = resumed(report) {
         text += &format!(", {resumed}");

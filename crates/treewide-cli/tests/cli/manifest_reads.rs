@@ -75,3 +75,24 @@ fn update_reads_no_byte_of_files_that_did_not_change() {
     fs::write(folder.join("t/3/10"), "changed").unwrap();
     assert_eq!(run("update m.b3 t"), Ok(7));
 }
+
+/// M36: a file is read once, however many names it has.
+#[test]
+fn hard_links_are_read_once() {
+    let folder = Folder::new();
+    folder.write("t/a", vec![b'x'; 100_000]);
+    for name in ["t/b", "t/z"] {
+        fs::hard_link(folder.join("t/a"), folder.join(name)).unwrap();
+    }
+    folder.write("t/c", "other");
+    // Longer than the step of any clock.
+    std::thread::sleep(Duration::from_millis(2100));
+    for args in ["snapshot t -o m.b3", "verify m.b3 t", "update --full m.b3 t"] {
+        match bytes_read(&folder, args) {
+            Err(reason) => return println!("SKIPPED: what is read of hard links: {reason}"),
+            Ok(bytes) => assert_eq!(bytes, 100_005, "{args}"),
+        }
+    }
+    let said = folder.treewide("verify m.b3 t").run().stderr;
+    assert!(said.contains("4 same; 2 files read (97.66 KiB), 2 more under another name"), "{said}");
+}

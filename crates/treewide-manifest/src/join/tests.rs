@@ -41,6 +41,7 @@ fn stamp(number: u64) -> Stamp {
         inode: number,
         device: 2050,
         mode: 0o644,
+        links: 1,
         is_file: true,
     }
 }
