@@ -124,6 +124,12 @@ python_with_libraries() {
     WITH_LIBRARIES=1 step crates/treewide-python/check.sh
 }
 
+# 10,000 seeds of the simulation, 1,000 workers, and Spark.
+python_scale() {
+    need python3 java
+    WITH_SPARK=1 TREEWIDE_TEST_SCALE=40 step crates/treewide-python/check.sh scale
+}
+
 address_sanitizer() {
     need_nightly
     need_target nightly $HOST
@@ -295,6 +301,7 @@ sections() {
     section "capi" capi
     section "python with libraries" python_with_libraries
     section "python release" python_release
+    section "scale" python_scale
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer
     for it in "${INTERPRETED[@]}"; do

@@ -290,7 +290,12 @@ capi() {
 # The Python package: a wheel, as pip installs it, and the tests of those whose place it takes.
 python_package() {
     need python3
-    step crates/treewide-python/check.sh
+    step crates/treewide-python/check.sh lints types package blake3_suite
+}
+
+python_scale() {
+    need python3
+    step crates/treewide-python/check.sh scale
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -457,6 +462,7 @@ sections() {
     section test "unoptimised client" unoptimised
     section test "capi" capi
     section test "python" python_package
+    section test "scale" python_scale
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"

@@ -2,7 +2,8 @@
 # Tests the Python package: ./check.sh, or ./check.sh WORD... for the tests whose names contain one of these words.
 #
 # Makes a virtual environment in target/venv, builds the wheel and installs it there. PYTHON names another Python than
-# python3. With WITH_LIBRARIES=1 the environment is target/venv-libraries, where tests find libraries of several gigabytes. What a test lacks on this machine it says as SKIPPED, and the others run.
+# python3. With WITH_LIBRARIES=1 the environment is target/venv-libraries, where tests find libraries of several gigabytes; with
+# WITH_SPARK=1 it is target/venv-spark, and the tests of `scale` run Spark too, which needs Java. What a test lacks on this machine it says as SKIPPED, and the others run.
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit
@@ -10,7 +11,7 @@ cd "$(dirname "$0")" || exit
 readonly CANNOT_RUN=77
 # Found before the environment hides it.
 python=$(command -v "${PYTHON:-python3}") || python=${PYTHON:-python3}
-venv=$PWD/target/venv${WITH_LIBRARIES:+-libraries}
+venv=$PWD/target/venv${WITH_LIBRARIES:+-libraries}${WITH_SPARK:+-spark}
 export PATH=$venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1
 
 step() {
@@ -79,7 +80,16 @@ types() {
 }
 
 package() {
-    run_tests tests
+    run_tests tests --ignore tests/scale
+}
+
+# Stores, engines and the simulation. A library that pip cannot install, its tests say as SKIPPED.
+scale() {
+    step "$venv/bin/pip" install --quiet --requirement tests/scale/requirements.txt ||
+        echo "SKIPPED: pip cannot install all of tests/scale/requirements.txt"
+    [[ -z ${WITH_SPARK:-} ]] || step "$venv/bin/pip" install --quiet pyspark==4.3.0 ||
+        echo "SKIPPED: pip cannot install pyspark"
+    run_tests tests/scale
 }
 
 # The tests of the package `blake3`, as the registry delivers them.
@@ -123,4 +133,5 @@ run lints
 run types
 run package
 run blake3_suite
+run scale
 ((failed == 0))

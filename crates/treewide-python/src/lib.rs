@@ -17,6 +17,7 @@ mod merkle;
 mod mode;
 mod oneshot;
 mod outboard;
+mod parts;
 mod paths;
 mod program;
 mod ranges;
@@ -47,6 +48,8 @@ mod _treewide {
     #[pymodule_export]
     use crate::outboard::{_outboard_create, _outboard_read, _outboard_verify, DamageError};
     #[pymodule_export]
+    use crate::parts::{Clash, Parts, subtrees};
+    #[pymodule_export]
     use crate::program::_run_program;
     #[pymodule_export]
     use crate::ranges::_hash_ranges;
@@ -64,6 +67,7 @@ mod _treewide {
         crate::threads::watch_forks();
         crate::freeze::freeze::<Blake3>(module.py())?;
         crate::freeze::freeze::<Digests>(module.py())?;
-        crate::freeze::freeze::<MerkleTree>(module.py())
+        crate::freeze::freeze::<MerkleTree>(module.py())?;
+        crate::freeze::freeze::<Parts>(module.py())
     }
 }

@@ -30,7 +30,7 @@ use crate::threads::{self, Threads};
 
 /// Bytes that a thread reads at a time, and the most bytes of a piece of several ranges. A buffer of this size stays in the
 /// second-level cache between reading and hashing, as for other files (`results/zen5-2vcpu/files.md#tiles`).
-const TILE: usize = 512 * 1024;
+pub(crate) const TILE: usize = 512 * 1024;
 
 /// The chunks of a subtree of a long range are two to the power of this: 4 MiB. A guess: a thread needs half a
 /// millisecond for them, and the last pieces keep all threads busy.
@@ -237,7 +237,7 @@ impl Pass<'_> {
 }
 
 /// The file behind a handle of the system, which stays open for the caller.
-fn open(handle: i64) -> io::Result<File> {
+pub(crate) fn open(handle: i64) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::fd::BorrowedFd;

@@ -13,10 +13,12 @@ else:
 
 __all__ = [
     "AUTO",
+    "Clash",
     "DamageError",
     "Digests",
     "ManifestError",
     "MerkleTree",
+    "Parts",
     "__version__",
     "_diff",
     "_digests",
@@ -39,6 +41,7 @@ __all__ = [
     "hash_tree",
     "hexdigest",
     "new",
+    "subtrees",
     "verify_proof",
 ]
 
@@ -566,3 +569,91 @@ def _outboard_read(
     key: Buffer | None,
     derive_key_context: str | None,
 ) -> bytes: ...
+
+# For `treewide.scale`.
+class Clash(ValueError):
+    """Two values for the same bytes: a broken machine, or a store that returned other bytes."""
+
+    here: tuple[int, int]
+    there: tuple[int, int]
+
+@final
+class Parts:
+    """What of an input of `total` bytes is hashed so far, in no particular order.
+
+    `object` are bytes that say which object it is, such as its URL and version: parts of others are refused. Threads
+    may share it, and hash side by side. Calls let other Python threads run.
+    """
+
+    def __new__(
+        cls,
+        total: int,
+        /,
+        *,
+        object: Buffer | None = None,
+        key: Buffer | None = None,
+        derive_key_context: str | None = None,
+    ) -> Parts: ...
+    @property
+    def total(self) -> int:
+        """The bytes of the whole input."""
+
+    @property
+    def object(self) -> bytes:
+        """The bytes that say which object this is."""
+
+    def parts(self) -> list[tuple[int, int, bytes]]:
+        """Return the parts in order: where each starts and stops, and its value."""
+
+    def hash(self, data: Buffer, at: int, /) -> tuple[int, int]:
+        """Hash the bytes that stand at byte `at` of the input, and add their parts.
+
+        Returns how many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the
+        range does not begin and end at multiples of 1,024 or the end of the input; `Clash` if bytes that were there
+        have another value. Nothing is added then.
+        """
+
+    def _hash_file(self, handle: int, start: int, stop: int, /) -> bool: ...
+    def push(self, start: int, stop: int, value: bytes, /) -> tuple[int, int]:
+        """Add a part that was hashed elsewhere: one of those that `subtrees` returns, with its value of 32 bytes."""
+
+    def absorb(self, other: Parts, /) -> tuple[int, int]:
+        """Add all parts of `other`. What is there twice is compared. Returns what `hash` returns.
+
+        Raises `ValueError` if they are of another object, length, mode or key; `Clash`, whose `here` and `there` are
+        the ranges, if the same bytes have two values. Nothing is added then.
+        """
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Return the ranges that no part has, in order."""
+
+    def unchecked(self) -> list[tuple[int, int]]:
+        """Return the ranges that are there twice, with other cuts, and could not be compared yet."""
+
+    def forget(self, start: int, stop: int, /) -> None:
+        """Forget each part that touches the range. It is missing then."""
+
+    def compact(self) -> None:
+        """Merge neighbours into larger parts, so that fewer are kept and sent."""
+
+    def finish(self) -> bytes:
+        """Return the digest of the whole input. Raises `ValueError` that names the first range which is missing."""
+
+    def to_bytes(self) -> bytes:
+        """Return the parts as bytes, to send them. The key is not in them."""
+
+    @classmethod
+    def from_bytes(cls, data: Buffer, /, *, key: Buffer | None = None, derive_key_context: str | None = None) -> Parts:
+        """Return what `to_bytes` saved. `key` and `derive_key_context` are those of the worker.
+
+        Raises `ValueError` if the bytes are damaged, or were hashed in another mode or with another key.
+        """
+
+    def copy(self) -> Parts:
+        """Return an independent copy."""
+
+def subtrees(start: int, stop: int, total: int, /) -> list[tuple[int, int]]:
+    """Return the nodes of the tree that make up a range of an input of `total` bytes, in order.
+
+    Raises `ValueError` if it does not begin and end at multiples of 1,024 or the end of the input.
+    """

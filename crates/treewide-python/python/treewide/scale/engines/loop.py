@@ -1,0 +1,56 @@
+"""The loop between a driver and an engine."""
+
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
+
+from treewide.scale.driver import Driver
+from treewide.scale.tasks import Result, Task
+
+__all__ = ["Engine", "drive"]
+
+#: Seconds between two looks at what is late, and two calls of `progress`. A guess.
+_TICK = 0.5
+
+
+class Engine(Protocol):
+    """Something that runs tasks. A task under way is a handle, any object that can be in a set."""
+
+    def workers(self) -> int:
+        """Return how many tasks can run at the same time, now."""
+
+    def slots(self) -> int:
+        """Return how many tasks to have under way: more than `workers`, if starting one takes long."""
+
+    def submit(self, task: Task) -> Any:
+        """Start `run(task, source)` somewhere, and return a handle."""
+
+    def wait(self, handles: Collection[Any], seconds: float) -> Collection[Any]:
+        """Return the handles whose tasks have ended, after at most so many seconds."""
+
+    def result(self, handle: Any) -> Result:
+        """Return the result of a task that has ended. Raises anything if its worker was lost."""
+
+    def close(self) -> None:
+        """Stop what still runs."""
+
+
+def drive(driver: Driver, engine: Engine, progress: Callable[[Driver, int], object] | None = None) -> None:
+    """Run until it is known what became of each object. `progress` is called with the driver and the workers."""
+    running: dict[Any, Task] = {}
+    try:
+        while not driver.is_done:
+            workers = engine.workers()
+            while len(running) < engine.slots() and (task := driver.next(workers)) is not None:
+                running[engine.submit(task)] = task
+            for handle in engine.wait(running.keys(), _TICK):
+                task = running.pop(handle)
+                try:
+                    result = engine.result(handle)
+                except Exception as error:
+                    driver.lose(task, str(error).strip().partition("\n")[0] or type(error).__name__)
+                else:
+                    driver.take(result)
+            if progress is not None:
+                progress(driver, workers)
+    finally:
+        engine.close()

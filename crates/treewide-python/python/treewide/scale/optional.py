@@ -1,0 +1,15 @@
+"""Libraries that are loaded when they are used."""
+
+import importlib
+from typing import Any
+
+__all__ = ["load"]
+
+
+def load(module: str, package: str) -> Any:
+    """Return a module of an optional package. Raises `ModuleNotFoundError` that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        text = f"{package} is not installed: pip install 'treewide[{package}]', or pip install {package}"
+        raise ModuleNotFoundError(text, name=error.name) from error

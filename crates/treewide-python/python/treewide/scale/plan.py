@@ -1,0 +1,105 @@
+"""Which bytes to hash next: leases that shrink towards the end.
+
+A lease is a power of two of bytes, at most a quarter of what is left for each worker. So there are few leases, and
+the last ones end at about the same time. Leases end at multiples of their length: then a lease is one node of the
+tree.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import Literal, NamedTuple
+
+from treewide.scale.objects import Object
+from treewide.scale.tasks import Task
+
+__all__ = ["Plan", "plan"]
+
+#: Below this, requests and messages would take more time than bytes. A guess: 64 MiB are half a second of 1 Gb/s.
+SMALLEST = 64 << 20
+#: Above this, too much is read again when a worker dies. A guess.
+LARGEST = 16 << 30
+
+
+class _Gap(NamedTuple):
+    object: Object
+    start: int
+    stop: int
+    attempt: int
+
+
+class Plan:
+    """Deals leases of objects. What was not finished is given back, and dealt first."""
+
+    def __init__(
+        self,
+        objects: Iterable[Object],
+        *,
+        lease: int | Literal["auto"] = "auto",
+        smallest: int = SMALLEST,
+        largest: int = LARGEST,
+        wanted: Callable[[Object], bool] = lambda object: True,
+    ) -> None:
+        """Plan to hash `objects`, with leases of `lease` bytes, or of `smallest` to `largest` bytes.
+
+        `wanted` says whether an object should be dealt at all, when it is its turn.
+        """
+        lengths = (smallest, largest) if lease == "auto" else (lease, lease)
+        if any(it < 1024 or it & (it - 1) for it in lengths):
+            raise ValueError(f"a lease has a power of two of bytes, at least 1024, and not {min(lengths)}")
+        self._smallest, self._largest = lengths
+        self._wanted = wanted
+        self._numbers = count()
+        self._gaps: deque[_Gap] = deque()
+        #: Bytes that are not dealt.
+        self.rest = 0
+        for object in objects:
+            self.add(object, 0, object.size)
+
+    def __bool__(self) -> bool:
+        """Whether there is something to deal."""
+        while self._gaps and not self._wanted(self._gaps[0].object):
+            gap = self._gaps.popleft()
+            self.rest -= gap.stop - gap.start
+        return bool(self._gaps)
+
+    def add(self, object: Object, start: int, stop: int) -> None:
+        """Deal this range too, after all others."""
+        self._gaps.append(_Gap(object, start, stop, 0))
+        self.rest += stop - start
+
+    def give_back(self, object: Object, start: int, stop: int, attempt: int = 0) -> None:
+        """Deal this range again, before all others."""
+        self._gaps.appendleft(_Gap(object, start, stop, attempt))
+        self.rest += stop - start
+
+    def number(self) -> int:
+        """Return a number for a task."""
+        return next(self._numbers)
+
+    def lease(self, workers: int, seconds: float | None = None) -> Task | None:
+        """Return the next lease; `None` if all is dealt."""
+        if not self:
+            return None
+        gap = self._gaps.popleft()
+        size = self._size(workers)
+        stop = (gap.start // size + 1) * size
+        # A remainder in front of the next multiple is not worth a lease.
+        if stop - gap.start < size // 2:
+            stop += size
+        stop = min(stop, gap.stop)
+        if stop < gap.stop:
+            self._gaps.appendleft(gap._replace(start=stop))
+        self.rest -= stop - gap.start
+        return Task(gap.object, gap.start, stop, self.number(), seconds, gap.attempt)
+
+    def _size(self, workers: int) -> int:
+        quarter = self.rest // (4 * max(1, workers))
+        return min(max(1 << max(0, quarter.bit_length() - 1), self._smallest), self._largest)
+
+
+def plan(objects: Iterable[Object], *, workers: int = 1, lease: int | Literal["auto"] = "auto") -> Iterator[Task]:
+    """Deal all bytes of `objects`, for engines that want all tasks at once. `Driver` deals by what happens."""
+    dealer = Plan(objects, lease=lease)
+    while (task := dealer.lease(workers)) is not None:
+        yield task

@@ -1,0 +1,305 @@
+"""`python -m treewide scale`: objects of stores, hashed by many workers."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from treewide._treewide import hexdigest
+from treewide.scale import lists
+from treewide.scale.driver import Driver
+from treewide.scale.engines import ENGINES
+from treewide.scale.engines.loop import drive
+from treewide.scale.journal import Journal, JournalError
+from treewide.scale.merge import Outcome
+from treewide.scale.objects import Object
+from treewide.scale.progress import Progress, bytes_text
+from treewide.scale.reading import Source
+from treewide.scale.sources import source_of
+
+__all__ = ["main"]
+
+_FINE, _DIFFERS, _USAGE, _UNKNOWN = 0, 1, 2, 3
+_HEADS = 16
+
+_ABOUT = """
+Hash objects of stores by many workers. The digests are those of b3sum, whatever the workers and their number.
+
+  sum URL...                 print the digests; with -o, write a list and what it was made of
+  verify -l LIST [URL...]    read everything again, and compare with the list; or with --hash, one object
+  update -l LIST [URL...]    read what changed by ETag or version, or is not in the list; write the list again
+
+A URL is that of S3 (s3://), Google (gs://), Azure (az://), a web server, a file system of fsspec, or a path. Exit
+codes: 0 all is fine, 1 something differs, 2 the command makes no sense, 3 something could not be read, so that nobody
+knows.
+"""
+
+
+class _Usage(Exception):
+    """The command makes no sense."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _Command(options).run()
+    except (_Usage, JournalError, lists.ListError, ModuleNotFoundError) as error:
+        _say(str(error))
+        return _USAGE
+    except OSError as error:
+        _say(str(error))
+        return _UNKNOWN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m treewide scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in (("sum", "print digests"), ("verify", "compare with a list"), ("update", "read what changed")):
+        command = commands.add_parser(name, help=text)
+        add = command.add_argument
+        add("urls", nargs="+" if name == "sum" else "*", metavar="URL")
+        if name == "sum":
+            add("-o", "--output", metavar="LIST", help="write a list, and LIST.objects for `update`")
+        else:
+            add("-l", "--list", metavar="LIST", required=name == "update", help="the list that `sum -o` wrote")
+        if name == "verify":
+            add("--hash", metavar="DIGEST", help="the digest that the only URL must have, instead of a list")
+        add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: threads)")
+        add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
+        add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
+        add("--lease", type=_lease, metavar="BYTES", help="bytes of a task, a power of two")
+        add("--journal", metavar="FILE", help="what is hashed so far (default: a file in the cache of the user)")
+        add("--no-resume", action="store_true", help="start again, instead of going on from an earlier run")
+        add("--unpinned", action="store_true", help="also read objects without ETag and version")
+        add("--json", action="store_true", help="print a line of JSON for each object, and one for all")
+        add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _lease(text: str) -> int:
+    number = int(text)
+    if number < 1024 or number & (number - 1):
+        raise argparse.ArgumentTypeError(f"a power of two of bytes is wanted, at least 1024, and not {text}")
+    return number
+
+
+class _Command:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.entries = self._entries()
+        self.urls = list(dict.fromkeys(options.urls or self.entries))
+        if not self.urls:
+            raise _Usage("there is nothing to hash: name a URL, or a list that is not empty")
+        schemes = {url.partition("://")[0] if "://" in url else "file" for url in self.urls}
+        if len(schemes) > 1:
+            raise _Usage(f"objects of {' and '.join(sorted(schemes))} in one run: hash them in a run each")
+        self.source: Source = source_of(self.urls[0], **dict(map(_option, options.option)))
+        #: What cannot be looked at.
+        self.lost: dict[str, Exception] = {}
+
+    def _entries(self) -> dict[str, lists.Entry]:
+        options = self.options
+        if options.command == "sum":
+            return {}
+        wanted = getattr(options, "hash", None)
+        if (options.list is None) == (wanted is None):
+            raise _Usage("name the list with --list, or the digest of one URL with --hash")
+        if wanted is None:
+            entries = lists.read(options.list)
+            unknown = [it for it in options.urls if it not in entries]
+            if unknown and options.command == "verify":
+                raise _Usage(f"{unknown[0]} is not in {options.list}")
+            return entries
+        if len(options.urls) != 1:
+            raise _Usage("--hash is the digest of one URL: name one")
+        try:
+            digest = bytes.fromhex(wanted)
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise _Usage(f"a digest has 64 hexadecimal digits, and not {wanted!r}")
+        return {options.urls[0]: lists.Entry(options.urls[0], digest)}
+
+    # ---- What is there, and what to read ---------------------------------------------------------
+
+    def run(self) -> int:
+        objects = self._heads()
+        kept = {it.uri: it for it in objects if self._is_unchanged(it)}
+        outcomes = self._hash([it for it in objects if it.uri not in kept])
+        for object in kept.values():
+            outcomes[object] = Outcome(object, "hashed", self.entries[object.uri].digest)
+        verdicts = self._verdicts({it.uri: outcomes[it] for it in objects}, kept)
+        self._write(verdicts, {it.uri: outcomes[it] for it in objects})
+        return self._tell(verdicts, {it.uri: outcomes[it] for it in objects}, kept)
+
+    def _heads(self) -> list[Object]:
+        objects = []
+        with ThreadPoolExecutor(_HEADS) as pool:
+            for url, found in zip(self.urls, pool.map(_caught(self.source.head), self.urls), strict=True):
+                if isinstance(found, ModuleNotFoundError):
+                    raise found
+                if isinstance(found, Exception):
+                    self.lost[url] = found
+                elif not found.is_pinned and not self.options.unpinned:
+                    text = f"{url}: the store says neither ETag nor version, so that a change would not be noticed; "
+                    self.lost[url] = OSError(text + "read it with --unpinned if nobody writes to it")
+                else:
+                    objects.append(found)
+        return objects
+
+    def _is_unchanged(self, object: Object) -> bool:
+        entry = self.entries.get(object.uri)
+        return self.options.command == "update" and entry is not None and object.is_pinned and entry.object == object
+
+    def _hash(self, objects: list[Object]) -> dict[Object, Outcome]:
+        if not objects:
+            return {}
+        options = self.options
+        path = Path(options.journal) if options.journal else _journal_of(objects)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if options.no_resume:
+            # What is not a journal is not removed.
+            Journal(path).remove() if path.exists() else None
+        journal = Journal(path)
+        driver = Driver(objects, lease=options.lease or "auto", journal=journal)
+        if driver.resumed:
+            _say(f"{bytes_text(driver.resumed)} were hashed by an earlier run: going on from {path}")
+        shown = sys.stderr.isatty() if options.progress is None else options.progress
+        progress = Progress() if shown else None
+        try:
+            drive(driver, ENGINES[options.engine](self.source, options.workers), progress)
+        except KeyboardInterrupt:
+            _say(f"interrupted: the same command goes on from {path}")
+            # A worker may be in the middle of a request.
+            sys.stdout.flush()
+            os._exit(130)
+        finally:
+            if progress:
+                progress.end()
+        for it in driver.disagreements:
+            _say(str(it))
+        if all(it.status == "hashed" for it in driver.outcomes.values()):
+            journal.remove()
+        else:
+            journal.close()
+        return driver.outcomes
+
+    # ---- What is said ----------------------------------------------------------------------------
+
+    def _verdicts(self, outcomes: dict[str, Outcome], kept: dict[str, Object]) -> dict[str, tuple[str, str]]:
+        """Return a verdict, as manifests have it, and a detail for each URL."""
+        verdicts: dict[str, tuple[str, str]] = {}
+        for url in self.urls:
+            outcome, entry = outcomes.get(url), self.entries.get(url)
+            if outcome is None:
+                error = self.lost[url]
+                is_gone = isinstance(error, FileNotFoundError) and entry is not None
+                verdicts[url] = ("removed" if is_gone else "unreadable", str(error))
+            elif outcome.status != "hashed":
+                verdicts[url] = ("changing" if outcome.status == "changed" else "unreadable", outcome.detail)
+            elif entry is None:
+                verdicts[url] = ("added", "")
+            elif url in kept or outcome.digest == entry.digest:
+                verdicts[url] = ("same", "")
+            else:
+                verdicts[url] = ("changed", f"expected {entry.digest.hex()}, found {(outcome.digest or b'').hex()}")
+        return verdicts
+
+    def _write(self, verdicts: dict[str, tuple[str, str]], outcomes: dict[str, Outcome]) -> None:
+        options = self.options
+        path = options.output if options.command == "sum" else options.list if options.command == "update" else None
+        if path is None:
+            return
+        entries = dict(self.entries)
+        for url, (verdict, _) in verdicts.items():
+            if verdict == "removed":
+                entries.pop(url, None)
+            elif (outcome := outcomes.get(url)) is not None and outcome.digest is not None:
+                entries[url] = lists.Entry(url, outcome.digest, outcome.object)
+            # What could not be read keeps the digest that it had.
+        lists.write(path, entries.values())
+
+    def _tell(self, verdicts: dict[str, tuple[str, str]], outcomes: dict[str, Outcome], kept: dict[str, Object]) -> int:
+        command, is_json = self.options.command, self.options.json
+        counts: dict[str, int] = {}
+        for url, (verdict, detail) in verdicts.items():
+            counts[verdict] = counts.get(verdict, 0) + 1
+            outcome = outcomes.get(url)
+            digest = outcome.digest if outcome else None
+            if is_json:
+                object = outcome.object if outcome else None
+                facts = {"size": object.size, "etag": object.etag, "version": object.version} if object else {}
+                found = {"uri": url, "verdict": verdict, "digest": digest.hex() if digest else None}
+                print(json.dumps({**found, **facts, "detail": detail}))
+            elif command == "sum":
+                if digest is not None:
+                    _print_line(lists.line_of(url, digest) if self.options.output is None else None)
+                else:
+                    _say(detail if url in detail else f"{url}: {verdict}: {detail}")
+            elif verdict != "same":
+                _print_line(f"{verdict:10} {url}" + (f"  ({detail})" if detail else ""))
+        read = [it for url, it in outcomes.items() if url not in kept and it.digest is not None]
+        code = self._code({it for it, _ in verdicts.values()})
+        if is_json:
+            size = sum(it.object.size for it in read)
+            print(json.dumps({"counts": counts, "objects_read": len(read), "bytes_read": size, "exit": code}))
+        elif command != "sum":
+            text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            amount = bytes_text(sum(it.object.size for it in read))
+            _print_line(f"{len(verdicts)} objects: {text}; {len(read)} read, {amount}")
+        return code
+
+    def _code(self, verdicts: set[str]) -> int:
+        if verdicts & {"unreadable", "changing"}:
+            return _UNKNOWN
+        differs = self.options.command == "verify" and verdicts & {"changed", "removed"}
+        return _DIFFERS if differs else _FINE
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise _Usage(f"--option {text}: NAME=VALUE is wanted")
+    with contextlib.suppress(ValueError):
+        return name, json.loads(value)
+    return name, value
+
+
+def _journal_of(objects: list[Object]) -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    names = "\0".join(sorted(it.uri for it in objects))
+    return Path(cache, "treewide", "scale", hexdigest(os.fsencode(names), length=16) + ".journal")
+
+
+def _caught(head: Callable[[str], Object]) -> Callable[[str], Object | Exception]:
+    def look(url: str) -> Object | Exception:
+        try:
+            return head(url)
+        except Exception as error:
+            return error
+
+    return look
+
+
+def _print_line(line: str | None) -> None:
+    if line is not None:
+        sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def _say(text: str) -> None:
+    print(f"treewide: {text}", file=sys.stderr)

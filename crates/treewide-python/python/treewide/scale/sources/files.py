@@ -1,0 +1,77 @@
+"""Files of this machine, or of a file system that all workers have."""
+
+import os
+import stat
+import threading
+from urllib.parse import unquote
+
+from treewide._treewide import Parts
+from treewide.scale.objects import Object
+from treewide.scale.reading import Changed, Refused, Reply
+
+__all__ = ["Files"]
+
+
+class Files:
+    """Reads files. What stands for an ETag is what the system says of the file: inode, length and times."""
+
+    streams = 1
+    #: Bytes after which a task looks at the clock.
+    piece = 16 << 20
+
+    def __init__(self) -> None:
+        """Read files by their paths, or by URLs that begin with `file://`."""
+        self._own = threading.local()
+
+    def __reduce__(self) -> tuple[type["Files"], tuple[()]]:
+        """Pickle nothing: open files are those of a process."""
+        return Files, ()
+
+    def head(self, uri: str) -> Object:
+        """Return what the system says about a file."""
+        there = os.stat(_path(uri))
+        if not stat.S_ISREG(there.st_mode):
+            raise OSError(f"{uri}: is not a regular file, so no part of it can be read alone: copy it to a file")
+        return Object(uri, there.st_size, _etag(there))
+
+    def hash(self, parts: Parts, object: Object, start: int, stop: int) -> Reply:
+        """Hash a range. The file is looked at afterwards, so that it was the same all the time."""
+        handle = self._open(object.uri)
+        is_whole = parts._hash_file(handle, start, stop)
+        there = os.fstat(handle)
+        if not is_whole and there.st_size == object.size:
+            raise OSError(f"the system does not read up to byte {stop}")
+        return Reply(b"", start, there.st_size, _etag(there), None)
+
+    def get(self, object: Object, start: int, stop: int) -> Reply:
+        """Read a range."""
+        handle = self._open(object.uri)
+        data = bytearray(stop - start)
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            file.seek(start)
+            count = file.readinto(data)
+        there = os.fstat(handle)
+        return Reply(memoryview(data)[:count], start, there.st_size, _etag(there), None)
+
+    def _open(self, uri: str) -> int:
+        """Return the file that this thread has open, if it is this one, or open it."""
+        own = self._own
+        if getattr(own, "uri", None) != uri:
+            own.file = own.uri = None
+            try:
+                own.file = open(_path(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
+            except FileNotFoundError as error:
+                raise Changed("it is gone") from error
+            except (PermissionError, IsADirectoryError) as error:
+                raise Refused(*error.args[:2], uri) from error
+            own.uri = uri
+        handle: int = own.file.fileno()
+        return handle
+
+
+def _path(uri: str) -> str:
+    return unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
+
+
+def _etag(there: os.stat_result) -> str:
+    return f"{there.st_ino:x}-{there.st_size:x}-{there.st_mtime_ns:x}-{there.st_ctime_ns:x}"

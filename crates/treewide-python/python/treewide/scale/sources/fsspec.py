@@ -1,0 +1,49 @@
+"""File systems of fsspec, such as s3fs, gcsfs, adlfs, HDFS or memory."""
+
+from typing import Any
+
+from treewide.scale.objects import Object
+from treewide.scale.optional import load
+from treewide.scale.reading import Changed, Refused, Reply
+
+__all__ = ["Fsspec"]
+
+#: What file systems call the identity of an object, the best first.
+_ETAGS = ("ETag", "etag", "e_tag", "md5Hash", "checksum", "mtime", "LastModified", "created")
+_VERSIONS = ("VersionId", "generation", "version_id")
+
+
+class Fsspec:
+    """Reads objects by fsspec, which says nothing about a reply: so the object is looked at after each one."""
+
+    streams = 4
+    piece = 16 << 20
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of the file system. They are pickled to the workers."""
+        self._options = options
+
+    def head(self, uri: str) -> Object:
+        """Return what the file system says about an object."""
+        fs, path = self._fs(uri)
+        fs.invalidate_cache(fs._parent(path))
+        info = fs.info(path)
+        etag = next((str(info[name]) for name in _ETAGS if info.get(name) is not None), None)
+        version = next((str(info[name]) for name in _VERSIONS if info.get(name) not in (None, "null")), None)
+        return Object(uri, int(info["size"]), etag, version)
+
+    def get(self, object: Object, start: int, stop: int) -> Reply:
+        """Read a range, and look whether it still is the same object. It was then, because it is afterwards."""
+        fs, path = self._fs(object.uri)
+        try:
+            data = fs.cat_file(path, start=start, end=stop)
+            now = self.head(object.uri)
+        except FileNotFoundError as error:
+            raise Changed("it is gone") from error
+        except PermissionError as error:
+            raise Refused(f"{object.uri}: {error}") from error
+        return Reply(data, start, now.size, now.etag, now.version)
+
+    def _fs(self, uri: str) -> tuple[Any, str]:
+        fs, path = load("fsspec.core", "fsspec").url_to_fs(uri, **self._options)
+        return fs, path

@@ -1,0 +1,86 @@
+"""Stores by obstore: S3, Google, Azure and HTTP."""
+
+import os
+import threading
+from typing import Any
+
+from treewide.scale.objects import Object
+from treewide.scale.optional import load
+from treewide.scale.reading import Changed, Refused, Reply
+
+__all__ = ["Obstore"]
+
+#: A connection that brings no byte for this long is dropped. Repeating is up to `reading`, which has a budget for it.
+_CLIENT = {"read_timeout": "20s", "timeout": "15min", "connect_timeout": "10s"}
+_RETRY = {"max_retries": 0}
+
+
+class Obstore:
+    """Reads objects by obstore. Each request names the version and the ETag; the reply has what the store said."""
+
+    streams = 8
+    piece = 16 << 20
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of the store: those of `obstore.store.from_url`, such as `endpoint` or `region`.
+
+        They are pickled to the workers. Without keys in them, each worker finds its own, as obstore does.
+        """
+        self._options = options
+        self._stores: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the options; connections are those of a process."""
+        return _again, (self._options,)
+
+    def head(self, uri: str) -> Object:
+        """Return what the store says about an object."""
+        store, key = self.store(uri)
+        try:
+            found = load("obstore", "obstore").head(store, key)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{uri}: there is no such object") from error
+        except Exception as error:
+            raise OSError(f"{uri}: {_first(error)}") from error
+        return Object(uri, found["size"], found["e_tag"], found["version"])
+
+    def get(self, object: Object, start: int, stop: int) -> Reply:
+        """Ask for a range of this version."""
+        obstore = load("obstore", "obstore")
+        errors = obstore.exceptions
+        store, key = self.store(object.uri)
+        pinned = {"version": object.version, "if_match": object.etag}
+        wanted = {name: value for name, value in pinned.items() if value is not None}
+        try:
+            reply = obstore.get(store, key, options={"range": (start, stop), **wanted})
+            meta = reply.meta
+            return Reply(reply.bytes(), reply.range[0], meta["size"], meta["e_tag"], meta["version"])
+        except errors.PreconditionError as error:
+            raise Changed("the store has another version") from error
+        except FileNotFoundError as error:
+            raise Changed("it is gone") from error
+        except (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError) as error:
+            raise Refused(f"{object.uri}: {_first(error)}") from error
+
+    def store(self, uri: str) -> tuple[Any, str]:
+        """Return the store of a URL, and the key in it, which is not a URL: it may have any character."""
+        scheme, _, rest = uri.partition("://")
+        bucket, _, key = rest.partition("/")
+        root = f"{scheme}://{bucket}"
+        with self._lock:
+            if root not in self._stores:
+                options = {"client_options": _CLIENT, "retry_config": _RETRY, **self._options}
+                endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL") or root
+                plain = {"allow_http": True} if str(endpoint).startswith("http://") else {}
+                options["client_options"] = {**_CLIENT, **plain, **options["client_options"]}
+                self._stores[root] = load("obstore.store", "obstore").from_url(root, **options)
+            return self._stores[root], key
+
+
+def _again(options: dict[str, Any]) -> Obstore:
+    return Obstore(**options)
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

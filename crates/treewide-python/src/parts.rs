@@ -1,0 +1,293 @@
+//! `treewide.scale.Parts`: one input hashed in parts, by threads, processes or machines.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyType};
+use treewide::file;
+use treewide::hazmat::{ChainingValue, HasherExt};
+use treewide::outboard::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
+use treewide::{CHUNK_LEN, Hasher, Mode};
+
+use crate::buffer::{self, Items};
+use crate::mode::mode;
+use crate::oneshot::DETACHED;
+use crate::ranges::{self, TILE};
+
+create_exception!(
+    treewide.scale,
+    Clash,
+    PyValueError,
+    "Two values for the same bytes: a broken machine, or a store that returned other bytes."
+);
+
+/// Where a range begins and ends.
+type Ends = (u64, u64);
+
+fn ends(range: Range<u64>) -> Ends {
+    (range.start, range.end)
+}
+
+fn refused(py: Python<'_>, error: AbsorbError) -> PyErr {
+    let text = error.to_string();
+    let AbsorbError::Clash { here, there } = error else { return PyValueError::new_err(text) };
+    let clash = Clash::new_err(text);
+    let value = clash.value(py);
+    let set = value.setattr("here", ends(here)).and(value.setattr("there", ends(there)));
+    set.err().unwrap_or(clash)
+}
+
+/// Why a range of a file was not added.
+enum Failure {
+    Read(io::Error),
+    Refused(AbsorbError),
+}
+
+impl From<AbsorbError> for Failure {
+    fn from(error: AbsorbError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// The value of a node, read tile by tile; `None` if the file ends before the node does.
+fn value(
+    file: &File,
+    node: &Range<u64>,
+    total: u64,
+    mode: Mode,
+) -> io::Result<Option<ChainingValue>> {
+    let mut hasher = Hasher::with_mode(mode);
+    hasher.set_input_offset(node.start);
+    let mut tile = vec![0; TILE.min((node.end - node.start) as usize)];
+    let mut at = node.start;
+    while at < node.end {
+        let wanted = tile.len().min((node.end - at) as usize);
+        // A tile is hashed whole, as the hasher wants large inputs.
+        let mut filled = 0;
+        while filled < wanted {
+            match file::read_at(file, &mut tile[filled..wanted], at + filled as u64) {
+                Ok(0) => return Ok(None),
+                Ok(more) => filled += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        hasher.update(&tile[..wanted]);
+        at += wanted as u64;
+    }
+    // The only chunk of an input is its root.
+    let is_whole = total <= CHUNK_LEN as u64;
+    Ok(Some(if is_whole { *hasher.finalize().as_bytes() } else { hasher.finalize_non_root() }))
+}
+
+/// Bytes that were new, and bytes that were there already.
+fn counts(absorbed: Absorbed) -> (u64, u64) {
+    (absorbed.new, absorbed.again)
+}
+
+/// What of an input is hashed so far, in no particular order.
+#[pyclass(module = "treewide.scale", frozen)]
+pub(crate) struct Parts {
+    /// The same as in `parts`, to hash without the lock.
+    mode: Mode,
+    total: u64,
+    object: Vec<u8>,
+    parts: Mutex<parts::Parts>,
+}
+
+impl Parts {
+    fn of(parts: parts::Parts, mode: Mode) -> Self {
+        let (total, object) = (parts.total(), parts.object().to_vec());
+        Self { mode, total, object, parts: Mutex::new(parts) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, parts::Parts> {
+        // A change of parts is whole or did not happen, so a panic leaves nothing half done.
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock is taken while other Python threads may run, because its holder may wait for them.
+    fn locked<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut parts::Parts) -> R + Send) -> R {
+        py.detach(|| f(&mut self.lock()))
+    }
+
+    fn copied(&self, py: Python<'_>) -> parts::Parts {
+        self.locked(py, |parts| parts.clone())
+    }
+}
+
+#[pymethods]
+impl Parts {
+    #[new]
+    #[pyo3(signature = (total, /, *, object=None, key=None, derive_key_context=None))]
+    fn new(
+        total: u64,
+        object: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        derive_key_context: Option<&str>,
+    ) -> PyResult<Self> {
+        let mode = mode(key, derive_key_context)?;
+        let mut parts = parts::Parts::new(total, mode);
+        if let Some(object) = object {
+            let object = buffer::with(object, Items::Bytes, |object| Ok(object.to_vec()))?;
+            if object.len() > MAX_OBJECT {
+                return Err(PyValueError::new_err(format!(
+                    "object has {} bytes, and names an object by at most {MAX_OBJECT}: pass its digest",
+                    object.len()
+                )));
+            }
+            parts = parts.of_object(&object);
+        }
+        Ok(Self::of(parts, mode))
+    }
+
+    /// The bytes of the whole input.
+    #[getter]
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The bytes that say which object this is.
+    #[getter]
+    fn object<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.object)
+    }
+
+    /// Returns the parts in order, each with start, stop and value.
+    fn parts<'py>(&self, py: Python<'py>) -> Vec<(u64, u64, Bound<'py, PyBytes>)> {
+        let all: Vec<Part> = self.locked(py, |parts| parts.iter().collect());
+        let all = all.into_iter();
+        all.map(|it| (it.range.start, it.range.end, PyBytes::new(py, &it.cv))).collect()
+    }
+
+    /// Hashes the bytes that stand at byte `at`, and adds their parts. Threads that share an object hash side by side.
+    #[pyo3(signature = (data, at, /))]
+    fn hash(&self, py: Python<'_>, data: &Bound<'_, PyAny>, at: u64) -> PyResult<(u64, u64)> {
+        let added = buffer::with(data, Items::Any, |data| {
+            let add = || {
+                // Without the lock, which others need only for a moment.
+                let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
+                mine.hash(data, at)?;
+                self.lock().absorb(&mine)
+            };
+            Ok(py.detach(add))
+        })?;
+        added.map(counts).map_err(|error| refused(py, error))
+    }
+
+    /// Hashes a range of an open file, for `treewide.scale`. Returns whether the file has all of it; only then it is added.
+    ///
+    /// Reading in Rust, because a tile that stays in the cache is small: Python takes as long for each as hashing does.
+    #[pyo3(signature = (handle, start, stop, /))]
+    fn _hash_file(&self, py: Python<'_>, handle: i64, start: u64, stop: u64) -> PyResult<bool> {
+        let hash = || {
+            let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
+            let file = ranges::open(handle).map_err(Failure::Read)?;
+            for node in parts::subtrees(start..stop, self.total).map_err(AbsorbError::from)? {
+                match value(&file, &node, self.total, self.mode).map_err(Failure::Read)? {
+                    Some(cv) => mine.push(Part { range: node, cv })?,
+                    None => return Ok(false),
+                };
+            }
+            self.lock().absorb(&mine)?;
+            Ok(true)
+        };
+        py.detach(hash).map_err(|failure| match failure {
+            Failure::Read(error) => error.into(),
+            Failure::Refused(error) => refused(py, error),
+        })
+    }
+
+    /// Adds a part that was hashed elsewhere.
+    #[pyo3(signature = (start, stop, value, /))]
+    fn push(&self, py: Python<'_>, start: u64, stop: u64, value: [u8; 32]) -> PyResult<(u64, u64)> {
+        let part = Part { range: start..stop, cv: value };
+        self.locked(py, |parts| parts.push(part)).map(counts).map_err(|error| refused(py, error))
+    }
+
+    /// Adds all parts of `other`; what is there twice is compared.
+    #[pyo3(signature = (other, /))]
+    fn absorb(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<(u64, u64)> {
+        // Copied, so that two threads that absorb each other's parts do not wait for each other.
+        let other = other.get().copied(py);
+        let added = self.locked(py, |parts| parts.absorb(&other));
+        added.map(counts).map_err(|error| refused(py, error))
+    }
+
+    /// Returns the ranges that no part has, in order.
+    fn missing(&self, py: Python<'_>) -> Vec<Ends> {
+        self.locked(py, |parts| parts.missing()).into_iter().map(ends).collect()
+    }
+
+    /// Returns the ranges that are there twice and could not be compared yet.
+    fn unchecked(&self, py: Python<'_>) -> Vec<Ends> {
+        self.locked(py, |parts| parts.unchecked()).into_iter().map(ends).collect()
+    }
+
+    /// Forgets each part that touches a range.
+    #[pyo3(signature = (start, stop, /))]
+    fn forget(&self, py: Python<'_>, start: u64, stop: u64) {
+        self.locked(py, |parts| parts.forget(start..stop));
+    }
+
+    /// Merges neighbours into larger parts.
+    fn compact(&self, py: Python<'_>) {
+        self.locked(py, |parts| parts.compact());
+    }
+
+    /// Returns the digest of the whole input.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match self.locked(py, |parts| parts.finish()) {
+            Ok(digest) => Ok(PyBytes::new(py, digest.as_bytes())),
+            Err(missing) => Err(PyValueError::new_err(missing.to_string())),
+        }
+    }
+
+    /// Returns the parts as bytes, to send them. The key is not in them.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.locked(py, |parts| parts.to_bytes()))
+    }
+
+    /// Returns the parts that `to_bytes` saved, in the mode in which they were hashed.
+    #[classmethod]
+    #[pyo3(signature = (data, /, *, key=None, derive_key_context=None))]
+    fn from_bytes(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        derive_key_context: Option<&str>,
+    ) -> PyResult<Self> {
+        let mode = mode(key, derive_key_context)?;
+        let parts = buffer::with(data, Items::Bytes, |data| {
+            let read = || parts::Parts::from_bytes(data, mode);
+            let read = if data.len() < DETACHED { read() } else { py.detach(read) };
+            read.map_err(|error| PyValueError::new_err(error.to_string()))
+        })?;
+        Ok(Self::of(parts, mode))
+    }
+
+    /// Returns an independent copy.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self::of(self.copied(py), self.mode)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let missing = self.locked(py, |parts| parts.missing());
+        let missing: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
+        format!("<treewide.scale.Parts of {} bytes, {missing} of them missing>", self.total)
+    }
+}
+
+/// Returns the nodes of the tree that make up a range.
+#[pyfunction]
+#[pyo3(signature = (start, stop, total, /))]
+pub(crate) fn subtrees(start: u64, stop: u64, total: u64) -> PyResult<Vec<Ends>> {
+    let nodes = parts::subtrees(start..stop, total);
+    Ok(nodes.map_err(|error| PyValueError::new_err(error.to_string()))?.map(ends).collect())
+}

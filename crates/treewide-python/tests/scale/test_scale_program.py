@@ -1,0 +1,184 @@
+"""`python -m treewide scale`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fake import pattern
+from proxy import proxy_of
+from treewide import digest, hash_file
+from treewide.scale import lists
+
+pytest_plugins = ["server"]
+
+DATA = pattern(100_000)
+
+
+def text_of(path):
+    return Path(path).read_text()
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Run the command in an empty directory, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def run(*args):
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+@pytest.fixture
+def store(s3, monkeypatch):
+    for name, value in (
+        ("AWS_ENDPOINT_URL", s3.url),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+        ("AWS_REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(name, value)
+    return s3
+
+
+def test_sums_verifies_and_updates(command, store):
+    urls = [store.put(f"cli/{it}", DATA[: it * 1000]) for it in range(3)]
+    lines = "".join(f"{digest(DATA[: it * 1000]).hex()}  {url}\n" for it, url in enumerate(urls))
+    done = command("sum", *urls)
+    assert (done.returncode, done.stdout, done.stderr) == (0, lines, "")
+    done = command("sum", *urls, "-o", "list.b3")
+    assert (done.returncode, done.stdout, text_of("list.b3")) == (0, "", lines)
+    done = command("verify", "--list", "list.b3")
+    assert (done.returncode, done.stdout) == (0, "3 objects: 3 same; 3 read, 3.0 kB\n")
+
+    # Nothing changed: nothing is read.
+    done = command("update", "--list", "list.b3")
+    assert (done.returncode, done.stdout) == (0, "3 objects: 3 same; 0 read, 0 B\n")
+    assert text_of("list.b3") == lines
+
+    store.put("cli/1", DATA[:1001])
+    store.client.delete_object(Bucket="bucket", Key="cli/2")
+    done = command("verify", "--list", "list.b3")
+    assert done.returncode == 1
+    assert f"changed    {urls[1]}  (expected {digest(DATA[:1000]).hex()}, found" in done.stdout
+    assert f"removed    {urls[2]}" in done.stdout and "1 same, 1 changed, 1 removed; 2 read" in done.stdout
+    assert command("verify", "--list", "list.b3", urls[0]).returncode == 0
+
+    new = store.put("cli/new", DATA)
+    done = command("update", "--list", "list.b3", *urls, new, "--json")
+    assert done.returncode == 0, done.stderr
+    *objects, last = map(json.loads, done.stdout.splitlines())
+    assert [it["verdict"] for it in objects] == ["same", "changed", "removed", "added"]
+    assert objects[3]["digest"] == digest(DATA).hex() and objects[3]["size"] == len(DATA)
+    assert (last["objects_read"], last["bytes_read"], last["exit"]) == (2, 101_001, 0)
+    assert list(lists.read("list.b3")) == [urls[0], urls[1], new]
+    assert command("verify", "--list", "list.b3").returncode == 0
+
+
+def test_one_digest_is_enough(command, store):
+    url = store.put("cli/one", DATA)
+    assert command("verify", url, "--hash", digest(DATA).hex()).returncode == 0
+    assert command("verify", url, "--hash", digest(b"").hex()).returncode == 1
+    done = command("verify", store.put("cli/two", DATA)[:-1], "--hash", digest(DATA).hex())
+    assert done.returncode == 1 and "removed" in done.stdout
+
+
+def test_files_and_engines(command, tmp_path):
+    names = ["a b", "back\\slash", "new\nline", "é"]
+    for name in names:
+        with open(name, "wb") as file:
+            file.write(pattern(len(name) * 1000))
+    for engine in ("local", "processes"):
+        done = command("sum", *names, "--engine", engine, "--workers", 2, "-o", "list.b3", "--progress")
+        assert done.returncode == 0, done.stderr
+        assert "(100 %)" in done.stderr and "2 workers" in done.stderr
+        assert {name: it.digest for name, it in lists.read("list.b3").items()} == {it: hash_file(it) for it in names}
+    # The program in Rust reads the list.
+    done = subprocess.run([sys.executable, "-m", "treewide", "check", "list.b3"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with open("a b", "ab") as file:
+        file.write(b"!")
+    assert command("verify", "-l", "list.b3").returncode == 1
+
+
+def test_what_cannot_be_read_is_said(command, store):
+    url = store.put("cli/good", DATA)
+    done = command("sum", url, "s3://bucket/cli/nothing")
+    assert done.returncode == 3 and done.stdout == f"{digest(DATA).hex()}  {url}\n"
+    assert done.stderr == "treewide: s3://bucket/cli/nothing: there is no such object\n"
+    done = command("sum", "file")
+    assert done.returncode == 3 and "file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["sum"], "URL"),
+        (["sum", "a", "--workers", "0"], "--workers"),
+        (["sum", "a", "--lease", "1000"], "power of two"),
+        (["sum", "a", "--engine", "abacus"], "abacus"),
+        (["sum", "s3://b/a", "gs://b/a"], "gs and s3 in one run"),
+        (["sum", "a", "--option", "x"], "NAME=VALUE"),
+        (["verify", "a"], "--list"),
+        (["verify", "a", "b", "--hash", "00"], "one URL"),
+        (["verify", "a", "--hash", "00"], "64 hexadecimal digits"),
+        (["verify", "--list", "bad"], "bad: line 2 is not a digest"),
+        (["verify", "--list", "twice"], "twice: line 2 names a a second time"),
+        (["verify", "--list", "good", "b"], "b is not in good"),
+        (["update", "a"], "--list"),
+        (["sum", "good", "--journal", "good"], "not a journal"),
+        (["sum", "good", "--journal", "good", "--no-resume"], "not a journal"),
+    ],
+)
+def test_commands_that_make_no_sense(command, args, words):
+    line = f"{'00' * 32}  a\n"
+    for name, text in (("good", line), ("bad", line + "junk\n"), ("twice", line * 2)):
+        with open(name, "w") as file:
+            file.write(text)
+    done = command(*args)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert text_of("good") == line
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no signal that cannot be caught")
+def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
+    data = pattern(80 << 20)
+    url = store.put("cli/large", data)
+    journal = tmp_path / "journal"
+    with proxy_of(store.url) as (proxy, endpoint):
+        proxy.before = lambda number: number > 2 and time.sleep(1)
+        args = [
+            "sum",
+            url,
+            "--lease",
+            16 << 20,
+            "--workers",
+            1,
+            "--journal",
+            journal,
+            "--option",
+            f"endpoint={endpoint}",
+        ]
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            for _ in range(600):
+                if journal.exists() and journal.read_bytes().count(b"\n") >= 3:
+                    break
+                time.sleep(0.05)
+            child.send_signal(signal.SIGKILL)
+            assert child.wait(60) == -signal.SIGKILL
+        proxy.before = lambda number: None
+        proxy.gets = 0
+        done = command(*args)
+    assert done.returncode == 0 and done.stdout == f"{digest(data).hex()}  {url}\n"
+    assert "were hashed by an earlier run" in done.stderr
+    assert proxy.gets <= 3 and not journal.exists()

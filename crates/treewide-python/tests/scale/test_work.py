@@ -1,0 +1,177 @@
+"""What a worker does with a store that fails, lies or changes."""
+
+import pickle
+import threading
+from functools import partial
+
+import pytest
+from fake import Memory, pattern
+from treewide import digest
+from treewide.scale import Object, Parts, Task, hash_objects, run
+from treewide.scale.reading import Retries
+
+DATA = pattern(100_000)
+
+
+def work(source, start=0, stop=100_000, **task):
+    retries = Retries(sleep=lambda seconds: None)
+    object = Memory({"mem://a": DATA}).head("mem://a")
+    return run(Task(object, start, stop, **task), source, retries=retries, host="me")
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch):
+    monkeypatch.setattr("treewide.scale.work.Retries", partial(Retries, sleep=lambda seconds: None))
+
+
+def outcome_of(data, source=None):
+    source = source or Memory({"mem://a": data})
+    object = Memory({"mem://a": data}).head("mem://a")
+    return hash_objects([object], source, workers=2)[object]
+
+
+@pytest.mark.parametrize("length", [0, 1, 1023, 1024, 1025, 4096, 4097, 100_000])
+def test_objects_have_their_digests(length):
+    outcome = outcome_of(pattern(length))
+    assert (outcome.status, outcome.digest) == ("hashed", digest(pattern(length)))
+
+
+def test_a_result_is_small_and_can_be_pickled():
+    result = work(Memory({"mem://a": DATA}))
+    assert (result.status, result.host, result.detail) == ("ok", "me", "")
+    assert Parts.from_bytes(result.parts).finish() == digest(DATA)
+    assert result.requests == 25
+    assert len(pickle.dumps(result)) < 65536
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert pickle.loads(pickle.dumps(result.task)) == result.task
+
+
+def test_a_range_is_only_that_range():
+    result = work(Memory({"mem://a": DATA}), 5120, 50_176)
+    assert Parts.from_bytes(result.parts).missing() == [(0, 5120), (50_176, len(DATA))]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda reply: reply._replace(data=reply.data[:-1]),
+        lambda reply: reply._replace(data=reply.data + b"x"),
+        lambda reply: reply._replace(data=b""),
+        lambda reply: reply._replace(start=reply.start + 1024),
+        # All of the object instead of a range.
+        lambda reply: reply._replace(start=0, data=DATA),
+    ],
+    ids=["truncated", "too long", "empty", "another range", "all of it"],
+)
+def test_wrong_replies_are_asked_for_again(fault):
+    def one_in_three(number, reply):
+        return fault(reply) if number % 3 == 0 and reply.start else reply
+
+    result = work(Memory({"mem://a": DATA}, one_in_three))
+    assert (result.status, Parts.from_bytes(result.parts).finish()) == ("ok", digest(DATA))
+    assert result.requests > 25
+
+    # A store that never gets better is a cause, with the range; what could be read counts.
+    result = work(Memory({"mem://a": DATA}, lambda number, reply: fault(reply) if reply.start == 81920 else reply))
+    assert result.status == "failed"
+    assert "mem://a: bytes 81920..86016 cannot be read, tried 6 times: the store answered with" in result.detail
+    assert Parts.from_bytes(result.parts).missing()[0][0] >= 81920 - 3 * 4096
+
+
+def test_errors_are_asked_again_within_a_budget():
+    waits = []
+
+    def reset(number, reply):
+        raise ConnectionResetError("connection reset")
+
+    object = Memory({"mem://a": DATA}).head("mem://a")
+    retries = Retries(sleep=waits.append, chance=lambda: 1.0)
+    result = run(Task(object, 0, 4096), Memory({"mem://a": DATA}, reset), retries=retries)
+    assert result.status == "failed" and "connection reset" in result.detail
+    assert waits == [0.2, 0.4, 0.8, 1.6, 3.2]
+    retries = Retries(3, sleep=waits.append)
+    result = run(Task(object, 0, 100_000), Memory({"mem://a": DATA}, reset), retries=retries)
+    assert result.requests <= 3 + 3, "three threads share one budget"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda reply: reply._replace(etag='"other"'),
+        lambda reply: reply._replace(total=100_001),
+    ],
+    ids=["another ETag", "another length"],
+)
+def test_a_changed_object_is_dropped_whole(fault):
+    # From the middle on, as if the object was replaced while it was read.
+    source = Memory({"mem://a": DATA}, lambda number, reply: fault(reply) if number > 12 else reply)
+    result = work(source)
+    assert result.status == "changed" and "had" in result.detail
+    assert Parts.from_bytes(result.parts).parts() == []
+    source.requests = 0
+    outcome = outcome_of(DATA, source)
+    assert (outcome.status, outcome.digest) == ("changed", None)
+
+
+def test_a_removed_object_is_changed():
+    source = Memory({})
+    assert work(source).detail == "it is gone"
+    assert outcome_of(DATA, source).status == "changed"
+
+
+def test_a_store_without_identity_is_refused():
+    source = Memory({"mem://a": DATA}, lambda number, reply: reply._replace(etag=None))
+    result = work(source)
+    assert result.status == "failed" and "--unpinned" in result.detail
+    object = Object("mem://a", len(DATA))
+    assert hash_objects([object], source)[object].digest == digest(DATA), "an object that nobody pinned is read"
+    assert not object.is_pinned
+
+
+def test_an_empty_object_is_looked_at():
+    object = Object("mem://a", 0, '"1"')
+    assert hash_objects([object], Memory({"mem://a": b"more"}))[object].status == "changed"
+    assert hash_objects([object], Memory({}))[object].status == "unreadable"
+
+
+def test_time_ends_a_lease_early():
+    source = Memory({"mem://a": DATA})
+    result = work(source, seconds=0.0)
+    assert result.status == "ok"
+    missing = Parts.from_bytes(result.parts).missing()
+    assert missing and missing[0][0] >= 4096, "something was done"
+    outcome = outcome_of(DATA)
+    assert outcome.digest == digest(DATA)
+
+
+def test_a_version_is_enough():
+    data, reply_of = DATA, Memory({"mem://a": DATA})
+
+    class Versioned(Memory):
+        def get(self, object, start, stop):
+            return reply_of.get(object, start, stop)._replace(etag=None, version="7")
+
+    object = Object("mem://a", len(data), '"1"', "7")
+    assert hash_objects([object], Versioned({"mem://a": data}))[object].digest == digest(data)
+    object = Object("mem://a", len(data), '"1"', "8")
+    assert hash_objects([object], Versioned({"mem://a": data}))[object].status == "changed"
+
+
+def test_many_objects_and_one_that_cannot_be_read():
+    files = {f"mem://{it}": pattern(it * 999) for it in range(40)}
+    lock = threading.Lock()
+
+    def fault(number, reply):
+        with lock:
+            if reply.total == 7 * 999:
+                raise PermissionError("no")
+        return reply
+
+    source = Memory(files, fault)
+    objects = [source.head(it) for it in files]
+    outcomes = hash_objects(objects, source, workers=3)
+    for it in objects:
+        if it.uri == "mem://7":
+            assert outcomes[it].status == "unreadable" and "no" in outcomes[it].detail
+        else:
+            assert outcomes[it].digest == digest(files[it.uri])
