@@ -23,7 +23,6 @@ use crate::regular;
 use crate::rules::Rules;
 use crate::trust::Key;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +45,8 @@ const WRITTEN_AT: usize = 4096;
 const MOST_WAITING: usize = 16 * WRITTEN_AT;
 /// What was written is brought to the disk this often.
 const SYNCED_EVERY: Duration = Duration::from_secs(5);
+/// Long files whose pieces are held, at most. One at a time is read, so that each run leaves one that it has not read to its end.
+const MOST_BEGUN: usize = 8;
 /// Parts that are read next to each other, at most. A run that goes on after as many others writes no part.
 const PARTS: usize = 200;
 
@@ -123,17 +124,21 @@ impl Pieces {
     }
 
     /// Adds them to what is known of the file.
-    fn add_to(self, known: &mut HashMap<Vec<u8>, Begun>) -> Option<()> {
+    fn add_to(self, known: &mut Vec<(Vec<u8>, Begun)>) -> Option<()> {
         let name = bytes(self.long, self.long_hex)?;
         let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
         let cvs = unhex(self.cvs.as_bytes())?;
         let (cvs, []) = cvs.as_chunks::<OUT_LEN>() else { return None };
         if self.at == 0 {
             let (bytes, piece) = (self.bytes, self.piece);
-            known.insert(name, Begun { bytes, key, piece, cvs: cvs.to_vec() });
+            known.retain(|(it, _)| *it != name);
+            if known.len() == MOST_BEGUN {
+                known.remove(0);
+            }
+            known.push((name, Begun { bytes, key, piece, cvs: cvs.to_vec() }));
             return Some(());
         }
-        let there = known.get_mut(&name)?;
+        let (_, there) = known.iter_mut().find(|(it, _)| *it == name)?;
         let follows = (there.bytes, there.key, there.piece, there.cvs.len() as u64)
             == (self.bytes, key, self.piece, self.at);
         follows.then(|| there.cvs.extend_from_slice(cvs))
@@ -340,7 +345,7 @@ struct Parts {
     end: u64,
     /// Of all bytes before the end.
     hasher: Hasher,
-    begun: HashMap<Vec<u8>, Begun>,
+    begun: Vec<(Vec<u8>, Begun)>,
 }
 
 impl Parts {
@@ -353,7 +358,7 @@ impl Parts {
         reader.rewind().map_err(unreadable)?;
         let mut lines = BufReader::with_capacity(64 << 10, reader);
         let (mut line, mut at, mut hasher) = (Vec::new(), 0, Hasher::new());
-        let (starts, begun) = (Vec::new(), HashMap::new());
+        let (starts, begun) = (Vec::new(), Vec::new());
         let mut found = Self { starts, end: 0, hasher: Hasher::new(), begun };
         let (mut starts, mut pieces) = (Vec::new(), Vec::new());
         loop {
@@ -431,8 +436,8 @@ impl Header {
 #[derive(Debug)]
 pub(crate) struct Taken {
     cursors: Vec<Cursor>,
-    /// Long files that were not read to their end, by their names.
-    pub(crate) begun: HashMap<Vec<u8>, Begun>,
+    /// Long files that were begun last, by their names.
+    pub(crate) begun: Vec<(Vec<u8>, Begun)>,
 }
 
 #[derive(Debug)]

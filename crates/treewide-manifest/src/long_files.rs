@@ -4,7 +4,6 @@ use crate::journal::{Adder, Begun, Pieces};
 use crate::name;
 use crate::trust::{Moment, Moments};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +22,7 @@ pub(crate) struct LongFiles<'a> {
     pub(crate) moments: Shared,
     pub(crate) adder: Adder,
     /// What a run before this one has read.
-    pub(crate) begun: RefCell<HashMap<Vec<u8>, Begun>>,
+    pub(crate) begun: RefCell<Vec<(Vec<u8>, Begun)>>,
     /// Bytes that were not read again.
     pub(crate) resumed: Cell<u64>,
 }
@@ -38,9 +37,12 @@ impl LongFiles<'_> {
         let key = self.moments.clone().moment(before.device, path).key(&before)?;
         let name = name::relative(path, &self.root);
         let (bytes, piece) = (before.len, self.piece.bytes());
-        let known = self.begun.borrow_mut().remove(&*name).filter(|known| {
+        let mut all = self.begun.borrow_mut();
+        let known = all.iter().position(|(it, _)| **it == *name).map(|at| all.swap_remove(at).1);
+        let known = known.filter(|known| {
             (known.bytes, known.piece) == (bytes, piece) && known.key.is_of(&before)
         });
+        drop(all);
         let cvs = known.map(|known| known.cvs).unwrap_or_default();
         let mut begun = Begun { bytes, key, piece, cvs: cvs.clone() };
         // What was read in the first second is added after it, all at once.

@@ -83,6 +83,13 @@ pub(crate) fn subtrees() -> Vec<(u64, BTreeSet<u64>)> {
     subtrees
 }
 
+/// Outboards: the logarithm of the chunks of a group, and lengths of inputs.
+pub(crate) const OUTBOARDS: [(u32, &[u64]); 3] = [
+    (0, &[0, 1, 1024, 1025, 3072, 4097, 7168, 10_000]),
+    (1, &[2048, 2049, 11_000]),
+    (4, &[16_384, 16_385, 49_152, 49_153, 100_000]),
+];
+
 /// Context strings: empty, the official one, beyond ASCII, and of more than one chunk.
 pub(crate) fn contexts() -> Vec<String> {
     let long = "treewide 2026-11-21 vectors, a context of more than one chunk. ".repeat(17);

@@ -3,7 +3,7 @@
 //! Every function returns the number of cases and the text.
 
 use crate::cases::{self, CHUNK, CONTEXT, KEY, OUTPUT};
-use crate::oracle::{MODES, input};
+use crate::oracle::{MODES, Mode, input};
 
 /// Lower-case hexadecimal in JSON's quotes.
 fn hex(bytes: &[u8]) -> String {
@@ -102,4 +102,50 @@ pub(crate) fn hazmat() -> (usize, String) {
     let lists =
         [list("subtrees", &subtrees), list("merges", &merges), list("context_keys", &contexts)];
     (cases, file(&lists))
+}
+
+/// `outboard.json`: outboards in both orders, and the digests that they stand for.
+pub(crate) fn outboard() -> (usize, String) {
+    let mut lines = Vec::new();
+    for mode in MODES {
+        for (log2, lengths) in cases::OUTBOARDS {
+            for &len in lengths {
+                let input = input(len);
+                let (mut pre, mut post) = (Vec::new(), Vec::new());
+                pairs(mode, &input, 0, CHUNK << log2, &mut pre, &mut post);
+                lines.push(format!(
+                    "{{\"mode\":\"{}\",\"log2\":{log2},\"len\":{len},\"digest\":{},\"pre\":{},\"post\":{}}}",
+                    mode.name(),
+                    hex(&mode.output(&input, 0, 32)),
+                    hex(pre.as_flattened()),
+                    hex(post.as_flattened())
+                ));
+            }
+        }
+    }
+    (lines.len(), file(&[list("cases", &lines)]))
+}
+
+/// The pairs of a node over `input`, which stands at byte `at`, and of all nodes above groups below it.
+fn pairs(
+    mode: Mode,
+    input: &[u8],
+    at: u64,
+    group: u64,
+    pre: &mut Vec<[u8; 64]>,
+    post: &mut Vec<[u8; 64]>,
+) {
+    let len = input.len() as u64;
+    if len <= group {
+        return;
+    }
+    let left_len = group * len.div_ceil(group).div_ceil(2).next_power_of_two();
+    let (left, right) = input.split_at(left_len as usize);
+    let mut pair = [0; 64];
+    pair[..32].copy_from_slice(&mode.chaining_value(left, at));
+    pair[32..].copy_from_slice(&mode.chaining_value(right, at + left_len));
+    pre.push(pair);
+    pairs(mode, left, at, group, pre, post);
+    pairs(mode, right, at + left_len, group, pre, post);
+    post.push(pair);
 }

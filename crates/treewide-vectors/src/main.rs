@@ -23,9 +23,12 @@ fn main() -> ExitCode {
     };
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     let mut failed = false;
-    for (name, (cases, text)) in
-        [("hash.json", files::hash()), ("xof.json", files::xof()), ("hazmat.json", files::hazmat())]
-    {
+    for (name, (cases, text)) in [
+        ("hash.json", files::hash()),
+        ("xof.json", files::xof()),
+        ("hazmat.json", files::hazmat()),
+        ("outboard.json", files::outboard()),
+    ] {
         let path = dir.join(name);
         if check {
             match fs::read_to_string(&path) {

@@ -22,9 +22,10 @@
 //! ```
 //!
 //! To share a long input out among threads or processes, cut it into parts of a fixed power of two of chunks, the last one
-//! as short as it comes. [`merkle::groups`](crate::merkle::groups) hashes the parts and merges them:
+//! as short as it comes. [`merkle::groups`](crate::merkle::groups) hashes the parts, and [`Subtrees`] merges them:
 //!
 //! ```
+//! use treewide::hazmat::Subtrees;
 //! use treewide::{CHUNK_LEN, Mode, merkle::groups};
 //!
 //! const CHUNKS: usize = 64;
@@ -35,7 +36,10 @@
 //!     // In any order, in any place.
 //!     groups::fill(part, (number * PART) as u64, CHUNKS, Mode::PLAIN, std::slice::from_mut(cv));
 //! }
-//! assert_eq!(groups::merge(&cvs, Mode::PLAIN), treewide::hash(&input));
+//! let mut whole = Subtrees::new(Mode::PLAIN);
+//! whole.push(&cvs[..3], CHUNKS.ilog2());
+//! whole.push_last(&cvs[3], 1);
+//! assert_eq!(whole.finalize(), treewide::hash(&input));
 //! ```
 //!
 //! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and their

@@ -52,6 +52,8 @@ pub mod parts;
 #[cfg(feature = "std")]
 mod pool;
 #[cfg(feature = "std")]
+mod ranges;
+#[cfg(feature = "std")]
 mod reader;
 #[cfg(feature = "std")]
 mod repair;
@@ -79,9 +81,11 @@ pub use io::{ReadAt, WriteAt};
 pub use journal::Change;
 pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
 #[cfg(feature = "std")]
+pub use ranges::joined;
+#[cfg(feature = "std")]
 pub use reader::VerifiedReader;
 #[cfg(feature = "std")]
-pub use repair::Repair;
+pub use repair::{Mended, Repair};
 #[cfg(all(feature = "file", any(unix, windows)))]
 pub(crate) use tops::Tops;
 pub use verify::{Damage, Found, Outboard, State};

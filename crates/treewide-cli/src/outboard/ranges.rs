@@ -1,8 +1,9 @@
 //! Ranges and sizes, as people write and read them.
 
+use clap::Args;
 use std::ops::Range;
-use std::path::Path;
-use treewide::outboard::Layout;
+use std::path::{Path, PathBuf};
+use treewide::outboard::{Layout, joined};
 use treewide_files::name::shown;
 
 /// Bytes: a number, with a unit that is a power of 1024 or without.
@@ -29,43 +30,51 @@ pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
     Ok(start..end)
 }
 
-/// Ranges in order; neighbours that touch become one.
-fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut ranges: Vec<_> = ranges.collect();
-    ranges.sort_unstable_by_key(|range| range.start);
-    ranges.dedup_by(|next, before| {
-        let touch = next.start <= before.end;
-        if touch {
-            before.end = before.end.max(next.end);
-        }
-        touch
-    });
-    ranges
+/// What of a file is compared with which outboard.
+#[derive(Args)]
+pub(super) struct PartArgs {
+    /// Its outboard [default: FILE.obao4, or the only one with another number]
+    #[arg(long, value_name = "OUTBOARD", help_heading = "Outboard")]
+    pub(super) outboard: Option<PathBuf>,
+
+    /// The bytes that the file had when its outboard was made [default: those it has now]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
+    pub(super) len: Option<u64>,
+
+    /// Look at these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
+    #[arg(long = "range", value_name = "RANGE", value_parser = range, help_heading = "Coverage")]
+    ranges: Vec<Range<u64>>,
 }
 
-/// The whole groups that ranges stand for, in order. Where a range reaches behind the end, the last one does.
-pub(super) fn in_groups(ranges: &[Range<u64>], layout: &Layout) -> Vec<Range<u64>> {
-    let grown = |range: &Range<u64>| {
-        let groups = layout.groups_of(range);
-        layout.group_range(groups.start).start..layout.group_range(groups.end.max(1) - 1).end
-    };
-    let mut grouped = joined(ranges.iter().map(grown));
-    if let Some(last) = grouped.last_mut()
-        && ranges.iter().any(|range| range.end > layout.len())
-    {
-        last.end = u64::MAX;
+impl PartArgs {
+    /// An error if a range begins behind the end of the file at `path`.
+    pub(super) fn require(&self, path: &Path, layout: &Layout) -> anyhow::Result<()> {
+        match self.ranges.iter().find(|range| range.start >= layout.len().max(1)) {
+            Some(range) => {
+                let (at, len) = (range.start, layout.len());
+                anyhow::bail!("{}: has no byte {at}, because it has {len} bytes", shown(path))
+            }
+            None => Ok(()),
+        }
     }
-    grouped
-}
 
-/// An error if a range begins behind the end of the file at `path`, which has `len` bytes.
-pub(super) fn require(ranges: &[Range<u64>], path: &Path, len: u64) -> anyhow::Result<()> {
-    match ranges.iter().find(|range| range.start >= len.max(1)) {
-        Some(range) => {
-            let at = range.start;
-            anyhow::bail!("{}: has no byte {at}, because it has {len} bytes", shown(path))
+    /// The whole groups that the ranges stand for, in order; everything without a range. Where a range reaches behind the end, the
+    /// last one does.
+    pub(super) fn groups(&self, layout: &Layout) -> Vec<Range<u64>> {
+        if self.ranges.is_empty() || layout.len() == 0 {
+            return std::iter::once(0..u64::MAX).collect();
         }
-        None => Ok(()),
+        let grown = |range: &Range<u64>| {
+            let groups = layout.groups_of(range);
+            layout.group_range(groups.start).start..layout.group_range(groups.end.max(1) - 1).end
+        };
+        let mut grouped = joined(self.ranges.iter().map(grown));
+        if let Some(last) = grouped.last_mut()
+            && self.ranges.iter().any(|range| range.end > layout.len())
+        {
+            last.end = u64::MAX;
+        }
+        grouped
     }
 }
 

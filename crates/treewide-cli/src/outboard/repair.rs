@@ -1,7 +1,7 @@
 //! `treewide outboard repair`.
 
 use super::files::{Data, Store};
-use super::ranges::{bytes, in_groups, range, require};
+use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::trust::TrustArgs;
 use super::verify::{Totals, word};
@@ -11,7 +11,7 @@ use crate::help::Notes;
 use crate::manifest;
 use crate::mode::ModeArgs;
 use crate::outcome::Outcome;
-use crate::output::{OutputArgs, Prints};
+use crate::output::{Output, OutputArgs, Prints};
 use crate::program::Program;
 use crate::progress::ProgressArgs;
 use crate::stdin::Stdin;
@@ -21,9 +21,13 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::PathBuf;
-use treewide::outboard::{Error, Outboard, Repair, WriteAt};
+use std::sync::mpsc::sync_channel;
+use treewide::outboard::{Error, Mended, Outboard, WriteAt};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
+
+/// Ranges that wait to be said, at most.
+const WAITING: usize = 64;
 
 const REPAIR: Notes = Notes {
     exit: &[
@@ -53,17 +57,8 @@ pub(super) struct RepairArgs {
     #[arg(long, value_name = "COPY")]
     from: PathBuf,
 
-    /// Its outboard [default: FILE.obao4, or the only one with another number]
-    #[arg(long, value_name = "OUTBOARD", help_heading = "Outboard")]
-    outboard: Option<PathBuf>,
-
-    /// Repair these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
-    #[arg(long = "range", value_name = "RANGE", value_parser = range, help_heading = "Coverage")]
-    ranges: Vec<Range<u64>>,
-
-    /// The bytes that the file had when its outboard was made [default: those it has now]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
-    len: Option<u64>,
+    #[command(flatten)]
+    part: PartArgs,
 
     /// Write one JSON object a line: path, state (repaired, bad, unknown, extra), start, end
     #[arg(long, help_heading = "Output")]
@@ -103,50 +98,57 @@ impl RepairArgs {
             bail!("{}: is the file itself, and no copy of it", shown(&self.from));
         }
         let copy = Data::open(&self.from)?;
-        let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
+        let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
+        let (store, layout) = Store::open(&path, shape, self.part.len.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
-        require(&self.ranges, &self.file, layout.len())?;
+        self.part.require(&self.file, &layout)?;
         let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         progress.show(|| None);
         let (outboard, team) = (Outboard::new(&root, layout, mode, store), self.threads.team()?);
-        let mut all = Repair::default();
-        let whole = std::slice::from_ref(&(0..u64::MAX));
-        // Each range stands for whole groups, and none is looked at twice.
-        let ranges = in_groups(&self.ranges, &layout);
-        for range in if ranges.is_empty() { whole } else { &ranges } {
-            let done = team.run(|| outboard.repair(&mut data, &copy, range.clone()));
-            let done = done.map_err(|error| match error {
-                Error::Copy(_) => named(&error, &self.from, &path),
-                error => named(&error, &self.file, &path),
-            })?;
-            all.repaired.extend(done.repaired);
-            all.left.extend(done.left);
-        }
+        let (mut totals, mut bytes) = (Totals::default(), 0);
+        let mut written = Ok(());
+        // None is looked at twice.
+        let ranges = self.part.groups(&layout);
+        let (sender, mended) = sync_channel(WAITING);
+        let repaired = std::thread::scope(|scope| {
+            let (data, copy, outboard) = (&mut data, &copy, &outboard);
+            let (ranges, team) = (&ranges, &team);
+            let repairing = scope.spawn(move || {
+                let each = |mended| drop(sender.send(mended));
+                let repair = |range: &Range<u64>| {
+                    team.run(|| outboard.repair_each(data, copy, range.clone(), each))
+                };
+                ranges.iter().try_for_each(repair)
+            });
+            for mended in mended {
+                let (state, range) = match &mended {
+                    Mended::Repaired(range) => ("repaired", range),
+                    Mended::Left(found) => (word(found.state), &found.range),
+                };
+                match &mended {
+                    Mended::Repaired(range) => bytes += range.end - range.start,
+                    Mended::Left(found) => totals.add(found, &layout),
+                }
+                // The file is repaired also if that cannot be said.
+                if written.is_ok() {
+                    written = self.line(&mut output, state, range);
+                }
+            }
+            repairing.join().expect("repairing does not panic")
+        });
+        repaired.map_err(|error| match error {
+            Error::Copy(_) => named(&error, &self.from, &path),
+            error => named(&error, &self.file, &path),
+        })?;
         let synced = WriteAt::sync(&mut data);
         synced.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)))?;
         data.is_done();
         progress.finish();
-        let repaired = all.repaired.iter().map(|range| ("repaired", range));
-        let left = all.left.iter().map(|found| (word(found.state), &found.range));
-        for (state, Range { start, end }) in repaired.chain(left) {
-            let (form, line) = match self.json {
-                true => {
-                    let mut object = Object::about(&self.file);
-                    object.string("state", state).number("start", *start).number("end", *end);
-                    (Form::Json, object.finish())
-                }
-                false => (Form::Lines, format!("{:<8} {start}..{end}\n", state.to_uppercase())),
-            };
-            output.record(form, |to| to.write_all(line.as_bytes()))?;
-        }
+        written?;
         output.finish()?;
-        let mut totals = Totals::default();
-        all.left.iter().for_each(|found| totals.add(found, &layout));
-        let bytes: u64 = all.repaired.iter().map(|range| range.end - range.start).sum();
         let by = if is_trusted { "the digest" } else { "its outboard, as no digest was given" };
         let repaired = format!("{} repaired by {by}", HumanBytes(bytes));
         console.about(
@@ -158,5 +160,18 @@ impl RepairArgs {
             },
         );
         Ok(totals.outcome())
+    }
+
+    fn line(&self, output: &mut Output<'_>, state: &str, range: &Range<u64>) -> anyhow::Result<()> {
+        let Range { start, end } = *range;
+        let (form, line) = match self.json {
+            true => {
+                let mut object = Object::about(&self.file);
+                object.string("state", state).number("start", start).number("end", end);
+                (Form::Json, object.finish())
+            }
+            false => (Form::Lines, format!("{:<8} {start}..{end}\n", state.to_uppercase())),
+        };
+        output.record(form, |to| to.write_all(line.as_bytes()))
     }
 }

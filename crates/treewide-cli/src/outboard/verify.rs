@@ -1,7 +1,7 @@
 //! `treewide outboard verify`.
 
 use super::files::{Data, Store};
-use super::ranges::{bytes, in_groups, range, require};
+use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::trust::TrustArgs;
 use super::{EXIT, ThreadsArgs, named};
@@ -48,17 +48,8 @@ pub(super) struct VerifyArgs {
     /// The file
     file: PathBuf,
 
-    /// Its outboard [default: FILE.obao4, or the only one with another number]
-    #[arg(long, value_name = "OUTBOARD", help_heading = "Outboard")]
-    outboard: Option<PathBuf>,
-
-    /// Verify these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
-    #[arg(long = "range", value_name = "RANGE", value_parser = range, help_heading = "Coverage")]
-    ranges: Vec<Range<u64>>,
-
-    /// The bytes that the file had when its outboard was made [default: those it has now]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
-    len: Option<u64>,
+    #[command(flatten)]
+    part: PartArgs,
 
     /// Write one JSON object a line: path, state, start, end; and one that counts
     #[arg(long, help_heading = "Output")]
@@ -182,26 +173,21 @@ impl VerifyArgs {
         let hears = progress.hears();
         hears.reached(&self.file);
         let data = Data::open(&self.file)?.counted(hears);
-        let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.len.unwrap_or(data.len()))?;
+        let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
+        let (store, layout) = Store::open(&path, shape, self.part.len.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
-        require(&self.ranges, &self.file, layout.len())?;
+        self.part.require(&self.file, &layout)?;
         let inputs = self.trust.inputs(&[&self.file, &path]);
         let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
-        // Each range stands for whole groups.
-        let ranges = in_groups(&self.ranges, &layout);
-        let covered = match ranges.is_empty() {
-            true => layout.len(),
-            false => ranges.iter().map(|range| range.end.min(layout.len()) - range.start).sum(),
-        };
+        let ranges = self.part.groups(&layout);
+        let covered = ranges.iter().map(|range| range.end.min(layout.len()) - range.start).sum();
         progress.show(move || Some(covered));
         let team = self.threads.team()?;
         let outboard = Outboard::new(&root, layout, mode, store);
         let mut totals = Totals::default();
-        let whole = std::slice::from_ref(&(0..u64::MAX));
-        for range in if ranges.is_empty() { whole } else { &ranges } {
+        for range in &ranges {
             // The damage is found in order, as the iterator goes; a long range by all threads.
             let mut damage = outboard.damage(&data, range.clone());
             while let Some(found) = team.run(|| damage.next()) {

@@ -172,6 +172,10 @@ fn outboard_verify_takes_only_a_digest_of_this_file() {
     verify("").fails(3, &["f.obao4: an outboard of one group is empty"]);
     verify(&format!("--hash {}", hex("short"))).fails(0, &["verified: 5 B in 1 group"]);
     verify(&format!("--hash {other}")).fails(1, &["1 of 1 group is bad: 0..5"]);
+    // No bytes are a group, too.
+    folder.write("f", "");
+    verify(&format!("--hash {other} --range 0..1")).fails(1, &["1 of 1 group is bad: 0..0"]);
+    verify(&format!("--hash {} --range 0..1", hex(""))).fails(0, &["verified: 0 B in 1 group"]);
 }
 
 #[test]

@@ -7,22 +7,24 @@
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
-//! use treewide::{Mode, merkle::groups};
+//! use treewide::{Mode, hazmat::Subtrees, merkle::groups};
 //!
 //! let input = vec![7; 100_000];
 //! // 16 chunks each: 16 KiB.
 //! let cvs = groups::chaining_values(&input, 16, Mode::PLAIN);
 //! assert_eq!(cvs.len(), 7);
-//! assert_eq!(groups::merge(&cvs, Mode::PLAIN), treewide::hash(&input));
+//! // Here all at once; it takes them a few at a time as well, in order.
+//! let mut subtrees = Subtrees::new(Mode::PLAIN);
+//! subtrees.push(&cvs[..6], 4);
+//! subtrees.push_last(&cvs[6], 2);
+//! assert_eq!(subtrees.finalize(), treewide::hash(&input));
 //! # }
 //! ```
 
-use crate::hash::Hash;
 use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
-use crate::subtrees::Subtrees;
 use crate::tree::{self, LEAF, WIDE};
 
 /// Returns the number of groups of an input of `len` bytes; 0 if it is empty.
@@ -164,15 +166,4 @@ fn large(
     if let [last] = &mut out[groups..] {
         *last = tree::root(kernel, rest, counter, mode).chaining_value(kernel);
     }
-}
-
-/// Returns the digest of the whole input from the chaining values of all its groups.
-///
-/// # Panics
-/// If there are fewer than two: a single group is the root itself.
-pub fn merge(cvs: &[ChainingValue], mode: Mode) -> Hash {
-    let mut subtrees = Subtrees::new(mode);
-    // Above the groups the tree has the shape that it has above chunks.
-    subtrees.push(cvs, 0);
-    subtrees.finalize()
 }

@@ -1,6 +1,6 @@
 //! Puts the bad groups of the data right, from a copy.
 
-use core::ops::{Range, RangeBounds};
+use core::ops::{Bound, Range, RangeBounds};
 
 use super::find::Finder;
 use super::nodes::hash_group;
@@ -15,6 +15,15 @@ pub struct Repair {
     /// What is still not verified: groups that are bad in the copy too, groups that are unknown because the outboard is broken, and
     /// bytes behind the end.
     pub left: Vec<Found>,
+}
+
+/// What came of a group, or of some neighbours: [`Outboard::repair_each`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mended {
+    /// These bytes are right again.
+    Repaired(Range<u64>),
+    /// This is still not verified, as in [`Repair::left`].
+    Left(Found),
 }
 
 impl<S: ReadAt> Outboard<S> {
@@ -48,40 +57,91 @@ impl<S: ReadAt> Outboard<S> {
         copy: &(impl ReadAt + ?Sized),
         range: impl RangeBounds<u64>,
     ) -> Result<Repair, Error> {
-        let found: Vec<Found> = self.damage(&*data, range).collect::<Result<_, _>>()?;
-        let mut finder = Finder::new(self);
         let mut repair = Repair::default();
-        let mut buffer = Vec::new();
-        for found in found {
-            if found.state != State::Bad {
-                repair.left.push(found);
-                continue;
-            }
-            for group in self.layout.groups_of(&found.range) {
-                let span = self.layout.group_range(group);
-                let (node, hash) = finder.find(group, 1)?.expect("a group is a node");
-                buffer.resize((span.end - span.start) as usize, 0);
-                let is_right =
-                    |buffer: &[u8]| hash_group(buffer, &self.layout, node, &self.mode) == hash;
-                let mut is_repaired = false;
-                if read(copy, &mut buffer, span.start).map_err(Error::Copy)? && is_right(&buffer) {
-                    data.write_all_at(&buffer, span.start).map_err(Error::Data)?;
-                    buffer.fill(0);
-                    is_repaired = read(&*data, &mut buffer, span.start).map_err(Error::Data)?
-                        && is_right(&buffer);
-                }
-                match is_repaired {
-                    true => push(&mut repair.repaired, span),
-                    false => repair.left.push(Found { range: span, state: State::Bad }),
-                }
-            }
-        }
-        if !repair.repaired.is_empty() {
-            data.sync().map_err(Error::Data)?;
-        }
+        self.repair_each(data, copy, range, |mended| match mended {
+            Mended::Repaired(range) => repair.repaired.push(range),
+            Mended::Left(found) => repair.left.push(found),
+        })?;
         Ok(repair)
     }
+
+    /// As [`repair`](Self::repair), in bounded memory: what comes of it goes to `each`, in order.
+    ///
+    /// # Errors
+    /// As [`repair`](Self::repair).
+    pub fn repair_each(
+        &self,
+        data: &mut (impl ReadAt + WriteAt),
+        copy: &(impl ReadAt + ?Sized),
+        range: impl RangeBounds<u64>,
+        mut each: impl FnMut(Mended),
+    ) -> Result<(), Error> {
+        let mut start = range.start_bound().cloned();
+        let mut finder = Finder::new(self);
+        let mut repaired: Option<Range<u64>> = None;
+        let (mut buffer, mut has_written, mut done) = (Vec::new(), false, 0);
+        loop {
+            let bounds = (start, range.end_bound().cloned());
+            // Behind the end, the last group is looked at once more.
+            let is_new = |found: &Result<Found, Error>| {
+                found.as_ref().map_or(true, |found| found.range.end > done)
+            };
+            let some = self.damage(&*data, bounds).filter(is_new).take(TOGETHER);
+            let some: Vec<Found> = some.collect::<Result<_, _>>()?;
+            for found in &some {
+                if found.state != State::Bad {
+                    repaired.take().into_iter().for_each(|range| each(Mended::Repaired(range)));
+                    each(Mended::Left(found.clone()));
+                    continue;
+                }
+                for group in self.layout.groups_of(&found.range) {
+                    let span = self.layout.group_range(group);
+                    let (node, hash) = finder.find(group, 1)?.expect("a group is a node");
+                    buffer.resize((span.end - span.start) as usize, 0);
+                    let is_right =
+                        |buffer: &[u8]| hash_group(buffer, &self.layout, node, &self.mode) == hash;
+                    let mut is_repaired = false;
+                    if read(copy, &mut buffer, span.start).map_err(Error::Copy)?
+                        && is_right(&buffer)
+                    {
+                        data.write_all_at(&buffer, span.start).map_err(Error::Data)?;
+                        has_written = true;
+                        buffer.fill(0);
+                        is_repaired = read(&*data, &mut buffer, span.start).map_err(Error::Data)?
+                            && is_right(&buffer);
+                    }
+                    match &mut repaired {
+                        Some(range) if is_repaired && range.end == span.start => {
+                            range.end = span.end
+                        }
+                        _ => {
+                            repaired.take().into_iter().for_each(|it| each(Mended::Repaired(it)));
+                            match is_repaired {
+                                true => repaired = Some(span),
+                                false => {
+                                    each(Mended::Left(Found { range: span, state: State::Bad }))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            match some.last() {
+                Some(last) if some.len() == TOGETHER => done = last.range.end,
+                _ => break,
+            }
+            start = Bound::Included(done);
+        }
+        repaired.into_iter().for_each(|range| each(Mended::Repaired(range)));
+        if has_written {
+            data.sync().map_err(Error::Data)?;
+        }
+        Ok(())
+    }
 }
+
+/// Ranges that are found before they are repaired, at most. A guess: little memory, and few ways from the root down.
+const TOGETHER: usize = 1024;
 
 /// Fills `buffer`, or says that the bytes end before that.
 fn read(bytes: &(impl ReadAt + ?Sized), buffer: &mut [u8], at: u64) -> Result<bool, IoError> {
@@ -89,13 +149,5 @@ fn read(bytes: &(impl ReadAt + ?Sized), buffer: &mut [u8], at: u64) -> Result<bo
         Ok(()) => Ok(true),
         Err(error) if error.is_end() => Ok(false),
         Err(error) => Err(error),
-    }
-}
-
-/// Adds a range, or makes the last one longer.
-fn push(ranges: &mut Vec<Range<u64>>, next: Range<u64>) {
-    match ranges.last_mut() {
-        Some(last) if last.end == next.start => last.end = next.end,
-        _ => ranges.push(next),
     }
 }

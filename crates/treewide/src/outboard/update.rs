@@ -10,7 +10,7 @@ use super::journal::{Change, Writer};
 use super::nodes::hash_pair;
 use super::tile::groups_of_tile;
 use super::tile_at::{TileReader, place_of};
-use super::{Error, Layout, Node, Outboard, PAIR_LEN, ReadAt, WriteAt};
+use super::{Error, Layout, Node, Outboard, PAIR_LEN, ReadAt, WriteAt, joined};
 use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;
@@ -121,16 +121,7 @@ fn dirty_groups(old: &Layout, new: &Layout, dirty: &[Range<u64>]) -> Vec<Range<u
         // The hash of a single group is the digest, not a chaining value.
         groups.push(0..1);
     }
-    groups.retain(|range| !range.is_empty());
-    groups.sort_unstable_by_key(|range| range.start);
-    groups.dedup_by(|next, before| {
-        let joins = next.start <= before.end;
-        if joins {
-            before.end = before.end.max(next.end);
-        }
-        joins
-    });
-    groups
+    joined(groups)
 }
 
 struct Update<'a, D: ?Sized, S, J: ?Sized> {

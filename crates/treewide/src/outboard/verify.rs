@@ -81,7 +81,8 @@ impl<S> Outboard<S> {
 
 impl<S: ReadAt> Outboard<S> {
     /// Verifies the bytes of `data` in `range`: the groups that they are in, and no others. Of the outboard it reads the pairs above
-    /// them. Up to the end of the data (`..`), it also verifies that there are no bytes behind the end, if the size of `data` is known.
+    /// them. Up to the end of the data (`..`), it also verifies that there are no bytes behind the end: if the size of `data` is not known, it
+    /// reads a byte there.
     /// A range that begins behind the end stands for the last group, which proves where the end is.
     ///
     /// Long ranges are verified by all threads of the current rayon pool, with the feature `rayon`.
@@ -168,13 +169,17 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Damage<'_, D, S> {
             return None;
         }
         let end = self.walk.len();
-        match self.data.size() {
-            Ok(Some(size)) if size > end => {
-                Some(Ok(Found { range: end..size, state: State::Extra }))
-            }
-            Ok(_) => None,
-            Err(error) => Some(Err(Error::Data(error))),
-        }
+        let range = match self.data.size() {
+            Ok(Some(size)) if size > end => end..size,
+            // Files of `/proc` say that they have no bytes.
+            Ok(_) => match self.data.read_exact_at(&mut [0], end) {
+                Ok(()) => end..end.saturating_add(1),
+                Err(error) if error.is_end() => return None,
+                Err(error) => return Some(Err(Error::Data(error))),
+            },
+            Err(error) => return Some(Err(Error::Data(error))),
+        };
+        Some(Ok(Found { range, state: State::Extra }))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{ORDERS, group};
 use crate::common::{Random, Tally, pattern, rounds};
 use treewide::outboard::{
-    self, Error, Found, Group, IoError, Layout, Order, Outboard, ReadAt, Repair, State, WriteAt,
+    self, Error, Found, Group, IoError, Layout, Mended, Order, Outboard, ReadAt, Repair, State,
+    WriteAt,
 };
 
 #[test]
@@ -75,6 +76,40 @@ fn repair_leaves_what_it_cannot_know() {
     assert_eq!(
         outboard.repair(&mut data, &right, 45_000..46_000).expect("nothing to do"),
         Repair::default()
+    );
+}
+
+/// More ranges than are held at a time, with what cannot be repaired between them, and bytes behind the end.
+#[test]
+fn repair_of_many_ranges_tells_each_once() {
+    let right = pattern(5000 * 1024 + 7);
+    let layout = Layout::new(right.len() as u64, Group::BAO, Order::Pre);
+    let (digest, pairs) = outboard::create(&right, Group::BAO, Order::Pre, treewide::Mode::PLAIN);
+    let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, pairs);
+    let (mut data, mut copy) = (right.clone(), right.clone());
+    for group in (0..5001).step_by(2) {
+        data[group * 1024] ^= 1;
+        copy[group * 1024] ^= u8::from(group % 50 == 0);
+    }
+    data.push(7);
+    let mut said = Vec::new();
+    let each = |mended| said.push(mended);
+    outboard.repair_each(&mut data, &copy, .., each).expect("repaired");
+    let expected: Vec<_> = (0..5001)
+        .step_by(2)
+        .map(|group| {
+            let range = layout.group_range(group);
+            match group % 50 {
+                0 => Mended::Left(Found { range, state: State::Bad }),
+                _ => Mended::Repaired(range),
+            }
+        })
+        .chain([Mended::Left(Found { range: 5_120_007..5_120_008, state: State::Extra })])
+        .collect();
+    assert!(
+        said == expected,
+        "{:?}",
+        said.iter().zip(&expected).find(|(is, expected)| is != expected)
     );
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::outboard::joined;
 use crate::spec::CHUNK_LEN;
 
 const CHUNK: u64 = CHUNK_LEN as u64;
@@ -20,10 +21,10 @@ impl Wanted {
             // What reaches behind the end stands for the last chunk.
             if end > last { first.min(last)..last + 1 } else { first..end }
         });
-        let is_some = |range: &Range<u64>| range.start < range.end;
+        let some = ranges.iter().zip(chunks).filter(|(range, _)| !range.is_empty());
         Self {
-            chunks: joined(ranges.iter().zip(chunks).filter(|it| is_some(it.0)).map(|it| it.1)),
-            bytes: joined(ranges.iter().filter(|range| is_some(range)).cloned()),
+            chunks: joined(some.map(|(_, chunks)| chunks)),
+            bytes: joined(ranges.iter().cloned()),
         }
     }
 
@@ -47,18 +48,4 @@ impl Wanted {
         let wanted = self.bytes[from..].iter().take_while(move |wanted| wanted.start < until);
         wanted.map(move |wanted| wanted.start.max(range.start)..wanted.end.min(range.end))
     }
-}
-
-/// Ranges in order; neighbours that touch become one.
-fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut ranges: Vec<_> = ranges.collect();
-    ranges.sort_unstable_by_key(|range| range.start);
-    ranges.dedup_by(|next, before| {
-        let touch = next.start <= before.end;
-        if touch {
-            before.end = before.end.max(next.end);
-        }
-        touch
-    });
-    ranges
 }
