@@ -18,8 +18,8 @@ from treewide.scale.tasks import Result, Task
 
 __all__ = ["Driver"]
 
-#: The seconds after which a worker returns what it has: a quarter of the time that is left, within these. A guess: in
-#: the simulation of tests/scale, 1,000 workers are at 0.95 of linear then.
+#: The seconds after which a worker returns what it has: a quarter of the time that is left, within these. The only values
+#: that were tried: 1,000 workers are at 0.95 of linear then (results/zen4-2vcpu/scale.md#simulation).
 _SHORTEST, _LONGEST = 1.0, 30.0
 #: A lease that is not back after twice its time, and this, is dealt to others too. A guess: longer than a queue.
 _GRACE = 30.0
