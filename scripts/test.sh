@@ -365,8 +365,8 @@ emulated() {
         TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" $(library_tests kernels)
         TREEWIDE_KERNEL=$kernel starting_children "${what[@]}" --test kernels
     done
-    # The order of bytes and the size of a `usize` count here, not the kernel.
-    run_tests --target "$triple" -p treewide --test outboard
+    # The order of bytes and the size of a `usize` count here, not the kernel. With the same features, or all is built again.
+    run_tests "${what[@]}" --test outboard
 }
 
 # ---- Running and counting ------------------------------------------------------------------------
