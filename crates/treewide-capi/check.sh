@@ -12,7 +12,7 @@ cd "$(dirname "$0")" || exit
 
 readonly CANNOT_RUN=77
 readonly LIBRARIES=(blake3 treewide)
-readonly WITH_FEATURES="treewide_(update_parallel|hash_file|update_file)"
+readonly WITH_FEATURES="treewide_(update_parallel|hash_file|update_file|update_file_watched)"
 readonly WARNINGS=(-Wall -Wextra -Wpedantic -Werror)
 out=$PWD/target/check
 prefix=$out/prefix
@@ -80,8 +80,9 @@ exported() {
     nm -D --defined-only "$1" | awk '{ print $NF }' | sort
 }
 
+# With a target, as in the Makefile.
 in_archive() {
-    nm -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort
+    nm --target="$(ld --print-output-format)" -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort
 }
 
 # ---- The tests -----------------------------------------------------------------------------------
@@ -351,6 +352,17 @@ gpu() {
     LD_PRELOAD=$out/libcuda.so step "$folder/misuse"
 }
 
+# Devices of every backend: the twin, and what the drivers find, such as lavapipe.
+devices() {
+    local folder=$out/devices
+    mkdir -p "$folder"
+    step gcc -O1 -g -std=gnu11 "${WARNINGS[@]}" -Iinclude tests/devices.c "$full"/lib/lib{treewide_gpu,treewide}.a \
+        -lpthread -ldl -lm -o "$folder/devices"
+    local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+    if [[ -e ${drivers[0]} ]]; then export VK_DRIVER_FILES=${drivers[0]}; fi
+    NODEVICE_SELECT=1 step "$folder/devices" "$folder"
+}
+
 # With neither Cargo nor a registry.
 plain_rustc() {
     local folder=$out/rustc
@@ -512,6 +524,7 @@ run with_features
 run examples
 run readme
 run gpu
+run devices
 if [[ $quick == no ]]; then
     run plain_rustc
     run emulated

@@ -8,6 +8,7 @@
  *   your own threads     treewide_subtree, treewide_merge_root, treewide_merge
  *   our threads          treewide_update_parallel                                (make FEATURES=parallel)
  *   files                treewide_hash_file, treewide_update_file                (make FEATURES=file)
+ *                        treewide_update_file_watched: progress, and to stop
  *   stop and continue    treewide_state_save, treewide_state_load
  *   Merkle trees         treewide_merkle_root, treewide_merkle_prove, treewide_merkle_verify
  *   digests              treewide_equal, treewide_hex, treewide_from_hex
@@ -69,6 +70,7 @@
 #define TREEWIDE_E_ENDED (-10013)   /* reading the file ended before its length: a lost connection, or a bad disk */
 #define TREEWIDE_E_GOES_ON (-10014) /* the file goes on after its length */
 #define TREEWIDE_E_STATE_PART (-10015) /* the state of a subtree, which has no digest: a program in Rust saved it */
+#define TREEWIDE_E_STOPPED (-10016)    /* the watcher stopped it */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
@@ -206,6 +208,14 @@ TREEWIDE_API int treewide_hash_file(const treewide_mode *mode, const char *path,
 
 /* Appends the file to a hasher. After an error the hasher holds an unknown part of the file: reset it. */
 TREEWIDE_API int treewide_update_file(treewide_hasher *hasher, const char *path, const treewide_file_options *options);
+
+/* Is called with the number of bytes of each tile that was read, which is at most 4 MiB, from any threads at once. 0 goes on;
+ * everything else stops: nothing more is read. While a pipe has nothing to read, it is called with 0 bytes. */
+typedef int (*treewide_watch)(void *context, uint64_t bytes);
+
+/* treewide_update_file for progress bars, and to stop: TREEWIDE_E_STOPPED. `watch` may be NULL. It may not use the hasher. */
+TREEWIDE_API int treewide_update_file_watched(treewide_hasher *hasher, const char *path, const treewide_file_options *options,
+                                              treewide_watch watch, void *context);
 
 /* ---- Stop and continue ---- */
 

@@ -26,6 +26,8 @@ pub(crate) enum Error {
     #[cfg(feature = "file")]
     GoesOn = -10014,
     StatePart = -10015,
+    #[cfg(feature = "file")]
+    Stopped = -10016,
 }
 
 /// 0, or the code of the error.
@@ -59,6 +61,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10013 => c"reading the file ended before its length; check the connection or disk, and retry",
         -10014 => c"the file goes on after its length; check its file system",
         -10015 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
+        -10016 => c"the watcher stopped hashing the file",
         -4095..=-1 => {
             // SAFETY: every number has a text.
             return unsafe { strerror(-code) };

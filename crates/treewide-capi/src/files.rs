@@ -1,12 +1,13 @@
 //! Files.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
-use std::path::Path;
+use std::ptr;
 
 use crate::errors::Error;
 use crate::hashing::mode_at;
 use crate::memory::output;
+use crate::watch::{Context, Watch, path};
 use treewide::file::{ErrorKind, Options, Strategy};
 use treewide::{Hasher, Mode};
 
@@ -40,17 +41,6 @@ unsafe fn options_at(options: *const FileOptions) -> Option<Options<'static>> {
     })
 }
 
-#[cfg(unix)]
-fn path(text: &CStr) -> Option<&Path> {
-    use std::os::unix::ffi::OsStrExt;
-    Some(Path::new(std::ffi::OsStr::from_bytes(text.to_bytes())))
-}
-
-#[cfg(not(unix))]
-fn path(text: &CStr) -> Option<&Path> {
-    text.to_str().ok().map(Path::new)
-}
-
 /// The number that `errno.h` has for an error.
 fn errno(error: &io::Error) -> Option<c_int> {
     // One of ours, which has no number. This one is the same on all systems.
@@ -80,6 +70,7 @@ fn code(kind: &ErrorKind) -> c_int {
         ErrorKind::Shrank { .. } | ErrorKind::Changed { .. } => Error::Shrank as c_int,
         ErrorKind::Ended { .. } => Error::Ended as c_int,
         ErrorKind::GoesOn { .. } => Error::GoesOn as c_int,
+        ErrorKind::Stopped => Error::Stopped as c_int,
         _ => Error::File as c_int,
     }
 }
@@ -93,10 +84,30 @@ pub unsafe extern "C" fn treewide_update_file(
     options: *const FileOptions,
 ) -> c_int {
     // SAFETY: as our caller promises.
+    unsafe { treewide_update_file_watched(hasher, name, options, None, ptr::null_mut()) }
+}
+
+/// # Safety
+/// As for [`treewide_update_file`], and any threads at once may call `watch` with `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_update_file_watched(
+    hasher: *mut Hasher,
+    name: *const c_char,
+    options: *const FileOptions,
+    watch: Option<Watch>,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: as our caller promises.
     let (hasher, name, options) =
         unsafe { (&mut *hasher, CStr::from_ptr(name), options_at(options)) };
     let Some(options) = options else { return Error::Options as c_int };
     let Some(path) = path(name) else { return Error::File as c_int };
+    let context = Context(context);
+    let options = match watch {
+        None => options,
+        // SAFETY: as our caller promises.
+        Some(watch) => options.watch(move |bytes| unsafe { context.ask(watch, bytes) }),
+    };
     match options.update(hasher, path) {
         Ok(_) => 0,
         Err(error) => code(error.kind()),

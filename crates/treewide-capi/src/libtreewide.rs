@@ -19,3 +19,5 @@ mod no_std;
 mod output;
 mod states;
 mod subtrees;
+#[cfg(feature = "file")]
+mod watch;

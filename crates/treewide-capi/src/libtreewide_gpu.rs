@@ -1,9 +1,15 @@
 //! `libtreewide_gpu`: the functions of `include/treewide_gpu.h`, which says what they do.
 
+mod devices;
 mod memory;
+mod pipelines;
+mod resident;
+mod staged;
+mod watch;
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::fmt::Display;
 
 use crate::memory::{array, outputs};
 use treewide_gpu::{Device, Error, Mode, Slice, cuda};
@@ -17,6 +23,12 @@ thread_local! {
 /// 0, or the code that says that [`ERROR`] has a text.
 fn answer(result: Result<(), String>) -> c_int {
     let Err(text) = result else { return 0 };
+    fail(text)
+}
+
+/// Keeps the text of an error, and returns the code that says so.
+fn fail(text: impl Display) -> c_int {
+    let text = text.to_string();
     let text = text.replace('\0', " ");
     ERROR.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
     FAILED
@@ -58,6 +70,16 @@ pub unsafe extern "C" fn treewide_gpu_close(device: *mut Device) {
     }
 }
 
+/// The mode at `mode`; the plain one for null, and for all bytes 0.
+///
+/// # Safety
+/// `mode` is null or a mode.
+unsafe fn mode_at(mode: *const Mode) -> Mode {
+    // SAFETY: as our caller promises.
+    let mode = unsafe { mode.as_ref() };
+    mode.filter(|mode| mode.flags() != 0).copied().unwrap_or_default()
+}
+
 /// The buffers on the device, in the mode at `mode`.
 ///
 /// # Safety
@@ -70,11 +92,8 @@ unsafe fn slices(
     count: usize,
 ) -> Result<(Mode, Vec<Slice>), Error> {
     // SAFETY: as our caller promises.
-    let (mode, addresses, lengths) = unsafe {
-        // All bytes 0 stand for the plain mode, too.
-        let mode = mode.as_ref().filter(|mode| mode.flags() != 0).copied().unwrap_or_default();
-        (mode, array(addresses, count), array(lengths, count))
-    };
+    let (mode, addresses, lengths) =
+        unsafe { (mode_at(mode), array(addresses, count), array(lengths, count)) };
     let mut slices = Vec::with_capacity(count);
     for (address, len) in addresses.iter().zip(lengths) {
         // SAFETY: as our caller promises.

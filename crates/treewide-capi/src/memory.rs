@@ -7,7 +7,6 @@ use core::slice;
 ///
 /// # Safety
 /// The bytes can be read, and do not change before the slice is used for the last time.
-#[allow(dead_code, reason = "libtreewide_gpu reads no bytes")]
 #[inline(always)]
 pub(crate) unsafe fn input<'a>(data: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {

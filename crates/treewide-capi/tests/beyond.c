@@ -265,6 +265,7 @@ static void the_rest(void) {
 
 #ifdef FEATURES
 #include <errno.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -283,6 +284,48 @@ static void forked(const char *path, const uint8_t *bytes, size_t len, const uin
     _exit(treewide_hash_file(&modes[1], path, NULL, b, 32) != 0 || memcmp(a, digest, 32) != 0 || memcmp(b, digest, 32) != 0);
   }
   CHECK(waitpid(child, &status, 0) == child && status == 0, "the child: %d", status);
+}
+
+/* A watcher that counts, and stops the reading at a number of bytes. */
+struct seen {
+  pthread_mutex_t lock;
+  uint64_t bytes, most;
+};
+
+static int watch(void *context, uint64_t bytes) {
+  struct seen *seen = (struct seen *)context;
+  int stop;
+  pthread_mutex_lock(&seen->lock);
+  seen->bytes += bytes;
+  stop = seen->bytes > seen->most;
+  pthread_mutex_unlock(&seen->lock);
+  return stop;
+}
+
+static void watched(const char *path, const uint8_t *bytes, size_t len, const treewide_mode *mode) {
+  treewide_file_options options;
+  treewide_hasher hasher;
+  uint8_t a[32], b[32];
+  memset(&options, 0, sizeof options);
+  treewide_hash_mode(mode, b, 32, bytes, len);
+  for (options.strategy = 0; options.strategy <= TREEWIDE_FILE_MMAP_PARALLEL; options.strategy++) {
+    struct seen seen = {PTHREAD_MUTEX_INITIALIZER, 0, UINT64_MAX};
+    int code;
+    treewide_init(&hasher, mode);
+    code = treewide_update_file_watched(&hasher, path, &options, watch, &seen);
+    CHECK(code == 0 && seen.bytes == len, "strategy %u: %d", (unsigned)options.strategy, code);
+    treewide_finalize(&hasher, 0, a, 32);
+    CHECK(memcmp(a, b, 32) == 0, "strategy %u", (unsigned)options.strategy);
+    if (len < 2000000)
+      continue;
+    seen.bytes = 0;
+    seen.most = 1000000;
+    code = treewide_update_file_watched(&hasher, path, &options, watch, &seen);
+    CHECK(code == TREEWIDE_E_STOPPED, "strategy %u: %d", (unsigned)options.strategy, code);
+    /* A tile for each thread, and the one at which it stopped. */
+    CHECK(seen.bytes > seen.most && seen.bytes < len, "strategy %u: %lu", (unsigned)options.strategy, (unsigned long)seen.bytes);
+  }
+  CHECK(treewide_update_file_watched(&hasher, "target/check/absent", NULL, watch, NULL) == -ENOENT, "no file");
 }
 
 static void threads_and_files(void) {
@@ -315,6 +358,7 @@ static void threads_and_files(void) {
       CHECK(memcmp(a, b, OUT) == 0, "strategy %u, %lu bytes", (unsigned)options.strategy, (unsigned long)len);
     }
     CHECK(treewide_hash_file(NULL, path, &options, a, 32) == TREEWIDE_E_OPTIONS, "strategy %u", (unsigned)options.strategy);
+    watched(path, bytes, len, modes + 1);
     options.strategy = 0;
     options.reserved[3] = 1;
     CHECK(treewide_hash_file(NULL, path, &options, a, 32) == TREEWIDE_E_OPTIONS, "reserved");

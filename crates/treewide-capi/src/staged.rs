@@ -1,0 +1,172 @@
+//! Bytes of the host and files, through the memory of a device.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::memory::input;
+use crate::watch::{Context, Watch, path};
+use crate::{fail, mode_at};
+use treewide::file::{self, ErrorKind, check_length, open_watched, promises_length};
+use treewide_gpu::{Device, Mode, Ring, Staged};
+
+/// `TREEWIDE_E_...` of `treewide.h`.
+const SHRANK: c_int = -10009;
+const ENDED: c_int = -10013;
+const GOES_ON: c_int = -10014;
+const STOPPED: c_int = -10016;
+
+/// Bytes between two questions to a watcher.
+const STEP: u64 = 4 << 20;
+
+/// # Safety
+/// `device` is an open device; `mode` is null or a mode; `data` is `len` bytes; `out` has room for 32 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_hash_bytes(
+    device: *const Device,
+    mode: *const Mode,
+    place: u32,
+    data: *const c_void,
+    len: usize,
+    out: *mut [u8; 32],
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (device, mode, data) = unsafe { (&*device, mode_at(mode), input(data, len)) };
+    let hash = match place {
+        0 => device.hash_bytes(&mode, data),
+        1 => device.hash_wrapped(&mode, data),
+        _ => {
+            return fail(format_args!(
+                "{place} is not TREEWIDE_GPU_STAGED or TREEWIDE_GPU_WRAPPED"
+            ));
+        }
+    };
+    match hash {
+        Ok(hash) => {
+            // SAFETY: as our caller promises.
+            unsafe { out.write(hash.into()) };
+            0
+        }
+        Err(error) => fail(error),
+    }
+}
+
+/// Why a file has no digest.
+enum Failure {
+    Stopped,
+    Open(file::Error),
+    File(ErrorKind),
+    Device(treewide_gpu::Error),
+}
+
+impl From<treewide_gpu::Error> for Failure {
+    fn from(error: treewide_gpu::Error) -> Self {
+        Self::Device(error)
+    }
+}
+
+impl From<ErrorKind> for Failure {
+    fn from(kind: ErrorKind) -> Self {
+        Self::File(kind)
+    }
+}
+
+/// Says after each read whether to go on.
+type Ask<'a> = &'a dyn Fn(u64) -> bool;
+
+/// A stream, which ends with an error where the watcher stops it.
+struct Watched<'a, R> {
+    from: R,
+    goes_on: Ask<'a>,
+    was_stopped: &'a mut bool,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        if (self.goes_on)(read as u64) {
+            return Ok(read);
+        }
+        *self.was_stopped = true;
+        Err(io::Error::other("stopped"))
+    }
+}
+
+fn hash_file(
+    device: &Device,
+    mode: &Mode,
+    path: &Path,
+    goes_on: Ask<'_>,
+) -> Result<[u8; 32], Failure> {
+    let file = open_watched(path).map_err(Failure::Open)?;
+    let opened: Metadata = file.metadata().map_err(ErrorKind::Read)?;
+    let mut staged = Staged::new(device, mode);
+    if !promises_length(&file, &opened) {
+        let mut was_stopped = false;
+        let reader = Watched { from: &file, goes_on, was_stopped: &mut was_stopped };
+        return match staged.update_reader(reader) {
+            Ok(_) => Ok(staged.finalize()?.into()),
+            Err(_) if was_stopped => Err(Failure::Stopped),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let len = opened.len();
+    // No more memory than the file needs.
+    let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
+    staged = staged.ring(Ring { part, ..Ring::default() })?;
+    let mut at = 0;
+    while at < len {
+        let step = STEP.min(len - at);
+        if let Err(error) = staged.update_file(&file, at, step) {
+            // In the words that the CPU has for it, if the file is the reason.
+            check_length(&file, &opened)?;
+            return Err(error.into());
+        }
+        if !goes_on(step) {
+            return Err(Failure::Stopped);
+        }
+        at += step;
+    }
+    check_length(&file, &opened)?;
+    Ok(staged.finalize()?.into())
+}
+
+/// # Safety
+/// `device` is an open device; `mode` is null or a mode; `name` ends with a zero; `watch` may be called with `context`; `out`
+/// has room for 32 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn treewide_gpu_hash_file(
+    device: *const Device,
+    mode: *const Mode,
+    name: *const c_char,
+    watch: Option<Watch>,
+    context: *mut c_void,
+    out: *mut [u8; 32],
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (device, mode, name) = unsafe { (&*device, mode_at(mode), CStr::from_ptr(name)) };
+    let Some(path) = path(name) else {
+        return fail(format_args!("{}: this path is not UTF-8", name.to_string_lossy()));
+    };
+    let context = Context(context);
+    // SAFETY: as our caller promises.
+    let goes_on = |bytes| watch.is_none_or(|it| unsafe { context.ask(it, bytes) }.is_continue());
+    let kind = match hash_file(device, &mode, path, &goes_on) {
+        Ok(digest) => {
+            // SAFETY: as our caller promises.
+            unsafe { out.write(digest) };
+            return 0;
+        }
+        Err(Failure::Stopped) => return STOPPED,
+        Err(Failure::Open(error)) => return fail(error),
+        Err(Failure::Device(error)) => return fail(format_args!("{}: {error}", path.display())),
+        Err(Failure::File(kind)) => kind,
+    };
+    match kind {
+        ErrorKind::Shrank { .. } | ErrorKind::Changed { .. } => SHRANK,
+        ErrorKind::Ended { .. } => ENDED,
+        ErrorKind::GoesOn { .. } => GOES_ON,
+        kind => fail(format_args!("{}: {kind}", path.display())),
+    }
+}
