@@ -7,7 +7,7 @@
 #   scripts/slow.sh WORD...        only the sections that have one of these words in their names; one that is in no
 #                                  name is an error, and all names are shown
 #
-# Unlike test.sh it installs nothing, except for Python, in virtual environments: what lacks something
+# Unlike test.sh it installs nothing, except for Python and Swift, in target/: what lacks something
 # is SKIPPED and says what. All of it needs rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
 # Debian's qemu-user, gcc-ARCH-linux-gnu for each emulated ARCH, wine64 and gcc-mingw-w64-x86-64.
 # The output of each section is in target/slow-logs/.
@@ -171,6 +171,15 @@ capi() {
     step crates/treewide-capi/check.sh plain_rustc emulated
 }
 
+# The bundle of the Swift package and its tests with Swift 6.2, and its measurements.
+swift_release() {
+    SWIFT_DEBIAN=sid step scripts/swift.sh test
+    SWIFT_DEBIAN=sid step scripts/swift.sh bundle
+    local report=$target/swift/report.json
+    step scripts/swift.sh bench --budget 20 --software --json "$report"
+    step cargo run --locked -p treewide-bench -- validate "$report"
+}
+
 # The wheels that are released of the Python package, and its source.
 python_release() {
     need python3
@@ -301,6 +310,8 @@ sections() {
     section "capi" capi
     section "python with libraries" python_with_libraries
     section "python release" python_release
+    section "swift release" swift_release
+    section "swift apple" scripts/swift.sh apple
     section "scale" python_scale
     section "address sanitizer" address_sanitizer
     section "thread sanitizer" thread_sanitizer

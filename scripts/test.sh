@@ -91,6 +91,7 @@ packages() {
         shellcheck
         make clang valgrind pkg-config cmake # the C libraries
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
+        mmdebstrap # installs Debian 13, which has Swift, into a folder
     )
     command -v node >/dev/null || wanted+=(nodejs) # runs WebAssembly
     if [[ $(uname -m) == x86_64 ]]; then
@@ -298,6 +299,12 @@ python_scale() {
     step crates/treewide-python/check.sh scale
 }
 
+# The Swift package over the C libraries, on the twin and lavapipe, and a new package as README.md has it.
+swift_package() {
+    step scripts/swift.sh test
+    step scripts/swift.sh readme
+}
+
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
 gpu() {
     local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
@@ -463,6 +470,7 @@ sections() {
     section test "capi" capi
     section test "python" python_package
     section test "scale" python_scale
+    section test "swift" swift_package
     section test "GPU" gpu
     for kernel in $(kernels_to_test); do
         section test "kernel $kernel" forced "$kernel"

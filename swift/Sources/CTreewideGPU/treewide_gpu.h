@@ -1,0 +1,1 @@
+../../../crates/treewide-capi/include/treewide_gpu.h

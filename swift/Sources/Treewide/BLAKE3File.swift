@@ -1,0 +1,108 @@
+import CTreewide
+import Foundation
+
+/// Digests of files, in bounded memory.
+///
+/// A file that becomes shorter while it is being hashed is an error, also with a mapping, and no crash.
+public enum BLAKE3File {
+    /// How a file is read.
+    public struct Strategy: Sendable, Hashable {
+        let number: UInt32
+        let maxThreads: Int?
+
+        /// The best way for each file: its length, the page cache and the kind of disk decide.
+        public static let automatic = Strategy(number: UInt32(TREEWIDE_FILE_AUTO), maxThreads: nil)
+        /// One buffer, one thread.
+        public static let read = Strategy(number: UInt32(TREEWIDE_FILE_READ), maxThreads: nil)
+        /// One thread at a time reads, the others hash.
+        public static let readOverlapped = Strategy(
+            number: UInt32(TREEWIDE_FILE_READ_OVERLAPPED), maxThreads: nil)
+        /// Each thread reads what it hashes.
+        public static let positional = Strategy(number: UInt32(TREEWIDE_FILE_PREAD), maxThreads: nil)
+        /// Mapped, one thread.
+        public static let memoryMapped = Strategy(number: UInt32(TREEWIDE_FILE_MMAP), maxThreads: nil)
+        /// Mapped, all threads of the pool.
+        public static let memoryMappedParallel = memoryMappedParallel(maxThreads: nil)
+
+        /// Mapped, at most `maxThreads` threads of the pool.
+        public static func memoryMappedParallel(maxThreads: Int? = nil) -> Strategy {
+            Strategy(number: UInt32(TREEWIDE_FILE_MMAP_PARALLEL), maxThreads: maxThreads)
+        }
+
+        /// The best way for each file, with at most `maxThreads` threads of the pool.
+        public static func automatic(maxThreads: Int) -> Strategy {
+            Strategy(number: UInt32(TREEWIDE_FILE_AUTO), maxThreads: maxThreads)
+        }
+    }
+
+    /// Is called with the bytes of each tile that was read, from any threads at once. A tile has at most 4 MiB.
+    public typealias Progress = @Sendable (_ bytes: UInt64) -> Void
+
+    /// The digest of the file at `path`. Waits for it on this thread.
+    ///
+    /// - Parameters:
+    ///   - dropCache: removes pages from the page cache that were not there before (Linux).
+    ///   - progress: see ``Progress``.
+    /// - Throws: an error that names the path.
+    public static func hash(
+        path: String, strategy: Strategy = .automatic, mode: BLAKE3.Mode = .plain,
+        dropCache: Bool = false, progress: Progress? = nil
+    ) throws -> BLAKE3.Digest {
+        let watcher = progress.map { FileWatcher(progress: $0) }
+        guard let digest = try run(path, strategy, mode, dropCache, watcher) else {
+            // Nobody has a handle to stop this watcher.
+            throw BLAKE3Error.file(path: path, errno: 0, reason: "hashing was stopped")
+        }
+        return digest
+    }
+
+    /// The digest of the file at `path`. Waits for it on a thread of Dispatch, so that no thread of Swift's own pool is
+    /// blocked.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled, at the next tile; else an error that names the path.
+    public static func hashAsync(
+        path: String, strategy: Strategy = .automatic, mode: BLAKE3.Mode = .plain,
+        dropCache: Bool = false, progress: Progress? = nil
+    ) async throws -> BLAKE3.Digest {
+        try await FileWatcher.runAsync(progress) { watcher in
+            try run(path, strategy, mode, dropCache, watcher)
+        }
+    }
+
+    /// The digest; `nil` if the watcher stopped it.
+    private static func run(
+        _ path: String, _ strategy: Strategy, _ mode: BLAKE3.Mode, _ dropCache: Bool,
+        _ watcher: FileWatcher?
+    ) throws -> BLAKE3.Digest? {
+        var hasher = BLAKE3.Hasher(mode: mode)
+        var options = treewide_file_options()
+        options.strategy = strategy.number
+        options.threads = UInt32(clamping: strategy.maxThreads.map { max($0, 1) } ?? 0)
+        options.drop_cache = dropCache ? 1 : 0
+        let code = withExtendedLifetime(watcher) {
+            treewide_update_file_watched(
+                &hasher.state, path, &options, watcher.map { _ in FileWatcher.callback },
+                watcher.map(\.context))
+        }
+        switch code {
+        case 0: return hasher.finalize()
+        case TREEWIDE_E_STOPPED: return nil
+        default: throw BLAKE3Error(code, path: path)
+        }
+    }
+}
+
+extension BLAKE3Error {
+    /// The error of a function of the C library that hashed a file.
+    package init(_ code: Int32, path: String) {
+        switch code {
+        case TREEWIDE_E_SHRANK: self = .fileShrank(path: path)
+        case TREEWIDE_E_ENDED: self = .fileEnded(path: path)
+        case TREEWIDE_E_GOES_ON: self = .fileGoesOn(path: path)
+        default:
+            let number = (-4095 ... -1).contains(code) ? -code : 0
+            let reason = BLAKE3.text(treewide_strerror(code))
+            self = .file(path: path, errno: number, reason: reason)
+        }
+    }
+}

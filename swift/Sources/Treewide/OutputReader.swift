@@ -1,0 +1,42 @@
+import CTreewide
+import Foundation
+
+extension BLAKE3 {
+    /// Reads output of any length. A copy reads on by itself.
+    public struct OutputReader: Sendable {
+        private var state: treewide_hasher
+
+        /// The byte of the output that comes next. The output has 2^64 - 1 bytes.
+        public private(set) var position: UInt64 = 0
+
+        init(_ state: treewide_hasher) {
+            self.state = state
+        }
+
+        /// Goes to a byte of the output.
+        public mutating func seek(to position: UInt64) {
+            self.position = position
+        }
+
+        /// Fills `output` with the bytes that come next.
+        public mutating func read(into output: UnsafeMutableRawBufferPointer) {
+            let bytes = output.bindMemory(to: UInt8.self)
+            treewide_finalize(&state, position, bytes.baseAddress, bytes.count)
+            position &+= UInt64(bytes.count)
+        }
+
+        /// The next `count` bytes.
+        public mutating func read(count: Int) -> [UInt8] {
+            [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
+                let room = UnsafeMutableBufferPointer(rebasing: bytes.prefix(count))
+                read(into: UnsafeMutableRawBufferPointer(room))
+                filled = count
+            }
+        }
+    }
+}
+
+extension BLAKE3.OutputReader: CustomReflectable {
+    /// Shows neither key nor input.
+    public var customMirror: Mirror { Mirror(self, children: ["position": position]) }
+}

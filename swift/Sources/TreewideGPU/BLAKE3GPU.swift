@@ -1,0 +1,123 @@
+import CTreewideGPU
+import Foundation
+import Treewide
+
+/// Digests by GPUs: of bytes and files of the host, and of memory of the device.
+///
+/// It works through CUDA, or through Vulkan, Metal or DX12. Both are looked for when the program runs.
+public enum BLAKE3GPU {
+    /// The interface through which a device is used.
+    public enum Backend: UInt32, Sendable, CaseIterable {
+        /// The kernels as programs for the CPU: slow, always there, for tests.
+        case twin = 0
+        /// NVIDIA's driver.
+        case cuda = 1
+        /// Vulkan, Metal or DX12.
+        case wgpu = 2
+    }
+
+    /// Who hashes bytes of the host.
+    public enum ExecutionPolicy: Sendable, Hashable {
+        /// The device from its threshold on (``Context/threshold(_:)``), else the CPU.
+        case automatic
+        /// The CPU.
+        case cpu
+        /// The device. The CPU hashes inputs, and last parts, of less than 256 KiB.
+        case gpu
+    }
+
+    /// Where bytes of the host are when hashing starts, and how the device gets them.
+    public enum Place: UInt32, Sendable, CaseIterable {
+        /// In ordinary memory; copied through pinned memory.
+        case staged = 0
+        /// In ordinary memory; pinned where they lie, without a copy on the host. CUDA only.
+        case wrapped = 1
+        /// In a file.
+        case file = 2
+    }
+
+    /// A device that a driver knows, or a driver that is missing or broken.
+    public struct Device: Sendable, Hashable {
+        /// The interface.
+        public let backend: Backend
+        /// The number among the devices of this backend.
+        public let index: Int
+        /// The name that the driver gives it, or that of the interface if there is no device.
+        public let name: String
+        /// Bytes of memory, if the driver reports it.
+        public let memoryByteCount: UInt64?
+        /// Whether it is a program on the CPU that passes for a GPU, such as lavapipe.
+        public let isSoftware: Bool
+        /// Why it cannot be used; `nil` if it can.
+        public let problem: String?
+
+        init?(_ info: treewide_gpu_info) {
+            guard let backend = Backend(rawValue: info.backend) else { return nil }
+            self.backend = backend
+            index = Int(info.index)
+            name = withUnsafeBytes(of: info.name, text)
+            memoryByteCount = info.memory == 0 ? nil : info.memory
+            isSoftware = info.is_software != 0
+            let problem = withUnsafeBytes(of: info.problem, text)
+            self.problem = problem.isEmpty ? nil : problem
+        }
+
+        /// The kernels as programs for the CPU: a device that is always there, for tests.
+        public static let twin = Device(
+            backend: .twin, index: 0, name: "twin", memoryByteCount: nil, isSoftware: true,
+            problem: nil)
+
+        private init(
+            backend: Backend, index: Int, name: String, memoryByteCount: UInt64?, isSoftware: Bool,
+            problem: String?
+        ) {
+            self.backend = backend
+            self.index = index
+            self.name = name
+            self.memoryByteCount = memoryByteCount
+            self.isSoftware = isSoftware
+            self.problem = problem
+        }
+    }
+
+    /// All devices that the drivers of this machine know, and for each driver that is missing or broken one that says so.
+    ///
+    /// Each device is opened for a moment, which takes tenths of a second.
+    public static func devices() -> [Device] {
+        // More may appear between two calls.
+        let room = treewide_gpu_devices(nil, 0) + 4
+        return withUnsafeTemporaryAllocation(of: treewide_gpu_info.self, capacity: room) { infos in
+            let count = min(treewide_gpu_devices(infos.baseAddress, room), room)
+            return infos.prefix(count).compactMap(Device.init)
+        }
+    }
+
+    /// Opens a device; without one, the first that can be used and is not software.
+    ///
+    /// Opening takes tenths of a second and loads the kernels: keep the context.
+    public static func makeContext(device: Device? = nil) throws -> Context {
+        if let device { return try Context(device: device) }
+        let found = devices()
+        if let first = found.first(where: { $0.problem == nil && !$0.isSoftware }) {
+            return try Context(device: first)
+        }
+        let list = found.map { "; \($0.backend) \($0.index): \($0.name) (\($0.problem ?? "software"))" }
+        throw BLAKE3Error.gpu(path: nil, reason: "there is no GPU that can be used" + list.joined())
+    }
+
+    /// Whether there is a GPU that can be used, and that is not software.
+    public static var isAvailable: Bool {
+        devices().contains { $0.problem == nil && !$0.isSoftware }
+    }
+
+    /// A text that ends with a zero.
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// What went wrong last on this thread.
+    static func failure(path: String? = nil) -> BLAKE3Error {
+        let reason = treewide_gpu_error().map { String(cString: $0) } ?? ""
+        return .gpu(path: path, reason: reason)
+    }
+}
