@@ -24,6 +24,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use treewide::{Hash, Hasher};
+use treewide_files::name::shown;
 use treewide_files::{Replacement, Stamp};
 
 /// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
@@ -182,8 +183,17 @@ impl Pair {
             let panicked = |_| Err(io::Error::other("writing the index panicked"));
             (list, index.join().unwrap_or_else(panicked))
         });
-        list.map_err(|error| Error::write(&self.path, error))?;
-        index.map_err(|error| Error::write(index_path(&self.path), error))?;
+        let index_path = index_path(&self.path);
+        match (list, index) {
+            (Ok(()), Ok(())) => {}
+            (Err(error), Ok(())) => return Err(Error::write(&self.path, error)),
+            (Ok(()), Err(error)) => return Err(Error::write(index_path, error)),
+            // Each names the file that it leaves.
+            (Err(list), Err(index)) => {
+                let text = format!("{list}; {}: {index}", shown(&index_path));
+                return Err(Error::write(&self.path, io::Error::new(list.kind(), text)));
+            }
+        }
         let facts = Hash::from_hex(&trailer.facts)
             .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
         let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };

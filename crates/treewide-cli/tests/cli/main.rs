@@ -18,6 +18,8 @@ mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
 mod manifest;
+#[cfg(target_os = "linux")]
+mod manifest_fails;
 mod manifest_html;
 #[cfg(target_os = "linux")]
 mod manifest_reads;
