@@ -67,6 +67,7 @@ pub struct Globs {
     set: GlobSet,
     /// Of each, whether it is for directories only.
     directories: Vec<bool>,
+    texts: Vec<String>,
 }
 
 impl Globs {
@@ -95,7 +96,8 @@ impl Globs {
             directories.push(path.len() < glob.len());
         }
         let set = set.build().map_err(|error| Error::usage(format!("globs: {error}")))?;
-        Ok(Self { set, directories })
+        let texts = globs.iter().map(|glob| glob.as_ref().to_owned()).collect();
+        Ok(Self { set, directories, texts })
     }
 
     /// Whether there are none.
@@ -108,6 +110,22 @@ impl Globs {
         let matches = || self.set.matches(name::path(name));
         !self.is_empty()
             && matches().into_iter().any(|index| is_directory || !self.directories[index])
+    }
+
+    /// Notes in `found`, which has a place for each, which of them match this path or a directory that it is in.
+    pub(crate) fn note(&self, name: &[u8], is_directory: bool, found: &mut [bool]) {
+        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let folders = slashes.map(|(at, _)| (&name[..at], true));
+        for (part, is_directory) in folders.chain([(name, is_directory)]) {
+            for index in self.set.matches(name::path(part)) {
+                found[index] |= is_directory || !self.directories[index];
+            }
+        }
+    }
+
+    /// What they were made of.
+    pub(crate) fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// Whether one of them matches this path or a directory that it is in.

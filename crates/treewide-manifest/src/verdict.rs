@@ -267,6 +267,8 @@ pub struct Report {
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.
     pub nothing_checked: bool,
+    /// Globs of [`Verify::only`](crate::Verify::only) that match nothing, so that nothing was compared for them.
+    pub unmatched: Vec<String>,
     /// Extended attributes `trusted.*` are covered, and this process cannot see them.
     pub trusted_unseen: bool,
 }
@@ -291,6 +293,7 @@ impl Report {
         self.damage.is_none()
             && !self.nothing_checked
             && !self.trusted_unseen
+            && self.unmatched.is_empty()
             && Class::ALL.into_iter().all(|class| !class.is_unknown() || self.count(class) == 0)
     }
 

@@ -7,7 +7,7 @@ use crate::judge::{Judge, observed};
 use crate::manifest::{Manifest, State};
 use crate::moves::about;
 use crate::outboards::Outboards;
-use crate::record::{Facts, FileRecord, Record, What};
+use crate::record::{Facts, FileRecord, Record, Type, What};
 use crate::rules::Globs;
 use crate::rules::Rules;
 use crate::scan::{Own, Scan, There};
@@ -110,7 +110,18 @@ impl Verify {
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
         let compared = rules.xattrs;
-        let mut judge = Judge::new(rules, compared, each);
+        let mut found = vec![false; self.only.texts().len()];
+        let mut each = |finding: Finding| {
+            if !found.is_empty() {
+                let is_directory = finding.kind == Type::Directory;
+                self.only.note(&finding.name, is_directory, &mut found);
+                if let Some(from) = finding.verdict.from() {
+                    self.only.note(from, is_directory, &mut found);
+                }
+            }
+            each(finding);
+        };
+        let mut judge = Judge::new(rules, compared, &mut each);
         let mut run = Run { manifest, outboards: self.outboards.as_ref(), found: Vec::new() };
         if let State::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
@@ -125,6 +136,8 @@ impl Verify {
         let may_be_empty = manifest.has_index() && self.only.is_empty();
         report.nothing_checked = report.entries() == 0 && !may_be_empty;
         report.trusted_unseen = trusted_unseen;
+        let unmatched = self.only.texts().iter().zip(found).filter(|(_, found)| !found);
+        report.unmatched = unmatched.map(|(glob, _)| glob.clone()).collect();
         Ok(report)
     }
 }
@@ -221,7 +234,7 @@ impl Run<'_> {
                 match record {
                     Some(record) => judge.record(&record, verdict),
                     None => {
-                        let kind = crate::record::Type::Unknown;
+                        let kind = Type::Unknown;
                         let name = name.strip_suffix(b"/").unwrap_or(&name);
                         judge.tell(about(name, kind, verdict));
                     }

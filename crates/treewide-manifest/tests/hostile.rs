@@ -518,6 +518,45 @@ fn excluded_paths_are_not_covered() {
     assert!(tree.said(Verify::new().only(only)).unwrap().is_fine());
 }
 
+/// Each glob counts: one with a mistake in it must not hide behind another.
+#[test]
+fn globs_that_match_nothing_are_reported() {
+    let tree = Tree::new(&[("a", "1"), ("d/b", "2"), ("e", "3")]);
+    tree.snapshot();
+    let said = |globs: &[&str]| {
+        let only = treewide_manifest::Globs::new(globs).unwrap();
+        tree.said(Verify::new().only(only)).unwrap()
+    };
+    assert!(said(&["a", "d/", "b"]).is_fine());
+    for (globs, unmatched) in
+        [(&["a", "zzz"][..], &["zzz"][..]), (&["a/", "d"], &["a/"]), (&["x", "y*"], &["x", "y*"])]
+    {
+        let said = said(globs);
+        assert_eq!(said.report.unmatched, unmatched);
+        assert!(!said.report.is_certain() && !said.report.differs());
+    }
+    // What is gone was compared, and so was what it is called now.
+    fs::rename(tree.at("e"), tree.at("f")).unwrap();
+    assert_eq!(said(&["e"]).differences(), ["removed e"]);
+    assert_eq!(said(&["e", "f"]).report.unmatched, [""; 0]);
+}
+
+/// The index is next to the name by which the list is reached, for reading and for writing.
+#[cfg(unix)]
+#[test]
+fn list_that_is_a_link_has_its_index_next_to_the_link() {
+    let tree = Tree::new(&[("a", "1")]);
+    let real = tree.folder().join("real.b3");
+    fs::write(&real, line("1", "a")).unwrap();
+    std::os::unix::fs::symlink(&real, tree.list()).unwrap();
+    tree.update();
+    assert!(tree.manifest().has_index() && !index_path(&real).exists());
+    assert!(tree.list().symlink_metadata().unwrap().is_symlink(), "the link stays");
+    assert_eq!(fs::read(&real).unwrap(), fs::read(tree.list()).unwrap());
+    assert!(tree.quick().is_fine());
+    assert!(!Manifest::open(&real).unwrap().has_index(), "it counts as a plain list");
+}
+
 /// M30: a file that is written to all the time.
 #[test]
 fn m30_files_that_change_while_they_are_read() {

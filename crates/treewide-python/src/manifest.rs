@@ -84,7 +84,8 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
     }
     let read = (report.files_read, report.bytes_read, report.files_unread, report.bytes_unread);
     let summary = report.to_string();
-    let untold = (report.damage.clone(), report.nothing_checked, report.trusted_unseen);
+    let nothing_checked = report.nothing_checked || !report.unmatched.is_empty();
+    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen);
     Ok((findings, counts, read, untold, summary))
 }
 

@@ -166,7 +166,11 @@ impl SayArgs {
                  run it as root",
             );
         }
-        if report.nothing_checked {
+        for glob in &report.unmatched {
+            let glob = treewide_files::name::shown_text(glob);
+            console.say(&format!("nothing was checked for --only {glob}: nothing has such a name"));
+        }
+        if report.nothing_checked && report.unmatched.is_empty() {
             console.say("nothing was checked: the list names no file");
         }
         if !(self.quiet && outcome == Outcome::Success) {

@@ -201,8 +201,7 @@ fn fill(folder: &Folder) {
     let read = || ["disk/m.b3", "disk/m.b3.tw"].map(|name| fs::read(folder.join(name)).unwrap());
     let old = read();
     folder.write("t/7", "other");
-    let mut failed = 0;
-    for kib in (0..200).rev().step_by(8) {
+    for (failed, kib) in (0..200).rev().step_by(8).enumerate() {
         fs::write(folder.join("disk/filler"), vec![1; kib << 10]).unwrap_or(());
         let ended = folder.treewide("update disk/m.b3 t").run();
         if ended.code == Some(0) {
@@ -211,7 +210,6 @@ fn fill(folder: &Folder) {
             assert!(failed > 3);
             return;
         }
-        failed += 1;
         assert_eq!(ended.code, Some(3));
         assert!(ended.stderr.contains("No space left"), "{}", ended.stderr);
         assert_eq!(read(), old, "{kib} KiB");

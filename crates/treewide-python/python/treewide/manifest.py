@@ -89,7 +89,7 @@ class Report:
     bytes_unread: int
     #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
     damage: str | None
-    #: Nothing was recorded, and no index says that this is so.
+    #: Nothing was recorded, and no index says that this is so; or a glob of `only` matches nothing.
     nothing_checked: bool
     #: Extended attributes `trusted.*` are covered, and this process cannot see them.
     trusted_unseen: bool
