@@ -1,6 +1,7 @@
 """Real engines with two local workers, one of which is killed in the middle."""
 
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -57,10 +58,12 @@ def test_dask(tmp_path):
         check_killed(tmp_path, lambda source: Dask(source, 2, client=client))
 
 
-def test_spark(tmp_path):
+def test_spark(tmp_path, monkeypatch):
     pyspark = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     from treewide.scale.engines.spark import spark
 
+    # Workers with the package, and not the first Python of the path.
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     builder = pyspark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.python.worker.reuse", "true").getOrCreate()
     try:

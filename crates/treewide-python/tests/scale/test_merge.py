@@ -147,7 +147,7 @@ def test_results_of_something_else_are_refused():
     while not driver.is_done:
         driver.take(Result(driver.next(1), "ok", b"junk", "a"))
         attempts += 1
-    assert attempts == 5 and "not parts" in driver.outcomes[OBJECT].detail
+    assert attempts == 10 and "not parts" in driver.outcomes[OBJECT].detail
 
 
 def test_a_worker_that_returns_nothing_holds_up_nothing():

@@ -18,13 +18,14 @@ from treewide.scale.tasks import Result, Task
 
 __all__ = ["Driver"]
 
-#: The seconds after which a worker returns what it has: a quarter of the time that is left, within these. The only values
-#: that were tried: 1,000 workers are at 0.95 of linear then (results/zen4-2vcpu/scale.md#simulation).
+#: The seconds after which a worker returns what it has: a quarter of the time that is left, within these. The only
+#: values that were tried: 1,000 workers are at 0.95 of linear then (results/zen4-2vcpu/scale.md#simulation).
 _SHORTEST, _LONGEST = 1.0, 30.0
 #: A lease that is not back after twice its time, and this, is dealt to others too. A guess: longer than a queue.
 _GRACE = 30.0
-#: So often a range is tried without any progress.
-_ATTEMPTS = 5
+#: A range is tried that often without any progress. A guess: machines that are lent for a while die often, and a task
+#: that kills its workers must end.
+_ATTEMPTS = 10
 
 
 @dataclass

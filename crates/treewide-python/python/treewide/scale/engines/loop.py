@@ -1,5 +1,6 @@
 """The loop between a driver and an engine."""
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
@@ -10,6 +11,9 @@ __all__ = ["Engine", "drive"]
 
 #: Seconds between two looks at what is late, and two calls of `progress`. A guess.
 _TICK = 0.5
+
+#: The last line of a traceback.
+_NAMED = re.compile(r"[\w.]+(Error|Exception|Interrupt): .")
 
 
 class Engine(Protocol):
@@ -47,10 +51,18 @@ def drive(driver: Driver, engine: Engine, progress: Callable[[Driver, int], obje
                 try:
                     result = engine.result(handle)
                 except Exception as error:
-                    driver.lose(task, str(error).strip().partition("\n")[0] or type(error).__name__)
+                    driver.lose(task, _text(error))
                 else:
                     driver.take(result)
             if progress is not None:
                 progress(driver, workers)
     finally:
         engine.close()
+
+
+def _text(error: Exception) -> str:
+    """Return the line of an error that says most: Ray and Spark put a traceback of the worker in front of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return next((line for line in reversed(lines) if _NAMED.match(line)), lines[0])
