@@ -93,7 +93,8 @@ packages() {
         mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
         mmdebstrap # installs Debian 13, which has Swift, into a folder
     )
-    command -v node >/dev/null || wanted+=(nodejs) # runs WebAssembly
+    command -v node >/dev/null || wanted+=(nodejs npm) # runs WebAssembly
+    chromium --version >/dev/null 2>&1 || wanted+=(chromium) # the npm package in a browser
     if [[ $(uname -m) == x86_64 ]]; then
         wanted+=(qemu-user)
         local it
@@ -177,7 +178,7 @@ formatting() {
 
 scripts() {
     need shellcheck
-    step shellcheck scripts/*.sh crates/treewide-{capi,python}/*.sh .ci/run
+    step shellcheck scripts/*.sh crates/treewide-{capi,python}/*.sh js/*.sh .ci/run
 }
 
 workflows() {
@@ -235,6 +236,7 @@ wasm_lints() {
     need_target "$WASM"
     export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS=-Ctarget-feature=+simd128
     step cargo clippy --locked -p treewide --target "$WASM" --all-targets -- -D warnings
+    step cargo clippy --locked -p treewide-wasm --target "${NO_STD[0]}" --lib -- -D warnings
 }
 
 foreign() {
@@ -303,6 +305,11 @@ python_scale() {
 swift_package() {
     step scripts/swift.sh test
     step scripts/swift.sh readme
+}
+
+# The npm package: the module, the scripts around it, bundlers, Chromium, and the suites of the packages whose place it takes.
+npm_package() {
+    step js/check.sh
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -480,6 +487,7 @@ sections() {
         section test "emulated $arch" emulated "$arch" "$qemu"
     done
     section test "wasm" wasm
+    section test "npm" npm_package
     section test "lints: $WASM" wasm_lints
     for it in "${NO_STD[@]}"; do
         section test "no_std $it" no_std "$it"

@@ -1,6 +1,7 @@
 //! What is asked: input lengths, places in the output, subtrees.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Bytes in a chunk.
 pub(crate) const CHUNK: u64 = 1024;
@@ -35,6 +36,11 @@ pub(crate) fn lengths() -> BTreeSet<u64> {
         lengths.extend([chunks * CHUNK + 64, chunks * CHUNK + 65]);
     }
     lengths
+}
+
+/// Ranges of input lengths that leave none out: to beyond four of the widest passes.
+pub(crate) fn ranges() -> Vec<Range<u64>> {
+    (0..=70).map(|thousand| thousand * 1000..70_001.min((thousand + 1) * 1000)).collect()
 }
 
 /// Input lengths whose extended output is read: a root that is an empty chunk, a chunk of one

@@ -43,6 +43,30 @@ pub(crate) fn hash() -> (usize, String) {
     (MODES.len() * lines.len(), file(&[list("cases", &lines)]))
 }
 
+/// `lengths.json`: for each range of lengths the hash of the digests of all of them, so that a program can try every length
+/// and keep a few lines.
+pub(crate) fn lengths() -> (usize, String) {
+    let ranges = cases::ranges();
+    let input = input(ranges.iter().map(|range| range.end).max().expect("a range"));
+    let lines: Vec<String> = ranges
+        .iter()
+        .map(|range| {
+            let digests: String = MODES
+                .iter()
+                .map(|mode| {
+                    let mut digests = blake3::Hasher::new();
+                    for len in range.clone() {
+                        digests.update(&mode.digest(&input[..len as usize]));
+                    }
+                    format!(",\"{}\":{}", mode.name(), hex(digests.finalize().as_bytes()))
+                })
+                .collect();
+            format!("{{\"from\":{},\"to\":{}{digests}}}", range.start, range.end)
+        })
+        .collect();
+    (MODES.len() * lines.len(), file(&[list("ranges", &lines)]))
+}
+
 /// `xof.json`: reads at many places of the extended output.
 pub(crate) fn xof() -> (usize, String) {
     let mut lines = Vec::new();

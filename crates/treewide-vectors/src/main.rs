@@ -23,12 +23,14 @@ fn main() -> ExitCode {
     };
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     let mut failed = false;
-    for (name, (cases, text)) in [
+    let files = [
         ("hash.json", files::hash()),
+        ("lengths.json", files::lengths()),
         ("xof.json", files::xof()),
         ("hazmat.json", files::hazmat()),
         ("outboard.json", files::outboard()),
-    ] {
+    ];
+    for (name, (cases, text)) in files {
         let path = dir.join(name);
         if check {
             match fs::read_to_string(&path) {

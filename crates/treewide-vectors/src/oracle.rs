@@ -36,6 +36,11 @@ impl Mode {
         }
     }
 
+    /// The first 32 bytes of output.
+    pub(crate) fn digest(self, input: &[u8]) -> [u8; 32] {
+        *self.hasher().update(input).finalize().as_bytes()
+    }
+
     pub(crate) fn output(self, input: &[u8], seek: u64, len: usize) -> Vec<u8> {
         let mut reader = self.hasher().update(input).finalize_xof();
         reader.set_position(seek);

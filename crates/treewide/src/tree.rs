@@ -86,7 +86,7 @@ impl Node {
     }
 }
 
-/// The digest of a whole input. Not inlined in WebAssembly, where it contains compressions ([`Runnable::compress`]).
+/// The digest of a whole input. Not inlined in WebAssembly, where it contains a compression ([`Runnable::compress_short`]).
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
@@ -95,7 +95,7 @@ pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
         let mut cv = mode.key;
         let flags =
             Flags { each: mode.flags, first: CHUNK_START, last: CHUNK_END | ROOT, padded: false };
-        kernel.compress(&mut cv, input, 0, flags);
+        kernel.compress_short(&mut cv, input, 0, flags);
         return bytes(&cv);
     }
     halves(kernel, input, 0, mode, |halves| {

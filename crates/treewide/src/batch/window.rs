@@ -31,6 +31,10 @@ use crate::tree::{self, Node};
 /// arrays would take long (`results/zen5-2vcpu/limits.md#stack-of-a-batch`).
 const WINDOWS: [usize; 3] = [32, 128 + AHEAD, 480 + AHEAD];
 
+/// Whether a program has only the window in the middle: a kernel of four lanes needs no larger one, and the code of each is a
+/// sixteenth of the npm package.
+const ONE_WINDOW: bool = cfg!(target_arch = "wasm32");
+
 /// How many upcoming inputs to pass to the kernel for prefetching: one pass of the widest kernel
 /// (`results/spr-2vcpu/limits.md#prefetching`).
 const AHEAD: usize = 32;
@@ -349,7 +353,8 @@ pub(super) fn roots<B: Blobs + ?Sized>(
         return range.for_each(|index| emit(tree::root(kernel, blobs.get(index), 0, mode)));
     }
     match window_of(blobs, &range) {
-        0 => roots_by::<B, { WINDOWS[0] }>(mode, blobs, range, emit),
+        0 if !ONE_WINDOW => roots_by::<B, { WINDOWS[0] }>(mode, blobs, range, emit),
+        _ if ONE_WINDOW => roots_by::<B, { WINDOWS[1] }>(mode, blobs, range, emit),
         1 => roots_by::<B, { WINDOWS[1] }>(mode, blobs, range, emit),
         _ => roots_by::<B, { WINDOWS[2] }>(mode, blobs, range, emit),
     }
@@ -410,7 +415,7 @@ pub(super) fn digests<B: Blobs + ?Sized>(
         return;
     }
     // Clearing large arrays would take long where blobs are few.
-    if range.len() <= GROUP {
+    if range.len() <= GROUP && !ONE_WINDOW {
         by_runs::<B, _, GROUP, GROUP>(kernel, mode, blobs, range, places);
     } else {
         by_runs::<B, _, { CALL + AHEAD }, COPIED>(kernel, mode, blobs, range, places);
@@ -439,7 +444,8 @@ fn by_runs<B: Blobs + ?Sized, P: Places, const N: usize, const C: usize>(
         let (count, named) = run.find(blobs, &range);
         if count == 0 {
             let unequal = match window_of(blobs, &range) {
-                0 => unequal::<B, _, { WINDOWS[0] }>,
+                0 if !ONE_WINDOW => unequal::<B, _, { WINDOWS[0] }>,
+                _ if ONE_WINDOW => unequal::<B, _, { WINDOWS[1] }>,
                 1 => unequal::<B, _, { WINDOWS[1] }>,
                 _ => unequal::<B, _, { WINDOWS[2] }>,
             };

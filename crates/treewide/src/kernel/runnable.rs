@@ -56,15 +56,21 @@ impl Runnable {
     /// end of the last.
     #[inline(always)]
     pub(crate) fn compress(self, cv: &mut Words, input: &[u8], counter: u64, flags: Flags) {
-        let (from, len) = (input.as_ptr(), input.len());
         // SAFETY: readable bytes; the CPU has the instructions, or there would be no `Runnable`.
+        unsafe { (self.0.compress)(cv, input.as_ptr(), input.len(), counter, flags) }
+    }
+
+    /// [`compress`](Self::compress) where most inputs are short. In WebAssembly it is part of the caller: all kernels there
+    /// have the same one, and a call takes V8 as long as a fourteenth of a block.
+    #[inline(always)]
+    pub(crate) fn compress_short(self, cv: &mut Words, input: &[u8], counter: u64, flags: Flags) {
+        #[cfg(target_arch = "wasm32")]
+        // SAFETY: readable bytes, and plain arithmetic.
         unsafe {
-            // All kernels of WebAssembly have this one, and a call takes V8 as long as a fourteenth of a block.
-            #[cfg(target_arch = "wasm32")]
-            return portable::compress_in_place(cv, from, len, counter, flags);
-            #[cfg(not(target_arch = "wasm32"))]
-            (self.0.compress)(cv, from, len, counter, flags)
+            portable::compress_in_place(cv, input.as_ptr(), input.len(), counter, flags)
         }
+        #[cfg(not(target_arch = "wasm32"))]
+        self.compress(cv, input, counter, flags);
     }
 
     /// Compresses a block of `len` bytes, 64 at most, with zeros behind them, into `cv`.

@@ -135,8 +135,9 @@ macro_rules! kernels {
             pass::<V, N>(&mut nodes, key, out, count);
         }
 
-        /// One pass of extended output.
+        /// One pass of extended output. A module of WebAssembly has each once, because programs wait for its download.
         #[allow(dead_code, reason = "of a kernel without passes")]
+        #[cfg_attr(target_arch = "wasm32", inline(never))]
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn xof_pass<V: crate::kernel::columns::Pass<N>, const N: usize>(
             root: crate::kernel::contract::Root<'_>, counter: u64,

@@ -8,7 +8,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::W4;
-use crate::kernel::columns::{self, Vector};
+use crate::kernel::columns::Vector;
 use crate::kernel::contract::Flags;
 use crate::kernel::contract::Root;
 use crate::kernel::inputs::{Contiguous, Node, Nodes};
@@ -181,5 +181,5 @@ pub(super) unsafe fn xof_pass<V, const N: usize>(
     out: *mut [u8; BLOCK_LEN],
     count: usize,
 ) {
-    columns::xof::<W4, 4>(root, counter, out, count)
+    super::xof_pass::<W4, 4>(root, counter, out, count)
 }

@@ -1,0 +1,129 @@
+// Measures the package and its peers, and prints each bar with what was measured: `node bench/bench.mjs [node|chromium]...`.
+//
+// Build the package first, and run `npm ci --prefix peers`. Nothing else should run at the same time. `--quick` is for trying it.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { everything } from "./cases.mjs";
+import { launch, serve, skip } from "../test/lib/browser.mjs";
+
+const js = fileURLToPath(new URL("..", import.meta.url));
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean" } } });
+const options = values.quick ? { rounds: 2, each: 5 } : { rounds: 7, each: 40 };
+const hosts = positionals.length > 0 ? positionals : ["node", "chromium"];
+
+const [OURS, SCALAR] = ["treewide", "treewide/scalar"];
+const COMPATIBLE = "blake3-wasm 2.1.5";
+
+async function inNode() {
+  const { modules } = await import("../peers/load.mjs");
+  const require = createRequire(new URL("../peers/package.json", import.meta.url));
+  return { name: `Node ${process.versions.node}`, ...(await everything(async () => ({ ...modules, blake3Wasm: require("blake3-wasm") }), options)) };
+}
+
+/** The same in a page. The browser's form of `blake3-wasm` takes a bundler of its time, so its module is instantiated here. */
+async function inChromium() {
+  if (skip) throw new Error(skip);
+  const contents = `
+    import { modules } from "./load.mjs";
+    import { everything } from "../bench/cases.mjs";
+    import * as glue from "blake3-wasm/dist/wasm/web/blake3_js.js";
+    globalThis.measure = async (options) => {
+      await glue.default("/peers/node_modules/blake3-wasm/dist/wasm/web/blake3_js_bg.wasm");
+      // As its hash function does it.
+      const hash = (data) => {
+        const hasher = glue.create_hasher();
+        hasher.update(data);
+        const out = new Uint8Array(32);
+        hasher.digest(out);
+        hasher.free();
+        return out;
+      };
+      return everything(async () => ({ ...modules, blake3Wasm: { hash } }), options);
+    };`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: `${js}peers` },
+    bundle: true,
+    format: "esm",
+    write: false,
+    platform: "browser",
+    logLevel: "error",
+  });
+  const pages = { "/": '<!doctype html><script type="module" src="/bench.js"></script>', "/bench.js": outputFiles[0].text };
+  const server = await serve(js, { pages });
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    page.on("pageerror", (error) => console.error(error));
+    await page.goto(server.url);
+    await page.waitForFunction("globalThis.measure");
+    const measured = await page.evaluate((options) => globalThis.measure(options), options);
+    return { name: `Chromium ${browser.version()}`, ...measured };
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+const label = (bytes) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : bytes >= 1024 ? `${bytes >> 10} KiB` : `${bytes} B`);
+const table = (head, rows) => [head, head.map((_, column) => (column ? "---:" : "---")), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+
+/** The bars of issue 39: what is measured, the least ratio, and the ratio. */
+function bars({ rows, batch, pool }) {
+  const peers = (row) => Object.keys(row).filter((name) => name !== OURS && name !== SCALAR);
+  const all = [];
+  for (const [length, row] of Object.entries(rows)) {
+    const best = peers(row).reduce((least, name) => (row[name] < row[least] ? name : least));
+    if (length <= 64 || length >= 4096) all.push([`${label(length)}: of \`${COMPATIBLE}\``, 2, row[COMPATIBLE] / row[OURS]]);
+    if (length >= 1024) all.push([`${label(length)}: of the fastest peer, \`${best}\``, length >= 4096 ? 1.3 : 1.1, row[best] / row[OURS]]);
+    if (length == 4096) all.push([`${label(length)}: scalar, of \`hash-wasm 4.13.0\``, 1, row["hash-wasm 4.13.0"] / row[SCALAR]]);
+  }
+  const loops = Object.keys(batch).filter((name) => name.startsWith("loop of") && !name.includes("treewide"));
+  const best = loops.reduce((least, name) => (batch[name] < batch[least] ? name : least));
+  all.push([`hashMany of 20,000 x 200 B: of the fastest ${best.replace(/loop of (.*)/, "loop, `$1`")}`, 3, batch[best] / batch.hashMany]);
+  all.push(["64 MiB: Pool(2), of `hashBlob`", 1.7, pool.hashBlob / pool["Pool(2)"]]);
+  return all;
+}
+
+function report(measured) {
+  const { name, rows, batch, pool } = measured;
+  const names = Object.keys(rows[32]);
+  const lengths = Object.keys(rows).map(Number);
+  const cell = (ns, length) => (ns === undefined ? "" : length <= 1024 ? `${ns.toFixed(0)} ns` : `${(length / ns).toFixed(2)} GB/s`);
+  console.log(`### ${name}\n`);
+  console.log(table(["", ...lengths.map(label)], names.map((engine) => [`\`${engine}\``, ...lengths.map((length) => cell(rows[length][engine], length))])));
+  console.log(`\n20,000 inputs of 200 bytes:\n`);
+  console.log(table(["", "ms"], Object.entries(batch).map(([what, ms]) => [what, ms.toFixed(1)])));
+  console.log(`\nA blob of 64 MiB:\n`);
+  console.log(table(["", "ms"], Object.entries(pool).map(([what, ms]) => [what, ms.toFixed(1)])));
+  console.log(`\nBars, how many times as fast:\n`);
+  const mark = (bar, ratio) => (ratio >= bar ? "" : "falls short");
+  console.log(table(["", "bar", "measured", ""], bars(measured).map(([what, bar, ratio]) => [what, bar, ratio.toFixed(2), mark(bar, ratio)])));
+  console.log();
+}
+
+/** What programs download: the scripts, and what is left of them where a bundler drops what a program does not use. */
+async function sizes() {
+  const sizes = [];
+  const add = (what, text) => sizes.push([what, (text.length / 1000).toFixed(1), (gzipSync(text, { level: 9 }).length / 1000).toFixed(1)]);
+  for (const file of ["index.js", "scalar.js", "blake3-wasm.js", "worker.js"]) add(`\`dist/${file}\``, readFileSync(`${js}dist/${file}`));
+  for (const names of ["hash", "hash, hashHex, Hasher", "hash, hashMany, Hasher, hashBlob, Pool"]) {
+    const contents = `import { ${names} } from "./dist/index.js"; globalThis.use = [${names}];`;
+    const { outputFiles } = await build({ stdin: { contents, resolveDir: js }, bundle: true, minify: true, format: "esm", write: false });
+    add(`a bundle that imports ${names}`, outputFiles[0].contents);
+  }
+  console.log(`### Size\n\n${table(["", "KB", "gzipped"], sizes)}\n`);
+}
+
+const { model } = cpus()[0];
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: js, encoding: "utf8" }).trim();
+console.log(`${model}, ${cpus().length} CPUs, commit ${commit}, ${options.rounds} rounds of ${options.each} ms\n`);
+for (const host of hosts) report(await { node: inNode, chromium: inChromium }[host]());
+await sizes();
+process.exit();

@@ -1,0 +1,179 @@
+import { INPUT, SCRATCH, State, copy, input, key, memory, output, place, start, wasm } from "./engine.js";
+import { bytes, checkKey, checkLength, feed, kind, place as placeOf, setMode, type Input, type Options } from "./input.js";
+import { finish, hex } from "./output.js";
+
+/** The most bytes of output that there are. */
+const MOST_OUTPUT = (1n << 64n) - 1n;
+
+const REASONS = [
+  "",
+  "state is not a saved state of a hasher",
+  "state has a version that this release does not know",
+  "state has a wrong length",
+  "state is damaged: its check does not match",
+];
+
+/**
+ * Hashes input that arrives in pieces. There can be any number of hashers, and nothing has to be freed.
+ *
+ * ```js
+ * const hasher = new Hasher();
+ * hasher.update("foo").update("bar");
+ * hasher.digestHex(); // that of "foobar"; more may follow
+ * ```
+ */
+export class Hasher {
+  #state = new State();
+  /** The mode and the key with which it starts. */
+  #mode = 0;
+  #key: Uint8Array | undefined;
+  #isNew = true;
+
+  /** Makes a hasher of the keyed mode; the key has 32 bytes. */
+  static keyed(key: Uint8Array): Hasher {
+    const hasher = new Hasher();
+    hasher.#key = checkKey(key).slice();
+    hasher.#mode = 1;
+    return hasher;
+  }
+
+  /** Makes a hasher of the derive-key mode. The context names the purpose; it is unique, and never input. */
+  static deriveKey(context: string): Hasher {
+    if (typeof context !== "string") throw new TypeError(`context must be a string, not ${kind(context)}`);
+    const hasher = new Hasher();
+    hasher.#mode = setMode({ context });
+    hasher.#key = memory.slice(key, key + 32);
+    return hasher;
+  }
+
+  /** Restores what {@link save} returned. Accept a state only from where you would accept the key. */
+  static load(state: Uint8Array): Hasher {
+    const saved = bytes(state, "state");
+    start();
+    memory.set(saved.subarray(0, INPUT), input);
+    const reason = wasm.load(SCRATCH, Math.min(saved.length, INPUT));
+    if (reason > 0) throw new RangeError(`${REASONS[reason]} (${saved.length} bytes)`);
+    const hasher = new Hasher();
+    // The mode and the key of a state stand at bytes 9 and 10: `treewide::State`.
+    hasher.#mode = { 16: 1, 64: 2 }[saved[9]!] ?? 0;
+    hasher.#key = saved.slice(10, 42);
+    wasm.load(hasher.#at(), saved.length);
+    return hasher;
+  }
+
+  /** Its place in the memory, started. */
+  #at(): number {
+    if (!this.#isNew) return place(this.#state);
+    start();
+    if (this.#key) memory.set(this.#key, key);
+    const at = place(this.#state);
+    wasm.start(at, this.#mode);
+    this.#isNew = false;
+    return at;
+  }
+
+  /** Appends input. */
+  update(data: Input): this {
+    feed(this.#at(), data, "data");
+    return this;
+  }
+
+  /** Returns the digest of the input so far. More input may follow. */
+  digest(options: Pick<Options, "length" | "out"> = {}): Uint8Array {
+    const at = this.#at();
+    if (options.length === undefined && options.out === undefined) {
+      wasm.finish(at, 32, 0, 0);
+      return memory.slice(output, output + 32);
+    }
+    const out = placeOf(options);
+    finish(at, out);
+    return out;
+  }
+
+  /** {@link digest} as lower-case hexadecimal. */
+  digestHex(options: Pick<Options, "length"> = {}): string {
+    if (options.length !== undefined) return hex(this.digest(options));
+    wasm.finish(this.#at(), 32, 0, 0);
+    return hex(memory, output, output + 32);
+  }
+
+  /** Returns the output of the input so far, of any length and from any place. Input that follows does not change it. */
+  xof(): Xof {
+    this.#at();
+    return new Xof(copy(this.#state));
+  }
+
+  /** The bytes so far. */
+  get count(): number {
+    return wasm === undefined || this.#isNew ? 0 : wasm.count(this.#at());
+  }
+
+  /** Forgets the input; the mode stays. */
+  reset(): this {
+    this.#isNew = true;
+    return this;
+  }
+
+  /** Makes a second hasher that goes on from here. */
+  copy(): Hasher {
+    const hasher = new Hasher();
+    hasher.#mode = this.#mode;
+    hasher.#key = this.#key;
+    if (!this.#isNew) {
+      hasher.#state = copy(this.#state);
+      hasher.#isNew = false;
+    }
+    return hasher;
+  }
+
+  /**
+   * Returns the state as at most 1,916 bytes, from which {@link load} goes on: also in another process, and in treewide for Rust,
+   * C and Python. **Secret**: it has the key, and up to a block of input.
+   */
+  save(): Uint8Array {
+    const length = wasm.save(this.#at());
+    return memory.slice(output, output + length);
+  }
+}
+
+
+/** Extended output: up to 2^64 - 1 bytes, from any place. */
+export class Xof {
+  #state: State;
+  #position = 0n;
+
+  /** @internal */
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** Where the next byte comes from. */
+  get position(): bigint {
+    return this.#position;
+  }
+
+  set position(position: bigint | number) {
+    const isWhole = typeof position === "bigint" || Number.isSafeInteger(position);
+    if (!isWhole || position < 0 || BigInt(position) > MOST_OUTPUT) {
+      throw new RangeError(`position must be a whole number from 0 to 2^64 - 1, not ${kind(position)}`);
+    }
+    this.#position = BigInt(position);
+  }
+
+  /** Returns the next bytes. */
+  read(length: number): Uint8Array {
+    return this.fill(new Uint8Array(checkLength(length, "length")));
+  }
+
+  /** Fills an array with the next bytes, and returns it. */
+  fill(out: Uint8Array): Uint8Array {
+    placeOf({ out });
+    const end = this.#position + BigInt(out.length);
+    if (end > MOST_OUTPUT) {
+      throw new RangeError(`the output ends at byte 2^64 - 1: ${out.length} bytes from position ${this.#position} are too many`);
+    }
+    finish(place(this.#state), out, this.#position);
+    this.#position = end;
+    return out;
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * BLAKE3 in WebAssembly. Everything is synchronous, except for what reads streams and blobs; on the main thread of a browser
+ * `await ready()` once before.
+ *
+ * @module treewide
+ */
+export { ready } from "./engine.js";
+export { hash, hashHex } from "./hash.js";
+export { hashMany, type Packed } from "./many.js";
+export { Hasher, Xof } from "./hasher.js";
+export { hashStream, hashBlob, type StreamOptions } from "./stream.js";
+export { Pool, type PoolOptions } from "./pool.js";
+export { verifyRange, groupsAround, VerifyError, type Whole } from "./outboard.js";
+export type { Input, Mode, Options } from "./input.js";

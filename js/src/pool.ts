@@ -1,0 +1,175 @@
+import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
+import { setMode, checkLength, place, type Options } from "./input.js";
+import { readPart } from "./part.js";
+import { checkBlob, hashBlob, type StreamOptions } from "./stream.js";
+import { join } from "./subtrees.js";
+import type { Answer, Task } from "./worker.js";
+import { source } from "treewide:worker";
+
+export interface PoolOptions {
+  /**
+   * Makes a worker that runs `treewide/worker`. Needed only under a content security policy without `worker-src blob:`:
+   * `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`.
+   */
+  createWorker?: (() => Worker) | undefined;
+}
+
+/** Bytes of a part, a power of two. A guess: long enough that messages take no time, short enough that workers end together. */
+const PART = 2 << 20;
+
+/** Parts that a worker has at the same time: one is read while the other is hashed. */
+const AHEAD = 2;
+
+const CLOSED = "the pool is closed";
+
+/** A worker of a browser or of Node. */
+interface Thread {
+  worker: Worker;
+  tasks: Map<number, { resolve(cv: Uint8Array): void; reject(error: Error): void }>;
+}
+
+interface NodeWorker extends Worker {
+  unref(): void;
+  on(type: string, listener: (value: never) => void): void;
+}
+
+type NodeThreads = { Worker: new (source: string, options: { eval: boolean }) => NodeWorker };
+
+function nodeThreads(): NodeThreads | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
+  return process?.getBuiltinModule?.("node:worker_threads");
+}
+
+function makeWorker(): Worker {
+  const threads = nodeThreads();
+  if (threads) {
+    const worker = new threads.Worker(source, { eval: true });
+    // A pool does not keep a program from ending.
+    worker.unref();
+    return worker;
+  }
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  try {
+    return new Worker(url);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/**
+ * Workers that hash parts of a blob at the same time. It uses no `SharedArrayBuffer`, so pages need no special headers.
+ *
+ * ```js
+ * const pool = new Pool(4);
+ * await pool.hashBlob(file);
+ * pool.close();
+ * ```
+ */
+export class Pool {
+  #threads: Thread[] = [];
+  #next = 0;
+  #closed = false;
+  #count: number;
+  #create: () => Worker;
+  #started: Promise<void> | undefined;
+
+  /** Makes a pool of `count` workers, which start with the first blob; as many as the machine has threads by default. */
+  constructor(count: number = globalThis.navigator?.hardwareConcurrency ?? 4, options: PoolOptions = {}) {
+    if (checkLength(count, "count", 1024) === 0) throw new RangeError("count must be at least 1, not the number 0");
+    this.#count = count;
+    this.#create = options.createWorker ?? makeWorker;
+  }
+
+  async #start(): Promise<void> {
+    await ready();
+    const module = compiledModule();
+    for (let index = 0; index < this.#count && !this.#closed; index++) {
+      const worker = this.#create();
+      const thread: Thread = { worker, tasks: new Map() };
+      const answer = (data: Answer) => {
+        const task = thread.tasks.get(data.id);
+        thread.tasks.delete(data.id);
+        if ("cv" in data) task?.resolve(data.cv);
+        else task?.reject(new Error(data.error));
+      };
+      const fail = (error: unknown) => {
+        const message = (error as Error | undefined)?.message || "it cannot be loaded";
+        const text = `a worker of the pool failed: ${message}; a content security policy may forbid it, see PoolOptions.createWorker`;
+        this.#fail(new Error(text));
+      };
+      if ("on" in worker) {
+        (worker as NodeWorker).on("message", answer);
+        (worker as NodeWorker).on("error", fail);
+      } else {
+        worker.onmessage = ({ data }) => answer(data);
+        worker.onerror = fail;
+        worker.onmessageerror = fail;
+      }
+      worker.postMessage(module);
+      this.#threads.push(thread);
+    }
+  }
+
+  #fail(error: Error): void {
+    for (const { tasks, worker } of this.#threads) {
+      for (const task of tasks.values()) task.reject(error);
+      tasks.clear();
+      worker.terminate();
+    }
+    this.#threads = [];
+    this.#started = undefined;
+  }
+
+  #run({ tasks, worker }: Thread, task: Omit<Task, "id">): Promise<Uint8Array> {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new Error(CLOSED));
+      tasks.set(id, { resolve, reject });
+      worker.postMessage({ id, ...task }, task.part instanceof Uint8Array ? [task.part.buffer as ArrayBuffer] : []);
+    });
+  }
+
+  /** Hashes a `Blob` or a `File` with all workers. */
+  async hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
+    const { size } = checkBlob(blob);
+    if (this.#closed) throw new Error(CLOSED);
+    if (size <= PART) return hashBlob(blob, options);
+    const out = place(options as Options);
+    await (this.#started ??= this.#start());
+    const mode = setMode(options);
+    const key = mode === 0 ? undefined : memory.slice(keyAt, keyAt + 32);
+    const cvs: Uint8Array[] = new Array(Math.ceil(size / PART));
+    let [next, done] = [0, 0];
+    // The first error stops all of them.
+    let stopped = false;
+    const work = async (thread: Thread) => {
+      while (next < cvs.length && !stopped) {
+        options.signal?.throwIfAborted();
+        const index = next++;
+        const offset = index * PART;
+        const end = Math.min(offset + PART, size);
+        // A worker of Node 20 that reads a blob of `openAsBlob` ends the process.
+        const part = "on" in thread.worker ? await readPart(blob, offset, end) : blob.slice(offset, end);
+        cvs[index] = await this.#run(thread, { part, offset, mode, key });
+        done += end - offset;
+        if (!stopped) options.onProgress?.(done, size);
+      }
+    };
+    try {
+      const threads = this.#threads.flatMap((thread) => new Array<Thread>(AHEAD).fill(thread));
+      if (threads.length === 0) throw new Error(CLOSED);
+      await Promise.all(threads.map(work));
+      options.signal?.throwIfAborted();
+    } catch (error) {
+      stopped = true;
+      throw error;
+    }
+    return join({ mode, key }, cvs, out);
+  }
+
+  /** Ends the workers. What is being hashed is rejected. */
+  close(): void {
+    this.#closed = true;
+    this.#fail(new Error(CLOSED));
+  }
+}

@@ -1,0 +1,112 @@
+import { Hasher } from "./hasher.js";
+import { readPart } from "./part.js";
+import { checkKey, kind, place, type Input, type Options } from "./input.js";
+
+export interface StreamOptions extends Options {
+  /** Is called after each piece with the bytes so far, and how many there are, if that is known. */
+  onProgress?: ((done: number, total: number | undefined) => void) | undefined;
+  /** Stops: the promise is rejected with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Bytes of a blob that are in memory at the same time, twice: one piece is read while the other is hashed. */
+export const SLICE = 4 << 20;
+
+/** A hasher of the mode. */
+export function hasherOf({ key, context }: Options): Hasher {
+  if (key !== undefined && context !== undefined) {
+    throw new TypeError("key and context exclude each other: the modes are keyed and derive-key");
+  }
+  if (key !== undefined) return Hasher.keyed(checkKey(key));
+  return context === undefined ? new Hasher() : Hasher.deriveKey(context);
+}
+
+async function* chunksOf(stream: ReadableStream<Input>): AsyncGenerator<Input> {
+  const reader = stream.getReader();
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        ended = true;
+        return;
+      }
+      yield value;
+    }
+  } finally {
+    // As `for await` does it: a program that stops reading closes the stream.
+    if (!ended) await reader.cancel().catch(() => {});
+    reader.releaseLock();
+  }
+}
+
+/**
+ * Hashes a stream to its end: a `ReadableStream`, a stream of Node, or anything for `for await`.
+ *
+ * ```js
+ * const { body } = await fetch(url);
+ * await hashStream(body, { onProgress: (done) => console.log(done) });
+ * ```
+ */
+export async function hashStream(
+  stream: ReadableStream<Input> | AsyncIterable<Input> | Iterable<Input>,
+  options: StreamOptions = {},
+): Promise<Uint8Array> {
+  const hasher = hasherOf(options);
+  const out = place(options);
+  let chunks: AsyncIterable<Input> | Iterable<Input>;
+  if (typeof (stream as ReadableStream<Input>)?.getReader === "function") {
+    chunks = chunksOf(stream as ReadableStream<Input>);
+  } else if (typeof stream === "object" && stream !== null && (Symbol.asyncIterator in stream || Symbol.iterator in stream)) {
+    chunks = stream as AsyncIterable<Input>;
+  } else {
+    throw new TypeError(`stream must be a ReadableStream or an iterable, not ${kind(stream)}`);
+  }
+  options.signal?.throwIfAborted();
+  for await (const chunk of chunks) {
+    options.signal?.throwIfAborted();
+    hasher.update(chunk);
+    options.onProgress?.(hasher.count, undefined);
+  }
+  return hasher.digest({ out });
+}
+
+/** Whether something is a blob, also of another realm. */
+export function checkBlob(blob: unknown): Blob {
+  const it = blob as Blob | undefined | null;
+  if (typeof it?.slice !== "function" || typeof it.arrayBuffer !== "function") {
+    throw new TypeError(`blob must be a Blob or a File, not ${kind(blob)}`);
+  }
+  return it;
+}
+
+/**
+ * Hashes a `Blob` or a `File` of any size in slices of 4 MiB, so it never is in memory as a whole.
+ *
+ * ```js
+ * await hashBlob(input.files[0], { onProgress: (done, total) => (bar.value = done / total) });
+ * ```
+ */
+export async function hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
+  const { size } = checkBlob(blob);
+  const hasher = hasherOf(options);
+  const out = place(options);
+  const read = (from: number) => {
+    const part = readPart(blob, from, Math.min(from + SLICE, size));
+    // It may be awaited only after the one before it failed.
+    part.catch(() => {});
+    return part;
+  };
+  options.signal?.throwIfAborted();
+  let next = size > 0 ? read(0) : undefined;
+  for (let done = 0; done < size; ) {
+    const part = await next!;
+    options.signal?.throwIfAborted();
+    const end = done + part.length;
+    if (end < size) next = read(end);
+    hasher.update(part);
+    done = end;
+    options.onProgress?.(done, size);
+  }
+  return hasher.digest({ out });
+}

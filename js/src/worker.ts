@@ -1,0 +1,37 @@
+// The program of a worker of a pool. It gets the compiled module first, then parts of blobs, and returns chaining values.
+
+import { startWith } from "./engine.js";
+import { readPart } from "./part.js";
+import { chainingValue } from "./subtrees.js";
+
+export interface Task {
+  id: number;
+  /** The bytes, or the blob that has them. */
+  part: Blob | Uint8Array;
+  offset: number;
+  mode: number;
+  key: Uint8Array | undefined;
+}
+
+export type Answer = { id: number; cv: Uint8Array } | { id: number; error: string };
+
+interface Port {
+  postMessage(message: Answer): void;
+  addEventListener(type: "message", listener: (event: { data: WebAssembly.Module | Task }) => void): void;
+  start?(): void;
+}
+
+const scope = globalThis as unknown as Port & { process?: { getBuiltinModule?(name: string): { parentPort: Port } } };
+const port: Port = scope.process?.getBuiltinModule?.("node:worker_threads").parentPort ?? scope;
+
+port.addEventListener("message", async ({ data }) => {
+  if (data instanceof WebAssembly.Module) return startWith(data);
+  const { id, part, offset } = data;
+  try {
+    const bytes = part instanceof Uint8Array ? part : await readPart(part, 0, part.size, offset);
+    port.postMessage({ id, cv: chainingValue(data, bytes, offset) });
+  } catch (error) {
+    port.postMessage({ id, error: String((error as Error)?.message ?? error) });
+  }
+});
+port.start?.();

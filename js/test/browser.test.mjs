@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import test, { after, before, describe } from "node:test";
+import { launch, serve, skip } from "./lib/browser.mjs";
+import { vectors } from "./lib/vectors.mjs";
+
+const folder = fileURLToPath(new URL("..", import.meta.url));
+const answers = JSON.stringify(vectors("lengths.json"));
+const STRICT = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+
+// In a page: a module that exports what the test calls.
+const MAIN = `
+import * as simd from "/dist/index.js";
+import * as scalar from "/dist/scalar.js";
+import { everyLength } from "/test/lib/lengths.mjs";
+globalThis.tests = { simd, scalar, everyLength };
+`;
+const WORKER = `
+import { hashHex } from "/dist/index.js";
+// No await: workers compile at the first call.
+postMessage(hashHex("abc"));
+`;
+
+describe("Chromium", { skip }, () => {
+  let browser;
+  before(async () => (browser = await launch()));
+  after(() => browser?.close());
+
+  /** Opens a page under a policy, and calls \`use\` with it. */
+  async function open(policy, use) {
+    const errors = [];
+    const pages = { "/": '<!doctype html><script type="module" src="/main.js"></script>', "/main.js": MAIN, "/worker.js": WORKER, "/answers.json": answers };
+    const server = await serve(folder, { pages, headers: { "content-security-policy": policy } });
+    const page = await browser.newPage();
+    page.on("pageerror", (error) => errors.push(String(error)));
+    try {
+      await page.goto(server.url);
+      await page.waitForFunction("globalThis.tests");
+      await use(page);
+      assert.deepEqual(errors, []);
+    } finally {
+      await page.close();
+      server.close();
+    }
+  }
+
+  test("every length from 0 to 70,000, under a policy with nothing but wasm-unsafe-eval", { timeout: 120_000 }, async (t) => {
+    await open(STRICT, async (page) => {
+      const cases = await page.evaluate(async () => {
+        const { simd, scalar, everyLength } = globalThis.tests;
+        await Promise.all([simd.ready(), simd.ready(), scalar.ready()]);
+        const answers = await (await fetch("/answers.json")).json();
+        return [everyLength(simd, answers, ["hash"]), everyLength(scalar, answers, ["hash"])];
+      });
+      t.diagnostic(`lengths with SIMD in Chromium: ${cases[0]} cases`);
+      t.diagnostic(`lengths without SIMD in Chromium: ${cases[1]} cases`);
+    });
+  });
+
+  test("a worker hashes at once, without ready", async () => {
+    await open(`${STRICT}; worker-src 'self'`, async (page) => {
+      const digest = await page.evaluate(
+        () => new Promise((resolve) => (new Worker("/worker.js", { type: "module" }).onmessage = ({ data }) => resolve(data))),
+      );
+      assert.equal(digest, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+    });
+  });
+
+  /** Hashes a blob alone and by a pool, in the page. */
+  const both = async (create) => {
+    const { hashBlob, Pool, hashHex } = globalThis.tests.simd;
+    const bytes = Uint8Array.from({ length: 9_000_000 }, (_, index) => index % 251);
+    const blob = new Blob([bytes]);
+    const pool = new Pool(2, create ? { createWorker: () => new Worker("/dist/worker.js", { type: "module" }) } : {});
+    const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    try {
+      return [hashHex(bytes), hex(await hashBlob(blob)), hex(await pool.hashBlob(blob))];
+    } catch (error) {
+      return error.message;
+    } finally {
+      pool.close();
+    }
+  };
+
+  test("a pool starts its own workers where the policy allows blobs", async () => {
+    await open(`${STRICT}; worker-src blob:`, async (page) => {
+      const digests = await page.evaluate(both, false);
+      assert.equal(new Set(digests).size, 1, String(digests));
+    });
+  });
+
+  test("a pool takes workers of the page's own, and says so where it cannot start others", async () => {
+    await open(`${STRICT}; worker-src 'self'`, async (page) => {
+      const digests = await page.evaluate(both, true);
+      assert.equal(new Set(digests).size, 1, String(digests));
+      assert.match(await page.evaluate(both, false), /createWorker/);
+    });
+  });
+
+  test("streams and blobs of the browser", async () => {
+    await open(STRICT, async (page) => {
+      const [streamed, blob, whole] = await page.evaluate(async () => {
+        const { hash, hashBlob, hashStream, ready } = globalThis.tests.simd;
+        await ready();
+        const { body } = await fetch("/answers.json");
+        const text = await (await fetch("/answers.json")).text();
+        return [await hashStream(body), await hashBlob(new File([text], "answers")), hash(text)].map(String);
+      });
+      assert.equal(streamed, whole);
+      assert.equal(blob, whole);
+      assert.ok(readFileSync(new URL("../dist/index.js", import.meta.url), "utf8").indexOf("import.meta") < 0);
+    });
+  });
+});

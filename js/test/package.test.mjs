@@ -1,0 +1,87 @@
+// What users get: `npm pack`, installed into an empty project, and what the README says there.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import test, { after, before, describe } from "node:test";
+import { install, run } from "./lib/install.mjs";
+
+const here = new URL("..", import.meta.url);
+
+/** The examples of a document that are JavaScript. */
+const examples = (path) => [...readFileSync(new URL(path, here), "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
+
+describe("package", () => {
+  let project;
+  before(() => (project = install()));
+  after(() => project?.remove());
+
+  test("it has what it needs, and nothing else", () => {
+    const { files } = project;
+    for (const path of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.js.map", "dist/types/index.d.ts"]) {
+      assert.ok(files.includes(path), path);
+    }
+    const others = files.filter((path) => !/^(dist\/|README\.md$|LICENSE-|package\.json$)/.test(path));
+    assert.deepEqual(others, []);
+    const { exports, dependencies, scripts } = JSON.parse(readFileSync(join(project.folder, "node_modules/treewide/package.json"), "utf8"));
+    assert.equal(dependencies, undefined);
+    assert.equal(scripts.install ?? scripts.postinstall, undefined);
+    const paths = (target) => (typeof target === "string" ? [target] : Object.values(target).flatMap(paths));
+    for (const path of Object.values(exports).flatMap(paths)) assert.ok(existsSync(join(project.folder, "node_modules/treewide", path)), path);
+    for (const script of files.filter((path) => /^dist\/[^/]*\.js$/.test(path))) {
+      const text = readFileSync(join(project.folder, "node_modules/treewide", script), "utf8");
+      assert.ok(!text.includes("import.meta"), `${script} finds its place by itself`);
+      assert.ok(text.includes("sourceMappingURL"), script);
+    }
+  });
+
+  for (const document of ["README.md", "../docs/javascript.md"]) {
+    test(`the examples of ${document} run`, (t) => {
+      const all = examples(document);
+      assert.ok(all.length > 0);
+      all.forEach((code, index) => {
+        const path = join(project.folder, `example-${index}.mjs`);
+        writeFileSync(path, code);
+        run(process.execPath, [path], { cwd: project.folder });
+      });
+      t.diagnostic(`${document}: ${all.length} cases`);
+    });
+  }
+
+  test("require takes it", () => {
+    const code = `const { hashHex } = require("treewide"); console.log(hashHex("abc"), require("treewide/blake3-wasm").hash("abc").toString("hex"))`;
+    const out = run(process.execPath, ["--no-warnings", "-e", code], { cwd: project.folder });
+    assert.equal(new Set(out.trim().split(" ")).size, 1);
+  });
+
+  test("the types are those of the functions", () => {
+    writeFileSync(
+      join(project.folder, "use.ts"),
+      `
+import { hash, hashBlob, hashHex, hashMany, hashStream, Hasher, Pool, ready, verifyRange, groupsAround, type Options } from "treewide";
+import { createHash, hash as compatible } from "treewide/blake3-wasm";
+import { hash as scalar } from "treewide/scalar";
+const options: Options = { key: new Uint8Array(32), length: 5 };
+const a: Uint8Array = hash("a", options);
+const b: string = hashHex(new DataView(new ArrayBuffer(3)));
+const c: Uint8Array = hashMany([a, b, a.buffer]);
+const d: Hasher = Hasher.load(Hasher.keyed(a).update(b).save());
+const e: Promise<Uint8Array> = hashStream([a]);
+const f: Promise<Uint8Array> = new Pool(2, {}).hashBlob(new Blob([]), { onProgress: (done: number) => done });
+const g: [number, number] = groupsAround(0, 1, 2);
+const h: string = createHash().update(a).digest("hex");
+const i: Uint8Array = scalar(d.xof().read(3));
+verifyRange({ digest: a, size: 3, outboard: a }, 0, a);
+// @ts-expect-error: a number is not an input
+hash(5);
+// @ts-expect-error: there is no such option
+hash("a", { size: 3 });
+void [c, e, f, g, h, i, ready(), hashBlob, compatible];
+`,
+    );
+    const tsc = fileURLToPath(new URL("node_modules/.bin/tsc", here));
+    const types = fileURLToPath(new URL("node_modules/@types", here));
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "--typeRoots", types];
+    run(tsc, [...options, "use.ts"], { cwd: project.folder });
+  });
+});
