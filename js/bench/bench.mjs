@@ -1,4 +1,4 @@
-// Measures the package and its peers, and prints each bar with what was measured: `node bench/bench.mjs [node|chromium]...`.
+// Measures the package and its peers, and prints each bar with what was measured: `node bench/bench.mjs [node|chromium|size]...`.
 //
 // Build the package first, and run `npm ci --prefix peers`. Nothing else should run at the same time. `--quick` is for trying it.
 
@@ -10,21 +10,50 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { everything } from "./cases.mjs";
+import { Worker } from "node:worker_threads";
+import { PARTS } from "./cases.mjs";
 import { launch, serve, skip } from "../test/lib/browser.mjs";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean" } } });
 const options = values.quick ? { rounds: 2, each: 5 } : { rounds: 7, each: 40 };
-const hosts = positionals.length > 0 ? positionals : ["node", "chromium"];
+const hosts = positionals.length > 0 ? positionals : ["node", "chromium", "size"];
 
 const [OURS, SCALAR] = ["treewide", "treewide/scalar"];
 const COMPATIBLE = "blake3-wasm 2.1.5";
 
-async function inNode() {
+/** Measures a part in a process of its own. */
+function inNode(part) {
+  const out = execFileSync(process.execPath, [fileURLToPath(import.meta.url), "part", part, ...(values.quick ? ["--quick"] : [])], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    maxBuffer: 1 << 30,
+  });
+  return JSON.parse(out);
+}
+
+/** What hashes 1 MiB for some milliseconds in a thread, and returns how often. */
+const SPIN = `
+  const data = new Uint8Array(1 << 20);
+  const spin = (milliseconds) => {
+    for (let warm = 0; warm < 100; warm++) hash(data);
+    let calls = 0;
+    for (const end = performance.now() + milliseconds; performance.now() < end; calls++) hash(data);
+    return calls;
+  };`;
+
+async function partInNode(part) {
   const { modules } = await import("../peers/load.mjs");
   const require = createRequire(new URL("../peers/package.json", import.meta.url));
-  return { name: `Node ${process.versions.node}`, ...(await everything(async () => ({ ...modules, blake3Wasm: require("blake3-wasm") }), options)) };
+  const source = `
+    const { parentPort, workerData } = require("node:worker_threads");
+    import(${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)}).then(({ hash }) => {
+      ${SPIN}
+      parentPort.postMessage(spin(workerData));
+    });`;
+  const makeWorker = (workerData) => new Promise((resolve) => new Worker(source, { eval: true, workerData }).once("message", resolve));
+  const load = async () => ({ ...modules, blake3Wasm: require("blake3-wasm") });
+  console.log(JSON.stringify(await PARTS[part](load, options, makeWorker)));
 }
 
 /** The same in a page. The browser's form of `blake3-wasm` takes a bundler of its time, so its module is instantiated here. */
@@ -32,9 +61,14 @@ async function inChromium() {
   if (skip) throw new Error(skip);
   const contents = `
     import { modules } from "./load.mjs";
-    import { everything } from "../bench/cases.mjs";
+    import { PARTS } from "../bench/cases.mjs";
     import * as glue from "blake3-wasm/dist/wasm/web/blake3_js.js";
-    globalThis.measure = async (options) => {
+    const makeWorker = (milliseconds) => new Promise((resolve) => {
+      const worker = new Worker("/spin.js", { type: "module" });
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.postMessage(milliseconds);
+    });
+    globalThis.measure = async (part, options) => {
       await glue.default("/peers/node_modules/blake3-wasm/dist/wasm/web/blake3_js_bg.wasm");
       // As its hash function does it.
       const hash = (data) => {
@@ -45,7 +79,7 @@ async function inChromium() {
         hasher.free();
         return out;
       };
-      return everything(async () => ({ ...modules, blake3Wasm: { hash } }), options);
+      return PARTS[part](async () => ({ ...modules, blake3Wasm: { hash } }), options, makeWorker);
     };`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: `${js}peers` },
@@ -55,15 +89,23 @@ async function inChromium() {
     platform: "browser",
     logLevel: "error",
   });
-  const pages = { "/": '<!doctype html><script type="module" src="/bench.js"></script>', "/bench.js": outputFiles[0].text };
+  const pages = {
+    "/": '<!doctype html><script type="module" src="/bench.js"></script>',
+    "/bench.js": outputFiles[0].text,
+    "/spin.js": `import { hash } from "/dist/index.js"; ${SPIN} onmessage = ({ data }) => postMessage(spin(data));`,
+  };
   const server = await serve(js, { pages });
   const browser = await launch();
+  const measured = {};
   try {
-    const page = await browser.newPage();
-    page.on("pageerror", (error) => console.error(error));
-    await page.goto(server.url);
-    await page.waitForFunction("globalThis.measure");
-    const measured = await page.evaluate((options) => globalThis.measure(options), options);
+    for (const part of Object.keys(PARTS)) {
+      const page = await browser.newPage();
+      page.on("pageerror", (error) => console.error(error));
+      await page.goto(server.url);
+      await page.waitForFunction("globalThis.measure");
+      measured[part] = await page.evaluate(([part, options]) => globalThis.measure(part, options), [part, options]);
+      await page.close();
+    }
     return { name: `Chromium ${browser.version()}`, ...measured };
   } finally {
     await browser.close();
@@ -75,7 +117,7 @@ const label = (bytes) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : bytes >= 102
 const table = (head, rows) => [head, head.map((_, column) => (column ? "---:" : "---")), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 
 /** The bars of issue 39: what is measured, the least ratio, and the ratio. */
-function bars({ rows, batch, pool }) {
+function bars({ lengths: rows, many: batch, pools: pool }) {
   const peers = (row) => Object.keys(row).filter((name) => name !== OURS && name !== SCALAR);
   const all = [];
   for (const [length, row] of Object.entries(rows)) {
@@ -92,7 +134,8 @@ function bars({ rows, batch, pool }) {
 }
 
 function report(measured) {
-  const { name, rows, batch, pool } = measured;
+  const { name, lengths: rows, many: batch, pools } = measured;
+  const { threads, ...pool } = pools;
   const names = Object.keys(rows[32]);
   const lengths = Object.keys(rows).map(Number);
   const cell = (ns, length) => (ns === undefined ? "" : length <= 1024 ? `${ns.toFixed(0)} ns` : `${(length / ns).toFixed(2)} GB/s`);
@@ -102,6 +145,7 @@ function report(measured) {
   console.log(table(["", "ms"], Object.entries(batch).map(([what, ms]) => [what, ms.toFixed(1)])));
   console.log(`\nA blob of 64 MiB:\n`);
   console.log(table(["", "ms"], Object.entries(pool).map(([what, ms]) => [what, ms.toFixed(1)])));
+  console.log(`\nTwo threads that hash at the same time do ${threads.toFixed(2)} times as much as one: no pool of two can do more here.`);
   console.log(`\nBars, how many times as fast:\n`);
   const mark = (bar, ratio) => (ratio >= bar ? "" : "falls short");
   console.log(table(["", "bar", "measured", ""], bars(measured).map(([what, bar, ratio]) => [what, bar, ratio.toFixed(2), mark(bar, ratio)])));
@@ -121,9 +165,16 @@ async function sizes() {
   console.log(`### Size\n\n${table(["", "KB", "gzipped"], sizes)}\n`);
 }
 
+if (hosts[0] === "part") {
+  await partInNode(hosts[1]);
+  process.exit();
+}
 const { model } = cpus()[0];
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: js, encoding: "utf8" }).trim();
 console.log(`${model}, ${cpus().length} CPUs, commit ${commit}, ${options.rounds} rounds of ${options.each} ms\n`);
-for (const host of hosts) report(await { node: inNode, chromium: inChromium }[host]());
-await sizes();
-process.exit();
+for (const host of hosts) {
+  if (host === "node") report({ name: `Node ${process.versions.node}`, ...Object.fromEntries(Object.keys(PARTS).map((part) => [part, inNode(part)])) });
+  else if (host === "chromium") report(await inChromium());
+  else if (host !== "size") throw new Error(`there is no ${host}: node, chromium, size`);
+}
+if (hosts.includes("size")) await sizes();

@@ -1,7 +1,7 @@
 // What is measured, in Node and in a page alike: one thread, the best of several rounds in which all take turns.
 
 /** Everyone that hashes, as functions of bytes. */
-export async function engines(load) {
+async function engines(load) {
   const { treewide, scalar, blake3Wasm, hashWasm, jit, huggingFace, noble, webbuf } = await load();
   await treewide.ready();
   await scalar.ready();
@@ -20,10 +20,10 @@ export async function engines(load) {
   };
 }
 
-export const LENGTHS = [32, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 16 << 20];
+const LENGTHS = [32, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 16 << 20];
 
 /** Pseudorandom bytes, the same in each run. */
-export function bytes(length) {
+function bytes(length) {
   const out = new Uint8Array(length);
   let state = 1;
   for (let at = 0; at < length; at++) {
@@ -40,7 +40,7 @@ function time(call, times) {
 }
 
 /** The least milliseconds of a call of each function of `all`, which take turns in `rounds` rounds of about `each` milliseconds. */
-export function best(all, rounds, each) {
+function best(all, rounds, each) {
   const names = Object.keys(all);
   const times = {}, least = {};
   for (const name of names) {
@@ -61,20 +61,19 @@ export function best(all, rounds, each) {
 }
 
 /** Nanoseconds of a call by length and engine. */
-export async function lengths(all, { rounds, each }, log) {
+async function lengths(all, { rounds, each }) {
   const rows = {};
   for (const length of LENGTHS) {
     const data = bytes(length);
     const some = Object.entries(all).filter(([name]) => !(name.startsWith("@noble") && length > 1 << 20));
     const least = best(Object.fromEntries(some.map(([name, hash]) => [name, () => hash(data)])), rounds, each);
     rows[length] = Object.fromEntries(Object.entries(least).map(([name, ms]) => [name, ms * 1e6]));
-    log(`${length} bytes`);
   }
   return rows;
 }
 
 /** Milliseconds for 20,000 inputs of 200 bytes. */
-export function many(treewide, all, { rounds, each }) {
+function many(treewide, all, { rounds, each }) {
   const list = Array.from({ length: 20_000 }, (_, index) => bytes(200).fill(index & 255, 0, 2));
   const loops = Object.entries(all)
     .filter(([name]) => !name.startsWith("@noble"))
@@ -83,7 +82,7 @@ export function many(treewide, all, { rounds, each }) {
 }
 
 /** Milliseconds for a blob of 64 MiB, alone and by pools of 1 and 2. */
-export async function pools({ hashBlob, Pool }, blob, rounds) {
+async function pools({ hashBlob, Pool }, blob, rounds) {
   const [one, two] = [new Pool(1), new Pool(2)];
   const all = { hashBlob: () => hashBlob(blob), "Pool(1)": () => one.hashBlob(blob), "Pool(2)": () => two.hashBlob(blob) };
   const least = {};
@@ -101,20 +100,34 @@ export async function pools({ hashBlob, Pool }, blob, rounds) {
   return least;
 }
 
-/** All of it, as plain objects. */
-export async function everything(load, options, log = () => {}) {
-  const modules = await load();
-  const all = await engines(load);
-  const digests = new Set(Object.values(all).map((hash) => Array.from(new Uint8Array(toBytes(hash(bytes(5000))))).join()));
-  if (digests.size !== 1) throw new Error("the engines differ");
-  const rows = await lengths(all, options, log);
-  log("many");
-  const batch = many(modules.treewide, all, options);
-  log("pools");
-  const blob = new Blob([bytes(64 << 20)]);
-  return { rows, batch, pool: await pools(modules.treewide, blob, options.rounds) };
+/** How many times as much two threads hash together as one alone: what the machine allows a pool of two. */
+async function threads(makeWorker) {
+  const rate = async (count) => {
+    const all = await Promise.all(Array.from({ length: count }, () => makeWorker(700)));
+    return all.reduce((sum, calls) => sum + calls, 0);
+  };
+  const [one, two] = [await rate(1), await rate(2)];
+  return two / one;
 }
 
+/** The parts of a run. Each is measured in a process or page of its own, because what ran before changes what compilers do. */
+export const PARTS = {
+  async lengths(load, options) {
+    const all = await engines(load);
+    const digests = new Set(Object.values(all).map((hash) => Array.from(toBytes(hash(bytes(5000)))).join()));
+    if (digests.size !== 1) throw new Error("the engines differ");
+    return lengths(all, options);
+  },
+  async many(load, options) {
+    return many((await load()).treewide, await engines(load), options);
+  },
+  async pools(load, { rounds }, makeWorker) {
+    const { treewide } = await load();
+    return { ...(await pools(treewide, new Blob([bytes(64 << 20)]), rounds)), threads: await threads(makeWorker) };
+  },
+};
+
+/** A digest of any engine as bytes. */
 function toBytes(digest) {
-  return digest.buf ?? digest;
+  return new Uint8Array(digest.buf ?? digest);
 }
