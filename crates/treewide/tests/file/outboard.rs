@@ -124,6 +124,13 @@ fn an_outboard_of_a_file_that_fails() {
         let error =
             Options::new().outboard("/proc/self/maps", Group::BAO, Order::Pre, &mut Vec::new());
         assert!(error.expect_err("no length").to_string().contains("length is not known"));
+        // Its length is 0, and it is not empty.
+        let maps = std::fs::File::open("/proc/self/maps").expect("it can be opened");
+        let layout = outboard::Layout::new(0, Group::BAO, Order::Pre);
+        let mode = treewide::Mode::PLAIN;
+        let empty = Outboard::new(&treewide::hash(b""), layout, mode, Vec::new());
+        let error = empty.verify(&maps, ..).expect_err("there are bytes");
+        assert!(matches!(&error, outboard::Error::Extra(range) if *range == (0..1)), "{error}");
         // Nobody writes to this pipe.
         let pipe = super::pipes::fifo("ob-pipe");
         let error = Options::new().outboard(&pipe, Group::BAO, Order::Pre, &mut Vec::new());
