@@ -1,7 +1,7 @@
-// Builds the package into `dist/`: the module by cargo, with SIMD and without, then the JavaScript around it and the types.
+// Builds the package into `dist/`: the module by cargo, with SIMD and without, then the JavaScript around it and the types. And
+// the page, `page/dist/index.html`.
 //
-//   node build.mjs            everything
-//   node build.mjs --page     and the page, `page/dist/index.html`
+//   node build.mjs
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -90,7 +90,5 @@ for (const [name, module] of Object.entries(modules)) {
   const script = readFileSync(join(dist, name === "simd" ? "index.js" : "scalar.js"));
   console.log(`${name}: module ${kib(module.length)}, gzipped ${kib(gzipSync(module).length)}; script ${kib(script.length)}, gzipped ${kib(gzipSync(script).length)}`);
 }
-if (process.argv.includes("--page")) {
-  const { page } = await import("./page/build.mjs");
-  await page();
-}
+const { page } = await import("./page/build.mjs");
+await page((entry) => bundle(join("..", entry), "page.js", modules.simd, worker, { write: false, sourcemap: false, format: "iife" }));

@@ -245,6 +245,12 @@ debian() {
     step grep -q usr/share/man/man1/treewide-verify.1 <(dpkg-deb -c "$tree/treewide.deb")
 }
 
+# A file of 4 GiB in the page of the npm package. js/check.sh builds it.
+npm_large() {
+    step js/check.sh
+    (cd js && step node --test --test-reporter=tap test/slow/*.test.mjs)
+}
+
 fuzz() {
     need_nightly
     cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
@@ -300,6 +306,7 @@ sections() {
     section "unoptimised" unoptimised
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
+    section "npm: a page with 4 GiB" npm_large
     section "manifests" manifests
     section "manifests of many entries" many_entries
     section "windows" windows
