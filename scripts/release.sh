@@ -198,14 +198,13 @@ part_python() {
 }
 
 part_npm() {
-    [[ -e js/package.json ]] || cannot_build "there is no js/package.json"
     need npm node
     local work
     work=$(fresh npm)
     (
         cd js
-        step npm install --no-audit --no-fund
-        step npm run build
+        step npm ci --ignore-scripts --no-audit --no-fund
+        step node build.mjs
         step npm pack --pack-destination "$out"
         step npx --yes publint@0.3 "$out/treewide-$version.tgz"
         step npx --yes @arethetypeswrong/cli@0.18 --profile esm-only "$out/treewide-$version.tgz"
@@ -220,9 +219,8 @@ part_npm() {
 }
 
 part_swift() {
-    [[ -e scripts/swift.sh ]] || cannot_build "there is no scripts/swift.sh"
     step scripts/swift.sh bundle
-    cp -r target/swift/*.artifactbundle.zip "$out"
+    cp "$target"/swift/bundle/treewide-swift-*.tar.gz "$out"
 }
 
 # The list is made by treewide itself, and b3sum reads it.

@@ -118,7 +118,7 @@ def python(into):
 def typescript(into):
     if not (ROOT / "js/package.json").exists() or not shutil.which("npx"):
         raise Missing("there is no js/package.json, or no npx")
-    run("npx", "--yes", "typedoc@0.28", "--out", into, cwd=ROOT / "js")
+    run("npx", "--yes", "typedoc@0.28", "--entryPoints", "src/index.ts", "--out", into, cwd=ROOT / "js")
     return "index.html"
 
 
