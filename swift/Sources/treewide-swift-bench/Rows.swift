@@ -154,27 +154,35 @@ func batches(_ stream: Stream) -> [Row] {
     }
 }
 
-/// A file in the page cache, by each strategy.
+/// A file in the page cache, by each strategy; those of one thread have a row of their own.
 func files(_ stream: Stream, _ path: String) throws -> [Row] {
-    let strategies: [(String, BLAKE3File.Strategy, Int)] = [
-        ("automatic", .automatic, 0), ("read", .read, 1), ("readOverlapped", .readOverlapped, 0),
-        ("positional", .positional, 0), ("memoryMapped", .memoryMapped, 1),
-        ("memoryMappedParallel", .memoryMappedParallel, 0),
+    let cpus = ProcessInfo.processInfo.activeProcessorCount
+    let groups: [(String, Int, [(String, BLAKE3File.Strategy)])] = [
+        ("one thread", 1, [("read", .read), ("memoryMapped", .memoryMapped)]),
+        (
+            "all threads", cpus,
+            [
+                ("automatic", .automatic), ("readOverlapped", .readOverlapped),
+                ("positional", .positional), ("memoryMappedParallel", .memoryMappedParallel),
+            ]
+        ),
     ]
-    return try sizes.suffix(2).map { name, count in
+    return try sizes.suffix(2).flatMap { name, count in
         let file = path + "-\(count)"
         try Data(stream.bytes.prefix(count)).write(to: URL(fileURLWithPath: file))
-        return Row(
-            id: "file \(name)", timingClass: "file-warm",
-            work: ["kind": .text("file"), "bytes": .integer(UInt64(count)), "cache": .text("warm")],
-            varies: "strategy", bytes: UInt64(count),
-            sides: strategies.map { name, strategy, threads in
-                Side(
-                    name: "treewide-swift:" + name, engine: "treewide-swift", variant: name,
-                    threads: threads == 0 ? ProcessInfo.processInfo.activeProcessorCount : threads,
-                    time: { for _ in 0..<$0 { keep(try BLAKE3File.hash(path: file, strategy: strategy)) } },
-                    outcome: { try BLAKE3File.hash(path: file, strategy: strategy).bytes })
-            })
+        return groups.map { group, threads, strategies in
+            Row(
+                id: "file \(name), \(group)", timingClass: "file-warm",
+                work: ["kind": .text("file"), "bytes": .integer(UInt64(count)), "cache": .text("warm")],
+                varies: "strategy", bytes: UInt64(count),
+                sides: strategies.map { name, strategy in
+                    Side(
+                        name: "treewide-swift:" + name, engine: "treewide-swift", variant: name,
+                        threads: threads,
+                        time: { for _ in 0..<$0 { keep(try BLAKE3File.hash(path: file, strategy: strategy)) } },
+                        outcome: { try BLAKE3File.hash(path: file, strategy: strategy).bytes })
+                })
+        }
     }
 }
 
