@@ -97,6 +97,7 @@ with_swift() {
         shift 3
         mount --rbind /proc "$tree/proc"
         mount --rbind /dev "$tree/dev"
+        mount --rbind /sys "$tree/sys"
         for ((; count > 0; count--)); do
             mkdir -p "$tree$1"
             mount --bind "$1" "$tree$1"
