@@ -171,9 +171,8 @@ capi() {
     step crates/treewide-capi/check.sh plain_rustc emulated
 }
 
-# The bundle of the Swift package and its tests with Swift 6.2, and its measurements.
+# The bundle of the Swift package with Swift 6.2, and its measurements.
 swift_release() {
-    SWIFT_DEBIAN=sid step scripts/swift.sh test
     SWIFT_DEBIAN=sid step scripts/swift.sh bundle
     local report=$target/swift/report.json
     step scripts/swift.sh bench --budget 20 --software --json "$report"

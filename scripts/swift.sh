@@ -306,7 +306,8 @@ case $command in
         ;;
     test)
         native
-        package test "$@"
+        # All tests are XCTest's.
+        package test --disable-swift-testing "$@"
         ;;
     bench)
         native
