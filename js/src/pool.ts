@@ -14,8 +14,11 @@ export interface PoolOptions {
   createWorker?: (() => Worker) | undefined;
 }
 
-/** Bytes of a part, a power of two. A guess: long enough that messages take no time, short enough that workers end together. */
-const PART = 2 << 20;
+/**
+ * Bytes of a part, a power of two. Chromium needs 3 ms for each read of a blob: parts of half the length took 1.4 times as long
+ * (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
+ */
+const PART = 4 << 20;
 
 /** Parts that a worker has at the same time: one is read while the other is hashed. */
 const AHEAD = 2;
