@@ -8,6 +8,7 @@ from fake import pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
 from treewide.scale import Files, Fsspec, Object, Obstore, hash_objects, source_of
+from treewide.scale.engines import ENGINES
 from treewide.scale.reading import Retries
 
 obstore = pytest.importorskip("obstore", reason="obstore is not installed")
@@ -52,7 +53,7 @@ def test_s3_objects_have_their_digests(s3, length):
 
 
 # moto itself has no keys with a line break.
-@pytest.mark.parametrize("key", ["a b", "%41", "ü/日", "a?b#c", "~+&=", "k" * 1000])
+@pytest.mark.parametrize("key", ["a b", "%41", "ü/日", "a?b#c", "~+&=", "k" * 1024])
 def test_keys_may_have_any_characters(s3, key):
     source = Small(**s3.options)
     object = source.head(s3.put(key, DATA))
@@ -117,6 +118,15 @@ def test_another_etag_in_a_reply_is_a_change(s3, proxied):
     object = source.head(s3.put("etag", DATA))
     proxy.etag = lambda number: '"other"' if number > 9 else None
     assert outcome(source, object).status == "changed"
+
+
+def test_weak_etags_are_compared_in_replies(s3, proxied):
+    proxy, source = proxied
+    proxy.etag = lambda number: 'W/"1"' if number < 9 else 'W/"2"'
+    object = source.head(s3.put("weak", DATA))
+    assert object.etag == 'W/"1"' and outcome(source, object).status == "changed"
+    proxy.etag = lambda number: 'W/"1"'
+    assert outcome(source, object).digest == digest(DATA)
 
 
 def test_a_version_can_be_read_after_it_was_replaced(s3):
@@ -189,6 +199,13 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    for call, package in ((lambda: source_of("s3://b/k").head("s3://b/k"), "obstore"),):
-        with pytest.raises(ModuleNotFoundError, match=rf"{package} is not installed: pip install"):
+    source = source_of("s3://b/k")
+    for call, package in (
+        (lambda: source.head("s3://b/k"), "obstore"),
+        (lambda: source_of("memory://a").head("memory://a"), "fsspec"),
+        (lambda: ENGINES["ray"](source, 2), "ray"),
+        (lambda: ENGINES["dask"](source, 2), "distributed"),
+        (lambda: ENGINES["spark"](source, 2), "pyspark"),
+    ):
+        with pytest.raises(ModuleNotFoundError, match=rf"^{package} is not installed: pip install {package}, or"):
             call()

@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Entry]:
             if uri in entries:
                 raise ListError(f"{path}: line {number} names {uri} a second time")
             entries[uri] = Entry(uri, digest)
-    with contextlib.suppress(OSError), open(_index(path), encoding="ascii") as file:
+    with contextlib.suppress(OSError), open(_index(path), encoding="ascii", errors="replace") as file:
         for line in file:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 found = json.loads(line)

@@ -16,7 +16,7 @@ class Dask:
 
     def __init__(self, source: Source, workers: int | None = None, *, client: Any = None) -> None:
         """Use `client`, or the one of the program, or begin a cluster of `workers` processes on this machine."""
-        self._distributed = load("distributed", "dask")
+        self._distributed = load("distributed", "distributed", extra="dask")
         self._own: list[Any] = []
         if client is None:
             try:

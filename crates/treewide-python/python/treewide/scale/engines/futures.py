@@ -22,8 +22,10 @@ class Futures:
         workers: int,
         *,
         work: Callable[[Task, Source], Result] = run,
+        end: Callable[[], object] = lambda: None,
     ) -> None:
-        """Run tasks with what `make` makes, `workers` of them at the same time."""
+        """Run tasks with what `make` makes, `workers` of them at the same time. `end` is called at the end."""
+        self._end = end
         self._source, self._make, self._workers, self._work = source, make, workers, work
         self._executor = make()
 
@@ -55,6 +57,7 @@ class Futures:
     def close(self) -> None:
         """Start nothing more. A task that still runs ends by its own time."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+        self._end()
 
 
 def threads(source: Source, workers: int | None = None) -> Futures:

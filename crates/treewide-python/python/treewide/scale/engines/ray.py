@@ -17,7 +17,8 @@ class Ray:
     def __init__(self, source: Source, workers: int | None = None, **options: Any) -> None:
         """Connect, unless the program is connected already. `workers` is the most tasks at the same time."""
         self._ray = load("ray", "ray")
-        if not self._ray.is_initialized():
+        self._is_own = not self._ray.is_initialized()
+        if self._is_own:
             self._ray.init(log_to_driver=False, include_dashboard=False, configure_logging=False)
         self._most = workers
         self._each = float(options.get("num_cpus", 1)) or 1.0
@@ -53,4 +54,6 @@ class Ray:
         return result
 
     def close(self) -> None:
-        """Leave the cluster as it is: it may be the program's. Leases end by their own time."""
+        """Disconnect, if the program was not connected before. Leases end by their own time."""
+        if self._is_own:
+            self._ray.shutdown()

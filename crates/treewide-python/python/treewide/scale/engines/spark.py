@@ -18,8 +18,10 @@ def spark(source: Source, workers: int | None = None, *, session: Any = None) ->
     Each lease is a job, because Spark returns the results of a job all at once. `workers` is the number of them at the
     same time; without it, the cluster's default parallelism.
     """
+    sql = load("pyspark.sql", "pyspark", extra="spark")
+    own = session is None and sql.SparkSession.getActiveSession() is None
     if session is None:
-        session = load("pyspark.sql", "spark").SparkSession.builder.appName("treewide scale").getOrCreate()
+        session = sql.SparkSession.builder.appName("treewide scale").getOrCreate()
     context = session.sparkContext
     count = workers or int(context.defaultParallelism)
 
@@ -27,4 +29,5 @@ def spark(source: Source, workers: int | None = None, *, session: Any = None) ->
         found: list[Result] = context.parallelize([task], 1).map(lambda it: run(it, source)).collect()
         return found[0]
 
-    return Futures(source, lambda: ThreadPoolExecutor(count), count, work=job)
+    end = session.stop if own else lambda: None
+    return Futures(source, lambda: ThreadPoolExecutor(count), count, work=job, end=end)

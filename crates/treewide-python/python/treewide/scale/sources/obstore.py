@@ -50,7 +50,9 @@ class Obstore:
         obstore = load("obstore", "obstore")
         errors = obstore.exceptions
         store, key = self.store(object.uri)
-        pinned = {"version": object.version, "if_match": object.etag}
+        # A weak one never matches on a server; the reply has it.
+        strong = None if (object.etag or "").startswith("W/") else object.etag
+        pinned = {"version": object.version, "if_match": strong}
         wanted = {name: value for name, value in pinned.items() if value is not None}
         try:
             reply = obstore.get(store, key, options={"range": (start, stop), **wanted})
