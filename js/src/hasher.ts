@@ -32,7 +32,8 @@ export class Hasher {
   /** Makes a hasher of the keyed mode; the key has 32 bytes. */
   static keyed(key: Uint8Array): Hasher {
     const hasher = new Hasher();
-    hasher.#key = checkKey(key).slice();
+    // Not `slice`, which copies nothing if the key is a `Buffer` of Node.
+    hasher.#key = new Uint8Array(checkKey(key));
     hasher.#mode = 1;
     return hasher;
   }
@@ -56,7 +57,7 @@ export class Hasher {
     const hasher = new Hasher();
     // The mode and the key of a state stand at bytes 9 and 10: `treewide::State`.
     hasher.#mode = { 16: 1, 64: 2 }[saved[9]!] ?? 0;
-    hasher.#key = saved.slice(10, 42);
+    hasher.#key = new Uint8Array(saved.subarray(10, 42));
     wasm.load(hasher.#at(), saved.length);
     return hasher;
   }

@@ -24,6 +24,11 @@ export function hashMany(list: ArrayLike<Input> | Packed, options: Options = {})
     throw new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);
   }
   const packed = "offsets" in list ? list : undefined;
+  if (!packed && !Number.isInteger((list as ArrayLike<Input>).length)) {
+    throw new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);
+  }
+  // What makes its inputs when it is asked may use the memory for that: so they are asked for before.
+  if (!packed && !Array.isArray(list)) list = Array.from(list as ArrayLike<Input>);
   const count = packed ? Math.max(packed.offsets.length - 1, 0) : (list as ArrayLike<Input>).length;
   const each = options.length === undefined ? 32 : checkLength(options.length, "length");
   const out = options.out ?? new Uint8Array(count * each);

@@ -1,5 +1,5 @@
 import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
-import { setMode, checkLength, place, type Options } from "./input.js";
+import { checkKey, checkLength, place, setMode, type Options } from "./input.js";
 import { readPart } from "./part.js";
 import { checkBlob, hashBlob, type StreamOptions } from "./stream.js";
 import { join } from "./subtrees.js";
@@ -22,10 +22,13 @@ const CLOSED = "the pool is closed";
 /** A worker of a browser or of Node. */
 interface Thread {
   worker: Worker;
+  /** The same, in Node. */
+  node: NodeWorker | undefined;
   tasks: Map<number, { resolve(cv: Uint8Array): void; reject(error: Error): void }>;
 }
 
 interface NodeWorker extends Worker {
+  ref(): void;
   unref(): void;
   on(type: string, listener: (value: never) => void): void;
 }
@@ -45,12 +48,7 @@ const partLength = (): number => (nodeThreads() ? 2 << 20 : 4 << 20);
 
 function makeWorker(): Worker {
   const threads = nodeThreads();
-  if (threads) {
-    const worker = new threads.Worker(source, { eval: true });
-    // A pool does not keep a program from ending.
-    worker.unref();
-    return worker;
-  }
+  if (threads) return new threads.Worker(source, { eval: true });
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     return new Worker(url);
@@ -88,21 +86,28 @@ export class Pool {
     const module = compiledModule();
     for (let index = 0; index < this.#count && !this.#closed; index++) {
       const worker = this.#create();
-      const thread: Thread = { worker, tasks: new Map() };
+      const node = "on" in worker ? (worker as NodeWorker) : undefined;
+      const thread: Thread = { worker, node, tasks: new Map() };
       const answer = (data: Answer) => {
         const task = thread.tasks.get(data.id);
         thread.tasks.delete(data.id);
+        if (thread.tasks.size === 0) thread.node?.unref();
         if ("cv" in data) task?.resolve(data.cv);
         else task?.reject(new Error(data.error));
       };
       const fail = (error: unknown) => {
+        // A worker that was ended before says nothing about those that took its place.
+        if (!this.#threads.includes(thread)) return;
         const message = (error as Error | undefined)?.message || "it cannot be loaded";
         const text = `a worker of the pool failed: ${message}; a content security policy may forbid it, see PoolOptions.createWorker`;
         this.#fail(new Error(text));
       };
-      if ("on" in worker) {
-        (worker as NodeWorker).on("message", answer);
-        (worker as NodeWorker).on("error", fail);
+      if (node) {
+        node.on("message", answer);
+        node.on("error", fail);
+        node.on("exit", () => fail(new Error("it ended")));
+        // A pool keeps a program from ending only while it hashes. Listeners undo it, so it comes after them.
+        node.unref();
       } else {
         worker.onmessage = ({ data }) => answer(data);
         worker.onerror = fail;
@@ -123,12 +128,14 @@ export class Pool {
     this.#started = undefined;
   }
 
-  #run({ tasks, worker }: Thread, task: Omit<Task, "id">): Promise<Uint8Array> {
+  #run(thread: Thread, task: Omit<Task, "id">): Promise<Uint8Array> {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new Error(CLOSED));
-      tasks.set(id, { resolve, reject });
-      worker.postMessage({ id, ...task }, task.part instanceof Uint8Array ? [task.part.buffer as ArrayBuffer] : []);
+      if (!this.#threads.includes(thread)) return reject(new Error("a worker of the pool failed"));
+      thread.node?.ref();
+      thread.tasks.set(id, { resolve, reject });
+      thread.worker.postMessage({ id, ...task }, task.part instanceof Uint8Array ? [task.part.buffer as ArrayBuffer] : []);
     });
   }
 
@@ -139,8 +146,14 @@ export class Pool {
     const length = partLength();
     if (size <= length) return hashBlob(blob, options);
     const out = place(options as Options);
-    await (this.#started ??= this.#start());
-    const mode = setMode(options);
+    // The caller may clear the key while workers start.
+    const given = { key: options.key && new Uint8Array(checkKey(options.key)), context: options.context };
+    await (this.#started ??= this.#start().catch((error: Error) => {
+      // The next blob tries again.
+      this.#fail(error);
+      throw error;
+    }));
+    const mode = setMode(given);
     const key = mode === 0 ? undefined : memory.slice(keyAt, keyAt + 32);
     const cvs: Uint8Array[] = new Array(Math.ceil(size / length));
     let [next, done] = [0, 0];
@@ -153,7 +166,7 @@ export class Pool {
         const offset = index * length;
         const end = Math.min(offset + length, size);
         // A worker of Node 20 that reads a blob of `openAsBlob` ends the process.
-        const part = "on" in thread.worker ? await readPart(blob, offset, end) : blob.slice(offset, end);
+        const part = thread.node ? await readPart(blob, offset, end) : blob.slice(offset, end);
         cvs[index] = await this.#run(thread, { part, offset, mode, key });
         done += end - offset;
         if (!stopped) options.onProgress?.(done, size);

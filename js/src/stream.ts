@@ -5,7 +5,7 @@ import { checkKey, kind, place, type Input, type Options } from "./input.js";
 export interface StreamOptions extends Options {
   /** Is called after each piece with the bytes so far, and how many there are, if that is known. */
   onProgress?: ((done: number, total: number | undefined) => void) | undefined;
-  /** Stops: the promise is rejected with the signal's reason. */
+  /** Stops: the promise is rejected with the signal's reason; for an iterable that is not a stream, when its next piece is there. */
   signal?: AbortSignal | undefined;
 }
 
@@ -21,9 +21,12 @@ export function hasherOf({ key, context }: Options): Hasher {
   return context === undefined ? new Hasher() : Hasher.deriveKey(context);
 }
 
-async function* chunksOf(stream: ReadableStream<Input>): AsyncGenerator<Input> {
+async function* chunksOf(stream: ReadableStream<Input>, signal: AbortSignal | undefined): AsyncGenerator<Input> {
   const reader = stream.getReader();
   let ended = false;
+  // Ends a `read` that waits.
+  const stop = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -34,6 +37,7 @@ async function* chunksOf(stream: ReadableStream<Input>): AsyncGenerator<Input> {
       yield value;
     }
   } finally {
+    signal?.removeEventListener("abort", stop);
     // As `for await` does it: a program that stops reading closes the stream.
     if (!ended) await reader.cancel().catch(() => {});
     reader.releaseLock();
@@ -54,20 +58,29 @@ export async function hashStream(
 ): Promise<Uint8Array> {
   const hasher = hasherOf(options);
   const out = place(options);
+  const { signal } = options;
   let chunks: AsyncIterable<Input> | Iterable<Input>;
   if (typeof (stream as ReadableStream<Input>)?.getReader === "function") {
-    chunks = chunksOf(stream as ReadableStream<Input>);
+    chunks = chunksOf(stream as ReadableStream<Input>, signal);
   } else if (typeof stream === "object" && stream !== null && (Symbol.asyncIterator in stream || Symbol.iterator in stream)) {
     chunks = stream as AsyncIterable<Input>;
   } else {
     throw new TypeError(`stream must be a ReadableStream or an iterable, not ${kind(stream)}`);
   }
-  options.signal?.throwIfAborted();
-  for await (const chunk of chunks) {
-    options.signal?.throwIfAborted();
-    hasher.update(chunk);
-    options.onProgress?.(hasher.count, undefined);
+  signal?.throwIfAborted();
+  // A stream of Node ends with the reason as its error.
+  const stop = () => (stream as { destroy?(error: Error): void }).destroy?.(signal!.reason);
+  signal?.addEventListener("abort", stop);
+  try {
+    for await (const chunk of chunks) {
+      signal?.throwIfAborted();
+      hasher.update(chunk);
+      options.onProgress?.(hasher.count, undefined);
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
   }
+  signal?.throwIfAborted();
   return hasher.digest({ out });
 }
 

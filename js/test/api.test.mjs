@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { openAsBlob } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import test, { describe } from "node:test";
+import { Worker } from "node:worker_threads";
 import * as scalar from "../dist/scalar.js";
 import * as simd from "../dist/index.js";
 import { hex, modeOf, pattern, vectors } from "./lib/vectors.mjs";
@@ -225,6 +226,49 @@ for (const [build, treewide] of Object.entries({ simd, scalar })) {
       throws(() => Hasher.load("state"), TypeError, /^state must be/);
     });
 
+    test("keys are copied, also those that are buffers of Node", { timeout: 60_000 }, async () => {
+      const secret = () => Buffer.alloc(32, 7);
+      const expected = hashHex("x", { key: secret() });
+      const key = secret();
+      const hasher = Hasher.keyed(key);
+      const state = Buffer.from(Hasher.keyed(key).update("y").save());
+      const loaded = Hasher.load(state);
+      key.fill(0);
+      state.fill(0);
+      assert.equal(hasher.update("x").digestHex(), expected);
+      assert.equal(loaded.reset().update("x").digestHex(), expected);
+      const pool = new Pool(1);
+      const bytes = pattern(5 << 20);
+      const late = secret();
+      const digest = pool.hashBlob(new Blob([bytes]), { key: late });
+      late.fill(0);
+      assert.equal(hex(await digest), hashHex(bytes, { key: secret() }));
+      pool.close();
+    });
+
+    test("hashMany asks for all inputs before it uses the memory", () => {
+      const inputs = ["ash", "beech", "cedar"];
+      const lazy = Object.defineProperties({ length: 3 }, Object.fromEntries(inputs.map((text, index) => [index, {
+        get: () => (hashHex("something else", { key: pattern(32) }), text),
+      }])));
+      assert.equal(hex(hashMany(lazy)), hex(hashMany(inputs)));
+      for (const list of [new Set(["a"]), new Map(), {}]) throws(() => hashMany(list), TypeError, /^list must be an array of inputs/);
+    });
+
+    test("hashStream stops while it waits", { timeout: 60_000 }, async () => {
+      const error = new Error("stopped");
+      const waiting = () => ({ stop: new AbortController(), ended: [] });
+      const web = waiting();
+      const stream = new ReadableStream({ pull: () => new Promise(() => {}), cancel: (reason) => void web.ended.push(reason) });
+      const node = waiting();
+      const readable = new Readable({ read() {}, destroy: (reason, done) => (node.ended.push(reason), done(reason)) });
+      for (const [it, { stop, ended }] of [[stream, web], [readable, node]]) {
+        setTimeout(() => stop.abort(error), 20);
+        await assert.rejects(hashStream(it, { signal: stop.signal }), error);
+        assert.deepEqual(ended, [error]);
+      }
+    });
+
     test("hashStream reads streams of all kinds to their end", async () => {
       const pieces = () => [input.subarray(0, 1), "text", input.subarray(1, 200_000), new Uint8Array(0).buffer];
       const expected = new Hasher().update(input.subarray(0, 1)).update("text").update(input.subarray(1, 200_000)).digestHex();
@@ -306,6 +350,17 @@ for (const [build, treewide] of Object.entries({ simd, scalar })) {
     test("a pool of workers that cannot start says so", async () => {
       const pool = new Pool(1, { createWorker: () => { throw new Error("no workers here"); } });
       await rejects(pool.hashBlob(new Blob([pattern(5 << 20)])), Error, /no workers here/);
+    });
+
+    test("a pool names a worker that fails or ends, and starts new ones for the next blob", { timeout: 60_000 }, async () => {
+      const blob = new Blob([pattern(5 << 20)]);
+      const sources = ["throw new Error('broken')", "process.exit(0)"];
+      const program = await readFile(new URL("../dist/worker.js", import.meta.url), "utf8");
+      const pool = new Pool(1, { createWorker: () => new Worker(sources.shift() ?? program, { eval: true }) });
+      await rejects(pool.hashBlob(blob), Error, /^a worker of the pool failed: broken/);
+      await rejects(pool.hashBlob(blob), Error, /^a worker of the pool failed: it ended/);
+      assert.equal(hex(await pool.hashBlob(blob)), hex(await hashBlob(blob)));
+      pool.close();
     });
 
     test("verifyRange accepts what belongs to the digest, and nothing else", (t) => {

@@ -48,6 +48,12 @@ describe("package", () => {
     });
   }
 
+  test("a program with a pool waits for it, and ends", () => {
+    const path = join(project.folder, "pool.mjs");
+    writeFileSync(path, `import { Pool } from "treewide"; console.log((await new Pool(2).hashBlob(new Blob([new Uint8Array(9e6)]))).length);`);
+    assert.equal(run(process.execPath, [path], { cwd: project.folder, timeout: 30_000 }), "32\n");
+  });
+
   test("require takes it", () => {
     const code = `const { hashHex } = require("treewide"); console.log(hashHex("abc"), require("treewide/blake3-wasm").hash("abc").toString("hex"))`;
     const out = run(process.execPath, ["--no-warnings", "-e", code], { cwd: project.folder });
