@@ -146,10 +146,11 @@ def simulate(
             if now > limit + 1e5:
                 raise AssertionError("the driver waits for ever")
             continue
-        at, _, kind, what = heapq.heappop(events)
+        at, number, kind, what = heapq.heappop(events)
         # Engines ask from time to time.
         if at > now + 0.5 and idle:
-            heapq.heappush(events, (at, next(order), kind, what))
+            # In the same place, so that what happens at the same time keeps its order.
+            heapq.heappush(events, (at, number, kind, what))
             now += 0.5
             continue
         now = max(now, at)
