@@ -92,9 +92,15 @@ describe("page", { skip }, () => {
       });
       await page.dispatchEvent("body", "dragenter", { dataTransfer: data });
       assert.equal(await page.evaluate(() => document.querySelector("#drop").className), "over");
+      // In the page, because a click from here may come after the end.
+      await page.evaluate(() => {
+        new MutationObserver((_, observer) => {
+          if (!document.querySelector("#rows tr:nth-child(2) progress")) return;
+          observer.disconnect();
+          document.querySelector("#stop").click();
+        }).observe(document.querySelector("#rows"), { childList: true, subtree: true });
+      });
       await page.dispatchEvent("body", "drop", { dataTransfer: data });
-      await page.waitForFunction(() => document.querySelector("#rows tr:nth-child(2) progress"));
-      await page.click("#stop");
       await page.waitForFunction(() => document.querySelector("#stop").textContent === "Continue");
       assert.match(await page.textContent("#spoken"), /^Stopped\./);
       await page.click("#stop");
