@@ -1,13 +1,12 @@
 //! Which bytes of a file are not as recorded, by its outboard.
 
-use crate::outboards::{GROUP, Outboards, layout};
+use crate::outboards::{GROUP, Outboards, begins_with, layout};
 use crate::record::FileRecord;
 use crate::regular;
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use treewide::hazmat::Subtrees;
 use treewide::outboard::{self, Found, IoError, Outboard, PAIR_LEN, ReadAt, State};
 use treewide::{Hash, Mode};
 use treewide_files::name::shown;
@@ -146,11 +145,7 @@ fn by(
     if layout.bytes() != size {
         return Err(other.into());
     }
-    let mut pair = [0; PAIR_LEN];
-    pairs.read_exact_at(&mut pair, 0).map_err(|error| error.to_string())?;
-    let mut top = Subtrees::new(Mode::PLAIN);
-    top.push(pair.as_chunks().0, 0);
-    if top.finalize() != digest {
+    if !begins_with(&pairs, &file.was.digest).map_err(|error| error.to_string())? {
         return Err(other.into());
     }
     let (data, now) = file.identity.open_stamped(file.path).map_err(|error| error.to_string())?;

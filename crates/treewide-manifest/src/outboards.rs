@@ -11,15 +11,17 @@
 use crate::clock;
 use crate::error::Error;
 use crate::name;
+use crate::regular;
 use crate::rules::{Globs, Rules};
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use treewide::OUT_LEN;
 use treewide::file::OutboardError;
-use treewide::outboard::{Group, Layout, Order};
+use treewide::hazmat::Subtrees;
+use treewide::outboard::{Group, Layout, Order, PAIR_LEN, ReadAt};
+use treewide::{Hash, Mode, OUT_LEN};
 use treewide_files::digest::hex;
 use treewide_files::name::shown;
 use treewide_files::{ErrorKind, Hashed, Options, Stamp};
@@ -84,10 +86,15 @@ impl Outboards {
         self.min.max(GROUP.bytes() + 1)
     }
 
-    /// Whether none is missing of a file with this digest and length.
+    /// Whether none is missing of a file with this digest and length. Of one that is there, its length and its first pair are
+    /// compared: what a crash leaves is made again while the file is still what it was.
     pub(crate) fn has(&self, digest: &[u8; OUT_LEN], bytes: u64) -> bool {
-        let is_whole = |it: fs::Metadata| it.is_file() && it.len() == layout(bytes).bytes();
-        bytes < self.least() || fs::metadata(self.path_of(digest)).is_ok_and(is_whole)
+        let is_there = || {
+            let pairs = regular::open(&self.path_of(digest))?;
+            let is_whole = pairs.metadata()?.len() == layout(bytes).bytes();
+            io::Result::Ok(is_whole && begins_with(&pairs, digest)?)
+        };
+        bytes < self.least() || is_there().unwrap_or(false)
     }
 
     /// An error if the folder is a part of the tree: the manifest would record files that come and go with it.
@@ -120,6 +127,15 @@ pub(crate) fn layout(len: u64) -> Layout {
     Layout::new(len, GROUP, Order::Pre)
 }
 
+/// Whether the first pair of an outboard has this digest.
+pub(crate) fn begins_with(pairs: &File, digest: &[u8; OUT_LEN]) -> io::Result<bool> {
+    let mut pair = [0; PAIR_LEN];
+    pairs.read_exact_at(&mut pair, 0)?;
+    let mut top = Subtrees::new(Mode::PLAIN);
+    top.push(pair.as_chunks().0, 0);
+    Ok(top.finalize() == Hash::from_bytes(*digest))
+}
+
 /// Outboards that are being made: it hashes the files that are to have one.
 pub(crate) struct Making<'a> {
     outboards: &'a Outboards,
@@ -138,6 +154,8 @@ impl<'a> Making<'a> {
         outboards.require_outside(root, rules)?;
         let folder = &outboards.folder;
         fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
+        // A `..` behind a directory that was not there led nowhere until now.
+        outboards.require_outside(root, rules)?;
         let made = Self { outboards, options, written: RefCell::default() };
         drop(made.create().map_err(|error| Error::write(folder, error))?);
         Ok(made)
@@ -216,6 +234,8 @@ impl Temporary<'_> {
         // Some systems do not rename a file that is open.
         let file = self.file.take().expect("it is kept once");
         let bytes = file.metadata()?.len();
+        // A name that a crash leaves without its content would stand for an outboard.
+        file.sync_data()?;
         drop(file);
         fs::rename(self.path, path).inspect_err(|_| drop(fs::remove_file(self.path)))?;
         Ok(bytes)

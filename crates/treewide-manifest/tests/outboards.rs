@@ -188,7 +188,10 @@ fn update_writes_outboards_of_what_it_reads_and_of_what_has_none() {
     tree.write("b/long", &new);
     fs::remove_file(outboard_of(&tree, 3_000_001)).unwrap();
     fs::write(outboard_of(&tree, 50_000), "cut off").unwrap();
-    assert_eq!(made(&tree), (3, 3));
+    // What a crash may leave: the length, without the content.
+    let len = fs::metadata(outboard_of(&tree, 100_000)).unwrap().len();
+    fs::write(outboard_of(&tree, 100_000), vec![0; len as usize]).unwrap();
+    assert_eq!(made(&tree), (4, 4));
     assert_eq!(names(&folder(&tree)).len(), 4);
     assert!(outboards(&tree).path_of(treewide::hash(&new).as_bytes()).exists());
     flip(&tree.at("b/long"), 0);
@@ -205,6 +208,12 @@ fn outboards_are_not_written_into_the_tree() {
         assert!(error.contains("is in the directory that the manifest is of"), "{error}");
     }
     assert!(!tree.at("b/new").exists() && !tree.at("outboards").exists());
+    // There is no such directory yet, so that `..` leads nowhere.
+    let around = tree.folder().join("new/..").join(tree.root().file_name().unwrap()).join("er");
+    let update = Update::new().outboards(Outboards::new(around).min(MIN));
+    let error = make(&tree, &update, false, &Options::new()).unwrap_err().to_string();
+    assert!(error.contains("is in the directory that the manifest is of"), "{error}");
+    fs::remove_dir(tree.at("er")).unwrap();
     // Unless it is left out.
     let rules = Rules { exclude: vec!["/b/new/".into()], ..Rules::default() };
     let update = Update::new().rules(rules).outboards(Outboards::new(tree.at("b/new/er")).min(MIN));

@@ -178,6 +178,13 @@ impl SayArgs {
         }
         Ok(outcome)
     }
+
+    /// Says what was left out.
+    fn not_compared(&self, console: &Console<'_>, outcome: Outcome, parts: &[String]) {
+        if !(parts.is_empty() || self.quiet && outcome == Outcome::Success) {
+            console.say(&format!("not compared: {}", parts.join(", ")));
+        }
+    }
 }
 
 impl VerifyArgs {
@@ -227,12 +234,7 @@ impl VerifyArgs {
         })?;
         progress.finish();
         let outcome = self.say.end(lines, &console, &[&manifest], &report)?;
-        if !(self.say.quiet && outcome == Outcome::Success) {
-            let parts = report::not_compared(&manifest);
-            if !parts.is_empty() {
-                console.say(&format!("not compared: {}", parts.join(", ")));
-            }
-        }
+        self.say.not_compared(&console, outcome, &report::not_compared(&manifest));
         if let Some(page) = page {
             let code = outcome.code();
             page.finish(&report, &About { manifest: &manifest, dir, quick: self.quick, code })?;
@@ -311,11 +313,15 @@ impl DiffArgs {
             let options = self.read.plain_options(progress.hears());
             let report = Verify::new().run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
             progress.finish();
-            return self.say.end(lines, &console, &[&old], &report);
+            let outcome = self.say.end(lines, &console, &[&old], &report)?;
+            self.say.not_compared(&console, outcome, &report::not_compared(&old));
+            return Ok(outcome);
         };
         let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
         let report = treewide_manifest::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
-        self.say.end(lines, &console, &[&old, &new], &report)
+        let outcome = self.say.end(lines, &console, &[&old, &new], &report)?;
+        self.say.not_compared(&console, outcome, &report::not_in_both(&old, &new));
+        Ok(outcome)
     }
 }

@@ -14,7 +14,7 @@ use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Class, Finding, Located, Manifest, Report, State, Verdict};
+use treewide_manifest::{Class, Finding, Located, Manifest, Report, Rules, State, Verdict};
 
 /// Problems that are shown again at the end, at most.
 const SHOWN_AGAIN: usize = 20;
@@ -218,13 +218,37 @@ pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
     parts
 }
 
+/// What two manifests do not both record, so that nobody can compare it.
+pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
+    if [old, new].iter().any(|it| matches!(it.index(), State::Absent)) {
+        return vec!["links, directories and special files, as one has no index".into()];
+    }
+    if !(old.has_index() && new.has_index()) {
+        return Vec::new();
+    }
+    let (was, is) = (old.rules(), new.rules());
+    let scope = |it: &Rules| (it.exclude.clone(), it.hidden, it.follow, it.one_file_system);
+    let mut parts = Vec::new();
+    for (is, text) in [
+        (was.modes != is.modes, "modes, which only one has"),
+        (was.xattrs != is.xattrs, "extended attributes that only one covers"),
+        (
+            scope(&was) != scope(&is),
+            "what the rules of one leave out (the other has it as added or removed)",
+        ),
+    ] {
+        parts.extend(is.then(|| text.to_owned()));
+    }
+    parts
+}
+
 /// What is wrong with an index.
 pub(super) fn damage(console: &Console<'_>, list: &Path, cause: &str) {
     let index = treewide_manifest::index_path(list);
     console.about(
         &index,
         format_args!(
-            "is not used: {cause}; so links, directories, modes and names that are not UTF-8 were not checked; \
+            "is not used: {cause}; so links, directories, modes, attributes and names that are not UTF-8 were not checked; \
              `treewide update --full` writes a new one"
         ),
     );

@@ -291,7 +291,7 @@ fn summary(
     }
     if totals.unknown.ranges > 0 {
         let broken = format!(
-            "unknown, as {} is broken above them, belongs to another digest, or was made {others}",
+            "unknown, as {} is broken above them, belongs to another digest, has another --order, or was made {others}",
             shown(outboard)
         );
         said.push(of(&totals.unknown, &broken));

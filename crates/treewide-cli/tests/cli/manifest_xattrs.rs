@@ -38,6 +38,17 @@ fn xattrs_are_said_in_words_in_json_and_in_stat() {
     assert_eq!(found["detail"], "user.bytes 0xff00 -> 0xfe00");
     let (code, stdout, stderr) = run("update m.b3 t -o n.b3");
     assert_eq!((code, &*stdout), (Some(0), line), "{stderr}");
-    assert_eq!(run("diff m.b3 n.b3").1, line);
+    let (_, stdout, stderr) = run("diff m.b3 n.b3");
+    assert_eq!(stdout, line);
+    assert!(!stderr.contains("not compared"), "{stderr}");
     assert_eq!(run("verify --quick n.b3 t").0, Some(0));
+    // Two manifests are the same as far as both say something.
+    assert_eq!(run("snapshot --modes --exclude x t -o o.b3").0, Some(0));
+    let (code, stdout, stderr) = run("diff n.b3 o.b3");
+    assert_eq!((code, &*stdout), (Some(0), ""));
+    let said = "not compared: modes, which only one has, extended attributes that only one covers, what the rules of one leave out";
+    assert!(stderr.contains(said), "{stderr}");
+    assert_eq!(run("diff -q n.b3 o.b3").2, "");
+    std::fs::remove_file(folder.join("o.b3.tw")).unwrap();
+    assert!(run("diff n.b3 o.b3").2.contains("not compared: links, directories and special files"));
 }
