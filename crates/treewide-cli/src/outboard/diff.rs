@@ -3,7 +3,7 @@
 use super::files::Store;
 use super::ranges::bytes;
 use super::shape::ShapeArgs;
-use super::{EXIT, trust};
+use super::trust;
 use crate::console::Console;
 use crate::help::Notes;
 use crate::manifest;
@@ -24,7 +24,12 @@ use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
 const DIFF: Notes = Notes {
-    exit: EXIT,
+    exit: &[
+        ("0", "the two files are the same"),
+        ("1", "they differ"),
+        ("2", "invalid usage"),
+        ("3", "nobody can say, as an outboard cannot be read or is damaged"),
+    ],
     ..Notes::new(&[
         ("treewide outboard diff monday.obao4 friday.obao4", "which bytes differ?"),
         (

@@ -28,6 +28,7 @@ mod manifest_xattrs;
 mod named_output;
 mod names_in_lists;
 mod outboard;
+mod outboard_update;
 mod output;
 #[cfg(target_os = "linux")]
 mod output_fails;
