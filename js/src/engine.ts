@@ -9,7 +9,7 @@ import { packed, size } from "treewide:module";
 
 /** What `crates/treewide-wasm/src/exports.rs` exports. */
 export interface Exports {
-  memory: WebAssembly.Memory;
+  memory: { readonly buffer: ArrayBufferLike };
   address(part: number): number;
   hash(mode: number, length: number): void;
   context(length: number): void;

@@ -6,12 +6,18 @@ import { join } from "./subtrees.js";
 import type { Answer, Task } from "./worker.js";
 import { source } from "treewide:worker";
 
+/** What a pool uses of a worker: programs for Node alone have no types of the `Worker` of browsers. */
+export interface PoolWorker {
+  postMessage(message: unknown): void;
+  terminate(): unknown;
+}
+
 export interface PoolOptions {
   /**
    * Makes a worker that runs `treewide/worker`. Needed only under a content security policy without `worker-src blob:`:
    * `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`.
    */
-  createWorker?: (() => Worker) | undefined;
+  createWorker?: (() => PoolWorker) | undefined;
 }
 
 /** Parts that a worker has at the same time: one is read while the other is hashed. */
@@ -71,7 +77,7 @@ export class Pool {
   #next = 0;
   #closed = false;
   #count: number;
-  #create: () => Worker;
+  #create: () => PoolWorker;
   #started: Promise<void> | undefined;
 
   /** Makes a pool of `count` workers, which start with the first blob; as many as the machine has threads by default. */
@@ -85,7 +91,7 @@ export class Pool {
     await ready();
     const module = compiledModule();
     for (let index = 0; index < this.#count && !this.#closed; index++) {
-      const worker = this.#create();
+      const worker = this.#create() as Worker;
       const node = "on" in worker ? (worker as NodeWorker) : undefined;
       const thread: Thread = { worker, node, tasks: new Map() };
       const answer = (data: Answer) => {

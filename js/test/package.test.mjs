@@ -89,5 +89,11 @@ void [c, e, f, g, h, i, ready(), hashBlob, compatible];
     const types = fileURLToPath(new URL("node_modules/@types", here));
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "--typeRoots", types];
     run(tsc, [...options, "use.ts"], { cwd: project.folder });
+    // A program for Node alone.
+    writeFileSync(
+      join(project.folder, "node.ts"),
+      `import { Worker } from "node:worker_threads";\nimport { Pool } from "treewide";\nnew Pool(2, { createWorker: () => new Worker("") });\n`,
+    );
+    run(tsc, [...options, "--lib", "es2022", "node.ts"], { cwd: project.folder });
   });
 });
