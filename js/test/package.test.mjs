@@ -60,6 +60,11 @@ describe("package", () => {
     assert.equal(new Set(out.trim().split(" ")).size, 1);
   });
 
+  test("treewide/blake3-wasm refuses what has no bytes", async () => {
+    const { hash } = await import("../dist/blake3-wasm.node.js");
+    for (const input of [5, null, undefined, new DataView(new ArrayBuffer(3))]) assert.throws(() => hash(input), /^TypeError: input must be/);
+  });
+
   test("the types are those of the functions", () => {
     writeFileSync(
       join(project.folder, "use.ts"),

@@ -30,7 +30,12 @@ export const maxHashBytes = 18446744073709551615n;
 
 /** Input as bytes: other than the functions of `treewide`, lists of numbers are taken too. */
 export function inputToArray(input: BaseHashInput): Uint8Array {
-  return input instanceof Uint8Array ? input : new Uint8Array(input as ArrayLike<number>);
+  if (input instanceof Uint8Array) return input;
+  // `new Uint8Array` makes zeros of a number, and nothing of a `DataView`.
+  if (typeof input !== "object" || input === null || input instanceof DataView) {
+    throw new TypeError(`input must be a string, a Uint8Array, a buffer or a list of numbers, not ${input instanceof DataView ? "a DataView" : String(input)}`);
+  }
+  return new Uint8Array(input as ArrayLike<number>);
 }
 
 /** Input as `treewide` takes it. */
