@@ -156,6 +156,7 @@ fn architecture_names_files_that_exist() {
         "crates/treewide-gpu",
         "crates/treewide-gpu/src",
         "crates/treewide-manifest/src",
+        "crates/treewide-python/python/treewide/scale",
         "crates/treewide-wasm/src",
         "js",
     ];
