@@ -213,7 +213,8 @@ TREEWIDE_API int treewide_update_file(treewide_hasher *hasher, const char *path,
  * everything else stops: nothing more is read. While a pipe has nothing to read, it is called with 0 bytes. */
 typedef int (*treewide_watch)(void *context, uint64_t bytes);
 
-/* treewide_update_file for progress bars, and to stop: TREEWIDE_E_STOPPED. `watch` may be NULL. It may not use the hasher. */
+/* treewide_update_file for progress bars, and to stop: TREEWIDE_E_STOPPED. `watch` may be NULL. It may use neither the
+ * hasher nor functions with our threads. */
 TREEWIDE_API int treewide_update_file_watched(treewide_hasher *hasher, const char *path, const treewide_file_options *options,
                                               treewide_watch watch, void *context);
 

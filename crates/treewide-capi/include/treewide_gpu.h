@@ -9,7 +9,8 @@
  *   many inputs               treewide_gpu_pipeline_new, _push, _pop, _free
  *   all                       treewide_gpu_close, treewide_gpu_error
  *
- * - Functions that return int return 0, or TREEWIDE_GPU_E and then treewide_gpu_error says what went wrong and where.
+ * - Functions that return int return 0, or TREEWIDE_GPU_E and then treewide_gpu_error says what went wrong and where. What
+ *   else some of them return, they say.
  * - `const treewide_mode *mode` is NULL for the plain mode; treewide.h and libtreewide have the others.
  * - `device` is never NULL, except for treewide_gpu_close. What was made with a device may outlive treewide_gpu_close.
  * - A device may be used by several threads at once. Its work is done in the order of the calls, in the stream.
@@ -84,7 +85,8 @@ TREEWIDE_API int treewide_gpu_hash_bytes(const treewide_gpu *device, const treew
                                          size_t len, uint8_t digest[TREEWIDE_OUT_LEN]);
 
 /* The digest of the file at `path` (UTF-8 on Windows), which several threads read into pinned memory, 48 MiB at most. Calls
- * `watch`, which may be NULL, every 4 MiB on this thread. Returns TREEWIDE_E_SHRANK, _ENDED, _GOES_ON or _STOPPED of treewide.h,
+ * `watch`, which may be NULL, every 4 MiB on this thread. The CPU hashes what has no length, such as pipes, and then calls
+ * `watch` as treewide_update_file_watched does. Returns TREEWIDE_E_SHRANK, _ENDED, _GOES_ON or _STOPPED of treewide.h,
  * or TREEWIDE_GPU_E. */
 TREEWIDE_API int treewide_gpu_hash_file(const treewide_gpu *device, const treewide_mode *mode, const char *path, treewide_watch watch,
                                         void *context, uint8_t digest[TREEWIDE_OUT_LEN]);

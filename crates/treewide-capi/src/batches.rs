@@ -15,6 +15,9 @@ pub struct Bytes {
     len: usize,
 }
 
+/// As in the header.
+const _: () = assert!(size_of::<Bytes>() == 2 * size_of::<usize>());
+
 impl AsRef<[u8]> for Bytes {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {

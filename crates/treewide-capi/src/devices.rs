@@ -19,6 +19,9 @@ pub struct Info {
     reserved: u32,
 }
 
+/// As in the header.
+const _: () = assert!(size_of::<Info>() == 536 && align_of::<Info>() == align_of::<u64>());
+
 /// A text that ends with a zero, cut where it does not fit.
 fn text(from: &str) -> [c_char; TEXT] {
     let mut to = [0; TEXT];
@@ -58,6 +61,7 @@ fn info(found: &Found) -> Info {
 /// `out` has room for `room` elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_gpu_devices(out: *mut Info, room: usize) -> usize {
+    assert!(room == 0 || !out.is_null(), "NULL stands for no devices, not for {room}");
     let found = devices();
     for (i, found) in found.iter().take(room).enumerate() {
         // SAFETY: as our caller promises.

@@ -20,6 +20,9 @@ pub struct FileOptions {
     reserved: [u32; 5],
 }
 
+/// As in the header.
+const _: () = assert!(size_of::<FileOptions>() == 32 && align_of::<FileOptions>() == 4);
+
 /// The options at `options`; null stands for the default.
 ///
 /// # Safety

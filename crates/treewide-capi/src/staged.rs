@@ -2,13 +2,14 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::Metadata;
-use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::memory::input;
 use crate::watch::{Context, Watch, path};
 use crate::{fail, mode_at};
-use treewide::file::{self, ErrorKind, check_length, open_watched, promises_length};
+use treewide::Hasher;
+use treewide::file::{Error, ErrorKind, Options, check_length, open_watched, promises_length};
 use treewide_gpu::{Device, Mode, Ring, Staged};
 
 /// `TREEWIDE_E_...` of `treewide.h`.
@@ -54,8 +55,6 @@ pub unsafe extern "C" fn treewide_gpu_hash_bytes(
 
 /// Why a file has no digest.
 enum Failure {
-    Stopped,
-    Open(file::Error),
     File(ErrorKind),
     Device(treewide_gpu::Error),
 }
@@ -73,48 +72,22 @@ impl From<ErrorKind> for Failure {
 }
 
 /// Says after each read whether to go on.
-type Ask<'a> = &'a dyn Fn(u64) -> bool;
+type Ask<'a> = &'a (dyn Fn(u64) -> ControlFlow<()> + Send + Sync);
 
-/// A stream, which ends with an error where the watcher stops it.
-struct Watched<'a, R> {
-    from: R,
-    goes_on: Ask<'a>,
-    was_stopped: &'a mut bool,
-}
-
-impl<R: Read> Read for Watched<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(buffer)?;
-        if (self.goes_on)(read as u64) {
-            return Ok(read);
-        }
-        *self.was_stopped = true;
-        Err(io::Error::other("stopped"))
-    }
-}
-
-fn hash_file(
-    device: &Device,
-    mode: &Mode,
-    path: &Path,
-    goes_on: Ask<'_>,
-) -> Result<[u8; 32], Failure> {
-    let file = open_watched(path).map_err(Failure::Open)?;
+fn hash_file(device: &Device, mode: &Mode, path: &Path, ask: Ask<'_>) -> Result<[u8; 32], Failure> {
+    let file = open_watched(path).map_err(Error::into_kind)?;
     let opened: Metadata = file.metadata().map_err(ErrorKind::Read)?;
-    let mut staged = Staged::new(device, mode);
     if !promises_length(&file, &opened) {
-        let mut was_stopped = false;
-        let reader = Watched { from: &file, goes_on, was_stopped: &mut was_stopped };
-        return match staged.update_reader(reader) {
-            Ok(_) => Ok(staged.finalize()?.into()),
-            Err(_) if was_stopped => Err(Failure::Stopped),
-            Err(error) => Err(error.into()),
-        };
+        // A pipe may have no writer yet, or nothing to read for now: this waits for it, and asks the watcher all the time.
+        let mut hasher = Hasher::with_mode(*mode);
+        let options = Options::new().watch(ask);
+        options.update_file(&mut hasher, &file, path).map_err(Error::into_kind)?;
+        return Ok(hasher.finalize().into());
     }
     let len = opened.len();
     // No more memory than the file needs.
     let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
-    staged = staged.ring(Ring { part, ..Ring::default() })?;
+    let mut staged = Staged::new(device, mode).ring(Ring { part, ..Ring::default() })?;
     let mut at = 0;
     while at < len {
         let step = STEP.min(len - at);
@@ -123,8 +96,8 @@ fn hash_file(
             check_length(&file, &opened)?;
             return Err(error.into());
         }
-        if !goes_on(step) {
-            return Err(Failure::Stopped);
+        if ask(step).is_break() {
+            return Err(ErrorKind::Stopped.into());
         }
         at += step;
     }
@@ -133,8 +106,8 @@ fn hash_file(
 }
 
 /// # Safety
-/// `device` is an open device; `mode` is null or a mode; `name` ends with a zero; `watch` may be called with `context`; `out`
-/// has room for 32 bytes.
+/// `device` is an open device; `mode` is null or a mode; `name` ends with a zero; any threads at once may call `watch` with
+/// `context`; `out` has room for 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_gpu_hash_file(
     device: *const Device,
@@ -150,23 +123,25 @@ pub unsafe extern "C" fn treewide_gpu_hash_file(
         return fail(format_args!("{}: this path is not UTF-8", name.to_string_lossy()));
     };
     let context = Context(context);
-    // SAFETY: as our caller promises.
-    let goes_on = |bytes| watch.is_none_or(|it| unsafe { context.ask(it, bytes) }.is_continue());
-    let kind = match hash_file(device, &mode, path, &goes_on) {
+    let ask = |bytes| match watch {
+        // SAFETY: as our caller promises.
+        Some(watch) => unsafe { context.ask(watch, bytes) },
+        None => ControlFlow::Continue(()),
+    };
+    let failure = match hash_file(device, &mode, path, &ask) {
         Ok(digest) => {
             // SAFETY: as our caller promises.
             unsafe { out.write(digest) };
             return 0;
         }
-        Err(Failure::Stopped) => return STOPPED,
-        Err(Failure::Open(error)) => return fail(error),
-        Err(Failure::Device(error)) => return fail(format_args!("{}: {error}", path.display())),
-        Err(Failure::File(kind)) => kind,
+        Err(failure) => failure,
     };
-    match kind {
-        ErrorKind::Shrank { .. } | ErrorKind::Changed { .. } => SHRANK,
-        ErrorKind::Ended { .. } => ENDED,
-        ErrorKind::GoesOn { .. } => GOES_ON,
-        kind => fail(format_args!("{}: {kind}", path.display())),
+    match failure {
+        Failure::File(ErrorKind::Stopped) => STOPPED,
+        Failure::File(ErrorKind::Shrank { .. } | ErrorKind::Changed { .. }) => SHRANK,
+        Failure::File(ErrorKind::Ended { .. }) => ENDED,
+        Failure::File(ErrorKind::GoesOn { .. }) => GOES_ON,
+        Failure::File(kind) => fail(format_args!("{}: {kind}", path.display())),
+        Failure::Device(error) => fail(format_args!("{}: {error}", path.display())),
     }
 }

@@ -3,7 +3,11 @@
 
 #include "common.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+_Static_assert(sizeof(treewide_gpu_info) == 536, "programs rely on it");
 
 #define LEN 9000001u
 
@@ -97,6 +101,30 @@ static int cut(void *context, uint64_t read) {
   return truncate(path, 1000);
 }
 
+/* Writes to the pipe when nothing was read. */
+static int feed(void *context, uint64_t read) {
+  int *fed = (int *)context;
+  if (read == 0 && !*fed) {
+    int end = open(path, O_WRONLY);
+    *fed = 1;
+    CHECK(end >= 0 && write(end, bytes, 50000) == 50000 && close(end) == 0, "cannot write to %s", path);
+  }
+  return 0;
+}
+
+/* A named pipe, which has no writer when it is opened. */
+static void a_pipe(const treewide_gpu *gpu) {
+  uint8_t digest[32];
+  uint64_t left = 0;
+  int fed = 0, code;
+  CHECK(mkfifo(path, 0600) == 0, "%s", path);
+  code = treewide_gpu_hash_file(gpu, NULL, path, stop_after, &left, digest);
+  CHECK(code == TREEWIDE_E_STOPPED, "%d", code);
+  CHECK(treewide_gpu_hash_file(gpu, &modes[1], path, feed, &fed, digest) == 0, "%s", treewide_gpu_error());
+  expect(&modes[1], 0, 50000, digest, "a pipe");
+  CHECK(remove(path) == 0, "%s", path);
+}
+
 static void files(const treewide_gpu *gpu) {
   static const size_t lengths[] = {0, 5000, LEN};
   size_t i;
@@ -136,6 +164,7 @@ static void device(uint32_t backend, uint32_t index) {
   on_the_device(gpu);
   many(gpu);
   files(gpu);
+  a_pipe(gpu);
   treewide_gpu_close(gpu);
 }
 

@@ -10,6 +10,7 @@ static uint8_t digest[32];
 static void null_addresses(void) { treewide_gpu_hash(device, NULL, NULL, none, 1, digest); }
 static void null_lengths(void) { treewide_gpu_hash(device, NULL, none, NULL, 1, digest); }
 static void null_digests(void) { treewide_gpu_hash(device, NULL, none, none, 1, NULL); }
+static void null_devices(void) { treewide_gpu_devices(NULL, 1); }
 static void null_lengths_to(void) { treewide_gpu_hash_to(device, NULL, none, NULL, 1, 0); }
 
 int main(void) {
@@ -18,6 +19,7 @@ int main(void) {
   expect_abort(null_lengths, "NULL stands for no bytes, not for 8");
   expect_abort(null_digests, "NULL stands for no bytes, not for 32");
   expect_abort(null_lengths_to, "NULL stands for no bytes, not for 8");
+  expect_abort(null_devices, "NULL stands for no devices, not for 1");
   CHECK(treewide_gpu_hash(device, NULL, NULL, NULL, 0, NULL) == 0, "%s", treewide_gpu_error());
   CHECK(treewide_gpu_hash_to(device, NULL, NULL, NULL, 0, 0) == 0, "%s", treewide_gpu_error());
   treewide_gpu_close(device);
