@@ -108,9 +108,9 @@ public enum BLAKE3 {
     private static func output(
         _ count: Int, of input: some ContiguousBytes, mode: Mode
     ) throws -> [UInt8] {
+        guard count >= 0 else { throw BLAKE3Error.invalidOutputLength(count) }
         var hasher = Hasher(mode: mode)
         hasher.updateParallel(input)
-        guard count >= 0 else { throw BLAKE3Error.invalidOutputLength(count) }
         var reader = hasher.finalizeXOF()
         return reader.read(count: count)
     }

@@ -42,7 +42,7 @@ extension BLAKE3Error: CustomStringConvertible, LocalizedError {
         case .fileGoesOn(let path):
             "\(path): the file goes on after its length; check its file system"
         case .gpu(let path?, let reason):
-            reason.hasPrefix(path) ? reason : "\(path): \(reason)"
+            reason.hasPrefix(path + ": ") ? reason : "\(path): \(reason)"
         case .gpu(nil, let reason):
             reason
         }

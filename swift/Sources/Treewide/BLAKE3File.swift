@@ -35,7 +35,8 @@ public enum BLAKE3File {
         }
     }
 
-    /// Is called with the bytes of each tile that was read, from any threads at once. A tile has at most 4 MiB.
+    /// Is called with the bytes of each tile that was read, from any threads at once. A tile has at most 4 MiB. While a pipe
+    /// has nothing to read, it is called with 0. It may not wait for the threads of the pool, as ``BLAKE3/hash(_:)`` may.
     public typealias Progress = @Sendable (_ bytes: UInt64) -> Void
 
     /// The digest of the file at `path`. Waits for it on this thread.
@@ -74,6 +75,7 @@ public enum BLAKE3File {
         _ path: String, _ strategy: Strategy, _ mode: BLAKE3.Mode, _ dropCache: Bool,
         _ watcher: FileWatcher?
     ) throws -> BLAKE3.Digest? {
+        try check(path)
         var hasher = BLAKE3.Hasher(mode: mode)
         var options = treewide_file_options()
         options.strategy = strategy.number
@@ -89,6 +91,13 @@ public enum BLAKE3File {
         case TREEWIDE_E_STOPPED: return nil
         default: throw BLAKE3Error(code, path: path)
         }
+    }
+
+    /// C takes a zero for the end of a path, and would hash another file.
+    package static func check(_ path: String) throws {
+        guard path.utf8.contains(0) else { return }
+        throw BLAKE3Error.file(
+            path: path, errno: EINVAL, reason: "this path contains a zero byte, and no name of a file does")
     }
 }
 

@@ -5,8 +5,8 @@ extension BLAKE3 {
     /// Inputs whose memory is held at a time. Each of them takes a few frames of the stack.
     @usableFromInline static let group = 64
 
-    /// The digests of many inputs, in their order. Short inputs are hashed next to each other in the lanes of the vector
-    /// registers, several times as fast as in a loop.
+    /// The digests of many inputs, in their order, on this thread. Short inputs are hashed next to each other in the lanes of
+    /// the vector registers, several times as fast as in a loop.
     @inlinable
     public static func hashMany(_ inputs: [some ContiguousBytes], mode: Mode = .plain) -> [Digest] {
         digests(inputs.count) { out in

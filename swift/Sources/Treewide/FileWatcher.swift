@@ -16,6 +16,8 @@ package final class FileWatcher: @unchecked Sendable {
         lock.withLock { isCancelled = true }
     }
 
+    private var mustStop: Bool { lock.withLock { isCancelled } }
+
     /// What ``callback`` is called with. Valid as long as the watcher lives.
     package var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
@@ -24,7 +26,7 @@ package final class FileWatcher: @unchecked Sendable {
         guard let context = $0 else { return 1 }
         let watcher = Unmanaged<FileWatcher>.fromOpaque(context).takeUnretainedValue()
         watcher.progress?($1)
-        return watcher.lock.withLock { watcher.isCancelled } ? 1 : 0
+        return watcher.mustStop ? 1 : 0
     }
 
     /// Runs `work`, which returns `nil` where the watcher stopped it, on a thread of Dispatch, and stops it with the task.
@@ -39,7 +41,10 @@ package final class FileWatcher: @unchecked Sendable {
                 DispatchQueue.global().async {
                     continuation.resume(
                         with: Result {
-                            guard let result = try work(watcher) else { throw CancellationError() }
+                            // The task may have been cancelled while this waited for a thread.
+                            guard !watcher.mustStop, let result = try work(watcher) else {
+                                throw CancellationError()
+                            }
                             return result
                         })
                 }

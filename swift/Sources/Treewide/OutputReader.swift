@@ -25,7 +25,7 @@ extension BLAKE3 {
             position &+= UInt64(bytes.count)
         }
 
-        /// The next `count` bytes.
+        /// The next `count` bytes. A negative count ends the program.
         public mutating func read(count: Int) -> [UInt8] {
             [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
                 let room = UnsafeMutableBufferPointer(rebasing: bytes.prefix(count))

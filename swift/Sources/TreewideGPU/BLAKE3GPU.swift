@@ -84,11 +84,15 @@ public enum BLAKE3GPU {
     ///
     /// Each device is opened for a moment, which takes tenths of a second.
     public static func devices() -> [Device] {
-        // More may appear between two calls.
-        let room = treewide_gpu_devices(nil, 0) + 4
-        return withUnsafeTemporaryAllocation(of: treewide_gpu_info.self, capacity: room) { infos in
-            let count = min(treewide_gpu_devices(infos.baseAddress, room), room)
-            return infos.prefix(count).compactMap(Device.init)
+        var room = 16
+        while true {
+            var count = 0
+            let found: [Device] = withUnsafeTemporaryAllocation(of: treewide_gpu_info.self, capacity: room) { infos in
+                count = treewide_gpu_devices(infos.baseAddress, room)
+                return infos.prefix(min(count, room)).compactMap(Device.init)
+            }
+            if count <= room { return found }
+            room = count
         }
     }
 

@@ -33,9 +33,9 @@ extension BLAKE3GPU {
         public func replaceContents(
             with input: some ContiguousBytes, at offset: Int = 0
         ) throws {
+            let at = try place(offset)
             let code = input.withUnsafeBytes {
-                treewide_gpu_buffer_write(
-                    context.raw, raw, UInt64(clamping: offset), $0.baseAddress, $0.count)
+                treewide_gpu_buffer_write(context.raw, raw, at, $0.baseAddress, $0.count)
             }
             guard code == 0 else { throw BLAKE3GPU.failure() }
         }
@@ -45,13 +45,20 @@ extension BLAKE3GPU {
             range: Range<Int>? = nil, mode: BLAKE3.Mode = .plain
         ) throws -> BLAKE3.Digest {
             let range = range ?? 0..<count
+            let at = try place(range.lowerBound)
             let digest = BLAKE3GPU.digestOf(mode) {
-                treewide_gpu_buffer_hash(
-                    context.raw, $0, raw, UInt64(clamping: range.lowerBound), UInt64(range.count), $1)
-                    == 0
+                treewide_gpu_buffer_hash(context.raw, $0, raw, at, UInt64(range.count), $1) == 0
             }
             guard let digest else { throw BLAKE3GPU.failure() }
             return digest
+        }
+
+        private func place(_ byte: Int) throws -> UInt64 {
+            guard byte >= 0 else {
+                let reason = "a buffer begins at byte 0, so there is no byte \(byte)"
+                throw BLAKE3Error.gpu(path: nil, reason: reason)
+            }
+            return UInt64(byte)
         }
     }
 }

@@ -6,7 +6,8 @@ import Treewide
 extension BLAKE3GPU {
     /// How a GPU gets a file.
     public enum FileStrategy: Sendable, Hashable {
-        /// Several threads read it into pinned memory, part by part, while the device hashes the parts before.
+        /// Several threads read it into pinned memory, part by part, while the device hashes the parts before. The CPU hashes
+        /// what has no length, such as pipes.
         case gpuStaged
     }
 }
@@ -44,7 +45,8 @@ extension BLAKE3File {
     private static func run(
         _ path: String, _ context: BLAKE3GPU.Context?, _ mode: BLAKE3.Mode, _ watcher: FileWatcher
     ) throws -> BLAKE3.Digest? {
-        let context = try context ?? BLAKE3GPU.makeContext()
+        try check(path)
+        let context = try context ?? firstGPU(for: path)
         var code: Int32 = 0
         let digest = withExtendedLifetime((watcher, context)) {
             BLAKE3GPU.digestOf(mode) {
@@ -57,6 +59,14 @@ extension BLAKE3File {
         case 0, TREEWIDE_E_STOPPED: return digest
         case TREEWIDE_GPU_E: throw BLAKE3GPU.failure(path: path)
         default: throw BLAKE3Error(code, path: path)
+        }
+    }
+
+    private static func firstGPU(for path: String) throws -> BLAKE3GPU.Context {
+        do {
+            return try BLAKE3GPU.makeContext()
+        } catch BLAKE3Error.gpu(nil, let reason) {
+            throw BLAKE3Error.gpu(path: path, reason: reason)
         }
     }
 }

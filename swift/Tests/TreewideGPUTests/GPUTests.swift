@@ -80,11 +80,14 @@ final class GPUTests: XCTestCase {
             XCTAssertThrowsError(try buffer.hash(range: 0..<300_001))
             XCTAssertThrowsError(try buffer.replaceContents(with: input, at: 4))
             XCTAssertThrowsError(try buffer.replaceContents(with: Data([1]), at: 3))
+            XCTAssertThrowsError(try buffer.replaceContents(with: Data([1]), at: -4))
+            for range in [-4..<4, Int.min..<Int.max] { XCTAssertThrowsError(try buffer.hash(range: range)) }
+            XCTAssertEqual(try buffer.hash(), BLAKE3.hash(changed), "what failed wrote nothing")
             XCTAssertThrowsError(try context.makeBuffer(count: -1))
         }
     }
 
-    func testPipeline() throws {
+    func testPipeline() async throws {
         for context in try contexts() {
             let inputs = (0..<20).map { pattern($0 * 1001) }
             for inFlight in [1, 3] {
@@ -94,10 +97,27 @@ final class GPUTests: XCTestCase {
                 XCTAssertNil(try pipeline.push(inputs[3]))
                 XCTAssertThrowsError(try pipeline.push(pattern(20_001)))
                 XCTAssertEqual(try pipeline.pop(), BLAKE3.hash(inputs[3]))
+                // Neither an input that fails nor one that was pushed before mixes with other digests.
+                XCTAssertNil(try pipeline.push(inputs[5]))
+                XCTAssertThrowsError(try pipeline.hash([inputs[1], inputs[2], pattern(20_001)]))
+                XCTAssertEqual(try pipeline.hash([inputs[6]]), [BLAKE3.hash(inputs[6])])
+                XCTAssertEqual(try pipeline.pop(), BLAKE3.hash(inputs[5]))
+                XCTAssertNil(try pipeline.pop())
+                let areRight = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for i in 0..<4 {
+                        group.addTask {
+                            let part = inputs[i * 4..<(i + 1) * 4]
+                            return try pipeline.hash(part) == part.map { BLAKE3.hash($0) }
+                        }
+                    }
+                    return try await group.allSatisfy { $0 }
+                }
+                XCTAssertTrue(areRight)
                 // On its way when the pipeline ends.
                 XCTAssertNil(try pipeline.push(inputs[4]))
             }
             XCTAssertThrowsError(try context.makePipeline(inputCapacity: 1, inFlightCount: 0))
+            XCTAssertThrowsError(try context.makePipeline(inputCapacity: -1))
         }
     }
 
@@ -143,7 +163,9 @@ final class GPUTests: XCTestCase {
             } catch is CancellationError {}
         }
         if !BLAKE3GPU.isAvailable {
-            XCTAssertThrowsError(try BLAKE3File.hash(path: url.path, strategy: .gpuStaged))
+            XCTAssertThrowsError(try BLAKE3File.hash(path: url.path, strategy: .gpuStaged)) {
+                XCTAssertTrue("\($0)".hasPrefix(url.path + ": there is no GPU"), "\($0)")
+            }
         }
     }
 }
