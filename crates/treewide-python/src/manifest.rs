@@ -38,8 +38,7 @@ type Told<'py> =
 
 /// Findings; counts by verdict; files read, bytes read, files not read, their bytes; what is wrong with the index; whether
 /// nothing was checked; the summary.
-type Ended<'py> =
-    (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Untold, String);
+type Ended<'py> = (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Untold, String);
 
 /// What is wrong with the index, whether nothing was checked, and whether `trusted.*` could not be seen.
 type Untold = (Option<String>, bool, bool);

@@ -8,6 +8,7 @@ is cut off.
 import base64
 import json
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,10 +17,8 @@ from treewide._treewide import Parts
 from treewide.scale.objects import Object
 from treewide.scale.tasks import Result, Task
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Journal", "JournalError"]
 
@@ -52,7 +51,8 @@ class Journal:
             raise
 
     def _lock(self) -> None:
-        if fcntl is not None:
+        # Windows has no such lock: there, nobody stops two runs that share a journal.
+        if sys.platform != "win32":
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
