@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use treewide::file::Strategy;
 use treewide::outboard::Group;
 use treewide_manifest::journal::{is_left, journal_path};
@@ -258,11 +258,9 @@ fn m34_long_files_go_on_behind_the_last_piece() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
     let kept = || fs::read_to_string(&journal).unwrap_or_default();
     while !kept().rsplit("{\"check\"").nth(1).is_some_and(|it| it.contains("\"at\":28,")) {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        assert!(begun.elapsed() < Duration::from_secs(60), "{}", kept());
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill().unwrap();

@@ -1,6 +1,6 @@
 //! Manifests where the system fails: files that cannot be read (M29), and a disk that is full or broken (M32).
 //!
-//! strace makes a call fail that would not. Where there is no strace that may, cases say SKIPPED.
+//! strace makes system calls fail. Where it is missing, or is not allowed to do that, the cases print SKIPPED.
 
 use crate::support::{Folder, TREEWIDE, is_root, skip};
 use std::fs;
@@ -86,7 +86,7 @@ fn m29_what_cannot_be_read_is_not_removed() {
 #[test]
 fn m29_read_errors_in_the_middle_of_a_file() {
     if !has_strace() {
-        return skip("read errors", "no strace that may");
+        return skip("read errors", "strace is missing, or not allowed");
     }
     let folder = snapshot();
     let path = folder.join("t/large").canonicalize().unwrap();
@@ -117,7 +117,7 @@ fn m29_read_errors_in_the_middle_of_a_file() {
 #[test]
 fn m32_any_failure_at_the_end_leaves_nothing_that_is_trusted() {
     if !has_strace() {
-        return skip("failures at the end of an update", "no strace that may");
+        return skip("failures at the end of an update", "strace is missing, or not allowed");
     }
     let folder = snapshot();
     let files = ["m.b3", "m.b3.tw"];
