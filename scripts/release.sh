@@ -61,10 +61,9 @@ part_version() {
     need python3
     local notes=$out/NOTES.md
     step scripts/version.py
-    awk -v heading="## [$version] - " '
-        /^## / { found = index($0, heading) == 1 && $0 ~ /[0-9]{4}-[0-9]{2}-[0-9]{2}$/; next }
-        found { print }
-    ' CHANGELOG.md >"$notes"
+    # Not every awk counts repetitions.
+    local day='[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
+    sed -n "/^## \\[${version//./\\.}\\] - $day\$/,/^## / { /^## /!p }" CHANGELOG.md >"$notes"
     if ! grep -q . "$notes"; then
         rm "$notes"
         fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
