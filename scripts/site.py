@@ -74,7 +74,8 @@ def diagrams(text):
 
 def book(interfaces):
     """The pages of docs/ in the order of SUMMARY.md, and those of PAGES."""
-    shutil.copy(ROOT / "docs/book.toml", WORK)
+    for name in ("book.toml", "site.css"):
+        shutil.copy(ROOT / "docs" / name, WORK)
     source = WORK / "src"
     source.mkdir()
     for path in [*(ROOT / "docs").iterdir(), *(ROOT / name for name in PAGES)]:

@@ -151,16 +151,17 @@ bench() {
     with_swift "$target/build-$release/release/treewide-swift-bench" "$@"
 }
 
-# A new package that depends on this one by its path, with the blocks of README.md.
+# A new package that depends on this one by its path, as docs/swift.md shows, with the program of README.md.
 readme() {
-    local folder=$target/readme blocks
+    local folder=$target/readme section
     rm -rf "$folder" && mkdir -p "$folder/Sources/hello"
-    blocks=$(sed -n '/^In Swift, /,/docs\/swift.md/ p' README.md)
-    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }" <<<"$blocks"; }
+    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }"; }
+    section=$(sed -n '/^In Swift, /,/docs\/swift.md/ p' README.md)
     # This script may have another folder than target.
-    eval "$(block sh | sed "s|\$PWD/target/swift|$target|")"
-    block swift | sed "s|…/|$PWD/|" | awk -v main="$folder/Sources/hello/main.swift" -v package="$folder/Package.swift" \
-        '/^import Foundation/ { inside = 1 } { print > (inside ? main : package) }'
+    eval "$(block sh <<<"$section" | sed "s|\$PWD/target/swift|$target|")"
+    block swift <<<"$section" >"$folder/Sources/hello/main.swift"
+    # The first block is the package.
+    block swift <docs/swift.md | sed "s|…/|$PWD/|; /^)$/q" >"$folder/Package.swift"
     here=$folder
     step with_swift swift run | tee "$folder/printed"
     [[ $(wc -l <"$folder/printed") == 2 && $(head -1 "$folder/printed") == "$ALL_AT_ONCE" ]]

@@ -285,7 +285,7 @@ with_features() {
     step "$out/static-full" <check.sh
 }
 
-# The commands of the README, as they stand there.
+# The commands of the README here and of the repository's, as they stand there.
 readme() {
     need cmake pkg-config cc
     local folder=$out/readme
@@ -297,6 +297,14 @@ readme() {
     export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}
     (cd "$folder" && HOME=$folder bash -e commands >printed)
     step test "$(grep -cx ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f "$folder/printed")" = 2
+    [[ -e ../../README.md ]] || return 0
+    # shellcheck disable=SC2016 # marks of Markdown
+    sed -n '/^In C and C++, /,/^In Swift, / p' ../../README.md | sed -n '/^```sh$/,/^```/ { /^```/!p }' |
+        sed "s|crates/treewide-capi|$PWD|" >"$folder/commands"
+    # What its program reads.
+    printf abc >"$folder/README.md"
+    (cd "$folder" && HOME=$folder bash -e commands >printed)
+    step test "$(tail -n 1 "$folder/printed")" = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  README.md"
 }
 
 examples() {

@@ -41,6 +41,21 @@ shell; as process 1 of a container, with exit status 128 + N).",
     ])
 };
 
+/// One screen of 24 rows with the prompt below it: what there is, how to begin, and where the rest is.
+const SCREEN: &str = "\
+Hash files with BLAKE3, and find what changed, moved or rotted
+
+Usage: treewide <COMMAND>   A link of the name b3sum takes the options of b3sum.
+
+{subcommands}
+
+  treewide sum *.iso >SUMS               the digests of some files
+  treewide check SUMS                    and later: are they still the same?
+  treewide snapshot photos -o photos.b3  what a directory holds
+  treewide verify photos.b3 photos       and later: what is different?
+`treewide sum --help` has options, exit codes, variables; `treewide man` a page.
+";
+
 /// Hash and check files with BLAKE3
 ///
 /// `treewide sum` does what b3sum does, and adds recursion, JSON and atomic output. `treewide
@@ -50,7 +65,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
 #[command(propagate_version = true)]
-#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+#[command(help_template = SCREEN)]
 struct Treewide {
     #[command(subcommand)]
     command: Command,

@@ -1,18 +1,22 @@
-"""The recipes of docs/python.md, in their order."""
+"""The examples of documents, in their order."""
 
 import re
 from pathlib import Path
 
-RECIPES = Path(__file__).parents[3] / "docs" / "python.md"
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
 
 #: Packages that recipes may lack.
 OPTIONAL = ("polars", "torch")
 
 
-def test_the_recipes_work(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("document", "least"), [("README.md", 1), ("docs/python.md", 6)])
+def test_the_examples_of_a_document_work(document, least, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", RECIPES.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 5
+    text = (REPOSITORY / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= least
     names = {}
     missing = set()
     for block in blocks:
@@ -20,11 +24,11 @@ def test_the_recipes_work(tmp_path, monkeypatch, capsys):
         if any(package in block for package in missing):
             continue
         try:
-            exec(compile(block, str(RECIPES), "exec"), names)
+            exec(compile(block, document, "exec"), names)
         except ModuleNotFoundError as error:
             if error.name not in OPTIONAL:
                 raise
             missing.add(error.name)
             with capsys.disabled():
-                print(f"SKIPPED: a recipe with {error.name}, which is not installed")
-    print(f"recipes: {len(blocks)} cases")
+                print(f"SKIPPED: an example with {error.name}, which is not installed")
+    print(f"{document}: {len(blocks)} cases")

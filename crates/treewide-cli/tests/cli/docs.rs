@@ -160,6 +160,27 @@ fn version_and_help() {
 }
 
 #[test]
+fn help_of_the_program_fits_one_screen() {
+    let folder = Folder::new();
+    for args in ["--help", "-h", "help"] {
+        let ended = folder.treewide(args).run();
+        let lines: Vec<_> = ended.text().lines().collect();
+        // The last row of a terminal has the next prompt.
+        assert!(lines.len() <= 23, "{args}: {} lines", lines.len());
+        for line in &lines {
+            assert!(line.chars().count() <= 80, "{args}: {line}");
+        }
+        for command in ["sum", "check", "snapshot", "outboard", "man"] {
+            assert!(
+                lines.iter().any(|line| line.starts_with(&format!("  {command} "))),
+                "{args}: {command}"
+            );
+        }
+        assert!(lines.last().is_some_and(|line| line.contains("treewide sum --help")), "{args}");
+    }
+}
+
+#[test]
 fn texts_that_cannot_be_written_are_errors() {
     if !std::path::Path::new("/dev/full").exists() {
         return skip("texts on a full disk", "there is no /dev/full");

@@ -34,6 +34,8 @@ mod output;
 mod output_fails;
 mod progress;
 #[cfg(target_os = "linux")]
+mod readme;
+#[cfg(target_os = "linux")]
 mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
