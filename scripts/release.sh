@@ -79,7 +79,7 @@ part_licences() {
     if timeout 20 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD; then
         step cargo deny --locked --config "$PWD/deny.toml" check advisories
     else
-        echo "SKIPPED: advisories: their list, on GitHub, cannot be reached"
+        echo "SKIPPED: advisories: https://github.com/RustSec/advisory-db, which lists them, cannot be reached from here"
     fi
 }
 
@@ -214,6 +214,10 @@ part_npm() {
         step npm install --no-audit --no-fund "$out/treewide-$version.tgz"
         echo 'import { hashHex } from "treewide"; console.log(hashHex(""));' >nothing.mjs
         prints_nothing node nothing.mjs
+        # The quick start of README.md.
+        # shellcheck disable=SC2016 # marks of Markdown
+        sed -n '/^```js$/,/^```/ { /^```/!p }' ../../../README.md >start.mjs
+        step node start.mjs
     )
 }
 
@@ -231,6 +235,11 @@ part_checksums() {
     [[ $files != '*' ]] || fail "target/release-files is empty: build the other parts first"
     # shellcheck disable=SC2086 # none of these names has blanks
     (cd "$out" && step "$target/release/treewide" sum -o B3SUMS $files && step "$target/release/treewide" check B3SUMS)
+    if command -v b3sum >/dev/null; then
+        (cd "$out" && step b3sum --check B3SUMS)
+    else
+        echo "SKIPPED: b3sum: there is no such program: cargo install --locked b3sum"
+    fi
 }
 
 # ---- Which ---------------------------------------------------------------------------------------
