@@ -3,22 +3,9 @@
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit
+. ../scripts/steps.sh
 
-readonly CANNOT_RUN=77
-
-step() {
-    echo "+ $*"
-    "$@"
-}
-
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
-
-for program in node npm; do
-    command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
-done
+need node npm
 node -e 'process.exit(process.versions.node.split(".").map(Number)[0] >= 20 ? 0 : 1)' ||
     cannot_run "node is $(node --version), and the package needs 20.19"
 [[ -d $(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown ]] ||

@@ -9,31 +9,14 @@
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/steps.sh
 
 readonly CRATES=(treewide treewide-files treewide-manifest treewide-gpu treewide-cli) # in the order of dependencies
 readonly PARTS=(version licences crates c debian binary python npm swift checksums)
-readonly CANNOT_BUILD=77
 
 out=$PWD/target/release-files
 target=${CARGO_TARGET_DIR:-$PWD/target}
 export PATH="$PATH:$HOME/.cargo/bin:$target/tools/bin"
-
-step() {
-    echo "+ $*"
-    "$@"
-}
-
-cannot_build() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_BUILD"
-}
-
-need() {
-    local program
-    for program in "$@"; do
-        command -v "$program" >/dev/null || cannot_build "there is no $program on this machine"
-    done
-}
 
 fail() {
     echo "$*" >&2
@@ -63,7 +46,7 @@ part_version() {
     step scripts/version.py
     # Not every awk counts repetitions.
     local day='[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
-    sed -n "/^## \\[${version//./\\.}\\] - $day\$/,/^## / { /^## /!p }" CHANGELOG.md >"$notes"
+    sed -n "/^## \\[${version//./\\.}\\] - $day\$/,/^## / { /^## /!p; }" CHANGELOG.md >"$notes"
     if ! grep -q . "$notes"; then
         rm "$notes"
         fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
@@ -71,7 +54,7 @@ part_version() {
 }
 
 part_licences() {
-    cargo deny --version >/dev/null 2>&1 || cannot_build "there is no cargo deny: cargo install --locked cargo-deny"
+    cargo deny --version >/dev/null 2>&1 || cannot_run "there is no cargo deny: cargo install --locked cargo-deny"
     local it
     for it in . crates/treewide-capi crates/treewide-capi/full crates/treewide-python; do
         step cargo deny --locked --config "$PWD/deny.toml" --manifest-path "$it/Cargo.toml" check bans licenses sources
@@ -152,7 +135,7 @@ pages() {
 
 part_debian() {
     need dpkg-deb
-    cargo deb --version >/dev/null 2>&1 || cannot_build "there is no cargo deb: cargo install --locked cargo-deb"
+    cargo deb --version >/dev/null 2>&1 || cannot_run "there is no cargo deb: cargo install --locked cargo-deb"
     step cargo build --release --locked -p treewide-cli --features gpu
     pages "$target/release/treewide"
     step cargo deb --locked -p treewide-cli --no-build --output "$out"
@@ -174,7 +157,7 @@ part_binary() {
     triple=$machine
     [[ $machine != *-linux-gnu ]] || triple=${machine%-gnu}-musl
     if [[ ! -d $(rustc --print sysroot)/lib/rustlib/$triple/lib ]]; then
-        step rustup target add "$triple" || cannot_build "rustup has no target $triple"
+        step rustup target add "$triple" || cannot_run "rustup has no target $triple"
     fi
     step cargo build --release --locked -p treewide-cli --target "$triple"
     program=$target/$triple/release/treewide
@@ -216,7 +199,7 @@ part_npm() {
         prints_nothing node nothing.mjs
         # The quick start of README.md.
         # shellcheck disable=SC2016 # marks of Markdown
-        sed -n '/^```js$/,/^```/ { /^```/!p }' ../../../README.md >start.mjs
+        sed -n '/^```js$/,/^```/ { /^```/!p; }' ../../../README.md >start.mjs
         step node start.mjs
     )
 }
@@ -269,7 +252,7 @@ for it in "${wanted[@]}"; do
     (set -e; "part_$it")
     code=$?
     set -e
-    [[ $code == 0 || $code == "$CANNOT_BUILD" ]] || failed+=("$it")
+    [[ $code == 0 || $code == "$CANNOT_RUN" ]] || failed+=("$it")
 done
 echo "===="
 ls -l "$out"

@@ -14,6 +14,7 @@
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+. scripts/steps.sh
 
 # rustc's architecture, qemu's, Debian's, and what else the compiler and the emulator are told.
 readonly EMULATED=(
@@ -28,7 +29,6 @@ readonly MODELS=(qemu64 Nehalem SandyBridge Haswell EPYC-Rome)
 # Little and big endian, neither with instructions that Miri would have to know.
 readonly INTERPRETED=(riscv64gc-unknown-linux-gnu s390x-unknown-linux-gnu)
 readonly HOST=x86_64-unknown-linux-gnu
-readonly CANNOT_RUN=77 # a section's exit code for it
 
 seconds_each=60
 if [[ ${1:-} == -t ]]; then
@@ -42,18 +42,6 @@ logs=$target/slow-logs
 unset RUSTFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
 export CARGO_TERM_COLOR=never PATH="$PATH:/usr/lib/wine" # where Debian has wine64
 
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
-
-need() {
-    local program
-    for program in "$@"; do
-        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
-    done
-}
-
 need_target() {
     [[ -d $(rustc "+$1" --print sysroot)/lib/rustlib/$2/lib ]] || cannot_run "$1 has no target $2"
 }
@@ -65,11 +53,6 @@ need_nightly() {
         rustup component list --toolchain nightly --installed | grep -q "^$component" ||
             cannot_run "nightly has no $component"
     done
-}
-
-step() {
-    echo "+ $*"
-    "$@"
 }
 
 tests() {

@@ -5,7 +5,7 @@
 #   scripts/swift.sh build        the package
 #   scripts/swift.sh test [ARG]   its tests; further arguments are those of `swift test`
 #   scripts/swift.sh bench [ARG]  the measurements; further arguments are those of treewide-swift-bench
-#   scripts/swift.sh readme       the Swift section of README.md, as it stands there, in a new package
+#   scripts/swift.sh readme       the Swift section of README.md, as it stands there, in the package of docs/swift.md
 #   scripts/swift.sh bundle       a package with the C libraries in it, as artifact bundles (SE-0482), and a program that uses it
 #   scripts/swift.sh apple        static libraries for Macs with Apple silicon, compiled and never run
 #   scripts/swift.sh run CMD...   a command where `swift` is
@@ -17,8 +17,8 @@
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/steps.sh
 
-readonly CANNOT_RUN=77
 readonly ALL_AT_ONCE=4fa6e4d5094f46ae5205f582cb09586cec2917adb95df1708581f48221613ac5 # its digest
 release=${SWIFT_DEBIAN:-debian13}
 suite=$release
@@ -30,21 +30,10 @@ capi=crates/treewide-capi
 version=$(sed -n 's/^.define TREEWIDE_VERSION "\(.*\)"/\1/p' $capi/include/treewide.h)
 mkdir -p "$target"
 
+# Not to standard output, which `readme` and others read.
 step() {
     echo "+ $*" >&2
     "$@"
-}
-
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
-
-need() {
-    local program
-    for program in "$@"; do
-        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
-    done
 }
 
 # ---- Where Swift comes from ----------------------------------------------------------------------

@@ -28,7 +28,6 @@ readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
 readonly B3SUM_VERSION=1.8.7
 readonly ACTIONLINT_VERSION=1.7.12
 readonly STEP_LIMIT=15m
-readonly CANNOT_RUN=77 # a section's exit code for it
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 logs=$target/test-logs
@@ -41,23 +40,13 @@ export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.
 
 # ---- What sections are made of -------------------------------------------------------------------
 
+. scripts/steps.sh
+
 # A command that counts as one test, unless it runs tests that count themselves.
 step() {
     echo "+ $*"
     # In the foreground, so that Ctrl-C reaches it.
     timeout --foreground --kill-after=10 "$STEP_LIMIT" "$@"
-}
-
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
-
-need() {
-    local program
-    for program in "$@"; do
-        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
-    done
 }
 
 need_target() {
@@ -178,7 +167,7 @@ formatting() {
 
 scripts() {
     need shellcheck
-    step shellcheck scripts/*.sh crates/treewide-{capi,python}/*.sh js/*.sh .ci/run
+    step shellcheck -x -P SCRIPTDIR:. scripts/*.sh crates/treewide-{capi,python}/*.sh js/*.sh .ci/run
 }
 
 workflows() {

@@ -9,8 +9,8 @@
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit
+. ../../scripts/steps.sh
 
-readonly CANNOT_RUN=77
 readonly LIBRARIES=(blake3 treewide)
 readonly WITH_FEATURES="treewide_(update_parallel|hash_file|update_file|update_file_watched)"
 readonly WARNINGS=(-Wall -Wextra -Wpedantic -Werror)
@@ -25,23 +25,6 @@ if command -v flock >/dev/null; then
     exec {alone}>"$PWD/target/check.lock"
     flock "$alone"
 fi
-
-step() {
-    echo "+ $*"
-    "$@"
-}
-
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
-
-need() {
-    local program
-    for program in "$@"; do
-        command -v "$program" >/dev/null || cannot_run "there is no $program on this machine"
-    done
-}
 
 # BLAKE3's C library, as Cargo fetches it with the `blake3` crate for the main workspace.
 official() {

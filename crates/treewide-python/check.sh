@@ -7,22 +7,12 @@
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit
+. ../../scripts/steps.sh
 
-readonly CANNOT_RUN=77
 # Found before the environment hides it.
 python=$(command -v "${PYTHON:-python3}") || python=${PYTHON:-python3}
 venv=$PWD/target/venv${WITH_LIBRARIES:+-libraries}${WITH_SPARK:+-spark}
 export PATH=$venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1
-
-step() {
-    echo "+ $*"
-    "$@"
-}
-
-cannot_run() {
-    echo "SKIPPED: $*"
-    exit "$CANNOT_RUN"
-}
 
 # Runs pytest, and counts as the tests of Cargo do.
 run_tests() {

@@ -8,6 +8,7 @@
 
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../../scripts/steps.sh
 
 readonly MACHINES=(x86_64 aarch64)
 mkdir -p "${1:-target/release-wheels}"
@@ -17,11 +18,6 @@ tools=$PWD/target/release-tools
 read -r -a pythons <<<"${PYTHONS:-$(compgen -c python3. | grep -E '^python3\.[0-9]+t?$' | sort -u | tr '\n' ' ')}"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 unset PYTHONPATH
-
-step() {
-    echo "+ $*"
-    "$@"
-}
 
 # A virtual environment for a Python, without anything in it: the path of its Python.
 empty() {
@@ -51,7 +47,7 @@ usable=()
 for python in "${pythons[@]}"; do
     if is_usable "$python"; then usable+=("$python"); else echo "SKIPPED: $python is older than 3.11, or has no venv"; fi
 done
-[[ ${#usable[@]} -gt 0 ]] || { echo "SKIPPED: there is no Python from 3.11 on"; exit 77; }
+[[ ${#usable[@]} -gt 0 ]] || cannot_run "there is no Python from 3.11 on"
 
 [[ -x $tools/bin/pip ]] || step "${usable[0]}" -m venv "$tools"
 step "$tools/bin/pip" install --quiet --requirement tests/requirements.txt ziglang==0.17.0
