@@ -100,11 +100,14 @@ part_c() {
 
 # What follows from the definition of the command line, for packages.
 pages() {
-    local work=target/deb program=$1 it
+    local work=target/deb program=$1 it part
     rm -rf "$work" && mkdir -p "$work/man"
     "$program" man >"$work/man/treewide.1"
     for it in $("$program" man --help | tr '\n,' '  ' | sed 's/.*possible values: \([^]]*\)].*/\1/'); do
         "$program" man "$it" >"$work/man/treewide-$it.1"
+        for part in $("$program" "$it" --help | sed -n '/^Commands:$/,/^$/ s/^  \([a-z]*\)  .*/\1/p'); do
+            [[ $part == help ]] || "$program" man "$it" "$part" >"$work/man/treewide-$it-$part.1"
+        done
     done
     "$program" completions bash >"$work/treewide.bash"
     "$program" completions zsh >"$work/_treewide"

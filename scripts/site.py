@@ -112,14 +112,16 @@ def python(into):
     if not (tools / "python").exists():
         raise Missing("the package is not built: run crates/treewide-python/check.sh package")
     run(tools / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pdoc")
-    run(tools / "python", "-m", "pdoc", "--docformat", "markdown", "-o", into, "treewide", "!treewide._treewide")
+    options = ("--docformat", "markdown", "--template-directory", ROOT / "docs/pdoc")
+    run(tools / "python", "-m", "pdoc", *options, "-o", into, "treewide", "!treewide._treewide")
     return "treewide.html"
 
 
 def typescript(into):
     if not (ROOT / "js/package.json").exists() or not shutil.which("npx"):
         raise Missing("there is no js/package.json, or no npx")
-    run("npx", "--yes", "typedoc@0.28", "--entryPoints", "src/index.ts", "--out", into, cwd=ROOT / "js")
+    options = ("--name", "treewide for JavaScript", "--entryPoints", "src/index.ts")
+    run("npx", "--yes", "typedoc@0.28", *options, "--out", into, cwd=ROOT / "js")
     return "index.html"
 
 
@@ -167,12 +169,12 @@ if not shutil.which("mdbook"):
 shutil.rmtree(WORK, ignore_errors=True)
 WORK.mkdir(parents=True)
 interfaces = {}
-for language in () if sys.argv[1:] else (rust, python, typescript):
-    name = language.__name__
+for language, function in ({} if sys.argv[1:] else {"Rust": rust, "Python": python, "TypeScript": typescript}).items():
+    name = language.lower()
     try:
-        interfaces[name.capitalize()] = f"{name}/{language(WORK / 'api' / name)}"
+        interfaces[language] = f"{name}/{function(WORK / 'api' / name)}"
     except Missing as reason:
-        print(f"SKIPPED: {name}: {reason}")
+        print(f"SKIPPED: {language}: {reason}")
 book(interfaces)
 if interfaces:
     shutil.copytree(WORK / "api", SITE / "api")

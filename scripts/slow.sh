@@ -216,13 +216,18 @@ debian() {
     step scripts/release.sh --dry-run debian
     local package=(target/release-files/treewide_*.deb) tree=$target/debian-12
     [[ -e ${package[0]} ]] || cannot_run "scripts/release.sh made no package: see above"
-    [[ -e $tree/etc/debian_version ]] || step mmdebstrap --variant=apt bookworm "$tree"
+    # Under another name until it is complete.
+    if [[ ! -e $tree ]]; then
+        rm -rf "$tree.part"
+        step mmdebstrap --variant=apt bookworm "$tree.part"
+        mv "$tree.part" "$tree"
+    fi
     cp "${package[0]}" "$tree/treewide.deb"
     step chroot "$tree" dpkg --install treewide.deb
     step chroot "$tree" sh -c 'cd /tmp && mkdir -p it && echo a >it/a && treewide snapshot it -o it.b3 && treewide verify it.b3 it'
     step chroot "$tree" sh -c 'treewide sum /etc/debian_version >/tmp/sums && treewide check /tmp/sums'
     step chroot "$tree" sh -c 'ls /usr/share/doc/treewide/copyright /usr/share/bash-completion/completions/treewide'
-    step chroot "$tree" ls /usr/share/man/man1/treewide-verify.1.gz
+    step chroot "$tree" ls /usr/share/man/man1/treewide-verify.1.gz /usr/share/man/man1/treewide-outboard-verify.1.gz
 }
 
 # A file of 4 GiB in the page of the npm package. js/check.sh builds it.

@@ -123,7 +123,7 @@ impl Command {
 }
 
 /// What stands below the options of a command, or of the program as a whole.
-fn notes(page: Option<Page>) -> Notes {
+fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
     match page {
         None => NOTES,
         Some(Page::Sum) => sum::NOTES,
@@ -133,7 +133,7 @@ fn notes(page: Option<Page>) -> Notes {
         Some(Page::Update) => make::UPDATE,
         Some(Page::Diff) => compare::DIFF,
         Some(Page::Manifest) => show::MANIFEST,
-        Some(Page::Outboard) => outboard::NOTES,
+        Some(Page::Outboard) => outboard::notes(part),
         Some(Page::Explain) => explain::NOTES,
         Some(Page::Devices) => device::NOTES,
         Some(Page::Completions) => docs::COMPLETIONS,

@@ -5,6 +5,8 @@ use crate::outcome::Outcome;
 use crate::output;
 use crate::program::Program;
 use anyhow::Context;
+use clap::builder::PossibleValue;
+use clap::error::ErrorKind;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
@@ -17,6 +19,7 @@ pub(crate) const COMPLETIONS: Notes = Notes::new(&[
 
 pub(crate) const MAN: Notes = Notes::new(&[
     ("treewide man sum | man -l -", "read a page"),
+    ("treewide man outboard verify | man -l -", "that of a command of a command"),
     ("treewide man sum >~/.local/share/man/man1/treewide-sum.1", "install it"),
 ]);
 
@@ -75,6 +78,9 @@ fi
 pub(crate) struct ManArgs {
     /// The command that the page is about; without it, the program as a whole
     command: Option<Page>,
+
+    /// One of the commands that `manifest` and `outboard` have
+    part: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -97,22 +103,36 @@ impl ManArgs {
     /// Print a page of the command line that `root` defines, with its notes.
     pub(crate) fn run(
         &self,
-        mut root: Command,
-        notes: impl Fn(Option<Page>) -> Notes,
+        root: Command,
+        notes: impl Fn(Option<Page>, Option<&str>) -> Notes,
     ) -> anyhow::Result<Outcome> {
+        // `treewide help` has no page.
+        let mut root = root
+            .disable_help_subcommand(true)
+            .mut_subcommands(|command| command.disable_help_subcommand(true));
         // Each command then knows that it is `treewide sum`, and its page that it is `treewide-sum`.
         root.build();
-        let page = match self.command.and_then(|page| page.to_possible_value()) {
-            None => root,
-            Some(page) => root
-                .find_subcommand(page.get_name())
-                .with_context(|| format!("there is no command {}", page.get_name()))?
-                .clone(),
-        };
-        let text = render(page, &notes(self.command)).context("cannot render the man page")?;
+        let mut page = root;
+        let page_of = self.command.and_then(|page| page.to_possible_value());
+        for name in page_of.iter().map(PossibleValue::get_name).chain(self.part.as_deref()) {
+            page = command_of(&page, name)?.clone();
+        }
+        let notes = notes(self.command, self.part.as_deref());
+        let text = render(page, &notes).context("cannot render the man page")?;
         output::print(&text)?;
         Ok(Outcome::Success)
     }
+}
+
+/// The command of another with this name.
+fn command_of<'a>(command: &'a Command, name: &str) -> Result<&'a Command, clap::Error> {
+    command.find_subcommand(name).ok_or_else(|| {
+        let all: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+        let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+        let of = command.get_bin_name().unwrap_or_default();
+        let text = format!("`{of}` has no command `{name}`; it has {all}\n");
+        clap::Error::raw(ErrorKind::InvalidSubcommand, text)
+    })
 }
 
 /// The page, with sections of their own for what the help has below its options.

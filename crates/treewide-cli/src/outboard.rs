@@ -36,7 +36,7 @@ const EXIT: &[(&str, &str)] = &[
     ),
 ];
 
-pub(crate) const NOTES: Notes = Notes {
+const NOTES: Notes = Notes {
     exit: &[
         ("0", "everything was done, and everything compared is right"),
         ("1", "data is damaged, or something could not be read or written"),
@@ -77,6 +77,21 @@ enum Command {
     Root(root::RootArgs),
     Slice(slice::SliceArgs),
     Unslice(slice::UnsliceArgs),
+}
+
+/// What stands below the options of a command of it, or of it as a whole.
+pub(crate) fn notes(part: Option<&str>) -> Notes {
+    match part {
+        Some("create") => create::CREATE,
+        Some("verify") => verify::VERIFY,
+        Some("repair") => repair::REPAIR,
+        Some("update") => update::UPDATE,
+        Some("diff") => diff::DIFF,
+        Some("root") => root::ROOT,
+        Some("slice") => slice::SLICE,
+        Some("unslice") => slice::UNSLICE,
+        _ => NOTES,
+    }
 }
 
 impl OutboardArgs {

@@ -21,7 +21,7 @@ use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
 use treewide_files::name::{Listed, shown};
 
-const CREATE: Notes = Notes::new(&[
+pub(super) const CREATE: Notes = Notes::new(&[
     ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),
     ("treewide outboard create --bao disk.img", "disk.img.obao, as bao makes it"),
     ("treewide outboard create --order post log -o log.tree", "of a file that grows"),

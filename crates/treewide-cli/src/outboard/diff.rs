@@ -23,7 +23,7 @@ use treewide::outboard::{Error, Outboard};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
-const DIFF: Notes = Notes {
+pub(super) const DIFF: Notes = Notes {
     exit: &[
         ("0", "the two files are the same"),
         ("1", "they differ"),

@@ -29,7 +29,7 @@ use treewide_files::name::shown;
 /// Ranges that wait to be said, at most.
 const WAITING: usize = 64;
 
-const REPAIR: Notes = Notes {
+pub(super) const REPAIR: Notes = Notes {
     exit: &[
         ("0", "everything is right now"),
         ("1", "the copy is damaged in the same place, or the file is too long"),

@@ -14,7 +14,7 @@ use clap::Args;
 use std::path::PathBuf;
 use treewide_files::name::shown;
 
-const ROOT: Notes = Notes::new(&[
+pub(super) const ROOT: Notes = Notes::new(&[
     ("treewide outboard root disk.img.obao4", "the digest that it stands for"),
     ("treewide outboard root disk.tree --group 1M --order post", ""),
 ]);

@@ -23,13 +23,13 @@ use treewide::outboard::{Group, create_at};
 use treewide_files::Whole;
 use treewide_files::name::shown;
 
-const SLICE: Notes = Notes::new(&[
+pub(super) const SLICE: Notes = Notes::new(&[
     ("treewide outboard slice disk.img --range 1G..+64K -o part.slice", ""),
     ("treewide outboard slice disk.img --range ..4K --range 1T.. | ssh host 'cat >part.slice'", ""),
     ("treewide outboard slice disk.img --wire bao --range 0.. -o disk.bao", "as bao encode does"),
 ]);
 
-const UNSLICE: Notes = Notes::new(&[
+pub(super) const UNSLICE: Notes = Notes::new(&[
     ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..+64K -o part", ""),
     ("treewide outboard unslice disk.bao --wire bao --hash HEX --range 0.. -o disk.img", ""),
 ]);

@@ -23,7 +23,7 @@ use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
 use treewide_files::name::{Listed, shown};
 
-const UPDATE: Notes = Notes::new(&[
+pub(super) const UPDATE: Notes = Notes::new(&[
     ("treewide outboard update disk.img --old-list SUMS --dirty 1G..+4K --dirty 7G..8G", "written"),
     ("treewide outboard update log --old-hash HEX --appended", "it only became longer"),
     ("treewide outboard update disk.img --recover", "after an update that was interrupted"),

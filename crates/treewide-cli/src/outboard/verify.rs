@@ -25,7 +25,7 @@ use treewide::outboard::{Found, Layout, Outboard, State};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
-const VERIFY: Notes = Notes {
+pub(super) const VERIFY: Notes = Notes {
     exit: EXIT,
     ..Notes::new(&[
         (

@@ -114,12 +114,16 @@ fn man_pages_have_sections_of_their_own() {
         ("man devices", ".TH treewide-devices 1", &["gpu"]),
         ("man completions", ".TH treewide-completions 1", &["b3sum"]),
         ("man man", ".TH treewide-man 1", &["man1"]),
+        ("man outboard verify", ".TH treewide-outboard-verify 1", &["\\-\\-range"]),
+        ("man manifest stat", ".TH treewide-manifest-stat 1", &["X.b3"]),
     ] {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
         for word in words.iter().chain([&title]).chain(&sections) {
             assert!(ended.text().contains(word), "{args}: {word}");
         }
+        // It has no page that another could refer to.
+        assert!(!ended.text().contains("help(1)"), "{args}");
         if find_program("groff").is_none() {
             skip("man pages through groff", "there is no groff");
             continue;
@@ -135,6 +139,17 @@ fn man_pages_have_sections_of_their_own() {
         let output = groff.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args}");
     }
+}
+
+#[test]
+fn man_page_of_no_command_is_an_error() {
+    let folder = Folder::new();
+    let errors = ["`treewide outboard` has no command `mend`", "create, verify, repair"];
+    folder.treewide("man outboard mend").run().fails(2, &errors);
+    folder
+        .treewide("man sum mend")
+        .run()
+        .fails(2, &["`treewide sum` has no command `mend`; it has none"]);
 }
 
 #[test]
