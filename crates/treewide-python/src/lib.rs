@@ -23,6 +23,7 @@ mod program;
 mod ranges;
 mod tensor;
 mod threads;
+mod trusted;
 
 /// BLAKE3 of bytes, arrays, batches and files.
 #[pyo3::pymodule(gil_used = false)]
@@ -53,6 +54,8 @@ mod _treewide {
     use crate::program::_run_program;
     #[pymodule_export]
     use crate::ranges::_hash_ranges;
+    #[pymodule_export]
+    use crate::trusted::{_outboard_places, _outboard_trusted};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]

@@ -29,9 +29,9 @@ create_exception!(
 );
 
 /// The size of groups, and the order of pairs.
-type Shape<'a> = (u64, &'a str);
+pub(crate) type Shape<'a> = (u64, &'a str);
 
-fn shape((group, order): Shape<'_>) -> PyResult<(Group, Order)> {
+pub(crate) fn shape((group, order): Shape<'_>) -> PyResult<(Group, Order)> {
     let group = Group::of_bytes(group).ok_or_else(|| {
         PyValueError::new_err(format!(
             "group is a power of two from {} to {} bytes, and not {group}",

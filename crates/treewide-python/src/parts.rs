@@ -17,6 +17,7 @@ use treewide::{CHUNK_LEN, Hasher, Mode};
 use crate::buffer::{self, Items};
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
+use crate::outboard::shape;
 use crate::ranges::{self, TILE};
 
 create_exception!(
@@ -27,9 +28,9 @@ create_exception!(
 );
 
 /// Where a range begins and ends.
-type Ends = (u64, u64);
+pub(crate) type Ends = (u64, u64);
 
-fn ends(range: Range<u64>) -> Ends {
+pub(crate) fn ends(range: Range<u64>) -> Ends {
     (range.start, range.end)
 }
 
@@ -245,6 +246,21 @@ impl Parts {
         match self.locked(py, |parts| parts.finish()) {
             Ok(digest) => Ok(PyBytes::new(py, digest.as_bytes())),
             Err(missing) => Err(PyValueError::new_err(missing.to_string())),
+        }
+    }
+
+    /// Returns the outboard of the whole input, if no part is larger than a group.
+    #[pyo3(signature = (group=16384, order="pre"))]
+    fn outboard<'py>(
+        &self,
+        py: Python<'py>,
+        group: u64,
+        order: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (group, order) = shape((group, order))?;
+        match self.locked(py, |parts| parts.outboard(group, order)) {
+            Ok(pairs) => Ok(PyBytes::new(py, &pairs)),
+            Err(none) => Err(PyValueError::new_err(none.to_string())),
         }
     }
 

@@ -11,8 +11,9 @@ mod reference;
 use common::{Mode, Random, Tally, edge_lengths, pattern, rounds};
 use std::ops::Range;
 use treewide::outboard::parts::{
-    AbsorbError, Absorbed, MAX_OBJECT, Part, Parts, PartsError, subtrees,
+    AbsorbError, Absorbed, MAX_OBJECT, NoOutboard, Part, Parts, PartsError, subtrees,
 };
+use treewide::outboard::{self, Group, Order};
 use treewide::{CHUNK_LEN, hash};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
@@ -204,6 +205,54 @@ fn a_lone_chunk_and_an_empty_input_are_parts_too() {
             tally.case();
         }
     }
+}
+
+#[test]
+fn an_outboard_of_parts_is_that_of_the_data() {
+    let mut tally = Tally::new("parts/an outboard of parts is that of the data");
+    let mut random = Random::new(79);
+    for mode in Mode::all() {
+        for round in 0..rounds(60) {
+            let group = Group::new((round % 5) as u8).expect("small");
+            let len = match round % 6 {
+                // Around whole groups.
+                0 => random.below(20) * group.bytes() as usize + random.below(3),
+                _ => random.below(200_000),
+            };
+            let (input, total) = (pattern(len), len as u64);
+            let mut parts = Parts::new(total, mode.mode());
+            for range in random_cuts(&mut random, total) {
+                // Whole groups at most, in any order; and what is smaller is merged.
+                let mut at = range.start;
+                while at < range.end {
+                    let end = range.end.min((at / group.bytes() + 1) * group.bytes());
+                    parts.hash(slice(&input, &(at..end)), at).expect("ranges of chunks");
+                    at = end;
+                }
+            }
+            for order in [Order::Pre, Order::Post] {
+                let (digest, pairs) = outboard::create(&input, group, order, mode.mode());
+                assert_eq!(parts.outboard(group, order).as_ref(), Ok(&pairs), "{len} by {group:?}");
+                assert_eq!(parts.finish().unwrap(), digest);
+                tally.case();
+            }
+        }
+    }
+
+    // Nothing is made up: not of parts that are missing, nor of those above a group.
+    let input = pattern(300_000);
+    let mut parts = Parts::new(300_000, treewide::Mode::PLAIN);
+    parts.hash(&input[..262_144], 0).unwrap();
+    let missing = parts.outboard(Group::IROH, Order::Pre).unwrap_err();
+    assert_eq!(missing.to_string(), "37856 bytes are not hashed yet, from 262144..300000 on");
+    parts.hash(&input[262_144..], 262_144).unwrap();
+    let larger = parts.outboard(Group::IROH, Order::Pre).unwrap_err();
+    assert_eq!(larger, NoOutboard::Larger { part: 0..262_144, group: 16_384 });
+    assert!(
+        larger
+            .to_string()
+            .starts_with("0..262144 is one part, and an outboard needs parts of at most 16384")
+    );
 }
 
 #[test]

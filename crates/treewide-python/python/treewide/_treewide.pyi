@@ -29,7 +29,9 @@ __all__ = [
     "_hash_ranges",
     "_make",
     "_outboard_create",
+    "_outboard_places",
     "_outboard_read",
+    "_outboard_trusted",
     "_outboard_verify",
     "_run_program",
     "_verify",
@@ -541,6 +543,18 @@ def _outboard_create(
     max_threads: int,
     progress: Callable[[int], object] | None,
 ) -> bytes: ...
+def _outboard_places(
+    length: int, shape: tuple[int, str], start: int, stop: int, /
+) -> tuple[int, list[tuple[int, int]]]: ...
+def _outboard_trusted(
+    digest: bytes,
+    length: int,
+    shape: tuple[int, str],
+    start: int,
+    stop: int,
+    pairs: Sequence[tuple[int, bytes]],
+    /,
+) -> tuple[list[tuple[int, int, bytes]], list[tuple[int, int]]]: ...
 def _outboard_verify(
     path: str | PathLike[str],
     outboard: str | PathLike[str],
@@ -638,6 +652,13 @@ class Parts:
 
     def finish(self) -> bytes:
         """Return the digest of the whole input. Raises `ValueError` that names the first range which is missing."""
+
+    def outboard(self, group: int = 16384, order: Literal["pre", "post"] = "pre") -> bytes:
+        """Return the outboard of the whole input, as `treewide.outboard.create` writes it.
+
+        Raises `ValueError` if a part is missing, or is larger than a group of `group` bytes: hash by groups, and do not
+        `compact`.
+        """
 
     def to_bytes(self) -> bytes:
         """Return the parts as bytes, to send them. The key is not in them."""

@@ -18,6 +18,8 @@ class Memory:
 
     def __init__(self, objects: dict[str, bytes], fault: Callable[[int, Reply], Reply] | None = None) -> None:
         self.objects, self.fault, self.requests = objects, fault, 0
+        #: The ranges that were asked for.
+        self.asked: list[tuple[str, int, int]] = []
 
     def head(self, uri: str) -> Object:
         if uri not in self.objects:
@@ -26,6 +28,7 @@ class Memory:
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         self.requests += 1
+        self.asked.append((object.uri, start, stop))
         number = self.requests
         try:
             now = self.head(object.uri)
@@ -33,3 +36,6 @@ class Memory:
             raise Changed("it is gone") from error
         reply = Reply(self.objects[object.uri][start:stop], start, now.size, now.etag, None)
         return self.fault(number, reply) if self.fault else reply
+
+    def put(self, uri: str, data: bytes, notes) -> None:
+        self.objects[uri] = data

@@ -20,6 +20,8 @@ class Proxy:
     def __init__(self, url: str) -> None:
         self.upstream = urlsplit(url).netloc
         self.choice: Choice = lambda number: None
+        #: The same by path, for all requests.
+        self.by_path: Callable[[str], str | None] = lambda path: None
         #: Called before a request is sent on, with its number.
         self.before: Callable[[int], object] = lambda number: None
         self.forget_if_match = False
@@ -36,7 +38,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_HEAD(self):
-        self.forward("HEAD", None, 0)
+        self.forward("HEAD", self.proxy.by_path(self.path), 0)
 
     def do_GET(self):
         proxy = self.proxy
@@ -44,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
             proxy.gets += 1
             number = proxy.gets
         proxy.before(number)
-        self.forward("GET", proxy.choice(number), number)
+        self.forward("GET", proxy.choice(number) or proxy.by_path(self.path), number)
 
     def forward(self, method, fault, number):
         if fault == "503":

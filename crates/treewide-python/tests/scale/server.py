@@ -1,5 +1,11 @@
 """An S3 server of moto, for tests that name this module in `pytest_plugins`."""
 
+import os
+import shutil
+import socket
+import subprocess
+import time
+
 import pytest
 
 
@@ -17,6 +23,38 @@ def s3():
     options = {"endpoint": url, "region": "us-east-1", "client_options": {"allow_http": True}}
     yield S3(url, client, {**options, "access_key_id": "test", "secret_access_key": "test"})
     server.stop()
+
+
+@pytest.fixture
+def s3s(tmp_path):
+    """A server of s3s-fs, which ignores If-Match. `scripts/slow.sh scale` installs it."""
+    program = os.environ.get("S3S_FS") or shutil.which("s3s-fs")
+    if program is None:
+        pytest.skip("s3s-fs is not installed: cargo install s3s-fs --version 0.14.1 --features binary --locked")
+    boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "store").mkdir()
+    keys = ("--access-key", "test", "--secret-key", "test", "--host", "127.0.0.1", "--port", str(port))
+    child = subprocess.Popen([program, *keys, str(tmp_path / "store")], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as there:
+                if there.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert child.poll() is None, "s3s-fs ended at once"
+            time.sleep(0.05)
+        url = f"http://127.0.0.1:{port}"
+        secret = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        config = boto3.session.Config(s3={"addressing_style": "path"})
+        client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", config=config, **secret)
+        client.create_bucket(Bucket="bucket")
+        options = {"endpoint": url, "region": "us-east-1", "client_options": {"allow_http": True}}
+        yield S3(url, client, {**options, "access_key_id": "test", "secret_access_key": "test"})
+    finally:
+        child.kill()
+        child.wait()
 
 
 class S3:

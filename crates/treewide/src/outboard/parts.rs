@@ -45,13 +45,15 @@ mod error;
 mod known;
 #[cfg(feature = "std")]
 mod nodes;
+#[cfg(feature = "std")]
+mod pairs;
 mod subtrees;
 
 #[cfg(feature = "std")]
 pub use bytes::{MAX_OBJECT, PartsError};
 pub use cut::CutError;
 #[cfg(feature = "std")]
-pub use error::{AbsorbError, Missing};
+pub use error::{AbsorbError, Missing, NoOutboard};
 #[cfg(feature = "std")]
 pub use known::{Absorbed, Parts};
 pub use subtrees::{Subtrees, subtrees};

@@ -22,10 +22,12 @@ from treewide.scale.engines.loop import Engine, drive
 from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Disagreement, Merge, Outcome, merge
 from treewide.scale.objects import Object
+from treewide.scale.outboards import Outboards
 from treewide.scale.plan import Plan, plan
 from treewide.scale.reading import Changed, Refused, Reply, Source
 from treewide.scale.sources import Files, Fsspec, Obstore, source_of
 from treewide.scale.tasks import Result, Task
+from treewide.scale.verified import NoOutboard, Verified, read_verified
 from treewide.scale.work import run
 
 __all__ = [
@@ -39,8 +41,10 @@ __all__ = [
     "Journal",
     "JournalError",
     "Merge",
+    "NoOutboard",
     "Object",
     "Obstore",
+    "Outboards",
     "Outcome",
     "Parts",
     "Plan",
@@ -49,10 +53,12 @@ __all__ = [
     "Result",
     "Source",
     "Task",
+    "Verified",
     "drive",
     "hash_objects",
     "merge",
     "plan",
+    "read_verified",
     "run",
     "source_of",
     "subtrees",

@@ -13,6 +13,7 @@ from typing import Literal
 from treewide.scale.journal import Journal
 from treewide.scale.merge import Disagreement, Merge, Outcome, without
 from treewide.scale.objects import Object
+from treewide.scale.outboards import Keeper, most_of_lease
 from treewide.scale.plan import LARGEST, SMALLEST, Plan
 from treewide.scale.tasks import Result, Task
 
@@ -46,10 +47,11 @@ class Driver:
         smallest: int = SMALLEST,
         largest: int = LARGEST,
         journal: Journal | None = None,
+        keeper: Keeper | None = None,
         grace: float = _GRACE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin, or go on from what `journal` has."""
+        """Begin, or go on from what `journal` has. `keeper` wants the parts of objects, for their outboards."""
         objects = list(dict.fromkeys(objects))
         self._clock, self._grace = clock, grace
         self._dealt: dict[int, _Dealt] = {}
@@ -58,6 +60,11 @@ class Driver:
         self.lost = self.failed = self.late = 0
         self.requests = 0
         self._merge = Merge(objects)
+        if keeper is not None:
+            self._merge.group, self._merge.hashed = keeper.group, keeper.take
+            groups = [group for it in objects if (group := keeper.group(it)) is not None]
+            # So that results stay small.
+            largest = min([largest, *map(most_of_lease, groups)])
         self._plan = Plan([], lease=lease, smallest=smallest, largest=largest, wanted=self._merge.is_open)
         if journal is not None:
             self._replay(objects, journal)
@@ -70,7 +77,11 @@ class Driver:
             if isinstance(entry, Task):
                 self._merge.doubt(entry)
             else:
-                self._merge.take(entry)
+                try:
+                    self._merge.take(entry)
+                except ValueError:
+                    # Hashed for no outboard, and now one is wanted: it is hashed again.
+                    journal.dropped += 1
         self._merge.record = journal.append
 
     def _deal_missing(self) -> None:
@@ -160,6 +171,7 @@ class Driver:
     # ---- What is dealt again ---------------------------------------------------------------------
 
     def _deal(self, task: Task, now: float) -> Task:
+        task = replace(task, group=self._merge.group(task.object))
         self._dealt[task.number] = _Dealt(task, now)
         return task
 

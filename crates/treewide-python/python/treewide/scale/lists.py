@@ -14,7 +14,7 @@ from pathlib import Path
 
 from treewide.scale.objects import Object
 
-__all__ = ["Entry", "ListError", "line_of", "read", "write"]
+__all__ = ["Entry", "ListError", "line_of", "read", "replace_file", "write"]
 
 
 class ListError(ValueError):
@@ -81,9 +81,9 @@ def write(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
     entries = list(entries)
     objects = [it for it in entries if it.object is not None]
     # The index first: with the old list, none of its lines counts that has another digest.
-    _replace(_index(path), "".join(_json_of(it) + "\n" for it in objects).encode("ascii"))
+    replace_file(_index(path), "".join(_json_of(it) + "\n" for it in objects).encode("ascii"))
     text = "".join(line_of(it.uri, it.digest) + "\n" for it in entries)
-    _replace(Path(path), text.encode("utf-8", "surrogateescape"))
+    replace_file(Path(path), text.encode("utf-8", "surrogateescape"))
 
 
 def _json_of(entry: Entry) -> str:
@@ -97,7 +97,8 @@ def _index(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.objects")
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file that appears when it is complete. Raises `OSError` that names it."""
     handle, temporary = tempfile.mkstemp(prefix=".treewide-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

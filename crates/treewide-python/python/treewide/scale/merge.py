@@ -106,6 +106,10 @@ class Merge:
         self.done, self.left = 0, 0
         #: Called with each result that counts, and with each range that is forgotten.
         self.record: Callable[[Result | Task], object] = lambda entry: None
+        #: The largest part of an object that counts, if an outboard is to be made of its parts.
+        self.group: Callable[[Object], int | None] = lambda object: None
+        #: Called with each object that is hashed, its digest and its parts.
+        self.hashed: Callable[[Object, bytes, Parts], object] = lambda object, digest, parts: None
         self._open: dict[Object, _Open] = {}
         for it in objects:
             self._open[it] = _Open(it, Parts(it.size, object=it.identity), it.size)
@@ -169,12 +173,19 @@ class Merge:
         parts = Parts.from_bytes(result.parts)
         if parts.object != object.identity or parts.total != object.size:
             raise ValueError(f"{object.uri}: {result.host} answered with parts of another object")
+        if (group := self.group(object)) is not None:
+            for start, stop, _ in parts.parts():
+                if stop - start > group:
+                    text = f"{start}..{stop} is one part, and an outboard needs one for each {group} bytes"
+                    raise ValueError(f"{object.uri}: {result.host} did not hash for an outboard: {text}")
         ranges = (self._third if result.task.avoid else self._add)(state, result, parts)
         # An empty object is hashed when somebody looked at it.
         is_seen = object.size > 0 or result.status == "ok"
         if object in self._open and state.missing == 0 and not state.disputes and is_seen:
             del self._open[object]
-            self.outcomes[object] = Outcome(object, "hashed", state.parts.finish())
+            digest = state.parts.finish()
+            self.outcomes[object] = Outcome(object, "hashed", digest)
+            self.hashed(object, digest, state.parts)
         return ranges
 
     def ask_again(self, object: Object) -> None:

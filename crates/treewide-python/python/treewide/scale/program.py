@@ -5,7 +5,8 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from treewide.scale.engines import ENGINES
 from treewide.scale.engines.loop import drive
 from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Outcome
-from treewide.scale.objects import Object
+from treewide.scale.objects import Object, settled
+from treewide.scale.outboards import Outboards, is_outboard, shape_of
 from treewide.scale.progress import Progress, bytes_text
-from treewide.scale.reading import Source
-from treewide.scale.sources import source_of
+from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
+from treewide.scale.sources import Store, source_of
 
 __all__ = ["main"]
 
@@ -32,6 +34,7 @@ Hash objects of stores by many workers. The digests are those of b3sum, whatever
 
   sum URL...                 print the digests; with -o, write a list and what it was made of
   verify -l LIST [URL...]    read everything again, and compare with the list; or with --hash, one object
+  verify ... --range A..B    verify these bytes by the outboard that `sum --outboards` wrote, and read nothing else
   update -l LIST [URL...]    read what changed by ETag or version, or is not in the list; write the list again
 
 A URL is that of S3 (s3://), Google (gs://), Azure (az://), a web server, a file system of fsspec, or a path. Exit
@@ -49,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         return _Command(options).run()
-    except (_Usage, JournalError, lists.ListError, ModuleNotFoundError) as error:
+    except (_Usage, JournalError, RangeError, lists.ListError, ModuleNotFoundError) as error:
         _say(str(error))
         return _USAGE
     except OSError as error:
@@ -72,10 +75,28 @@ def _parser() -> argparse.ArgumentParser:
             add("-l", "--list", metavar="LIST", required=name == "update", help="the list that `sum -o` wrote")
         if name == "verify":
             add("--hash", metavar="DIGEST", help="the digest that the only URL must have, instead of a list")
+            add(
+                "--range",
+                action="append",
+                default=[],
+                type=_range,
+                metavar="A..B",
+                help="only these bytes, by the outboard",
+            )
+            add(
+                "--outboard",
+                metavar="URL",
+                help="the outboard of --range, or its folder (default: next to the object)",
+            )
+        else:
+            text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
+            add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; stands behind the URLs")
+            text = "bytes of a group of outboards, a power of two (default: 1 MiB, and 16 MiB from 1 TiB on)"
+            add("--group", type=_power_of_two, metavar="BYTES", help=text)
         add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: threads)")
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
-        add("--lease", type=_lease, metavar="BYTES", help="bytes of a task, a power of two")
+        add("--lease", type=_power_of_two, metavar="BYTES", help="bytes of a task, a power of two")
         add("--journal", metavar="FILE", help="what is hashed so far (default: a file in the cache of the user)")
         add("--no-resume", action="store_true", help="start again, instead of going on from an earlier run")
         add("--unpinned", action="store_true", help="also read objects without ETag and version")
@@ -91,7 +112,14 @@ def _positive(text: str) -> int:
     return number
 
 
-def _lease(text: str) -> int:
+def _range(text: str) -> tuple[int, int | None]:
+    try:
+        return range_of(text)
+    except RangeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _power_of_two(text: str) -> int:
     number = int(text)
     if number < 1024 or number & (number - 1):
         raise argparse.ArgumentTypeError(f"a power of two of bytes is wanted, at least 1024, and not {text}")
@@ -101,16 +129,41 @@ def _lease(text: str) -> int:
 class _Command:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.began = time.time()
         self.entries = self._entries()
         self.urls = list(dict.fromkeys(options.urls or self.entries))
         if not self.urls:
             raise _Usage("there is nothing to hash: name a URL, or a list that is not empty")
-        schemes = {url.partition("://")[0] if "://" in url else "file" for url in self.urls}
+        schemes = set(map(_scheme, self.urls))
         if len(schemes) > 1:
             raise _Usage(f"objects of {' and '.join(sorted(schemes))} in one run: hash them in a run each")
-        self.source: Source = source_of(self.urls[0], **dict(map(_option, options.option)))
+        self.source: Store = source_of(self.urls[0], **dict(map(_option, options.option)))
+        if options.command == "verify":
+            self._check_ranges()
         #: What cannot be looked at.
         self.lost: dict[str, Exception] = {}
+        self.outboards = self._outboards()
+        #: Where outboards are, and which could not be written.
+        self.places: dict[Object, str] = {}
+        self.unwritten: dict[Object, Exception] = {}
+
+    def _check_ranges(self) -> None:
+        options = self.options
+        if options.outboard is not None and not options.range:
+            raise _Usage("--outboard is for --range: without it everything is read, and no outboard is needed")
+        if options.outboard is not None and is_outboard(options.outboard):
+            if len(self.urls) > 1:
+                raise _Usage(f"{options.outboard} is the outboard of one URL: name one, or a folder of outboards")
+            try:
+                shape_of(options.outboard)
+            except ValueError as error:
+                raise _Usage(str(error)) from None
+
+    def _source_of_outboards(self, place: str | None) -> Store:
+        """Return what reads and writes outboards there."""
+        if not place or _scheme(place) == _scheme(self.urls[0]):
+            return self.source
+        return source_of(place)
 
     def _entries(self) -> dict[str, lists.Entry]:
         options = self.options
@@ -139,6 +192,8 @@ class _Command:
 
     def run(self) -> int:
         objects = self._heads()
+        if self.options.command == "verify" and self.options.range:
+            return self._verify_ranges(objects)
         kept = {it.uri: it for it in objects if self._is_unchanged(it)}
         outcomes = self._hash([it for it in objects if it.uri not in kept])
         for object in kept.values():
@@ -146,6 +201,28 @@ class _Command:
         verdicts = self._verdicts({it.uri: outcomes[it] for it in objects}, kept)
         self._write(verdicts, {it.uri: outcomes[it] for it in objects})
         return self._tell(verdicts, {it.uri: outcomes[it] for it in objects}, kept)
+
+    def _verify_ranges(self, objects: list[Object]) -> int:
+        options = self.options
+        pairs = self._source_of_outboards(options.outboard)
+        found = list(verify_ranges(objects, self.entries, options.range, self.source, pairs, options.outboard))
+        for url, (verdict, detail) in self._verdicts({}, {}, only=self.lost).items():
+            found.append(Found(url, verdict, detail))
+        code = self._code({it.verdict for it in found})
+        for line in print_found(found, is_json=options.json, code=code):
+            _print_line(line)
+        return code
+
+    def _outboards(self) -> Outboards | None:
+        folder = getattr(self.options, "outboards", None)
+        if folder is None:
+            if getattr(self.options, "group", None) is not None:
+                raise _Usage("--group is for --outboards: name both")
+            return None
+        try:
+            return Outboards(self._source_of_outboards(folder), folder or None, group=self.options.group)
+        except ValueError as error:
+            raise _Usage(str(error)) from None
 
     def _heads(self) -> list[Object]:
         objects = []
@@ -176,7 +253,8 @@ class _Command:
             # What is not a journal is not removed.
             Journal(path).remove() if path.exists() else None
         journal = Journal(path)
-        driver = Driver(objects, lease=options.lease or "auto", journal=journal)
+        outboards = self.outboards
+        driver = Driver(objects, lease=options.lease or "auto", journal=journal, keeper=outboards)
         if driver.resumed:
             _say(f"{bytes_text(driver.resumed)} were hashed by an earlier run: going on from {path}")
         shown = sys.stderr.isatty() if options.progress is None else options.progress
@@ -193,7 +271,12 @@ class _Command:
                 progress.end()
         for it in driver.disagreements:
             _say(str(it))
-        if all(it.status == "hashed" for it in driver.outcomes.values()):
+        if outboards is not None:
+            self.places, self.unwritten = outboards.end()
+            for error in self.unwritten.values():
+                _say(str(error))
+        # What is hashed is not read again to write an outboard.
+        if not self.unwritten and all(it.status == "hashed" for it in driver.outcomes.values()):
             journal.remove()
         else:
             journal.close()
@@ -201,10 +284,12 @@ class _Command:
 
     # ---- What is said ----------------------------------------------------------------------------
 
-    def _verdicts(self, outcomes: dict[str, Outcome], kept: dict[str, Object]) -> dict[str, tuple[str, str]]:
+    def _verdicts(
+        self, outcomes: dict[str, Outcome], kept: dict[str, Object], *, only: Iterable[str] | None = None
+    ) -> dict[str, tuple[str, str]]:
         """Return a verdict, as manifests have it, and a detail for each URL."""
         verdicts: dict[str, tuple[str, str]] = {}
-        for url in self.urls:
+        for url in self.urls if only is None else only:
             outcome, entry = outcomes.get(url), self.entries.get(url)
             if outcome is None:
                 error = self.lost[url]
@@ -230,7 +315,7 @@ class _Command:
             if verdict == "removed":
                 entries.pop(url, None)
             elif (outcome := outcomes.get(url)) is not None and outcome.digest is not None:
-                entries[url] = lists.Entry(url, outcome.digest, outcome.object)
+                entries[url] = lists.Entry(url, outcome.digest, settled(outcome.object, self.began))
             # What could not be read keeps the digest that it had.
         lists.write(path, entries.values())
 
@@ -245,7 +330,8 @@ class _Command:
                 object = outcome.object if outcome else None
                 facts = {"size": object.size, "etag": object.etag, "version": object.version} if object else {}
                 found = {"uri": url, "verdict": verdict, "digest": digest.hex() if digest else None}
-                print(json.dumps({**found, **facts, "detail": detail}))
+                place = {"outboard": self.places[object]} if object in self.places else {}
+                print(json.dumps({**found, **facts, **place, "detail": detail}))
             elif command == "sum":
                 if digest is not None:
                     _print_line(lists.line_of(url, digest) if self.options.output is None else None)
@@ -265,10 +351,14 @@ class _Command:
         return code
 
     def _code(self, verdicts: set[str]) -> int:
-        if verdicts & {"unreadable", "changing"}:
+        if verdicts & {"unreadable", "changing"} or self.unwritten:
             return _UNKNOWN
         differs = self.options.command == "verify" and verdicts & {"changed", "removed"}
         return _DIFFERS if differs else _FINE
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0] if "://" in url else "file"
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
 from treewide._treewide import Parts
@@ -19,7 +21,7 @@ if sys.version_info >= (3, 12):
 else:
     from typing_extensions import Buffer
 
-__all__ = ["Changed", "Refused", "Reply", "Retries", "Source", "hash_range"]
+__all__ = ["Changed", "Refused", "Reply", "Retries", "Source", "cut", "hash_range", "read_range"]
 
 _T = TypeVar("_T")
 
@@ -95,19 +97,39 @@ class Retries:
         return True
 
 
-def hash_range(source: Source, parts: Parts, object: Object, start: int, stop: int, retries: Retries) -> None:
-    """Hash exactly the bytes from `start` up to `stop`, of exactly this object.
+def hash_range(
+    source: Source, parts: Parts, object: Object, start: int, stop: int, retries: Retries, group: int | None = None
+) -> None:
+    """Hash exactly the bytes from `start` up to `stop`, of exactly this object; with `group`, each group by itself.
 
     A source that has a method `hash` reads and hashes in one, and says the same as `get`, with no data.
 
     Raises `Changed` if it is not that object any more; `OSError` if it cannot be read, with the cause.
     """
+    groups = cut(start, stop, group) if group else [(start, stop)]
     own = getattr(source, "hash", None)
     if own is not None:
-        _asked(lambda: _identified(object, own(parts, object, start, stop)), object, start, stop, retries)
+        for low, high in groups:
+            ask = partial(own, parts, object, low, high)
+            _asked(lambda ask=ask: _identified(object, ask()), object, low, high, retries)  # type: ignore[misc]
         return
-    data = _asked(lambda: _checked(object, start, stop, source.get(object, start, stop)), object, start, stop, retries)
-    parts.hash(data, start)
+    data = read_range(source, object, start, stop, retries)
+    for low, high in groups:
+        parts.hash(data[low - start : high - start], low)
+
+
+def read_range(source: Source, object: Object, start: int, stop: int, retries: Retries) -> memoryview:
+    """Return exactly these bytes, of exactly this object, which are valid until the next call on the same thread.
+
+    Raises what `hash_range` raises.
+    """
+    return _asked(lambda: _checked(object, start, stop, source.get(object, start, stop)), object, start, stop, retries)
+
+
+def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
+    """Cut a range at the multiples of `length`."""
+    cuts = [start, *range((start // length + 1) * length, stop, length), stop]
+    return list(pairwise(cuts))
 
 
 def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries: Retries) -> _T:

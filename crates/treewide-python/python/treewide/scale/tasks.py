@@ -28,6 +28,8 @@ class Task:
     attempt: int = 0
     #: Hosts that disagree about these bytes, so that another one should decide. Not empty only then.
     avoid: tuple[str, ...] = ()
+    #: The value of each group of this many bytes is wanted, for an outboard: a power of two.
+    group: int | None = None
 
 
 @dataclass(frozen=True)

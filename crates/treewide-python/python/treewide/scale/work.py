@@ -22,7 +22,8 @@ def run(task: Task, source: Source, *, retries: Retries | None = None, host: str
     lease = _Lease(task, source, retries or Retries())
     status, detail = lease.run()
     parts = Parts(task.object.size, object=task.object.identity) if status == "changed" else lease.parts
-    parts.compact()
+    if task.group is None:
+        parts.compact()
     return Result(
         task,
         status,
@@ -72,7 +73,7 @@ class _Lease:
     def _read_pieces(self) -> None:
         while (piece := self._next()) is not None:
             try:
-                hash_range(self.source, self.parts, self.task.object, *piece, self.retries)
+                hash_range(self.source, self.parts, self.task.object, *piece, self.retries, self.task.group)
             except Exception as error:
                 with self._lock:
                     # That it changed counts more than that something else failed too.

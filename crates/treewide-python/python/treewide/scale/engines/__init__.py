@@ -12,6 +12,7 @@ from treewide.scale.engines.spark import spark
 from treewide.scale.journal import Journal
 from treewide.scale.merge import Outcome
 from treewide.scale.objects import Object
+from treewide.scale.outboards import Keeper
 from treewide.scale.reading import Source
 
 __all__ = ["ENGINES", "Name", "hash_objects"]
@@ -36,14 +37,16 @@ def hash_objects(
     workers: int | None = None,
     lease: int | Literal["auto"] = "auto",
     journal: Journal | None = None,
+    keeper: Keeper | None = None,
     progress: Callable[[Driver, int], object] | None = None,
 ) -> dict[Object, Outcome]:
     """Hash objects by many workers, and return what became of each.
 
     `engine` is a name, or an engine of your own that runs tasks with `source`. `journal` has what is hashed, so that a
-    run that died goes on. `progress` is called about twice a second with the driver and the number of workers. Nobody
-    raises for an object: its outcome says what is wrong with it.
+    run that died goes on. `keeper`, such as `Outboards`, takes the parts of each object. `progress` is called about
+    twice a second with the driver and the number of workers. Nobody raises for an object: its outcome says what is
+    wrong with it.
     """
-    driver = Driver(objects, lease=lease, journal=journal)
+    driver = Driver(objects, lease=lease, journal=journal, keeper=keeper)
     drive(driver, ENGINES[engine](source, workers) if isinstance(engine, str) else engine, progress)
     return driver.outcomes

@@ -1,19 +1,21 @@
 """Sources: where bytes come from. Each asks for one version of an object, and hands on what the store said."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
-from treewide.scale.reading import Source
 from treewide.scale.sources.files import Files
 from treewide.scale.sources.fsspec import Fsspec
 from treewide.scale.sources.obstore import Obstore
 
-__all__ = ["Files", "Fsspec", "Obstore", "source_of"]
+__all__ = ["Files", "Fsspec", "Obstore", "Store", "source_of"]
+
+Store: TypeAlias = Files | Fsspec | Obstore
+"""A source that can be written to, too."""
 
 #: What obstore reads.
 _STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"})
 
 
-def source_of(uri: str, **options: Any) -> Source:
+def source_of(uri: str, **options: Any) -> Store:
     """Return the source for the scheme of `uri`. `options` are those of the store, such as `endpoint`."""
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme == "file":

@@ -3,13 +3,16 @@
 import os
 import stat
 import threading
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import unquote
 
 from treewide._treewide import Parts
+from treewide.scale.lists import replace_file
 from treewide.scale.objects import Object
 from treewide.scale.reading import Changed, Refused, Reply
 
-__all__ = ["Files"]
+__all__ = ["Files", "path_of"]
 
 
 class Files:
@@ -29,7 +32,7 @@ class Files:
 
     def head(self, uri: str) -> Object:
         """Return what the system says about a file."""
-        there = os.stat(_path(uri))
+        there = os.stat(path_of(uri))
         if not stat.S_ISREG(there.st_mode):
             raise OSError(f"{uri}: is not a regular file, so no part of it can be read alone: copy it to a file")
         return Object(uri, there.st_size, _etag(there))
@@ -53,13 +56,22 @@ class Files:
         there = os.fstat(handle)
         return Reply(memoryview(data)[:count], start, there.st_size, _etag(there), None)
 
+    def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
+        """Write a file, which appears when it is complete. Files have no place for notes."""
+        path = Path(path_of(uri))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, data)
+        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            raise Refused(*error.args[:2], error.filename) from error
+
     def _open(self, uri: str) -> int:
         """Return the file that this thread has open, if it is this one, or open it."""
         own = self._own
         if getattr(own, "uri", None) != uri:
             own.file = own.uri = None
             try:
-                own.file = open(_path(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
+                own.file = open(path_of(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
             except FileNotFoundError as error:
                 raise Changed("it is gone") from error
             except (PermissionError, IsADirectoryError) as error:
@@ -69,7 +81,8 @@ class Files:
         return handle
 
 
-def _path(uri: str) -> str:
+def path_of(uri: str) -> str:
+    """Return the path of a file: itself, or that of a URL that begins with `file://`."""
     return unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
 
 

@@ -1,15 +1,20 @@
 """File systems of fsspec, such as s3fs, gcsfs, adlfs, HDFS or memory."""
 
+import contextlib
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
-from treewide.scale.objects import Object
+from treewide.scale.objects import TIME, Object
 from treewide.scale.optional import load
 from treewide.scale.reading import Changed, Refused, Reply
 
 __all__ = ["Fsspec"]
 
 #: What file systems call the identity of an object, the best first.
-_ETAGS = ("ETag", "etag", "e_tag", "md5Hash", "checksum", "mtime", "LastModified", "created")
+_ETAGS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
+_TIMES = ("mtime", "LastModified", "created")
 _VERSIONS = ("VersionId", "generation", "version_id")
 
 
@@ -29,6 +34,8 @@ class Fsspec:
         fs.invalidate_cache(fs._parent(path))
         info = fs.info(path)
         etag = next((str(info[name]) for name in _ETAGS if info.get(name) is not None), None)
+        if etag is None and (at := next((info[name] for name in _TIMES if info.get(name) is not None), None)):
+            etag = TIME + _seconds(at)
         version = next((str(info[name]) for name in _VERSIONS if info.get(name) not in (None, "null")), None)
         return Object(uri, int(info["size"]), etag, version)
 
@@ -44,6 +51,27 @@ class Fsspec:
             raise Refused(f"{object.uri}: {error}") from error
         return Reply(data, start, now.size, now.etag, now.version)
 
+    def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
+        """Write an object. Under another name first, as file systems show what is half written; there are no notes."""
+        fs, path = self._fs(uri)
+        temporary = f"{path}.treewide-{uuid4().hex}.tmp"
+        if fs._parent(path):
+            fs.makedirs(fs._parent(path), exist_ok=True)
+        try:
+            fs.pipe_file(temporary, data)
+            fs.mv(temporary, path)
+        except Exception:
+            with contextlib.suppress(Exception):
+                fs.rm_file(temporary)
+            raise
+
     def _fs(self, uri: str) -> tuple[Any, str]:
         fs, path = load("fsspec.core", "fsspec").url_to_fs(uri, **self._options)
         return fs, path
+
+
+def _seconds(at: Any) -> str:
+    if isinstance(at, str):
+        with contextlib.suppress(ValueError):
+            at = datetime.fromisoformat(at)
+    return str(at.timestamp() if isinstance(at, datetime) else at)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from treewide.scale.objects import Object
@@ -64,6 +65,16 @@ class Obstore:
             raise Changed("it is gone") from error
         except (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError) as error:
             raise Refused(f"{object.uri}: {_first(error)}") from error
+
+    def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
+        """Write an object, which appears when it is complete, with notes as its metadata."""
+        obstore = load("obstore", "obstore")
+        store, key = self.store(uri)
+        try:
+            obstore.put(store, key, data, attributes=dict(notes))
+        except (NotImplementedError, obstore.exceptions.NotSupportedError):
+            # A store without metadata.
+            obstore.put(store, key, data)
 
     def store(self, uri: str) -> tuple[Any, str]:
         """Return the store of a URL, and the key in it, which is not a URL: it may have any character."""
