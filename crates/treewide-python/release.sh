@@ -53,7 +53,9 @@ done
 step "$tools/bin/pip" install --quiet --requirement tests/requirements.txt ziglang==0.17.0
 export PATH=$tools/bin:$PATH
 
-rm -f "$out"/treewide-*.whl "$out"/treewide-*.tar.gz
+# FOLDER may have other packages of a release.
+source=$out/treewide-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml).tar.gz
+rm -f "$out"/treewide-*.whl "$source"
 step maturin sdist --out "$out"
 for machine in "${MACHINES[@]}"; do
     if [[ ! -d $(rustc --print sysroot)/lib/rustlib/$machine-unknown-linux-gnu/lib ]]; then
@@ -89,6 +91,6 @@ for python in "${usable[@]}"; do
 done
 
 clean=$(empty "${usable[0]}")
-step "$clean" -m pip install --quiet "$out"/treewide-*.tar.gz
+step "$clean" -m pip install --quiet "$source"
 step smoke "$clean" 1
 ls -l "$out"
