@@ -247,7 +247,7 @@ fi
 
 version=$(scripts/version.py)
 mkdir -p "$out" target/release-work
-failed=()
+failed=() made=()
 for it in "${wanted[@]}"; do
     echo "==== $it"
     # Behind `||` a failure would not end the part.
@@ -256,9 +256,14 @@ for it in "${wanted[@]}"; do
     code=$?
     set -e
     [[ $code == 0 || $code == "$CANNOT_RUN" ]] || failed+=("$it")
+    made+=("$out"/*)
 done
 echo "===="
 ls -l "$out"
+for it in "${made[@]}"; do
+    # A pattern that matched nothing is no file.
+    [[ -e $it || $it == */'*' ]] || fail "a later part removed $it"
+done
 [[ ${#failed[@]} == 0 ]] || fail "failed: ${failed[*]}"
 if [[ -n $dirty ]]; then
     echo "Nothing was published. What publishes it: git tag -s v$version && git push origin v$version"
