@@ -261,7 +261,7 @@ done
 echo "===="
 ls -l "$out"
 for it in "${made[@]}"; do
-    # A pattern that matched nothing is no file.
+    # Where nothing matched, the pattern itself stands there.
     [[ -e $it || $it == */'*' ]] || fail "a later part removed $it"
 done
 [[ ${#failed[@]} == 0 ]] || fail "failed: ${failed[*]}"

@@ -145,7 +145,7 @@ readme() {
     local folder=$target/readme section
     rm -rf "$folder" && mkdir -p "$folder/Sources/hello"
     block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }"; }
-    section=$(sed -n '/^In Swift, /,/docs\/swift.md/ p' README.md)
+    section=$(sed -n '/^In Swift, /,/^\[docs\/swift.md\]/ p' README.md)
     # This script may have another folder than target.
     eval "$(block sh <<<"$section" | sed "s|\$PWD/target/swift|$target|")"
     block swift <<<"$section" >"$folder/Sources/hello/main.swift"
