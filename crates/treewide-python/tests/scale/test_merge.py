@@ -45,6 +45,25 @@ def test_leases_shrink_and_cover_everything():
     assert [it.stop - it.start for it in plan([objects[2]], lease=64 * MIB)] == [64 * MIB] * 3 + [8 * MIB]
 
 
+def test_nobody_has_longer_than_the_run_has_lasted():
+    now = 0.0
+    driver = Driver([Object("a", 1 << 30, '"1"')], lease=MIB, clock=lambda: now)
+    first, second, _ = driver.next(2), driver.next(2), driver.next(2)
+    assert first.seconds == second.seconds == 2.0
+    # The slowest is the first to answer. By its rate, an hour is left.
+    now = 1.0
+    driver.take(result(0, 64 * K, object=first.object, number=first.number))
+    assert driver.next(2).seconds == 2.0
+    now = 7.0
+    assert driver.next(2).seconds == 7.0
+    # The others are fast, and the end is near.
+    for _ in range(500):
+        task = driver.next(2)
+        now += 0.001
+        driver.take(result(task.start, task.stop, object=task.object, number=task.number))
+    assert driver.next(2).seconds == 1.0
+
+
 def test_what_is_given_back_is_dealt_first():
     unwanted = set()
     dealer = Plan([OBJECT], lease=16 * K, wanted=lambda object: object not in unwanted)

@@ -30,6 +30,14 @@ _ATTEMPTS = 10
 
 
 @dataclass
+class _Worked:
+    """Bytes that count, and the seconds that workers had for them."""
+
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
 class _Dealt:
     task: Task
     at: float
@@ -56,6 +64,7 @@ class Driver:
         self._clock, self._grace = clock, grace
         self._dealt: dict[int, _Dealt] = {}
         self._began: float | None = None
+        self._worked = _Worked()
         #: Leases that workers lost, returned with an error, or did not return in time.
         self.lost = self.failed = self.late = 0
         self.requests = 0
@@ -141,7 +150,7 @@ class Driver:
         if not self._plan and not self._dealt:
             # Nobody brings what is missing: a worker returned less than it said.
             self._deal_missing()
-        task = self._plan.lease(workers, self._seconds(now))
+        task = self._plan.lease(workers, self._seconds(workers, now - self._began))
         return self._deal(task, now) if task else None
 
     def take(self, result: Result) -> None:
@@ -155,6 +164,9 @@ class Driver:
         except ValueError as error:
             result = replace(result, status="failed", detail=str(error))
         self.failed += result.status == "failed"
+        if dealt is not None:
+            self._worked.bytes += sum(stop - start for start, stop in counts)
+            self._worked.seconds += self._clock() - dealt.at
         if self._merge.is_open(task.object) and dealt is not None and not dealt.is_dealt_again:
             gaps = without([(task.start, task.stop)], counts)
             is_stuck = result.status == "failed" and not counts
@@ -200,9 +212,12 @@ class Driver:
                 gaps = self._merge.missing(task.object, task.start, task.stop)
                 self._again(task, gaps, "its workers did not answer", is_stuck=bool(task.avoid) or not task.object.size)
 
-    def _seconds(self, now: float) -> float:
-        done = self.done - self.resumed
-        if done <= 0 or self._began is None:
+    def _seconds(self, workers: int, lasted: float) -> float:
+        """Return after which time a worker should return what it has; the run lasts `lasted` seconds so far."""
+        if not self._worked.bytes:
             return 2 * _SHORTEST
-        left = self._merge.left * (now - self._began) / done
-        return min(max(left / 4, _SHORTEST), _LONGEST)
+        # By what workers did in their time, and not by what is done since the beginning: that is little as long as the
+        # first leases are under way. The first that return may be the slowest, so nobody has longer than the run has
+        # lasted.
+        left = self._merge.left * self._worked.seconds / self._worked.bytes / max(1, workers)
+        return min(max(left / 4, _SHORTEST), _LONGEST, max(lasted, 2 * _SHORTEST))
