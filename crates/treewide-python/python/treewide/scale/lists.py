@@ -14,7 +14,7 @@ from pathlib import Path
 
 from treewide.scale.objects import Object
 
-__all__ = ["Entry", "ListError", "line_of", "read", "replace_file", "write"]
+__all__ = ["Entry", "ListError", "entry_of", "line_of", "read", "replace_file", "write"]
 
 
 class ListError(ValueError):
@@ -37,7 +37,8 @@ def line_of(uri: str, digest: bytes) -> str:
     return f"{'' if escaped == uri else chr(92)}{digest.hex()}  {escaped}"
 
 
-def _entry_of(line: str) -> tuple[str, bytes]:
+def entry_of(line: str) -> tuple[str, bytes]:
+    """Return name and digest of a line. Raises `ValueError` if it is not one."""
     is_escaped = line.startswith("\\")
     digits, separator, name = line.removeprefix("\\").partition("  ")
     digest = bytes.fromhex(digits)
@@ -58,7 +59,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Entry]:
     with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         for number, line in enumerate(file, 1):
             try:
-                uri, digest = _entry_of(line.removesuffix("\n"))
+                uri, digest = entry_of(line.removesuffix("\n"))
             except ValueError:
                 raise ListError(f"{path}: line {number} is not a digest, two spaces and a URL") from None
             if uri in entries:

@@ -13,6 +13,7 @@ from typing import Any
 
 from treewide._treewide import hexdigest
 from treewide.scale import lists
+from treewide.scale.bucket_program import BucketCommand, bucket_of
 from treewide.scale.driver import Driver
 from treewide.scale.engines import ENGINES
 from treewide.scale.engines.loop import drive
@@ -33,6 +34,7 @@ _ABOUT = """
 Hash objects of stores by many workers. The digests are those of b3sum, whatever the workers and their number.
 
   sum URL...                 print the digests; with -o, write a list and what it was made of
+  sum -r URL -o FOLDER       hash all objects below a URL, and write lists of them: bucket.b3 names them all
   verify -l LIST [URL...]    read everything again, and compare with the list; or with --hash, one object
   verify ... --range A..B    verify these bytes by the outboard that `sum --outboards` wrote, and read nothing else
   update -l LIST [URL...]    read what changed by ETag or version, or is not in the list; write the list again
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command. Returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        return _Command(options).run()
+        return (_bucket(options) or _Command(options)).run()
     except (_Usage, JournalError, RangeError, lists.ListError, ModuleNotFoundError) as error:
         _say(str(error))
         return _USAGE
@@ -70,7 +72,20 @@ def _parser() -> argparse.ArgumentParser:
         add = command.add_argument
         add("urls", nargs="+" if name == "sum" else "*", metavar="URL")
         if name == "sum":
-            add("-o", "--output", metavar="LIST", help="write a list, and LIST.objects for `update`")
+            add(
+                "-o",
+                "--output",
+                metavar="LIST",
+                help="write a list, and LIST.objects for `update`; with -r, to a folder",
+            )
+            add("-r", "--recursive", action="store_true", help="hash everything below the URL, by ranges of keys")
+            add(
+                "--part",
+                type=_positive,
+                default=10_000,
+                metavar="N",
+                help="with -r, objects of a list (default: 10000)",
+            )
         else:
             add("-l", "--list", metavar="LIST", required=name == "update", help="the list that `sum -o` wrote")
         if name == "verify":
@@ -88,11 +103,13 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="URL",
                 help="the outboard of --range, or its folder (default: next to the object)",
             )
+            add("--quick", action="store_true", help="of a bucket, read only what changed by ETag, version or time")
         else:
             text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
             add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; stands behind the URLs")
             text = "bytes of a group of outboards, a power of two (default: 1 MiB, and 16 MiB from 1 TiB on)"
             add("--group", type=_power_of_two, metavar="BYTES", help=text)
+        add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")
         add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: threads)")
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
@@ -124,6 +141,29 @@ def _power_of_two(text: str) -> int:
     if number < 1024 or number & (number - 1):
         raise argparse.ArgumentTypeError(f"a power of two of bytes is wanted, at least 1024, and not {text}")
     return number
+
+
+def _bucket(options: argparse.Namespace) -> BucketCommand | None:
+    """Return the command for a whole bucket; `None` if it is one for objects by name."""
+    store = dict(map(_option, options.option))
+    if options.command == "sum":
+        if not options.recursive:
+            if options.inventory:
+                raise _Usage("--inventory lists a whole bucket: add -r")
+            return None
+        if len(options.urls) != 1 or options.output is None:
+            raise _Usage("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
+        if options.urls[0].rstrip("/") == options.output.rstrip("/"):
+            raise _Usage(f"lists cannot be written among what is hashed: name another folder than {options.output}")
+        return BucketCommand(options, store, None)
+    found = bucket_of(options.list, store) if options.list is not None else None
+    if found is None:
+        if options.inventory or getattr(options, "quick", False):
+            raise _Usage("--inventory and --quick are for a list of lists, which `sum -r` wrote: name one with --list")
+        return None
+    if options.urls:
+        raise _Usage(f"{options.list} is a list of lists, of which all is compared: name no URL")
+    return BucketCommand(options, store, found)
 
 
 class _Command:

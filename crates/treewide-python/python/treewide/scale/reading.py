@@ -21,7 +21,7 @@ if sys.version_info >= (3, 12):
 else:
     from typing_extensions import Buffer
 
-__all__ = ["Changed", "Refused", "Reply", "Retries", "Source", "cut", "hash_range", "read_range"]
+__all__ = ["Changed", "Refused", "Reply", "Retries", "Source", "cut", "hash_range", "read", "read_range"]
 
 _T = TypeVar("_T")
 
@@ -130,6 +130,11 @@ def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
     """Cut a range at the multiples of `length`."""
     cuts = [start, *range((start // length + 1) * length, stop, length), stop]
     return list(pairwise(cuts))
+
+
+def read(source: Source, object: Object, start: int, stop: int, retries: Retries) -> bytes:
+    """Return exactly the bytes from `start` up to `stop`, of exactly this object. Raises what `hash_range` does."""
+    return bytes(read_range(source, object, start, stop, retries))
 
 
 def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries: Retries) -> _T:

@@ -17,8 +17,11 @@ def run(task: Task, source: Source, *, retries: Retries | None = None, host: str
     """Hash the bytes of a task, with several requests at a time, and return what was found out.
 
     Nothing else is changed, so a task may run twice. What a worker raises here is a fault of the program: a store that
-    fails is a result.
+    fails is a result. Other tasks, such as those of buckets, know how to run themselves.
     """
+    if not isinstance(task, Task):
+        result: Result = task.run(source)
+        return result
     lease = _Lease(task, source, retries or Retries())
     status, detail = lease.run()
     parts = Parts(task.object.size, object=task.object.identity) if status == "changed" else lease.parts

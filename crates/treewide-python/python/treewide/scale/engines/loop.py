@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
-from treewide.scale.driver import Driver
 from treewide.scale.tasks import Result, Task
 
-__all__ = ["Engine", "drive"]
+__all__ = ["Deals", "Engine", "drive"]
 
 #: Seconds between two looks at what is late, and two calls of `progress`. A guess.
 _TICK = 0.5
@@ -38,7 +37,24 @@ class Engine(Protocol):
         """Stop what still runs."""
 
 
-def drive(driver: Driver, engine: Engine, progress: Callable[[Driver, int], object] | None = None) -> None:
+class Deals(Protocol):
+    """What has tasks and takes results: the driver of objects, or that of buckets."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more to do."""
+
+    def next(self, workers: int) -> Any:
+        """Return a task; `None` if there is nothing to do now."""
+
+    def take(self, result: Any) -> None:
+        """Take a result."""
+
+    def lose(self, task: Any, reason: str) -> None:
+        """Say that a worker died."""
+
+
+def drive(driver: Deals, engine: Engine, progress: Callable[[Any, int], object] | None = None) -> None:
     """Run until it is known what became of each object. `progress` is called with the driver and the workers."""
     running: dict[Any, Task] = {}
     try:

@@ -2,17 +2,17 @@
 
 from typing import Any, TypeAlias
 
-from treewide.scale.sources.files import Files
+from treewide.scale.sources.files import Files, path_of
 from treewide.scale.sources.fsspec import Fsspec
 from treewide.scale.sources.obstore import Obstore
 
-__all__ = ["Files", "Fsspec", "Obstore", "Store", "source_of"]
+__all__ = ["STORES", "Files", "Fsspec", "Obstore", "Store", "path_of", "source_of"]
 
 Store: TypeAlias = Files | Fsspec | Obstore
 """A source that can be written to, too."""
 
 #: What obstore reads.
-_STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"})
+STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"})
 
 
 def source_of(uri: str, **options: Any) -> Store:
@@ -20,4 +20,4 @@ def source_of(uri: str, **options: Any) -> Store:
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme == "file":
         return Files(**options)
-    return Obstore(**options) if scheme in _STORES else Fsspec(**options)
+    return Obstore(**options) if scheme in STORES else Fsspec(**options)

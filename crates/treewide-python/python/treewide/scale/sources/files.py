@@ -3,16 +3,20 @@
 import os
 import stat
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
 from treewide._treewide import Parts
+from treewide.scale.listing import Found
 from treewide.scale.lists import replace_file
 from treewide.scale.objects import Object
 from treewide.scale.reading import Changed, Refused, Reply
 
 __all__ = ["Files", "path_of"]
+
+#: Files of a page of a listing.
+_PAGE = 1000
 
 
 class Files:
@@ -65,6 +69,16 @@ class Files:
         except (FileExistsError, NotADirectoryError, PermissionError) as error:
             raise Refused(*error.args[:2], error.filename) from error
 
+    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
+        """Return the files below a folder after a key. Links to folders are not followed."""
+        page: list[Found] = []
+        for key, there in _walk(root, "", after):
+            page.append(Found(key, there.st_size, _etag(there), None, there.st_mtime))
+            if len(page) >= (most or _PAGE):
+                yield page
+                page = []
+        yield page
+
     def _open(self, uri: str) -> int:
         """Return the file that this thread has open, if it is this one, or open it."""
         own = self._own
@@ -88,3 +102,23 @@ def path_of(uri: str) -> str:
 
 def _etag(there: os.stat_result) -> str:
     return f"{there.st_ino:x}-{there.st_size:x}-{there.st_mtime_ns:x}-{there.st_ctime_ns:x}"
+
+
+def _walk(root: str, below: str, after: str) -> Iterator[tuple[str, os.stat_result]]:
+    entries = []
+    with os.scandir(os.path.join(root, below)) as found:
+        for it in found:
+            is_folder = it.is_dir(follow_symlinks=False)
+            entries.append((below + it.name + ("/" if is_folder else ""), is_folder))
+    # What is in a folder has keys that begin with its name and a slash.
+    for key, is_folder in sorted(entries):
+        if is_folder and (key > after or after.startswith(key)):
+            yield from _walk(root, key, after)
+        elif not is_folder and key > after:
+            try:
+                there = os.stat(os.path.join(root, key))
+            except FileNotFoundError:
+                # Removed since the folder was listed, or a link to nothing.
+                continue
+            if stat.S_ISREG(there.st_mode):
+                yield key, there

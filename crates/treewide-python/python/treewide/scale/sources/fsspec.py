@@ -1,11 +1,12 @@
 """File systems of fsspec, such as s3fs, gcsfs, adlfs, HDFS or memory."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from treewide.scale.listing import Found
 from treewide.scale.objects import TIME, Object
 from treewide.scale.optional import load
 from treewide.scale.reading import Changed, Refused, Reply
@@ -32,12 +33,7 @@ class Fsspec:
         """Return what the file system says about an object."""
         fs, path = self._fs(uri)
         fs.invalidate_cache(fs._parent(path))
-        info = fs.info(path)
-        etag = next((str(info[name]) for name in _ETAGS if info.get(name) is not None), None)
-        if etag is None and (at := next((info[name] for name in _TIMES if info.get(name) is not None), None)):
-            etag = TIME + _seconds(at)
-        version = next((str(info[name]) for name in _VERSIONS if info.get(name) not in (None, "null")), None)
-        return Object(uri, int(info["size"]), etag, version)
+        return Object(uri, *_facts(fs.info(path)))
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Read a range, and look whether it still is the same object. It was then, because it is afterwards."""
@@ -65,9 +61,33 @@ class Fsspec:
                 fs.rm_file(temporary)
             raise
 
+    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
+        """Return the objects below `root` after a key. fsspec lists all of them at once, each time."""
+        fs, path = self._fs(root)
+        fs.invalidate_cache()
+        start = len(path.rstrip("/")) + 1
+        entries = ((name[start:], info) for name, info in sorted(fs.find(path, detail=True).items()))
+        yield [_found(key, *_facts(info)) for key, info in entries if key > after]
+
     def _fs(self, uri: str) -> tuple[Any, str]:
         fs, path = load("fsspec.core", "fsspec").url_to_fs(uri, **self._options)
         return fs, path
+
+
+def _facts(info: dict[str, Any]) -> tuple[int, str | None, str | None]:
+    etag = next((str(info[name]) for name in _ETAGS if info.get(name) is not None), None)
+    if etag is None and (at := next((info[name] for name in _TIMES if info.get(name) is not None), None)):
+        etag = TIME + _seconds(at)
+    version = next((str(info[name]) for name in _VERSIONS if info.get(name) not in (None, "null")), None)
+    return int(info["size"]), etag, version
+
+
+def _found(key: str, size: int, etag: str | None, version: str | None) -> Found:
+    modified = None
+    if etag is not None and etag.startswith(TIME):
+        with contextlib.suppress(ValueError):
+            modified = float(etag.removeprefix(TIME))
+    return Found(key, size, etag, version, modified)
 
 
 def _seconds(at: Any) -> str:

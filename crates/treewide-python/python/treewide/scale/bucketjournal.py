@@ -1,0 +1,146 @@
+"""Which key ranges of a bucket are done, in a file, so that a driver that died goes on.
+
+A line is a JSON object. The first says which run it is. Each other one is the result of a shard, with its differences.
+So they need no memory, and a run that goes on can print them again. A last line that is torn is cut off.
+"""
+
+import base64
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from treewide.scale.journal import JournalError
+from treewide.scale.listing import Found
+from treewide.scale.partlists import Fact, Part
+from treewide.scale.shards import Difference, Handed, ShardResult
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["BucketJournal"]
+
+_WHAT = "journal of a bucket"
+
+
+class BucketJournal:
+    """A file that results of shards are appended to."""
+
+    def __init__(self, path: str | os.PathLike[str], run: dict[str, Any]) -> None:
+        """Open the journal of a run, or begin one. `run` says what it does: another run is another journal.
+
+        Raises `JournalError` if there is another file in its place, or another run uses it.
+        """
+        self.path = Path(path)
+        self._run = {"treewide": _WHAT, "version": 1, **run}
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        self._file: BinaryIO = os.fdopen(handle, "r+b")
+        try:
+            self._lock()
+            self._begin()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise JournalError(
+                    f"{self.path}: another run uses this journal: wait for it, or name another"
+                ) from None
+
+    def _begin(self) -> None:
+        first = self._file.readline()
+        wanted = (json.dumps(self._run) + "\n").encode()
+        if first == wanted:
+            return
+        if first and not (not first.endswith(b"\n") and wanted.startswith(first)):
+            try:
+                found = json.loads(first)
+            except ValueError:
+                found = None
+            if isinstance(found, dict) and found.get("treewide") == _WHAT:
+                text = "this is the journal of another run: name another, or start again with --no-resume"
+            else:
+                text = "this is not a journal of a bucket: name another file"
+            raise JournalError(f"{self.path}: {text}")
+        self._file.seek(0)
+        self._file.truncate()
+        self._append(self._run)
+
+    def replay(self) -> Iterator[tuple[str, ShardResult]]:
+        """Return where each range begins, and what became of it."""
+        self._file.seek(0)
+        at = len(self._file.readline())
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                break
+            at += len(line)
+            try:
+                entry = json.loads(line)
+                yield entry["after"], _result_of(entry)
+            except (ValueError, KeyError, TypeError):
+                # Damaged: its range is done again.
+                continue
+        self._file.seek(at)
+        self._file.truncate()
+
+    def append(self, after: str, result: ShardResult) -> None:
+        """Append what became of a range."""
+        self._append({"after": after, **_fields_of(result)})
+
+    def _append(self, entry: object) -> None:
+        self._file.write((json.dumps(entry) + "\n").encode())
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; it stays."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Close the file and remove it."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+def _fields_of(result: ShardResult) -> dict[str, Any]:
+    part = result.part
+    return {
+        "reached": result.reached,
+        "part": [part.name, _text(part.digest), part.objects, part.bytes] if part else None,
+        "counts": result.counts,
+        "differences": [[*it[:3], _text(it.expected), _text(it.digest)] for it in result.differences],
+        "large": [[it.found, [it.old.found, _text(it.old.digest)] if it.old else None, it.kept] for it in result.large],
+        "read": [result.objects_read, result.bytes_read, result.requests],
+    }
+
+
+def _result_of(entry: Any) -> ShardResult:
+    objects, size, requests = entry["read"]
+    part = entry["part"]
+    return ShardResult(
+        number=-1,
+        reached=entry["reached"],
+        part=Part(part[0], _bytes(part[1]) or b"", part[2], part[3]) if part else None,
+        counts=dict(entry["counts"]),
+        differences=[Difference(it[0], it[1], it[2], _bytes(it[3]), _bytes(it[4])) for it in entry["differences"]],
+        large=[
+            Handed(Found(*found), Fact(Found(*old[0]), _bytes(old[1]) or b"") if old else None, kept)
+            for found, old, kept in entry["large"]
+        ],
+        objects_read=objects,
+        bytes_read=size,
+        requests=requests,
+    )
+
+
+def _text(digest: bytes | None) -> str | None:
+    return base64.b85encode(digest).decode() if digest is not None else None
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return base64.b85decode(text) if text is not None else None

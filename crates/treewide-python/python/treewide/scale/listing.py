@@ -1,0 +1,146 @@
+"""The keys of a bucket, or of a folder, in order: a range of them at a time.
+
+A key range `(after, until]` is for a bucket what a range of bytes is for an object. Keys are those below a *root*, a
+URL that ends in `/`. A store's LIST begins after any string, so nobody needs to know the keys to share them out.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from treewide.scale.keys import between, middle, shared, successor
+from treewide.scale.objects import Object
+from treewide.scale.reading import Refused, Retries
+
+__all__ = ["Found", "Lists", "cuts", "listed"]
+
+#: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
+_PROBES = 48
+
+
+class Found(NamedTuple):
+    """An object, as a listing has it. What the listing does not say is `None`."""
+
+    #: Below the root.
+    key: str
+    size: int
+    etag: str | None
+    version: str | None
+    #: When it was written, by the clock of the store, in seconds.
+    modified: float | None
+
+    def object(self, root: str) -> Object:
+        """Return what can be read."""
+        return Object(root + self.key, self.size, self.etag, self.version)
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """A store, an inventory, or a folder."""
+
+    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
+        """Return the objects below `root` whose keys come after `after`, in the order of their keys.
+
+        A page has what one request brings. `most` says that nobody will look at more than so many.
+        """
+
+
+def listed(
+    listing: Lists,
+    root: str,
+    after: str,
+    until: str | None,
+    retries: Retries,
+    *,
+    skip: Callable[[str], bool] = lambda key: False,
+    most: int | None = None,
+) -> Iterator[list[Found]]:
+    """Return the objects of a key range, page by page, without those whose keys are to be skipped.
+
+    A listing that fails is asked again from where it was. Raises `Refused` if it is not in order, because then keys
+    would be missed; `OSError` if it cannot be read, with the cause.
+    """
+    failures, last, pages = 0, after, 0
+    while True:
+        try:
+            for page in listing.pages(root, last, most):
+                retries.ask()
+                pages += 1
+                kept: list[Found] = []
+                for it in page:
+                    if it.key <= last:
+                        raise Refused(
+                            f"{root}: its keys are not listed in the order of their bytes ({it.key!r} comes after "
+                            f"{last!r}), so that no range of them can be shared out: use a sorted inventory"
+                        )
+                    last = it.key
+                    if until is not None and last > until:
+                        yield kept
+                        return
+                    if not skip(last):
+                        kept.append(it)
+                failures = 0
+                yield kept
+            if not pages:
+                retries.ask()
+            return
+        except (Refused, FileNotFoundError, ModuleNotFoundError):
+            raise
+        except Exception as error:
+            failures += 1
+            if not retries.wait(failures):
+                text = str(error).strip().partition("\n")[0] or type(error).__name__
+                raise OSError(
+                    f"{root}: the keys after {last!r} cannot be listed, tried {failures} times: {text}"
+                ) from error
+
+
+def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries) -> list[str]:
+    """Return up to `count` keys that cut a range into others, none of them empty; none if it has at most a page.
+
+    Nothing is known of the names. So first the last key is looked for, and then keys between it and the first ones, at
+    places that are evenly apart.
+    """
+
+    def first_after(place: str) -> str | None:
+        for page in listed(listing, root, place, until, retries, most=1):
+            if page:
+                return page[0].key
+        return None
+
+    pages = listed(listing, root, after, until, retries)
+    first = next(pages, [])
+    if not first or not next(pages, []):
+        return []
+    low = first[-1].key
+    seen = {low}
+    last = _last(low, until, first_after, seen)
+    found = {it for place in between(low, last, count) if (it := first_after(place)) is not None and it < last}
+    # The last key itself leaves nothing behind it. What was seen on the way to it is near an end, most of the time.
+    others = sorted(it for it in seen - found if it < last)
+    return sorted([*found, *others[: count - len(found)]])
+
+
+def _last(low: str, high: str | None, first_after: Callable[[str], str | None], found: set[str]) -> str:
+    """Return a key near the last one. Each key that was seen on the way is put into `found`."""
+    level: int | None = None
+    for _ in range(_PROBES):
+        if low == high:
+            break
+        at = shared(low, high)
+        # First, how much of the key all others have, too: halfway between nothing and all of it. Then its character.
+        level = max((at + len(low)) // 2, at + 1) if level is None else max(level, at)
+        place = successor(low[:level]) if level > at else middle(low, high)
+        key = None
+        if place is not None and low < place and (high is None or place < high):
+            key = first_after(place)
+            high = place if key is None else high
+        elif level == at:
+            break
+        if key is not None:
+            found.add(key)
+            low, level = key, (at + level) // 2
+        elif shared(low, high) > at:
+            level = None
+        else:
+            level = (at + level) // 2
+    return low

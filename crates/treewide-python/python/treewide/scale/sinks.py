@@ -1,0 +1,61 @@
+"""Folders that lists are written to and read from: of this machine, of a store, or of fsspec.
+
+A file appears when it is complete: stores do it so, and a local one is renamed into its place.
+"""
+
+from typing import Protocol
+
+from treewide.scale.reading import Refused, Retries, Source, read
+from treewide.scale.sources import STORES, Files, Fsspec, Obstore, Store, source_of
+
+__all__ = ["Folder", "folder_of", "join", "scheme_of"]
+
+
+class Folder(Protocol):
+    """Somewhere that has files by name."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file, all at once. Raises `OSError` that names it."""
+
+    def get(self, name: str) -> bytes:
+        """Return a file. Raises `FileNotFoundError` if there is none, `OSError` that names it."""
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL; `file` for a path."""
+    scheme, separator, _ = url.partition("://")
+    return scheme if separator else "file"
+
+
+def join(folder: str, name: str) -> str:
+    """Return the URL or path of a file in a folder."""
+    return folder + ("" if not folder or folder.endswith("/") else "/") + name
+
+
+def folder_of(url: str, source: Source) -> Folder:
+    """Return the folder at a URL. Options of the source are its options too, if both are of one kind of store."""
+    scheme = scheme_of(url)
+    kind = Files if scheme == "file" else Obstore if scheme in STORES else Fsspec
+    return _Folder(url, source if isinstance(source, kind) else source_of(url))
+
+
+class _Folder:
+    def __init__(self, url: str, store: Store) -> None:
+        self._url, self._store = url, store
+
+    def put(self, name: str, data: bytes) -> None:
+        uri, retries, failures = join(self._url, name), Retries(), 0
+        while True:
+            try:
+                return self._store.put(uri, data, {})
+            except Refused:
+                raise
+            except Exception as error:
+                failures += 1
+                if not retries.wait(failures):
+                    text = str(error).strip().partition("\n")[0] or type(error).__name__
+                    raise OSError(f"{uri}: it cannot be written, tried {failures} times: {text}") from error
+
+    def get(self, name: str) -> bytes:
+        object = self._store.head(join(self._url, name))
+        return read(self._store, object, 0, object.size, Retries()) if object.size else b""

@@ -1,0 +1,221 @@
+"""Buckets with workers that die, results that come late and twice, and drivers that are killed."""
+
+import os
+import random
+from collections import Counter
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
+from treewide.scale.keys import between, middle, successor
+from treewide.scale.listing import cuts, listed
+from treewide.scale.partlists import read_part
+from treewide.scale.reading import Refused, Retries
+
+SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
+
+
+@pytest.fixture
+def folder(monkeypatch):
+    kept = Kept()
+    monkeypatch.setattr("treewide.scale.shards.folder_of", lambda url, source: kept)
+    for module in ("lanes", "shards"):
+        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
+    return kept
+
+
+def test_every_key_is_in_exactly_one_part(folder):
+    seeds = int(30 * SCALE)
+    lost = late = cut = killed = 0
+    for seed in range(seeds):
+        choice = random.Random(seed)
+        folder.files.clear()
+        keys = some_keys(choice, choice.choice((0, 1, 20, 40, 300)))
+        source = Bucket({it: some_data(choice) for it in keys})
+        run = partial(
+            run_with_faults,
+            choice,
+            chance=choice.choice((0.0, 0.1, 0.3)),
+            workers=choice.choice((1, 2, 5, 30)),
+            kill=choice.choice((0.0, 0.5)),
+        )
+        driver, told = run(source, job())
+        assert not told and driver.counts.get("hashed", 0) == len(keys), seed
+        bucket = written(folder, driver, job())
+        assert contents(folder, bucket) == expected(source), seed
+        lost, late, killed = lost + driver.lost, late + driver.late, killed + (driver.resumed > 0)
+        cut += len(bucket.ranges) > 1 + len(keys) // 20
+
+        # Something changes. The next run reads only that.
+        before = expected(source)
+        for key in choice.sample(keys, len(keys) // 5):
+            del source.objects[ROOT + key]
+        there = source.names()
+        for key in choice.sample(there, len(there) // 5):
+            source.put(key, some_data(choice))
+        for key in some_keys(choice, choice.choice((0, 5, 60))):
+            source.put(key, some_data(choice))
+        now = expected(source)
+        wanted = Counter()
+        for key in before.keys() | now.keys():
+            old, new = before.get(key), now.get(key)
+            wanted["added" if old is None else "removed" if new is None else "same" if old == new else "changed"] += 1
+        for reads_all, output in ((True, None), (False, None), (False, "kept")):
+            own = job(reads_all=reads_all, output=output, lists="kept")
+            large = read_part(folder, bucket.large) if bucket.large else ()
+            driver, told = run(source, own, old=bucket, old_large=large)
+            assert driver.counts == {name: it for name, it in wanted.items() if it}, (seed, reads_all, output)
+            assert Counter(it.verdict for it in told) + Counter(same=wanted["same"]) == wanted, seed
+        bucket = written(folder, driver, own)
+        assert contents(folder, bucket) == now, seed
+        large = read_part(folder, bucket.large) if bucket.large else ()
+        source.requests = 0
+        driver, told = run_with_faults(choice, source, own, old=bucket, old_large=large, chance=0.0)
+        assert not told and source.requests == driver.objects_read == 0, seed
+        assert contents(folder, written(folder, driver, own)) == now, seed
+    assert lost and late and cut and killed
+    print(f"buckets: {seeds} cases; {lost} tasks lost, {late} late, {killed} drivers killed")
+
+
+def test_an_update_writes_only_what_changed(folder):
+    keys = [f"{it:04}" for it in range(400)]
+    source = Bucket({it: it.encode() for it in keys})
+    choice = random.Random(0)
+    driver, _ = run_with_faults(choice, source, job(), chance=0.0, workers=1)
+    bucket = written(folder, driver, job())
+    writes = folder.writes
+    source.put("0111", b"other")
+    own = job(reads_all=False, lists="kept")
+    driver, told = run_with_faults(choice, source, own, old=bucket, chance=0.0)
+    assert [(it.verdict, it.key) for it in told] == [("changed", "0111")]
+    # The part and its facts.
+    assert folder.writes == writes + 2 and driver.objects_read == 1
+
+
+def test_rot_is_told_apart_from_a_change(folder, monkeypatch):
+    source = Bucket({"a": b"1", "b": b"2", "c": b"3"})
+    monkeypatch.setattr(Bucket, "head", lambda self, uri: Memory_head(self, uri))
+    choice = random.Random(0)
+    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
+    bucket = written(folder, driver, job())
+    before = contents(folder, bucket)
+    source.put("b", b"!")
+    own = job(lists="kept")
+    driver, told = run_with_faults(choice, source, own, old=bucket, chance=0.0)
+    assert [(it.verdict, it.key) for it in told] == [("rot", "b")]
+    assert contents(folder, written(folder, driver, own)) == before, "it keeps its digest"
+
+
+def Memory_head(self, uri):
+    from treewide.scale import Object
+
+    if uri not in self.objects:
+        raise FileNotFoundError(uri)
+    return Object(uri, len(self.objects[uri]), '"always"')
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 14, 700, 1000])
+def test_pages_and_cuts_at_their_edges(count):
+    keys = [f"k{it:05}" for it in range(count)]
+    source = Bucket({it: b"" for it in keys})
+    retries = Retries()
+    assert [it.key for page in listed(source, ROOT, "", None, retries) for it in page] == keys
+    places = cuts(source, ROOT, "", None, 9, Retries())
+    assert len(places) <= 9 and (count <= 7) == (not places)
+    ends = ["", *places, None]
+    parts = [
+        [it.key for page in listed(source, ROOT, after, until, retries) for it in page]
+        for after, until in pairwise(ends)
+    ]
+    assert [key for part in parts for key in part] == keys and (not keys or all(parts))
+
+
+def test_cuts_find_what_names_are_made_of():
+    for prefix in ("", "long/" * 200):
+        for names in (
+            [f"{it:09}" for it in range(3000)],
+            [f"{random.Random(it).getrandbits(128):032x}" for it in range(3000)],
+            [f"\u65e5\u672c{chr(0x4E00 + it)}" for it in range(3000)],
+        ):
+            source = Bucket({prefix + it: b"" for it in names})
+            source.lists = 0
+            places = cuts(source, ROOT, "", None, 7, Retries())
+            assert len(places) >= 3 and source.lists < 80, (prefix, names[0], source.lists)
+            keys = source.names()
+            sizes = [
+                len([it for it in keys if it > left and it <= right])
+                for left, right in zip(["", *places], [*places, "\U0010ffff"], strict=True)
+            ]
+            assert max(sizes) < 0.8 * len(keys), sizes
+
+
+def test_places_are_between():
+    choice = random.Random(5)
+    for _ in range(5000):
+        low, high = sorted(
+            "".join(choice.choices("aé\U0001f600\uffee\x01~\ud7ff\U0010ffff/", k=choice.randrange(4))) for _ in range(2)
+        )
+        if low == high:
+            continue
+        assert all(low < it < high for it in between(low, high, 5))
+        place = middle(low, high)
+        assert place is None or low < place < high
+        place.encode() if place else None
+        after = successor(low)
+        assert after is None or (after > low and after > low + "\U0010ffff" * 3 and after.encode())
+
+
+def test_a_listing_that_fails_goes_on_where_it_was():
+    source = Bucket({f"{it:03}": b"" for it in range(50)})
+
+    def fail(number):
+        if number % 2 == 0:
+            raise ConnectionResetError("reset")
+
+    source.before = fail
+    retries = Retries(sleep=lambda seconds: None)
+    assert [it.key for page in listed(source, ROOT, "", None, retries) for it in page] == source.names()
+    source.before = lambda number: fail(2)
+    with pytest.raises(OSError, match=r"mem://bucket/: the keys after '' cannot be listed, tried 6 times: reset"):
+        list(listed(source, ROOT, "", None, Retries(sleep=lambda seconds: None)))
+
+
+def test_a_listing_that_is_not_in_order_is_refused():
+    source = Bucket({"a": b"", "b": b""})
+    # In the order of UTF-16, as other programs sort.
+    source.names = lambda: ["\U0001f600", "\uffee"]
+    source.facts = lambda key: (0, '"1"', None, 0.0)
+    with pytest.raises(Refused, match="not listed in the order of their bytes"):
+        list(listed(source, ROOT, "", None, Retries()))
+
+
+def test_a_listing_that_changes_while_it_is_listed(folder):
+    choice = random.Random(1)
+    source = Bucket({f"{it:03}": b"x" for it in range(200)})
+    stays = {f"{it:03}" for it in range(0, 200, 2)}
+
+    def change(number):
+        key = f"{choice.randrange(100) * 2 + 1:03}"
+        if choice.random() < 0.5:
+            source.objects.pop(ROOT + key, None)
+        else:
+            source.put(key, b"y" * number)
+
+    source.before = change
+    driver, _ = run_with_faults(choice, source, job(), chance=0.1)
+    found = contents(folder, written(folder, driver, job()))
+    assert stays <= found.keys()
+
+
+def test_a_range_that_cannot_be_done_is_said_and_nothing_is_written(folder):
+    source = Bucket({f"{it:03}": b"x" for it in range(100)})
+
+    def pages(root, after, most=None):
+        if after >= "050":
+            raise ConnectionResetError("reset")
+        yield from Bucket.pages(source, root, after, most)
+
+    source.pages = pages
+    driver, _ = run_with_faults(random.Random(0), source, job(), chance=0.0)
+    assert driver.failures and "the keys after" in driver.failures[0] and "reset" in driver.failures[0]

@@ -1,0 +1,266 @@
+"""`python -m treewide scale` for whole buckets, on an S3 server and on folders."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fake import pattern
+from proxy import proxy_of
+from treewide import digest
+from treewide.scale import lists, source_of
+from treewide.scale.listing import cuts, listed
+from treewide.scale.partlists import read_bucket, read_part
+from treewide.scale.reading import Retries
+from treewide.scale.sinks import folder_of
+from treewide.scale.sources import Files
+
+pytest_plugins = ["server"]
+
+#: obstore cannot name these, or takes them for others.
+ODD = ["a//b", "a/../b", "a/./b", "../up", "end/", "/start", "cr\rx", "\x01", "//", "."]
+PLAIN = ["a b", "%41", "a%2Fb", "ü/日", "a?b#c", "~+&=", "back\\slash", "\U0001f600", "\uffee", "k" * 1000, "end"]
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Run the command in an empty directory, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def run(*args):
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+@pytest.fixture
+def store(s3, monkeypatch):
+    for name, value in (
+        ("AWS_ENDPOINT_URL", s3.url),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+        ("AWS_REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(name, value)
+    return s3
+
+
+def filled(store, bucket, objects):
+    store.client.create_bucket(Bucket=bucket)
+    # Without HTTP, which would take most of the time.
+    for key, data in objects.items():
+        backend().put_object(bucket, key, data)
+    return f"s3://{bucket}/"
+
+
+def digests(folder, name="bucket.b3"):
+    """Read a list of lists in a local folder."""
+    kept = folder_of(str(folder), Files())
+    bucket = read_bucket(kept, name)
+    return {it.key: it.digest for part in bucket.parts() for it in read_part(kept, part)}
+
+
+def backend():
+    from moto.s3.models import s3_backends
+
+    return next(iter(s3_backends["123456789012"].values()))
+
+
+def spoil(bucket, key, data):
+    """Change an object without its ETag, as a broken disk does."""
+    object = backend().buckets[bucket].keys[key]
+    etag = object.etag
+    object.value = data
+    object._etag = etag.strip('"')
+    assert object.etag == etag
+
+
+def test_a_bucket_is_hashed_verified_and_updated(command, store):
+    objects = {f"logs/{it:04}": pattern(it) for it in range(60)} | {f"logs/{it}": b"odd" for it in PLAIN + ODD}
+    filled(store, "whole", objects)
+    store.client.put_object(Bucket="whole", Key="other", Body=b"not below")
+    wanted = {key.removeprefix("logs/"): digest(data) for key, data in objects.items()}
+    done = command("sum", "-r", "s3://whole/logs", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "treewide: 81 objects: 81 hashed; 81 read, 1.8 kB\n"
+    top = Path("out/bucket.b3").read_bytes()
+    assert done.stdout == lists.line_of("out/bucket.b3", digest(top)) + "\n"
+    assert digests("out") == wanted
+    # The program in Rust reads the list of lists where it is.
+    check = subprocess.run([sys.executable, "-m", "treewide", "check", "bucket.b3"], cwd="out", capture_output=True)
+    assert check.returncode == 0, check.stdout
+
+    # The same again is the same, and nothing else is in the folder.
+    names = sorted(os.listdir("out"))
+    assert command("sum", "-r", "s3://whole/logs/", "-o", "out").stdout == done.stdout
+    assert sorted(os.listdir("out")) == names
+    for args in ((), ("--quick",)):
+        done = command("verify", "-l", "out/bucket.b3", *args)
+        amount = "0 read, 0 B" if args else "81 read, 1.8 kB"
+        assert (done.returncode, done.stdout) == (0, f"81 objects: 81 same; {amount}\n"), done.stderr
+
+    store.client.put_object(Bucket="whole", Key="logs/0003", Body=b"new")
+    store.client.put_object(Bucket="whole", Key="logs/a//b", Body=b"new")
+    store.client.put_object(Bucket="whole", Key="logs/zz\\", Body=b"new")
+    store.client.delete_object(Bucket="whole", Key="logs/0005")
+    spoil("whole", "logs/0009", b"!" * 9)
+    done = command("verify", "-l", "out/bucket.b3")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert [it.split("  (")[0] for it in lines] == [
+        "changed    s3://whole/logs/0003",
+        "removed    s3://whole/logs/0005",
+        "rot        s3://whole/logs/0009",
+        "changed    s3://whole/logs/a//b",
+        "added      s3://whole/logs/zz\\\\",
+        "82 objects: 77 same, 2 changed, 1 rot, 1 added, 1 removed; 81 read, 1.8 kB",
+    ]
+    assert f"(expected {digest(pattern(3)).hex()}, found {digest(b'new').hex()})" in lines[0]
+    done = command("verify", "-l", "out/bucket.b3", "--quick", "--json")
+    *found, last = map(json.loads, done.stdout.splitlines())
+    assert [it["verdict"] for it in found] == ["changed", "removed", "changed", "added"] and done.returncode == 1
+    assert (last["objects_read"], last["counts"]["same"], last["exit"]) == (3, 78, 1)
+    assert found[0]["uri"] == "s3://whole/logs/0003" and found[0]["digest"] == digest(b"new").hex()
+
+    done = command("update", "-l", "out/bucket.b3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2] == "82 objects: 78 same, 2 changed, 1 added, 1 removed; 3 read, 9 B"
+    wanted |= {"0003": digest(b"new"), "a//b": digest(b"new"), "zz\\": digest(b"new")}
+    del wanted["0005"]
+    assert digests("out") == wanted
+    # What rotted is still what it was: only reading it shows that it is not.
+    done = command("verify", "-l", "out/bucket.b3")
+    assert done.returncode == 1 and done.stdout.count("\n") == 2 and done.stdout.startswith("rot        ")
+
+
+def test_lists_may_lie_in_the_bucket_itself(command, store):
+    filled(store, "own", {f"{it:03}": pattern(it) for it in range(30)})
+    done = command("sum", "-r", "s3://own/", "-o", "s3://own/.lists", "--engine", "processes", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("  s3://own/.lists/bucket.b3\n")
+    assert command("verify", "-l", "s3://own/.lists/bucket.b3").stdout == "30 objects: 30 same; 30 read, 435 B\n"
+    store.client.put_object(Bucket="own", Key="new", Body=b"")
+    assert "1 added" in command("update", "-l", "s3://own/.lists/bucket.b3").stdout
+    assert command("verify", "-l", "s3://own/.lists/bucket.b3").stdout.startswith("31 objects: 31 same; 31 read")
+    # A list that was changed is not believed.
+    name = next(it["Key"] for it in store.client.list_objects_v2(Bucket="own")["Contents"] if "part-" in it["Key"])
+    store.client.put_object(Bucket="own", Key=name.replace(".objects.gz", ".b3"), Body=b"00" * 32 + b"  000\n")
+    for it in store.client.list_objects_v2(Bucket="own")["Contents"]:
+        if it["Key"].endswith(".b3") and "part-" in it["Key"]:
+            store.client.put_object(Bucket="own", Key=it["Key"], Body=b"00" * 32 + b"  000\n")
+    done = command("verify", "-l", "s3://own/.lists/bucket.b3")
+    assert done.returncode == 3 and "is not the list that the list of lists names" in done.stderr
+
+
+def test_pages_of_a_thousand(command, store):
+    root = filled(store, "pages", {})
+    done = command("sum", "-r", root, "-o", "out")
+    assert (done.returncode, done.stderr) == (0, "treewide: 0 objects; 0 read, 0 B\n")
+    assert Path("out/bucket.b3").read_bytes() == b""
+    assert command("verify", "-l", "out/bucket.b3").stdout == "0 objects; 0 read, 0 B\n"
+    keys = [f"{it:04}" for it in range(1001)]
+    for key in keys[1:]:
+        backend().put_object("pages", key, b"")
+    source = source_of(root, **store.options)
+    retries = Retries()
+    assert [[it.key for it in page] for page in listed(source, root, "", None, retries)] == [keys[1:]]
+    store.client.put_object(Bucket="pages", Key=keys[0], Body=b"")
+    assert [len(page) for page in listed(source, root, "", None, retries)] == [1000, 1]
+    # A key that is equal to a cut is in front of it.
+    assert [len(page) for page in listed(source, root, keys[0], keys[1000], retries)] == [1000]
+    assert [it.key for page in listed(source, root, "", keys[5], retries) for it in page] == keys[:6]
+    assert len(cuts(source, root, "", keys[999], 4, Retries())) == 0 < len(cuts(source, root, "", None, 4, Retries()))
+    assert retries.requests == 5
+
+
+def test_folders(command):
+    names = ["a b", "back\\slash", "new\nline", "cr\r", "d/e/f", "d-", "d0", "é"]
+    if sys.platform == "linux":
+        names.append(os.fsdecode(b"not \xff utf-8"))
+    for name in names:
+        path = Path("data", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode("utf-8", "surrogateescape"))
+    Path("data/pointer").symlink_to("a b")
+    done = command("sum", "-r", "data", "-o", "data/lists")
+    assert done.returncode == 0, done.stderr
+    wanted = {it: digest(it.encode("utf-8", "surrogateescape")) for it in names} | {"pointer": digest(b"a b")}
+    assert digests("data/lists") == wanted
+    part = next(it for it in os.listdir("data/lists") if it.startswith("part-") and it.endswith(".b3"))
+    check = subprocess.run(
+        [sys.executable, "-m", "treewide", "check", f"lists/{part}"], cwd="data", capture_output=True
+    )
+    assert check.returncode == 0, check.stdout + check.stderr
+    Path("data/d/e/f").unlink()
+    done = command("verify", "-l", "data/lists/bucket.b3")
+    assert done.returncode == 1 and done.stdout.startswith("removed    data/d/e/f\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["sum", "-r", "data"], 2, "-o"),
+        (["sum", "-r", "data", "data", "-o", "out"], 2, "one URL"),
+        (["sum", "-r", "data", "-o", "data/"], 2, "name another folder"),
+        (["sum", "data", "--inventory", "x.parquet"], 2, "add -r"),
+        (["sum", "-r", "nothing", "-o", "out"], 3, "nothing"),
+        (["verify", "-l", "list.b3", "--quick"], 2, "which `sum -r` wrote"),
+        (["verify", "-l", "out/bucket.b3", "data/a"], 2, "name no URL"),
+        (["verify", "-l", "alone/bucket.b3"], 2, "its index"),
+        (["verify", "-l", "gap/bucket.b3"], 2, "has a gap"),
+        (["verify", "-l", "nowhere/bucket.b3"], 3, "nowhere/bucket.b3"),
+        (["update", "-l", "out/bucket.b3", "--journal", "list.b3"], 2, "not a journal"),
+    ],
+)
+def test_commands_that_make_no_sense(command, args, code, words):
+    Path("data").mkdir()
+    Path("data/a").write_bytes(b"a")
+    Path("list.b3").write_text(f"{'00' * 32}  data/a\n")
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    for name in ("alone", "gap"):
+        Path(name).mkdir()
+        for it in Path("out").iterdir():
+            if not it.name.startswith("index") or name == "gap":
+                text = it.read_bytes()
+                Path(name, it.name).write_bytes(text.replace(b'"after": ""', b'"after": "b"'))
+    done = command(*args)
+    assert done.returncode == code and words in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no signal that cannot be caught")
+def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
+    objects = {f"{it:05}": it.to_bytes(2, "big") for it in range(300)}
+    root = filled(store, "killed", objects)
+    journal = tmp_path / "journal"
+    with proxy_of(store.url) as (proxy, endpoint):
+        # Slow from the middle on.
+        proxy.before = lambda number: number > 200 and time.sleep(0.5)
+        args = ["sum", "-r", root, "-o", "out", "--part", 50, "--workers", 1, "--journal", journal]
+        args += ["--option", f"endpoint={endpoint}"]
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            for _ in range(1200):
+                if journal.exists() and journal.read_bytes().count(b"\n") >= 4:
+                    break
+                time.sleep(0.05)
+            child.send_signal(signal.SIGKILL)
+            assert child.wait(60) == -signal.SIGKILL
+        assert not Path("out/bucket.b3").exists()
+        # A line that was torn does not count.
+        journal.write_bytes(journal.read_bytes() + b'{"after": "00')
+        proxy.before = lambda number: None
+        proxy.gets = 0
+        done = command(*args)
+    assert done.returncode == 0, done.stderr
+    assert "objects were done by an earlier run: going on from" in done.stderr
+    assert "treewide: 300 objects: 300 hashed; 300 read" in done.stderr
+    assert proxy.gets < 200 and not journal.exists()
+    assert digests("out") == {key: digest(data) for key, data in objects.items()}
