@@ -26,6 +26,8 @@ class Proxy:
         self.before: Callable[[int], object] = lambda number: None
         self.forget_if_match = False
         self.etag: Callable[[int], str | None] = lambda number: None
+        #: The path of an object that nobody may read.
+        self.refused: str | None = None
         self.gets = 0
         self.lock = threading.Lock()
 
@@ -49,6 +51,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.forward("GET", proxy.choice(number) or proxy.by_path(self.path), number)
 
     def forward(self, method, fault, number):
+        if self.path == self.proxy.refused:
+            self.answer(403, [], b"<Error><Code>AccessDenied</Code></Error>")
+            return
         if fault == "503":
             self.answer(503, [], b"<Error><Code>SlowDown</Code></Error>")
             return

@@ -6,16 +6,20 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from fake import pattern
-from proxy import proxy_of
+from proxy import FAULTS, proxy_of
 from treewide import digest
-from treewide.scale import lists, source_of
+from treewide.scale import Obstore, drive, lists, source_of
+from treewide.scale.bucket import BucketDriver
+from treewide.scale.engines.futures import threads
 from treewide.scale.listing import cuts, listed
 from treewide.scale.partlists import read_bucket, read_part
 from treewide.scale.reading import Retries
+from treewide.scale.shards import Job
 from treewide.scale.sinks import folder_of
 from treewide.scale.sources import Files
 
@@ -264,3 +268,53 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
     assert "treewide: 300 objects: 300 hashed; 300 read" in done.stderr
     assert proxy.gets < 200 and not journal.exists()
     assert digests("out") == {key: digest(data) for key, data in objects.items()}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_spoiled_replies_never_change_a_digest(store, tmp_path, monkeypatch, fault):
+    for module in ("lanes", "shards"):
+        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, base=0.001))
+    objects = {f"{it:03}": pattern(it + 1) for it in range(60)} | {"large": pattern(70_000)}
+    name = f"spoiled-{fault.lower()}"
+    root = filled(store, name, objects)
+    with proxy_of(store.url) as (proxy, endpoint):
+        # Replies to LIST, too.
+        proxy.choice = lambda number: fault if number % 7 == 1 else None
+        client = {**store.options["client_options"], "read_timeout": "1s"}
+        source = Obstore(**{**store.options, "endpoint": endpoint, "client_options": client})
+        job = Job(root, output=str(tmp_path / "out"), limit=25, small=10_000, large=60_000)
+        told = []
+        driver = BucketDriver(job, told=told.append)
+        drive(driver, threads(source, 2))
+    assert not told and not driver.failures
+    found = {it.key: it.digest for it in driver.large}
+    folder = folder_of(job.output, source)
+    for at in driver.all_ranges():
+        found |= {it.key: it.digest for it in read_part(folder, at.part, *at[:2])} if at.part else {}
+    assert found == {key: digest(data) for key, data in objects.items()}
+
+
+def test_what_cannot_be_read_is_said_and_others_go_on(command, store):
+    root = filled(store, "broken", {f"{it:02}": pattern(it) for it in range(20)})
+    args = ["sum", "-r", root, "-o", "out"]
+    with proxy_of(store.url) as (proxy, endpoint):
+        args += ["--option", f"endpoint={endpoint}"]
+        # Nobody may read this one.
+        proxy.refused = "/broken/07"
+        done = command(*args)
+        assert done.returncode == 3 and len(digests("out")) == 19
+        first, last = done.stderr.splitlines()
+        assert first.startswith("treewide: unreadable s3://broken/07  (") and "403" in first
+        assert last == "treewide: 20 objects: 19 hashed, 1 unreadable; 19 read, 183 B"
+        proxy.refused = None
+        done = command("update", "-l", "out/bucket.b3", "--option", f"endpoint={endpoint}")
+        assert done.returncode == 0 and done.stdout.startswith("added      s3://broken/07\n"), done.stdout
+        # What was known and cannot be read keeps its digest.
+        proxy.refused = "/broken/08"
+        store.client.put_object(Bucket="broken", Key="08", Body=b"new")
+        done = command("update", "-l", "out/bucket.b3", "--option", f"endpoint={endpoint}")
+        assert done.returncode == 3 and digests("out")["08"] == digest(pattern(8))
+    done = command("update", "-l", "out/bucket.b3")
+    assert done.returncode == 0 and digests("out")["08"] == digest(b"new")
+    done = command("sum", "-r", "s3://nothing/", "-o", "out")
+    assert done.returncode == 3 and "s3://nothing/: there is no such" in done.stderr

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 from deadly import SIZE, Deadly
+from deadly_bucket import KEYS, ROOT, DeadlyBucket, data_of
 from fake import Memory, pattern
 from treewide import digest
 from treewide.scale import Driver, drive, hash_objects
+from treewide.scale.bucket import BucketDriver
 from treewide.scale.engines.futures import Futures, processes, threads
+from treewide.scale.partlists import read_part
+from treewide.scale.shards import Job
+from treewide.scale.sinks import folder_of
 
 DATA = pattern(SIZE)
 
@@ -31,9 +36,26 @@ def check_killed(tmp_path, make):
     return driver
 
 
+def check_bucket_killed(tmp_path, make):
+    source = DeadlyBucket(str(tmp_path))
+    job = Job(ROOT, output=str(tmp_path / "lists"), limit=50)
+    driver = BucketDriver(job)
+    drive(driver, make(source))
+    assert (tmp_path / "killed").exists() and not driver.failures and driver.lost >= 1
+    workers = [it for it in os.listdir(tmp_path) if it.startswith("worker-")]
+    assert len(workers) >= 2 and f"worker-{os.getpid()}" not in workers
+    folder = folder_of(job.output, source)
+    found = {it.key: it.digest for at in driver.all_ranges() if at.part for it in read_part(folder, at.part, *at[:2])}
+    assert found == {key: digest(data_of(key)) for key in KEYS}
+
+
 def test_processes(tmp_path):
     driver = check_killed(tmp_path, lambda source: processes(source, 2))
     assert driver.lost >= 1
+
+
+def test_processes_and_a_bucket(tmp_path):
+    check_bucket_killed(tmp_path, lambda source: processes(source, 2))
 
 
 def test_ray(tmp_path):
@@ -42,8 +64,9 @@ def test_ray(tmp_path):
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
     try:
-        driver = check_killed(tmp_path, lambda source: Ray(source, 2))
-        assert driver.lost >= 1
+        for name, check in (("object", check_killed), ("bucket", check_bucket_killed)):
+            (tmp_path / name).mkdir()
+            check(tmp_path / name, lambda source: Ray(source, 2))
     finally:
         ray.shutdown()
 
@@ -67,7 +90,9 @@ def test_spark(tmp_path, monkeypatch):
     builder = pyspark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.python.worker.reuse", "true").getOrCreate()
     try:
-        check_killed(tmp_path, lambda source: spark(source, 2, session=session))
+        for name, check in (("object", check_killed), ("bucket", check_bucket_killed)):
+            (tmp_path / name).mkdir()
+            check(tmp_path / name, lambda source: spark(source, 2, session=session))
     finally:
         session.stop()
 
