@@ -14,10 +14,11 @@ from treewide.scale.engines import ENGINES
 from treewide.scale.engines.loop import drive
 from treewide.scale.inventory import listing_of
 from treewide.scale.journal import Journal
+from treewide.scale.listing import listed
 from treewide.scale.lists import line_of
 from treewide.scale.partlists import LIST, Bucket, Fact, read_bucket, read_part, write_bucket, write_part
 from treewide.scale.progress import Progress, bytes_text
-from treewide.scale.reading import Source
+from treewide.scale.reading import Retries, Source
 from treewide.scale.shards import Difference, Job
 from treewide.scale.sinks import Folder, folder_of, join, scheme_of
 from treewide.scale.sources import path_of, source_of
@@ -76,7 +77,7 @@ class BucketCommand:
         """Run it. Returns the exit code."""
         job, options = self.job, self.options
         # What is missing is said at once, and not by each worker.
-        next(iter(listing_of(job.root, self.source, job.inventory).pages(job.root, "", 1)), None)
+        next(listed(listing_of(job.root, self.source, job.inventory), job.root, "", None, Retries(), most=1), None)
         self.journal_path.parent.mkdir(parents=True, exist_ok=True)
         large_path = self.journal_path.with_name(self.journal_path.name + ".large")
         if options.no_resume:
@@ -203,7 +204,7 @@ class _Progress(Progress):
         if driver.inner is not None and driver.inner.left:
             text += f"{bytes_text(driver.inner.left)} of large objects left"
         else:
-            text += f"{driver.ranges:,} ranges of keys left"
+            text += f"{driver.ranges:,} {'range' if driver.ranges == 1 else 'ranges'} of keys left"
         return f"{text}, {workers} {'worker' if workers == 1 else 'workers'}"
 
 

@@ -4,12 +4,13 @@ Stores list keys in the order of their UTF-8 bytes, which is that of code points
 place to start after, whether there is such a key or not.
 """
 
+from bisect import bisect_left
+from collections.abc import Iterable
+
 __all__ = ["between", "common", "middle", "shared", "successor"]
 
-#: The digits of a place between two keys: what names are made of. Others count as the nearest of them.
-_FIRST, _BASE = 0x20, 0x5F
-#: Characters of a place after what both keys have in common. A guess: two of them distinguish 9,025 places.
-_DEPTH = 3
+#: Characters of a place after what both keys have in common. A guess: four of them distinguish 10,000 numbers.
+_DEPTH = 4
 _LAST = 0x10FFFF
 
 
@@ -56,17 +57,19 @@ def middle(low: str, high: str | None) -> str | None:
     return low[:at] + chr(half) if first < half < last else None
 
 
-def between(low: str, high: str, count: int) -> list[str]:
-    """Return up to `count` places between two keys, as far from each other as if all names were equally likely."""
+def between(low: str, high: str, count: int, known: Iterable[str] = ()) -> list[str]:
+    """Return up to `count` places between two keys, evenly apart among names of the letters of the `known` keys."""
     at = common(low, high)
-    first, last = _value(low[at:]), _value(high[at:])
     if max(low[at : at + 1], high[at : at + 1]) > "~":
-        # Not of the digits: one character of them is enough.
+        # There may be many more letters than are known: one of them is enough.
         first, last = ord(low[at]) if at < len(low) else 0x20, ord(high[at])
         codes = {first + (last - first) * step // (count + 1) for step in range(1, count + 1)}
         places = {low[:at] + chr(it) for it in codes if not 0xD800 <= it <= 0xDFFF}
-        return sorted(it for it in places if low < it < high)
-    places = {low[:at] + _text(first + (last - first) * step // (count + 1)) for step in range(1, count + 1)}
+    else:
+        letters = sorted({letter for key in (low, high, *known) for letter in key[at:]})
+        first, last = _value(low[at:], letters), _value(high[at:], letters)
+        values = {first + (last - first) * step // (count + 1) for step in range(1, count + 1)}
+        places = {low[:at] + _text(it, letters) for it in values}
     return sorted(it for it in places if low < it < high)
 
 
@@ -79,18 +82,17 @@ def _next(character: str) -> str:
     return chr(code if not 0xD800 <= code <= 0xDFFF else 0xE000)
 
 
-def _value(text: str) -> int:
+def _value(text: str, letters: list[str]) -> int:
     value = 0
     for index in range(_DEPTH):
-        digit = min(max(ord(text[index]) - _FIRST, 0), _BASE - 1) if index < len(text) else 0
-        value = value * _BASE + digit
+        digit = bisect_left(letters, text[index]) if index < len(text) else 0
+        value = value * len(letters) + digit
     return value
 
 
-def _text(value: int) -> str:
+def _text(value: int, letters: list[str]) -> str:
     digits = []
     for _ in range(_DEPTH):
-        value, digit = divmod(value, _BASE)
-        digits.append(chr(digit + _FIRST))
-    # What is a blank at the end says nothing.
-    return "".join(reversed(digits)).rstrip(" ")
+        value, digit = divmod(value, len(letters))
+        digits.append(letters[digit])
+    return "".join(reversed(digits))

@@ -88,7 +88,7 @@ def listed(
         except Exception as error:
             failures += 1
             if not retries.wait(failures):
-                text = str(error).strip().partition("\n")[0] or type(error).__name__
+                text = str(error).removeprefix(f"{root}: ").strip().partition("\n")[0] or type(error).__name__
                 raise OSError(
                     f"{root}: the keys after {last!r} cannot be listed, tried {failures} times: {text}"
                 ) from error
@@ -114,10 +114,10 @@ def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, r
     low = first[-1].key
     seen = {low}
     last = _last(low, until, first_after, seen)
-    found = {it for place in between(low, last, count) if (it := first_after(place)) is not None and it < last}
+    known = (it.key for it in first)
+    found = {it for place in between(low, last, count, known) if (it := first_after(place)) is not None and it < last}
     # The last key itself leaves nothing behind it. What was seen on the way to it is near an end, most of the time.
-    others = sorted(it for it in seen - found if it < last)
-    return sorted([*found, *others[: count - len(found)]])
+    return sorted(found) or sorted(it for it in seen if it < last)[:count]
 
 
 def _last(low: str, high: str | None, first_after: Callable[[str], str | None], found: set[str]) -> str:

@@ -93,9 +93,14 @@ class Boto:
         return Reply(reply["Body"].read(), first, total, reply.get("ETag"), _version(reply))
 
     def _ask(self, method: str, uri: str, wanted: dict[str, Any]) -> Any:
+        errors = load("botocore.exceptions", "boto3", extra="s3")
         try:
             return getattr(self._client, method)(**wanted)
-        except load("botocore.exceptions", "boto3", extra="s3").ClientError as error:
+        except (errors.NoCredentialsError, errors.PartialCredentialsError, errors.NoRegionError) as error:
+            raise Refused(f"{uri}: {error}") from error
+        except errors.BotoCoreError as error:
+            raise OSError(f"{uri}: {error}") from error
+        except errors.ClientError as error:
             code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             text = f"{uri}: {error}"
             if code == 412:
