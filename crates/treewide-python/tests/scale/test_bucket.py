@@ -9,8 +9,9 @@ from itertools import pairwise
 import pytest
 from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
 from treewide.scale.keys import between, middle, successor
-from treewide.scale.listing import cuts, listed
-from treewide.scale.partlists import read_part
+from treewide.scale.listing import Found, cuts, listed
+from treewide.scale.lists import ListError
+from treewide.scale.partlists import Fact, is_unchanged, read_bucket, read_part, write_part
 from treewide.scale.reading import Refused, Retries
 
 SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
@@ -219,3 +220,86 @@ def test_a_range_that_cannot_be_done_is_said_and_nothing_is_written(folder):
     source.pages = pages
     driver, _ = run_with_faults(random.Random(0), source, job(), chance=0.0)
     assert driver.failures and "the keys after" in driver.failures[0] and "reset" in driver.failures[0]
+
+
+def found_of(key, **fields):
+    return Found(key, **{"size": 3, "etag": None, "version": None, "modified": 1000.0, **fields})
+
+
+def test_the_same_object_is_one_of_the_same_version_or_etag_or_settled_time():
+    def same(was, found, settled=True):
+        return is_unchanged(Fact(found_of("k", **was), bytes(32), settled), found_of("k", **found))
+
+    assert same({"etag": '"1"'}, {"etag": '"1"', "modified": 2000.0})
+    assert not same({"etag": '"1"'}, {"etag": '"2"'}) and not same({"etag": '"1"'}, {"etag": '"1"', "size": 4})
+    # A version says more than an ETag.
+    assert not same({"etag": '"1"', "version": "a"}, {"etag": '"1"', "version": "b"})
+    assert same({"etag": '"1"', "version": "a"}, {"etag": '"1"'}), "LIST says no version"
+    # A time says something only if others are newer by more than two seconds, by the clock of the store itself.
+    assert same({}, {}) and not same({}, {}, settled=False) and not same({}, {"modified": 1000.5})
+    assert not same({}, {"modified": None}) and not same({"modified": None}, {"modified": None})
+    timed = {"etag": "time 1000.0"}
+    assert same(timed, timed) and not same(timed, timed, settled=False) and not same(timed, {"etag": "time 1001.0"})
+
+
+def test_facts_are_kept_and_what_is_damaged_is_not_believed():
+    folder = Kept()
+    keys = ["\x01", " ", "a\nb", "b\\", "é", "\udcff", "\uffee", "\U0001f600"]
+    times = [1000.0, None, 999.0, 1000.5, 1002.1, 1003.0, 1002.0, 990.25]
+    facts = [
+        Fact(found_of(key, etag=f'"{key}"', modified=time), bytes([number]) * 32)
+        for number, (key, time) in enumerate(zip(keys, times, strict=True))
+    ]
+    part = write_part(folder, facts)
+    read = read_part(folder, part)
+    assert [it[:2] for it in read] == [it[:2] for it in facts]
+    # The newest is of second 1003.
+    assert [it.is_settled for it in read] == [True, False, True, True, False, False, False, True]
+    assert write_part(folder, facts) == part and write_part(Kept(), facts, known=[part.name]) == part
+    assert part.name != write_part(folder, [facts[0]]).name and write_part(folder, []) is None
+
+    name, files = f"{part.name}.objects.gz", dict(folder.files)
+    for damage in (b"", b"junk", files[name][:-9], files[f"{part.name}.b3"], None):
+        folder.files = {it: data for it, data in files.items() if it != name}
+        if damage is not None:
+            folder.files[name] = damage
+        read = read_part(folder, part)
+        # Digests are those of the list; nothing else is known.
+        assert [it.digest for it in read] == [it.digest for it in facts] and read[0].found.size == -1
+        assert not is_unchanged(read[0], facts[0].found)
+    for key, after, until in (("\x01", "\x01", None), ("\U0001f600", "", "\uffee")):
+        with pytest.raises(ListError, match="out of order or not of its range"):
+            read_part(folder, part, after, until)
+        assert key in keys
+    folder.files[f"{part.name}.b3"] += b"\n"
+    with pytest.raises(ListError, match="was changed or is damaged"):
+        read_part(folder, part)
+
+
+def test_a_list_of_lists_has_no_gaps(folder):
+    choice = random.Random(0)
+    source = Bucket({f"{it:03}": b"x" for it in range(100)})
+    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
+    bucket = written(folder, driver, job())
+    index = next(it for it in folder.files if it.startswith("index-"))
+    good = folder.files[index]
+    lines = good.split(b"\n")
+    for bad, words in (
+        ([lines[0], *lines[2:]], "is not the index of its list"),
+        ([*lines[:-2], b""], "is not the index of its list"),
+        ([lines[0].replace(b'"version": 1', b'"version": 2'), *lines[1:]], "of version 2"),
+        ([b"junk", *lines[1:]], "is damaged"),
+        ([*lines[:-2], lines[-2].replace(b'"until": null', b'"until": "zz"'), b""], "does not reach the last key"),
+        ([*lines[:2], lines[2].replace(b'"after": "', b'"after": "0'), *lines[3:]], "has a gap after"),
+        ([lines[0], lines[1].replace(b"part-", b"../part-"), *lines[2:]], "is damaged"),
+    ):
+        folder.files[index] = b"\n".join(bad)
+        with pytest.raises(ListError, match=words):
+            read_bucket(folder)
+    folder.files[index] = good
+    assert read_bucket(folder) == bucket and bucket.objects == 100
+    del folder.files[index]
+    with pytest.raises(ListError, match=r"its index index-.* is missing"):
+        read_bucket(folder)
+    folder.files["bucket.b3"] = b"00" * 32 + b"  some file\n"
+    assert read_bucket(folder) is None

@@ -26,7 +26,7 @@ from treewide.scale.sources import Files
 pytest_plugins = ["server"]
 
 #: obstore cannot name these, or takes them for others.
-ODD = ["a//b", "a/../b", "a/./b", "../up", "end/", "/start", "cr\rx", "\x01", "//", "."]
+ODD = ["a//b", "a/../b", "a/./b", "../up", "end/", "/start", "cr\rx", "\x01", "nul\x00", "//", "."]
 PLAIN = ["a b", "%41", "a%2Fb", "ü/日", "a?b#c", "~+&=", "back\\slash", "\U0001f600", "\uffee", "k" * 1000, "end"]
 
 
@@ -94,7 +94,7 @@ def test_a_bucket_is_hashed_verified_and_updated(command, store):
     wanted = {key.removeprefix("logs/"): digest(data) for key, data in objects.items()}
     done = command("sum", "-r", "s3://whole/logs", "-o", "out")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "treewide: 81 objects: 81 hashed; 81 read, 1.8 kB\n"
+    assert done.stderr == "treewide: 82 objects: 82 hashed; 82 read, 1.8 kB\n"
     top = Path("out/bucket.b3").read_bytes()
     assert done.stdout == lists.line_of("out/bucket.b3", digest(top)) + "\n"
     assert digests("out") == wanted
@@ -108,8 +108,8 @@ def test_a_bucket_is_hashed_verified_and_updated(command, store):
     assert sorted(os.listdir("out")) == names
     for args in ((), ("--quick",)):
         done = command("verify", "-l", "out/bucket.b3", *args)
-        amount = "0 read, 0 B" if args else "81 read, 1.8 kB"
-        assert (done.returncode, done.stdout) == (0, f"81 objects: 81 same; {amount}\n"), done.stderr
+        amount = "0 read, 0 B" if args else "82 read, 1.8 kB"
+        assert (done.returncode, done.stdout) == (0, f"82 objects: 82 same; {amount}\n"), done.stderr
 
     store.client.put_object(Bucket="whole", Key="logs/0003", Body=b"new")
     store.client.put_object(Bucket="whole", Key="logs/a//b", Body=b"new")
@@ -125,18 +125,18 @@ def test_a_bucket_is_hashed_verified_and_updated(command, store):
         "rot        s3://whole/logs/0009",
         "changed    s3://whole/logs/a//b",
         "added      s3://whole/logs/zz\\\\",
-        "82 objects: 77 same, 2 changed, 1 rot, 1 added, 1 removed; 81 read, 1.8 kB",
+        "83 objects: 78 same, 2 changed, 1 rot, 1 added, 1 removed; 82 read, 1.8 kB",
     ]
     assert f"(expected {digest(pattern(3)).hex()}, found {digest(b'new').hex()})" in lines[0]
     done = command("verify", "-l", "out/bucket.b3", "--quick", "--json")
     *found, last = map(json.loads, done.stdout.splitlines())
     assert [it["verdict"] for it in found] == ["changed", "removed", "changed", "added"] and done.returncode == 1
-    assert (last["objects_read"], last["counts"]["same"], last["exit"]) == (3, 78, 1)
+    assert (last["objects_read"], last["counts"]["same"], last["exit"]) == (3, 79, 1)
     assert found[0]["uri"] == "s3://whole/logs/0003" and found[0]["digest"] == digest(b"new").hex()
 
     done = command("update", "-l", "out/bucket.b3")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-2] == "82 objects: 78 same, 2 changed, 1 added, 1 removed; 3 read, 9 B"
+    assert done.stdout.splitlines()[-2] == "83 objects: 79 same, 2 changed, 1 added, 1 removed; 3 read, 9 B"
     wanted |= {"0003": digest(b"new"), "a//b": digest(b"new"), "zz\\": digest(b"new")}
     del wanted["0005"]
     assert digests("out") == wanted

@@ -247,6 +247,8 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
                 bucket = bucket._replace(large=part)
             else:
                 bucket.ranges.append(Range(entry["after"], entry["until"], part))
+    except ListError:
+        raise
     except (ValueError, KeyError, TypeError):
         raise ListError(f"{own} is damaged: write the list again with `sum -r`") from None
     _check(bucket, own, text)
