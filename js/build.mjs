@@ -7,8 +7,9 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { deflateRawSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import lzma from "lzma";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -23,18 +24,22 @@ function run(program, args, options = {}) {
   execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options });
 }
 
-/** The module of WebAssembly, with or without SIMD. */
-function compile(name, features) {
-  const args = ["build", "--quiet", "--locked", "-p", "treewide-wasm", "--lib", "--profile", "wasm", "--target", TRIPLE];
-  const env = { ...process.env, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: `-Ctarget-feature=${features}` };
+/** A module of WebAssembly, of a crate, in a folder of this name. */
+function compile(name, { crate, profile, rust, optimise, features = [] }) {
+  const args = ["build", "--quiet", "--locked", "-p", crate, "--lib", "--profile", profile, "--target", TRIPLE];
+  const env = { ...process.env, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: rust };
   run("cargo", [...args, "--target-dir", join(target, name)], { env });
-  const built = join(target, name, TRIPLE, "wasm", "treewide_wasm.wasm");
+  const built = join(target, name, TRIPLE, profile, `${crate.replaceAll("-", "_")}.wasm`);
   const optimised = join(target, `${name}.wasm`);
-  const enable = [...FEATURES, ...(name === "simd" ? ["simd"] : [])].map((feature) => `--enable-${feature}`);
+  const enable = [...FEATURES, ...features].map((feature) => `--enable-${feature}`);
   const strip = ["--strip-debug", "--strip-producers", "--strip-target-features"];
-  run(join(here, "node_modules/.bin/wasm-opt"), ["-O3", ...strip, ...enable, built, "-o", optimised]);
+  run(join(here, "node_modules/.bin/wasm-opt"), [optimise, ...strip, ...enable, built, "-o", optimised]);
   return readFileSync(optimised);
 }
+
+const hashing = { crate: "treewide-wasm", profile: "wasm", optimise: "-O3" };
+/** A module as small as it comes, in a small memory. */
+const unpacking = { crate: "treewide-wasm-lzma", profile: "wasm-small", optimise: "-Oz", rust: "-Clink-arg=-zstack-size=4096" };
 
 /** Gives bundles what `src/module.d.ts` declares. */
 function given(modules) {
@@ -54,8 +59,7 @@ function given(modules) {
 const common = { bundle: true, format: "esm", target: "es2022", minify: true, keepNames: false, absWorkingDir: here, logLevel: "warning" };
 
 async function bundle(entry, out, module, worker, more = {}) {
-  const packed = { packed: module ? deflateRawSync(module, { level: 9 }).toString("base64") : "", size: module?.length ?? 0 };
-  const plugins = [given({ "treewide:module": packed, "treewide:worker": { source: worker } })];
+  const plugins = [given({ "treewide:module": module, "treewide:worker": { source: worker } })];
   const result = await build({
     ...common,
     entryPoints: [join("src", entry)],
@@ -69,19 +73,26 @@ async function bundle(entry, out, module, worker, more = {}) {
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-const modules = { simd: compile("simd", "+simd128"), scalar: compile("scalar", "-simd128") };
+const modules = {
+  simd: compile("simd", { ...hashing, rust: "-Ctarget-feature=+simd128", features: ["simd"] }),
+  scalar: compile("scalar", { ...hashing, rust: "-Ctarget-feature=-simd128" }),
+};
+const decompressor = compile("lzma", unpacking).toString("base64");
+/** What `src/unpack.ts` takes. */
+const pack = (module) => ({ packed: Buffer.from(lzma.LZMA().compress(module, 9)).toString("base64"), decompressor, size: module.length });
+const [simd, scalar, none] = [pack(modules.simd), pack(modules.scalar), { packed: "", decompressor: "", size: 0 }];
 // A worker of a pool gets the compiled module, so its program has none, and is the same for both.
-const worker = await bundle("worker.ts", "worker.js", null, "", { write: false, sourcemap: false, format: "iife" });
-await bundle("worker.ts", "worker.js", null, "");
-await bundle("index.ts", "index.js", modules.simd, worker);
-await bundle("index.ts", "scalar.js", modules.scalar, worker);
+const worker = await bundle("worker.ts", "worker.js", none, "", { write: false, sourcemap: false, format: "iife" });
+await bundle("worker.ts", "worker.js", none, "");
+await bundle("index.ts", "index.js", simd, worker);
+await bundle("index.ts", "scalar.js", scalar, worker);
 // These share the module with `treewide` itself.
 const shared = {
   name: "shared",
   setup: (build) => build.onResolve({ filter: /^\.\.\/index\.js$/ }, () => ({ path: "./index.js", external: true })),
 };
-await bundle("blake3-wasm/browser.ts", "blake3-wasm.js", null, "", { plugins: [shared] });
-await bundle("blake3-wasm/node.ts", "blake3-wasm.node.js", null, "", { plugins: [shared], platform: "node" });
+await bundle("blake3-wasm/browser.ts", "blake3-wasm.js", none, "", { plugins: [shared] });
+await bundle("blake3-wasm/node.ts", "blake3-wasm.node.js", none, "", { plugins: [shared], platform: "node" });
 run(join(here, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: here });
 for (const license of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(join(root, license), join(here, license));
 
@@ -91,4 +102,4 @@ for (const [name, module] of Object.entries(modules)) {
   console.log(`${name}: module ${kib(module.length)}, gzipped ${kib(gzipSync(module).length)}; script ${kib(script.length)}, gzipped ${kib(gzipSync(script).length)}`);
 }
 const { page } = await import("./page/build.mjs");
-await page((entry) => bundle(join("..", entry), "page.js", modules.simd, worker, { write: false, sourcemap: false, format: "iife" }));
+await page((entry) => bundle(join("..", entry), "page.js", simd, worker, { write: false, sourcemap: false, format: "iife" }));

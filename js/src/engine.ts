@@ -4,10 +4,9 @@
 // size for ever. Hashers have places in it. When there is none left, the one that was used least recently moves out: its bytes
 // wait in an array of JavaScript, which is collected with its hasher. So nobody has to free a hasher.
 
-import { inflate } from "./inflate.js";
-import { packed, size } from "treewide:module";
+import { unpack } from "./unpack.js";
 
-/** What `crates/treewide-wasm/src/exports.rs` exports. */
+/** @internal What `crates/treewide-wasm/src/exports.rs` exports. */
 export interface Exports {
   memory: { readonly buffer: ArrayBufferLike };
   address(part: number): number;
@@ -26,35 +25,36 @@ export interface Exports {
   count(place: number): number;
 }
 
-/** Bytes of input, inputs of a batch, and bytes of output of one call, as `crates/treewide-wasm/src/memory.rs` has them. */
+// Bytes of input, inputs of a batch, and bytes of output of one call, as `crates/treewide-wasm/src/memory.rs` has them.
+/** @internal */
 export const INPUT = 128 << 10;
+/** @internal */
 export const MANY = 1 << 10;
+/** @internal */
 export const OUTPUT = 32 << 10;
 const PLACES = 8;
 
-/** The place for what lasts no longer than a call of this package. */
+/** @internal The place for what lasts no longer than a call of this package. */
 export const SCRATCH = PLACES - 1;
 
-/** The functions of the module, and its memory; `undefined` before the first use. */
+/** @internal The functions of the module; `undefined` before the first use, as its memory is. */
 export let wasm: Exports;
+/** @internal */
 export let memory: Uint8Array<ArrayBuffer>;
-/** The memory from the input on, for texts. */
+/** @internal The memory from the input on, for texts. */
 export let window_: Uint8Array<ArrayBuffer>;
+/** @internal */
 export let offsets: Uint32Array<ArrayBuffer>;
-/** Where the parts of the memory begin. */
+/** @internal Where the parts of the memory begin. */
 export let [input, digests, output, key] = [0, 0, 0, 0];
 let [hashers, hasherSize] = [0, 0];
 
 let compiled: WebAssembly.Module | undefined;
 
-function bytes(): Uint8Array<ArrayBuffer> {
-  return inflate(Uint8Array.from(atob(packed), (character) => character.charCodeAt(0)), size);
-}
-
 /** @internal The compiled module, which workers get. */
 export function compiledModule(): WebAssembly.Module {
   try {
-    return (compiled ??= new WebAssembly.Module(bytes()));
+    return (compiled ??= new WebAssembly.Module(unpack()));
   } catch (error) {
     if (error instanceof RangeError) {
       throw new Error("this browser compiles WebAssembly on its main thread only asynchronously: `await ready()` first", {
@@ -77,7 +77,7 @@ function use(instance: WebAssembly.Instance): void {
   wasm = exports;
 }
 
-/** Makes sure that {@link wasm} is there. */
+/** @internal Makes sure that {@link wasm} is there. */
 export function start(): void {
   if (wasm === undefined) use(new WebAssembly.Instance(compiledModule()));
 }
@@ -93,13 +93,13 @@ export function startWith(module: WebAssembly.Module): void {
  */
 export async function ready(): Promise<void> {
   if (wasm !== undefined) return;
-  compiled ??= await WebAssembly.compile(bytes());
+  compiled ??= await WebAssembly.compile(unpack());
   const instance = await WebAssembly.instantiate(compiled);
   // Another call may have been faster, and hashers may live in its memory.
   if (wasm === undefined) use(instance);
 }
 
-/** A hasher of the module: in a place of the memory, or as bytes here. */
+/** @internal A hasher of the module: in a place of the memory, or as bytes here. */
 export class State {
   /** Its place, if {@link owners} says so. */
   place = 0;
@@ -116,7 +116,7 @@ const owners: (State | undefined)[] = new Array(SCRATCH).fill(undefined);
 const used = new Float64Array(SCRATCH);
 let clock = 0;
 
-/** Puts a hasher into a place, and returns that. A new one is not there yet: the caller starts it. */
+/** @internal Puts a hasher into a place, and returns that. A new one is not there yet: the caller starts it. */
 export function place(state: State): number {
   if (owners[state.place] === state) {
     used[state.place] = ++clock;
@@ -134,7 +134,7 @@ export function place(state: State): number {
   return (state.place = free);
 }
 
-/** A copy of a hasher that has a place. */
+/** @internal A copy of a hasher that has a place. */
 export function copy(state: State): State {
   const from = hashers + place(state) * hasherSize;
   return new State(memory.slice(from, from + hasherSize));

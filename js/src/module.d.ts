@@ -1,7 +1,9 @@
 /** What `build.mjs` puts into a bundle. */
 declare module "treewide:module" {
-  /** The module of WebAssembly: compressed by deflate, in base64. */
+  /** The module of WebAssembly: compressed by LZMA, in base64. */
   export const packed: string;
+  /** The module that decompresses it, in base64. */
+  export const decompressor: string;
   /** Its bytes, before they were compressed. */
   export const size: number;
 }

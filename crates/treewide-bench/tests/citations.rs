@@ -158,6 +158,7 @@ fn architecture_names_files_that_exist() {
         "crates/treewide-manifest/src",
         "crates/treewide-python/python/treewide/scale",
         "crates/treewide-wasm/src",
+        "crates/treewide-wasm-lzma/src",
         "js",
     ];
     let mut cases = 0;
