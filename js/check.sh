@@ -6,8 +6,11 @@ cd "$(dirname "$0")" || exit
 . ../scripts/steps.sh
 
 need node npm
-node -e 'process.exit(process.versions.node.split(".").map(Number)[0] >= 20 ? 0 : 1)' ||
-    cannot_run "node is $(node --version), and the package needs 20.19"
+# The package needs 20.16 or 22.3, and tests also `require` it.
+node -e '
+    const [major, minor] = process.versions.node.split(".").map(Number);
+    process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)' ||
+    cannot_run "node is $(node --version), and the tests need 20.19 or 22.12, whose require takes ES modules"
 [[ -d $(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown ]] ||
     cannot_run "rustup has no rustc target wasm32-unknown-unknown here"
 

@@ -16,7 +16,7 @@ import { launch, serve, skip } from "../test/lib/browser.mjs";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean" } } });
-const options = values.quick ? { rounds: 2, each: 5 } : { rounds: 7, each: 40 };
+const options = values.quick ? { rounds: 2, each: 5 } : { rounds: 21, each: 40 };
 const hosts = positionals.length > 0 ? positionals : ["node", "chromium", "size"];
 
 const [OURS, SCALAR] = ["treewide", "treewide/scalar"];

@@ -1,7 +1,9 @@
 import { INPUT, SCRATCH, input, memory, output, start, wasm } from "./engine.js";
-import { put, place, setMode, type Input, type Options } from "./input.js";
+import { put, place, setMode, type Bytes, type Input, type Options } from "./input.js";
 import { finish, hex } from "./output.js";
 
+/** Hashes `data` to all bytes of `out`, and returns that. */
+export function hash<Out extends Uint8Array>(data: Input, options: Options & { out: Out }): Out;
 /**
  * Hashes `data`, and returns 32 bytes, or as many as `length` says.
  *
@@ -11,6 +13,7 @@ import { finish, hex } from "./output.js";
  * hash(material, { context: "example.com 2026-11-21 session tokens v1", length: 64 }); // the derive-key mode
  * ```
  */
+export function hash(data: Input, options?: Options): Bytes;
 export function hash(data: Input, options?: Options): Uint8Array {
   // Most calls.
   if (options === undefined && data instanceof Uint8Array && data.length <= INPUT && data.length > 0) {

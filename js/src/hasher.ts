@@ -1,5 +1,5 @@
 import { INPUT, SCRATCH, State, copy, input, key, memory, output, place, start, wasm } from "./engine.js";
-import { bytes, checkKey, checkLength, feed, kind, place as placeOf, setMode, type Input, type Options } from "./input.js";
+import { bytes, checkKey, checkLength, feed, kind, place as placeOf, setMode, type Bytes, type Input, type Options } from "./input.js";
 import { finish, hex } from "./output.js";
 
 /** The most bytes of output that there are. */
@@ -73,13 +73,19 @@ export class Hasher {
     return at;
   }
 
-  /** Appends input. */
+  /**
+   * Appends input. Each text is encoded by itself: of a surrogate pair that is split over two of them, both halves become U+FFFD, as
+   * in `TextEncoder.encode`. Append bytes, or whole characters.
+   */
   update(data: Input): this {
     feed(this.#at(), data, "data");
     return this;
   }
 
-  /** Returns the digest of the input so far. More input may follow. */
+  /** Fills `out` with the digest of the input so far, and returns that. More input may follow. */
+  digest<Out extends Uint8Array>(options: { length?: number | undefined; out: Out }): Out;
+  /** Returns the digest of the input so far: 32 bytes, or as many as `length` says. More input may follow. */
+  digest(options?: Pick<Options, "length" | "out">): Bytes;
   digest(options: Pick<Options, "length" | "out"> = {}): Uint8Array {
     const at = this.#at();
     if (options.length === undefined && options.out === undefined) {
@@ -131,7 +137,7 @@ export class Hasher {
    * Returns the state as at most 1,916 bytes, from which {@link load} goes on: also in another process, and in treewide for Rust,
    * C and Python. **Secret**: it has the key, and up to a block of input.
    */
-  save(): Uint8Array {
+  save(): Bytes {
     const length = wasm.save(this.#at());
     return memory.slice(output, output + length);
   }
@@ -162,12 +168,12 @@ export class Xof {
   }
 
   /** Returns the next bytes. */
-  read(length: number): Uint8Array {
+  read(length: number): Bytes {
     return this.fill(new Uint8Array(checkLength(length, "length")));
   }
 
   /** Fills an array with the next bytes, and returns it. */
-  fill(out: Uint8Array): Uint8Array {
+  fill<Out extends Uint8Array>(out: Out): Out {
     placeOf({ out });
     const end = this.#position + BigInt(out.length);
     if (end > MOST_OUTPUT) {

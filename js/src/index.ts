@@ -11,4 +11,4 @@ export { Hasher, Xof } from "./hasher.js";
 export { hashStream, hashBlob, type StreamOptions } from "./stream.js";
 export { Pool, type PoolOptions, type PoolWorker } from "./pool.js";
 export { verifyRange, groupsAround, VerifyError, type Whole } from "./outboard.js";
-export type { Input, Mode, Options } from "./input.js";
+export type { Bytes, Input, Mode, Options } from "./input.js";

@@ -2,10 +2,13 @@
 
 import { INPUT, SCRATCH, input, key, memory, start, wasm, window_ } from "./engine.js";
 
+/** Bytes in memory of their own, which `Blob` and `crypto.subtle` take: `Uint8Array<ArrayBuffer>`, from TypeScript 5.7 on. */
+export type Bytes = ReturnType<typeof Uint8Array.of>;
+
 /** What can be hashed. Text is hashed as UTF-8; of a view the bytes that it shows. */
 export type Input = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
-/** The mode, and how much output is wanted. */
+/** The mode. */
 export interface Mode {
   /** A key of 32 bytes, for the keyed mode. */
   key?: Uint8Array | undefined;
@@ -13,6 +16,7 @@ export interface Mode {
   context?: string | undefined;
 }
 
+/** The mode, and how much output is wanted. */
 export interface Options extends Mode {
   /** Bytes of output: 32 unless `out` says otherwise. */
   length?: number | undefined;
@@ -96,10 +100,10 @@ export function setMode(mode: Mode): number {
 }
 
 /** Where the output goes: `out`, or a new array. */
-export function place(options: Options, make: (length: number) => Uint8Array = (length) => new Uint8Array(length)): Uint8Array {
+export function place(options: Pick<Options, "length" | "out">): Uint8Array {
   const { length, out } = options;
   if (length !== undefined) checkLength(length, "length");
-  if (out === undefined) return make(length ?? 32);
+  if (out === undefined) return new Uint8Array(length ?? 32);
   if (!(out instanceof Uint8Array)) throw new TypeError(`out must be a Uint8Array, not ${kind(out)}`);
   bytes(out, "out");
   if (length !== undefined && out.length !== length) {

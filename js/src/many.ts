@@ -1,6 +1,6 @@
 import { INPUT, MANY, digests, input, memory, offsets, wasm, window_ } from "./engine.js";
 import { hash } from "./hash.js";
-import { bytes, checkLength, kind, setMode, type Input, type Options } from "./input.js";
+import { bytes, checkLength, kind, setMode, type Bytes, type Input, type Options } from "./input.js";
 
 /** Inputs in one array: number `i` is the bytes from `offsets[i]` up to `offsets[i + 1]`. */
 export interface Packed {
@@ -10,6 +10,8 @@ export interface Packed {
 
 const encoder = new TextEncoder();
 
+/** Hashes many inputs to `out`, which has as many bytes as all digests, and returns that. */
+export function hashMany<Out extends Uint8Array>(list: ArrayLike<Input> | Packed, options: Options & { out: Out }): Out;
 /**
  * Hashes many inputs, which are side by side in the lanes of one vector. Returns the digests one after the other: number `i`
  * is `digests.subarray(32 * i, 32 * i + 32)`.
@@ -19,6 +21,7 @@ const encoder = new TextEncoder();
  * hashMany({ data, offsets: Uint32Array.of(0, 3, 8, 13) });
  * ```
  */
+export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Bytes;
 export function hashMany(list: ArrayLike<Input> | Packed, options: Options = {}): Uint8Array {
   if (typeof list !== "object" || list === null) {
     throw new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);

@@ -1,5 +1,6 @@
 import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
-import { checkKey, checkLength, place, setMode, type Options } from "./input.js";
+import { checkKey, checkLength, place, setMode, type Bytes } from "./input.js";
+import { nodeThreads, type NodeWorker } from "./node.js";
 import { readPart } from "./part.js";
 import { checkBlob, hashBlob, type StreamOptions } from "./stream.js";
 import { join } from "./subtrees.js";
@@ -33,24 +34,15 @@ interface Thread {
   tasks: Map<number, { resolve(cv: Uint8Array): void; reject(error: Error): void }>;
 }
 
-interface NodeWorker extends Worker {
-  ref(): void;
-  unref(): void;
-  on(type: string, listener: (value: never) => void): void;
-}
-
-type NodeThreads = { Worker: new (source: string, options: { eval: boolean }) => NodeWorker };
-
-function nodeThreads(): NodeThreads | undefined {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
-  return process?.getBuiltinModule?.("node:worker_threads");
-}
-
 /**
- * Bytes of a part, a power of two. Chromium needs 3 ms for each read of a blob: parts of half the length took 1.4 times as long.
- * In Node, where the calling thread reads, twice the length took 1.3 times as long (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
+ * Bytes of a part, a power of two. Browsers stream parts, and with parts of 4 MiB Chromium took 1.5 times as long as with 16 MiB: as
+ * many as leave two parts for each worker. In Node, where the calling thread reads, parts of 4 MiB took 1.3 times as long as of
+ * 2 MiB (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
  */
-const partLength = (): number => (nodeThreads() ? 2 << 20 : 4 << 20);
+function partLength(size: number, workers: number): number {
+  if (nodeThreads()) return 2 << 20;
+  return 2 ** Math.min(Math.max(Math.floor(Math.log2(size / (2 * workers))), 22), 24);
+}
 
 function makeWorker(): Worker {
   const threads = nodeThreads();
@@ -145,13 +137,16 @@ export class Pool {
     });
   }
 
+  /** Hashes a `Blob` or a `File` with all workers, and returns `out` with the output. */
+  hashBlob<Out extends Uint8Array>(blob: Blob, options: StreamOptions & { out: Out }): Promise<Out>;
   /** Hashes a `Blob` or a `File` with all workers. */
+  hashBlob(blob: Blob, options?: StreamOptions): Promise<Bytes>;
   async hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
     const { size } = checkBlob(blob);
     if (this.#closed) throw new Error(CLOSED);
-    const length = partLength();
+    const length = partLength(size, this.#count);
     if (size <= length) return hashBlob(blob, options);
-    const out = place(options as Options);
+    const out = place(options);
     // The caller may clear the key while workers start.
     const given = { key: options.key && new Uint8Array(checkKey(options.key)), context: options.context };
     await (this.#started ??= this.#start().catch((error: Error) => {

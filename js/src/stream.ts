@@ -1,16 +1,14 @@
 import { Hasher } from "./hasher.js";
-import { readPart } from "./part.js";
-import { checkKey, kind, place, type Input, type Options } from "./input.js";
+import { pieces } from "./part.js";
+import { checkKey, kind, place, type Bytes, type Input, type Options } from "./input.js";
 
+/** The mode, how much output is wanted, and what to call while reading. */
 export interface StreamOptions extends Options {
   /** Is called after each piece with the bytes so far, and how many there are, if that is known. */
   onProgress?: ((done: number, total: number | undefined) => void) | undefined;
   /** Stops: the promise is rejected with the signal's reason; for an iterable that is not a stream, when its next piece is there. */
   signal?: AbortSignal | undefined;
 }
-
-/** Bytes of a blob that are in memory at the same time, twice: one piece is read while the other is hashed. */
-export const SLICE = 4 << 20;
 
 /** A hasher of the mode. */
 export function hasherOf({ key, context }: Options): Hasher {
@@ -44,6 +42,11 @@ async function* chunksOf(stream: ReadableStream<Input>, signal: AbortSignal | un
   }
 }
 
+/** Hashes a stream to its end, and returns `out` with the output. */
+export async function hashStream<Out extends Uint8Array>(
+  stream: ReadableStream<Input> | AsyncIterable<Input> | Iterable<Input>,
+  options: StreamOptions & { out: Out },
+): Promise<Out>;
 /**
  * Hashes a stream to its end: a `ReadableStream`, a stream of Node, or anything for `for await`.
  *
@@ -52,6 +55,10 @@ async function* chunksOf(stream: ReadableStream<Input>, signal: AbortSignal | un
  * await hashStream(body, { onProgress: (done) => console.log(done) });
  * ```
  */
+export async function hashStream(
+  stream: ReadableStream<Input> | AsyncIterable<Input> | Iterable<Input>,
+  options?: StreamOptions,
+): Promise<Bytes>;
 export async function hashStream(
   stream: ReadableStream<Input> | AsyncIterable<Input> | Iterable<Input>,
   options: StreamOptions = {},
@@ -93,32 +100,26 @@ export function checkBlob(blob: unknown): Blob {
   return it;
 }
 
+/** Hashes a `Blob` or a `File` of any size, and returns `out` with the output. */
+export async function hashBlob<Out extends Uint8Array>(blob: Blob, options: StreamOptions & { out: Out }): Promise<Out>;
 /**
- * Hashes a `Blob` or a `File` of any size in slices of 4 MiB, so it never is in memory as a whole.
+ * Hashes a `Blob` or a `File` of any size piece by piece, so it never is in memory as a whole.
  *
  * ```js
  * await hashBlob(input.files[0], { onProgress: (done, total) => (bar.value = done / total) });
  * ```
  */
+export async function hashBlob(blob: Blob, options?: StreamOptions): Promise<Bytes>;
 export async function hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
   const { size } = checkBlob(blob);
   const hasher = hasherOf(options);
   const out = place(options);
-  const read = (from: number) => {
-    const part = readPart(blob, from, Math.min(from + SLICE, size));
-    // It may be awaited only after the one before it failed.
-    part.catch(() => {});
-    return part;
-  };
   options.signal?.throwIfAborted();
-  let next = size > 0 ? read(0) : undefined;
-  for (let done = 0; done < size; ) {
-    const part = await next!;
+  let done = 0;
+  for await (const piece of pieces(blob)) {
     options.signal?.throwIfAborted();
-    const end = done + part.length;
-    if (end < size) next = read(end);
-    hasher.update(part);
-    done = end;
+    hasher.update(piece);
+    done += piece.length;
     options.onProgress?.(done, size);
   }
   return hasher.digest({ out });

@@ -1,6 +1,6 @@
 // Chaining values of subtrees, and what joins them: `treewide::hazmat`.
 
-import { OUTPUT, SCRATCH, input, key, memory, output, start, wasm } from "./engine.js";
+import { OUTPUT, SCRATCH, State, input, key, memory, output, place, start, wasm } from "./engine.js";
 import { feed } from "./input.js";
 
 /** A mode as workers get it: its number, and the key or the hashed context. */
@@ -16,6 +16,17 @@ export function chainingValue({ mode, key: bytes }: Keyed, data: Uint8Array, off
   wasm.start_at(SCRATCH, mode, offset);
   feed(SCRATCH, data, "data");
   wasm.chaining_value(SCRATCH);
+  return memory.slice(output, output + 32);
+}
+
+/** The same of data that arrives in pieces. Others may be hashed between two of them. */
+export async function chainingValueOf({ mode, key: bytes }: Keyed, pieces: AsyncIterable<Uint8Array>, offset: number): Promise<Uint8Array> {
+  start();
+  const state = new State();
+  if (bytes) memory.set(bytes, key);
+  wasm.start_at(place(state), mode, offset);
+  for await (const piece of pieces) feed(place(state), piece, "data");
+  wasm.chaining_value(place(state));
   return memory.slice(output, output + 32);
 }
 

@@ -1,8 +1,8 @@
 // The program of a worker of a pool. It gets the compiled module first, then parts of blobs, and returns chaining values.
 
 import { startWith } from "./engine.js";
-import { readPart } from "./part.js";
-import { chainingValue } from "./subtrees.js";
+import { pieces } from "./part.js";
+import { chainingValue, chainingValueOf } from "./subtrees.js";
 
 export interface Task {
   id: number;
@@ -28,8 +28,8 @@ port.addEventListener("message", async ({ data }) => {
   if (data instanceof WebAssembly.Module) return startWith(data);
   const { id, part, offset } = data;
   try {
-    const bytes = part instanceof Uint8Array ? part : await readPart(part, 0, part.size, offset);
-    port.postMessage({ id, cv: chainingValue(data, bytes, offset) });
+    const isHere = part instanceof Uint8Array;
+    port.postMessage({ id, cv: isHere ? chainingValue(data, part, offset) : await chainingValueOf(data, pieces(part, offset), offset) });
   } catch (error) {
     port.postMessage({ id, error: String((error as Error)?.message ?? error) });
   }

@@ -137,6 +137,9 @@ for (const [build, treewide] of Object.entries({ simd, scalar })) {
           if (length <= 65_536) assert.equal(hex(hashMany([text, text])), expected + expected);
         }
       }
+      // Each text by itself.
+      const [high, low] = "😀".split("");
+      assert.equal(new Hasher().update(high).update(low).digestHex(), hashHex("\ufffd\ufffd"));
     });
 
     test("long inputs are those of the pieces", () => {

@@ -98,6 +98,34 @@ describe("Chromium", { skip }, () => {
     });
   });
 
+  test("a blob whose stream fails is read in slices, or says why not", async () => {
+    await open(STRICT, async (page) => {
+      const [digest, whole, unreadable, short] = await page.evaluate(async () => {
+        const { hash, hashBlob, ready } = globalThis.tests.simd;
+        await ready();
+        const bytes = Uint8Array.from({ length: 5_000_000 }, (_, index) => index % 251);
+        // A stream of 1,000 bytes.
+        const create = (end) => {
+          const pieces = [bytes.slice(0, 400), bytes.slice(400, 1000)];
+          const pull = (controller) => (pieces.length > 0 ? controller.enqueue(pieces.shift()) : end(controller));
+          return Object.assign(new Blob([bytes]), { stream: () => new ReadableStream({ pull }) });
+        };
+        const fails = (controller) => controller.error(new TypeError("network error"));
+        const gone = Object.assign(create(fails), { slice: () => ({ arrayBuffer: () => Promise.reject(new Error("gone")) }) });
+        const message = (blob) => hashBlob(blob).then(String, (error) => error.message);
+        return [
+          await message(create(fails)),
+          String(hash(bytes)),
+          await message(gone),
+          await message(create((controller) => controller.close())),
+        ];
+      });
+      assert.equal(digest, whole);
+      assert.equal(unreadable, "the blob cannot be read at byte 1000: if it was changed, choose it again");
+      assert.equal(short, "the blob ended while it was being read, at byte 1000: choose it again");
+    });
+  });
+
   test("streams and blobs of the browser", async () => {
     await open(STRICT, async (page) => {
       const [streamed, blob, whole] = await page.evaluate(async () => {
