@@ -9,6 +9,7 @@ from treewide import digest
 from treewide.scale import run
 from treewide.scale.bucket import BucketDriver
 from treewide.scale.listing import Found
+from treewide.scale.partlists import Bucket as BucketList
 from treewide.scale.partlists import read_bucket, read_part, write_bucket, write_part
 from treewide.scale.shards import Job
 
@@ -134,8 +135,10 @@ def written(folder, driver, job):
     """Write the list of lists, and return it as it is read."""
     assert not driver.failures, driver.failures
     large = write_part(folder, driver.large, "large")
-    write_bucket(folder, job.root, driver.all_ranges(), large, job.skip)
-    return read_bucket(folder)
+    bucket = BucketList(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
+    bucket = write_bucket(folder, bucket)
+    assert read_bucket(folder) == bucket
+    return bucket
 
 
 def contents(folder, bucket):

@@ -42,6 +42,10 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+def list_of(bucket: BucketDriver) -> Bucket:
+    return Bucket(ROOT, bucket.all_ranges(), None, b"", None, LIMIT)
+
+
 def driver(objects: int) -> None:
     before = resident()
     began = time.perf_counter()
@@ -75,7 +79,7 @@ def driver(objects: int) -> None:
             bucket.take(result)
         journal = os.path.getsize(f"{place}/journal")
         done = resident()
-        old = write_bucket(folder, ROOT, bucket.all_ranges(), None, None)
+        old = write_bucket(folder, list_of(bucket))
         say(f"{bucket.objects:,} objects, {tasks:,} tasks", before, done, began)
         print(f"    journal {journal / 1e6:.1f} MB, list of lists and index {folder.bytes / 1e6:.1f} MB")
         del bucket
@@ -99,7 +103,7 @@ def update(old: Bucket, before: int) -> None:
             bucket.take(result)
         journal = os.path.getsize(f"{place}/journal")
         done = resident()
-        write_bucket(Memory(), ROOT, bucket.all_ranges(), None, None)
+        write_bucket(Memory(), list_of(bucket))
     say(f"update of {bucket.objects:,} objects, {told['changed']:,} changed", before, done, began)
     print(f"    journal {journal / 1e6:.1f} MB", flush=True)
 
@@ -141,7 +145,7 @@ def whole(objects: int) -> None:
     while not bucket.is_done:
         bucket.take(run(bucket.next(1), source))
     seconds = time.perf_counter() - began
-    write_bucket(folder, ROOT, bucket.all_ranges(), None, None)
+    write_bucket(folder, list_of(bucket))
     print(
         f"{bucket.objects:,} objects in {len(bucket.all_ranges()):,} parts: {seconds:.1f} s, "
         f"{seconds / objects * 1e6:.1f} us an object; {(resident() - before) / 1e6:.1f} MB more than before, "

@@ -7,9 +7,14 @@ import pytest
 from fake import pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
-from treewide.scale import Files, Fsspec, Object, Obstore, hash_objects, source_of
+from treewide.scale import Files, Fsspec, Object, Obstore, drive, hash_objects, source_of
+from treewide.scale.bucket import BucketDriver
 from treewide.scale.engines import ENGINES
+from treewide.scale.engines.futures import threads
+from treewide.scale.partlists import read_part
 from treewide.scale.reading import Refused, Retries
+from treewide.scale.shards import Job
+from treewide.scale.sinks import folder_of
 
 obstore = pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -29,7 +34,8 @@ class Small(Obstore):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr("treewide.scale.work.Retries", partial(Retries, base=0.001))
+    for module in ("work", "lanes", "shards"):
+        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, base=0.001))
 
 
 @pytest.fixture
@@ -225,3 +231,43 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
     ):
         with pytest.raises(ModuleNotFoundError, match=rf"^{package} is not installed: pip install {package}, or"):
             call()
+
+
+def lists_of(source, root, output):
+    """Hash a bucket by two workers, and return what is in its lists."""
+    job, told = Job(root, output=output, limit=20), []
+    driver = BucketDriver(job, told=told.append)
+    drive(driver, threads(source, 2))
+    assert not told and not driver.failures, (told, driver.failures)
+    folder = folder_of(output, source)
+    parts = [it for it in driver.all_ranges() if it.part is not None]
+    return {it.key: it.digest for at in parts for it in read_part(folder, at.part, at.after, at.until)}
+
+
+def test_other_stores_are_listed_by_obstore(s3, monkeypatch):
+    s3.client.create_bucket(Bucket="obstore")
+    data = {f"{it // 20}/{it % 20:02}-ü": pattern(it) for it in range(60)}
+    for key, content in data.items():
+        s3.client.put_object(Bucket="obstore", Key=f"below/{key}", Body=content)
+    s3.client.put_object(Bucket="obstore", Key="below-not", Body=b"")
+    monkeypatch.setattr("treewide.scale.sources.obstore._S3", ())
+    monkeypatch.setattr("treewide.scale.sources.obstore._PAGE", 7)
+    source = Small(**s3.options)
+    assert [len(it) for it in source.pages("s3://obstore/below/", "2/10-ü")] == [7, 2]
+    found = lists_of(source, "s3://obstore/below/", "s3://obstore/lists")
+    assert found == {key: digest(content) for key, content in data.items()}
+    # Keys that it cannot name are not dropped silently.
+    s3.client.put_object(Bucket="obstore", Key="below/a//b", Body=b"")
+    driver = BucketDriver(Job("s3://obstore/below/"))
+    drive(driver, threads(source, 2))
+    assert "a//b" in driver.failures[0]
+
+
+def test_fsspec_lists_and_keeps_lists():
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    data = {f"{it:02}//x": pattern(it) for it in range(50)} | {"up/../x": b"odd"}
+    fs = fsspec.filesystem("memory")
+    fs.pipe({f"/fsspec/{key}": content for key, content in data.items()})
+    source = source_of("memory://fsspec/")
+    found = lists_of(source, "memory://fsspec/", "memory://lists")
+    assert found == {key: digest(content) for key, content in data.items()}

@@ -69,7 +69,7 @@ class BucketCommand:
             reads_all=self.command != "update" and not getattr(options, "quick", False),
             skip=skip,
             unpinned=options.unpinned,
-            **({"limit": options.part} if self.command == "sum" else {}),
+            limit=self.old.limit if self.old is not None else options.part,
         )
         self.journal_path = self._journal_path()
 
@@ -151,7 +151,8 @@ class BucketCommand:
         folder: Folder = folder_of(job.output, self.source)
         known = {self.old.large.name} if self.old is not None and self.old.large is not None else set()
         large = write_part(folder, driver.large, "large", known)
-        return write_bucket(folder, job.root, driver.all_ranges(), large, job.skip, self.name)
+        bucket = Bucket(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
+        return write_bucket(folder, bucket, self.name)
 
     def _tell(self, it: Difference) -> None:
         uri = self.job.root + it.key

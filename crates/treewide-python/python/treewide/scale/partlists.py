@@ -88,6 +88,8 @@ class Bucket(NamedTuple):
     digest: bytes
     #: Keys below the root that begin with this are left out: the lists themselves.
     skip: str | None
+    #: The most objects of a part.
+    limit: int
 
     @property
     def objects(self) -> int:
@@ -190,20 +192,17 @@ def _line_of(fact: Fact) -> str:
 # ---- The list of lists ---------------------------------------------------------------------------
 
 
-def write_bucket(
-    folder: Folder, root: str, ranges: list[Range], large: Part | None, skip: str | None, name: str = LIST
-) -> Bucket:
-    """Write a list of lists, after its index."""
-    bucket = Bucket(root, ranges, large, b"", skip)
+def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> Bucket:
+    """Write a list of lists, after its index. Returns it with its digest."""
     text = "".join(line_of(f"{it.name}.b3", it.digest) + "\n" for it in bucket.parts()).encode("ascii")
     bucket = bucket._replace(digest=digest(text))
-    first = {**_FIRST, "root": root, "list": bucket.digest.hex(), "skip": skip}
-    first |= {"objects": bucket.objects, "bytes": bucket.bytes}
+    first = {**_FIRST, "root": bucket.root, "list": bucket.digest.hex(), "skip": bucket.skip}
+    first |= {"limit": bucket.limit, "objects": bucket.objects, "bytes": bucket.bytes}
     lines = [json.dumps(first)]
-    for it in ranges:
+    for it in bucket.ranges:
         lines.append(json.dumps({"after": it.after, "until": it.until, **_part_fields(it.part)}))
-    if large is not None:
-        lines.append(json.dumps({"large": True, **_part_fields(large)}))
+    if bucket.large is not None:
+        lines.append(json.dumps({"large": True, **_part_fields(bucket.large)}))
     folder.put(_index(bucket.digest), ("\n".join(lines) + "\n").encode("ascii"))
     folder.put(name, text)
     return bucket
@@ -239,7 +238,7 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
         head = json.loads(first)
         if head["version"] != _FIRST["version"]:
             raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 1")
-        bucket = Bucket(head["root"], [], None, bytes.fromhex(head["list"]), head["skip"])
+        bucket = Bucket(head["root"], [], None, bytes.fromhex(head["list"]), head["skip"], head["limit"])
         for line in lines:
             entry = json.loads(line)
             part = _part_of(entry)
