@@ -156,13 +156,18 @@ part_debian() {
     dpkg-deb -c "${package[0]}"
 }
 
+# The target of a program that runs alone on this machine.
+alone() {
+    local machine
+    machine=$(rustc -vV | sed -n 's/^host: //p')
+    if [[ $machine == *-linux-gnu ]]; then echo "${machine%-gnu}-musl"; else echo "$machine"; fi
+}
+
 # One file that needs nothing of the machine. On Linux that is a program without the C library of the system, and without GPUs,
 # whose drivers are libraries.
 part_binary() {
-    local machine triple program name
-    machine=$(rustc -vV | sed -n 's/^host: //p')
-    triple=$machine
-    [[ $machine != *-linux-gnu ]] || triple=${machine%-gnu}-musl
+    local triple program name
+    triple=$(alone)
     need_target "$triple"
     step cargo build --release --locked -p treewide-cli --target "$triple"
     program=$target/$triple/release/treewide
@@ -216,15 +221,23 @@ part_swift() {
     cp "$target"/swift/bundle/treewide-swift-*.tar.gz "$out"
 }
 
-# The list is made by treewide itself, and b3sum reads it.
+# The list is made by treewide itself, by the program that is published where there is one, and b3sum reads it.
 part_checksums() {
-    local files
-    step cargo build --release --locked -p treewide-cli
+    local files program archive work
+    archive=$out/treewide-$version-$(alone).tar.gz
+    if [[ -e $archive ]]; then
+        work=$(fresh checksums)
+        tar -xzf "$archive" -C "$work" --strip-components 1
+        program=$work/treewide
+    else
+        step cargo build --release --locked -p treewide-cli
+        program=$target/release/treewide
+    fi
     rm -f "$out/B3SUMS"
     files=$(cd "$out" && printf '%s\n' *)
     [[ $files != '*' ]] || fail "target/release-files is empty: build the other parts first"
     # shellcheck disable=SC2086 # none of these names has blanks
-    (cd "$out" && step "$target/release/treewide" sum -o B3SUMS $files && step "$target/release/treewide" check B3SUMS)
+    (cd "$out" && step "$program" sum -o B3SUMS $files && step "$program" check B3SUMS)
     if command -v b3sum >/dev/null; then
         (cd "$out" && step b3sum --check B3SUMS)
     else
