@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
+from treewide import digest
 from treewide.scale.keys import between, middle, successor
 from treewide.scale.listing import Found, cuts, listed
 from treewide.scale.lists import ListError
@@ -282,7 +283,7 @@ def test_a_list_of_lists_has_no_gaps(folder):
     driver, _ = run_with_faults(choice, source, job(), chance=0.0)
     bucket = written(folder, driver, job())
     index = next(it for it in folder.files if it.startswith("index-"))
-    good = folder.files[index]
+    good, top = folder.files[index], folder.files["bucket.b3"]
     lines = good.split(b"\n")
     for bad, words in (
         ([lines[0], *lines[2:]], "is not the index of its list"),
@@ -294,8 +295,17 @@ def test_a_list_of_lists_has_no_gaps(folder):
         ([lines[0], lines[1].replace(b"part-", b"../part-"), *lines[2:]], "is damaged"),
     ):
         folder.files[index] = b"\n".join(bad)
+        with pytest.raises(ListError, match="is damaged, or was changed"):
+            read_bucket(folder)
+        # Not even if the list of lists names it.
+        own = digest(folder.files[index]).hex()
+        folder.files[f"index-{own[:32]}.objects"] = folder.files[index]
+        folder.files["bucket.b3"] = top.replace(digest(good).hex().encode(), own.encode()).replace(
+            index.encode(), f"index-{own[:32]}.objects".encode()
+        )
         with pytest.raises(ListError, match=words):
             read_bucket(folder)
+        folder.files["bucket.b3"] = top
     folder.files[index] = good
     assert read_bucket(folder) == bucket and bucket.objects == 100
     del folder.files[index]

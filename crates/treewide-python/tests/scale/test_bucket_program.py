@@ -168,7 +168,8 @@ def test_pages_of_a_thousand(command, store):
     root = filled(store, "pages", {})
     done = command("sum", "-r", root, "-o", "out")
     assert (done.returncode, done.stderr) == (0, "treewide: 0 objects; 0 read, 0 B\n")
-    assert Path("out/bucket.b3").read_bytes() == b""
+    # Only its index.
+    assert Path("out/bucket.b3").read_bytes().count(b"\n") == 1
     assert command("verify", "-l", "out/bucket.b3").stdout == "0 objects; 0 read, 0 B\n"
     keys = [f"{it:04}" for it in range(1001)]
     for key in keys[1:]:
@@ -219,7 +220,7 @@ def test_folders(command):
         (["verify", "-l", "list.b3", "--quick"], 2, "which `sum -r` wrote"),
         (["verify", "-l", "out/bucket.b3", "data/a"], 2, "name no URL"),
         (["verify", "-l", "alone/bucket.b3"], 2, "its index"),
-        (["verify", "-l", "gap/bucket.b3"], 2, "has a gap"),
+        (["verify", "-l", "gap/bucket.b3"], 2, "is damaged, or was changed"),
         (["verify", "-l", "nowhere/bucket.b3"], 3, "nowhere/bucket.b3"),
         (["update", "-l", "out/bucket.b3", "--journal", "list.b3"], 2, "not a journal"),
     ],

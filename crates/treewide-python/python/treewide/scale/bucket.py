@@ -82,6 +82,7 @@ class BucketDriver:
         old_large: Iterable[Fact] = (),
         journal: Records | None = None,
         large_journal: Callable[[], Journal] | None = None,
+        is_there: Callable[[Part], bool] = lambda part: True,
         told: Callable[[Difference], object] = lambda difference: None,
         grace: float = _GRACE,
         seconds: float = _SECONDS,
@@ -90,7 +91,7 @@ class BucketDriver:
         """Begin, or go on from what `journal` has.
 
         `old` is what the last run wrote, and `old_large` what is in its list of large objects. `told` is called with
-        each difference, once, and again for those of the journal.
+        each difference, once, and again for those of the journal. A list of the journal counts if it `is_there`.
         """
         self.job, self._told, self._clock, self._grace, self._seconds = job, told, clock, grace, seconds
         self._old, self._journal, self._large_journal = old, journal, large_journal
@@ -117,8 +118,9 @@ class BucketDriver:
         self.counts: dict[str, int] = {}
         self.objects_read = self.bytes_read = self.requests = self.lost = self.failed = self.late = 0
         for after, result in journal.replay() if journal is not None else ():
-            self.requests += result.requests
-            self._count(after, result)
+            if result.part is None or is_there(result.part):
+                self.requests += result.requests
+                self._count(after, result)
         #: Objects that the journal had.
         self.resumed = self.objects
         # Parts that are cut must be written again, so only what is not known is cut, or what nobody writes.

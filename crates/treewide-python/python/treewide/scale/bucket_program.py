@@ -15,8 +15,18 @@ from treewide.scale.engines.loop import drive
 from treewide.scale.inventory import listing_of
 from treewide.scale.journal import Journal
 from treewide.scale.listing import listed
-from treewide.scale.lists import line_of
-from treewide.scale.partlists import LIST, Bucket, Fact, read_bucket, read_part, write_bucket, write_part
+from treewide.scale.lists import ListError, line_of
+from treewide.scale.partlists import (
+    LIST,
+    Bucket,
+    Fact,
+    Part,
+    is_intact,
+    read_bucket,
+    read_part,
+    write_bucket,
+    write_part,
+)
 from treewide.scale.progress import Progress, bytes_text
 from treewide.scale.reading import Retries, Source
 from treewide.scale.shards import Difference, Job
@@ -24,6 +34,14 @@ from treewide.scale.sinks import Folder, folder_of, join, scheme_of
 from treewide.scale.sources import path_of, source_of
 
 __all__ = ["BucketCommand", "bucket_of"]
+
+#: A file that says what the others are. It is written first.
+_NOTE = "README.txt"
+_ABOUT = b"""These are lists of BLAKE3 digests, which `python -m treewide scale sum -r` wrote.
+
+bucket.b3 names all other files, except for this one. `b3sum --check bucket.b3` checks them, in this folder;
+`python -m treewide scale verify --list bucket.b3` compares the objects with them.
+"""
 
 _FINE, _DIFFERS, _UNKNOWN = 0, 1, 3
 _UNSURE = frozenset({"unreadable", "changing"})
@@ -59,6 +77,8 @@ class BucketCommand:
         self.source: Source = source_of(root, **({} if scheme_of(root) == "file" else store))
         output = options.output if self.command == "sum" else lists if self.command == "update" else None
         output = output.rstrip("/") or "/" if output is not None else None
+        if output is not None and _place(output) == _place(root):
+            raise ListError(f"lists cannot be written among what is hashed: name another folder than {output}")
         self.name = LIST if self.command == "sum" else os.path.basename(options.list)
         skip = self.old.skip if self.old is not None else _below(root, output or "")
         self.job = Job(
@@ -71,6 +91,13 @@ class BucketCommand:
             unpinned=options.unpinned,
             limit=self.old.limit if self.old is not None else options.part,
         )
+        self._is_large_intact = False
+        #: The lists that are in the output folder, when a run goes on.
+        self._written: set[str] | None = None
+        #: Where a store is can be an option, and two stores may have buckets of one name.
+        self.endpoint = str(
+            store.get("endpoint") or store.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL", "")
+        )
         self.journal_path = self._journal_path()
 
     def run(self) -> int:
@@ -78,6 +105,9 @@ class BucketCommand:
         job, options = self.job, self.options
         # What is missing is said at once, and not by each worker.
         next(listed(listing_of(job.root, self.source, job.inventory), job.root, "", None, Retries(), most=1), None)
+        if job.output is not None:
+            # And so is it if nothing can be written there, and not after everything was read.
+            folder_of(job.output, self.source).put(_NOTE, _ABOUT)
         self.journal_path.parent.mkdir(parents=True, exist_ok=True)
         large_path = self.journal_path.with_name(self.journal_path.name + ".large")
         if options.no_resume:
@@ -96,6 +126,7 @@ class BucketCommand:
             old_large=self._old_large(),
             journal=journal,
             large_journal=large_journal,
+            is_there=self._is_there,
             told=self._tell,
         )
         if driver.resumed:
@@ -121,15 +152,26 @@ class BucketCommand:
     def _old_large(self) -> list[Fact]:
         if self.old is None or self.old.large is None or self.job.lists is None:
             return []
-        return read_part(folder_of(self.job.lists, self.source), self.old.large)
+        found = read_part(folder_of(self.job.lists, self.source), self.old.large)
+        self._is_large_intact = is_intact(found)
+        return found
 
     # ---- The journal -----------------------------------------------------------------------------
 
     def _what(self) -> dict[str, Any]:
         job = self.job
         old = self.old.digest.hex() if self.old is not None else None
-        what = {"command": self.command, "root": job.root, "output": job.output, "list": old}
-        return {**what, "inventory": job.inventory, "reads_all": job.reads_all}
+        output = _place(job.output) if job.output is not None else None
+        what = {"command": self.command, "root": job.root, "output": output, "list": old}
+        return {**what, "inventory": job.inventory, "reads_all": job.reads_all, "endpoint": self.endpoint}
+
+    def _is_there(self, part: Part) -> bool:
+        """Whether a list that an earlier run wrote is still in the output folder."""
+        if self.job.output is None:
+            return True
+        if self._written is None:
+            self._written = set(folder_of(self.job.output, self.source).names("part-"))
+        return f"{part.name}.b3" in self._written
 
     def _journal_path(self) -> Path:
         if self.options.journal:
@@ -150,6 +192,7 @@ class BucketCommand:
             return None
         folder: Folder = folder_of(job.output, self.source)
         known = {self.old.large.name} if self.old is not None and self.old.large is not None else set()
+        known = known if self._is_large_intact else set()
         large = write_part(folder, driver.large, "large", known)
         bucket = Bucket(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
         return write_bucket(folder, bucket, self.name)
@@ -211,12 +254,16 @@ class _Progress(Progress):
 
 def _below(root: str, output: str) -> str | None:
     """Return how keys begin that are in the output folder, if that is below the root."""
-    if scheme_of(root) == "file":
-        if not output or scheme_of(output) != "file":
-            return None
-        root, output = os.path.join(os.path.realpath(root), ""), os.path.realpath(path_of(output))
-    output = output.rstrip("/") + "/"
+    root, output = _place(root), _place(output) if output else ""
     return output[len(root) :] if output.startswith(root) and len(output) > len(root) else None
+
+
+def _place(url: str) -> str:
+    """Return the one name that a folder has, whatever it is called."""
+    scheme, _, rest = url.partition("://")
+    if scheme_of(url) == "file":
+        return os.path.join(os.path.realpath(path_of(url)), "")
+    return f"{'s3' if scheme == 's3a' else scheme}://{rest.rstrip('/')}/"
 
 
 def _hex(digest: bytes | None) -> str | None:

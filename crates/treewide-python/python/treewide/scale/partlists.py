@@ -1,13 +1,13 @@
 """The files that a run over a bucket writes: lists of parts, facts, and the list of lists.
 
-    bucket.b3            a line for each list below: its digest and its name
+    bucket.b3            a line for each file below: its digest and its name
     index-NAME.objects   lines of JSON: the root, and which list has which key range
     part-NAME.b3         a line for each object of a key range: its digest and its key below the root
     part-NAME.objects.gz lines of JSON: size, ETag, version, time and digest of these objects
     large-NAME.b3        the same for objects that many workers hash together, of all ranges
 
 All that end in `.b3` can be read by `b3sum --check`, in the folder where they are or in a copy of the bucket. NAME is
-a digest of what is in the files (for an index, of its list). So it does not matter who writes them, when, and how
+a digest of what is in the files. So it does not matter who writes them, when, and how
 often. Only `bucket.b3` is ever replaced.
 """
 
@@ -29,6 +29,7 @@ __all__ = [
     "Fact",
     "Part",
     "Range",
+    "is_intact",
     "is_unchanged",
     "read_bucket",
     "read_part",
@@ -41,6 +42,7 @@ LIST = "bucket.b3"
 _FIRST = {"treewide": "list of lists", "version": 1}
 _FACTS = {"treewide": "facts of a part", "version": 1}
 _NAME = re.compile(r"(part|large)-[0-9a-f]{32}")
+_INDEX = re.compile(r"index-[0-9a-f]{32}\.objects")
 #: Seconds: clocks of stores have steps of one second, and what is written twice in one has one time.
 _SLACK = 2.0
 
@@ -120,6 +122,11 @@ def is_unchanged(fact: Fact, found: Found) -> bool:
     return was.modified is not None and was.modified == found.modified and fact.is_settled
 
 
+def is_intact(facts: Iterable[Fact]) -> bool:
+    """Whether all is known of the objects of a list that was read."""
+    return all(it.found.size >= 0 for it in facts)
+
+
 def write_part(folder: Folder, facts: list[Fact], kind: str = "part", known: Iterable[str] = ()) -> Part | None:
     """Write a list of objects, in the order of their keys, and their facts; not if it is one of those `known`."""
     if not facts:
@@ -193,23 +200,31 @@ def _line_of(fact: Fact) -> str:
 
 
 def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> Bucket:
-    """Write a list of lists, after its index. Returns it with its digest."""
-    text = "".join(line_of(f"{it.name}.b3", it.digest) + "\n" for it in bucket.parts()).encode("ascii")
-    bucket = bucket._replace(digest=digest(text))
-    first = {**_FIRST, "root": bucket.root, "list": bucket.digest.hex(), "skip": bucket.skip}
-    first |= {"limit": bucket.limit, "objects": bucket.objects, "bytes": bucket.bytes}
+    """Write a list of lists, after its index. It names that too, so that its digest stands for all that is written.
+
+    Returns it with its digest.
+    """
+    first = {**_FIRST, "root": bucket.root, "skip": bucket.skip, "limit": bucket.limit}
+    first |= {"objects": bucket.objects, "bytes": bucket.bytes}
     lines = [json.dumps(first)]
     for it in bucket.ranges:
         lines.append(json.dumps({"after": it.after, "until": it.until, **_part_fields(it.part)}))
     if bucket.large is not None:
         lines.append(json.dumps({"large": True, **_part_fields(bucket.large)}))
-    folder.put(_index(bucket.digest), ("\n".join(lines) + "\n").encode("ascii"))
+    index = ("\n".join(lines) + "\n").encode("ascii")
+    text = _text_of(bucket, digest(index))
+    folder.put(_index(digest(index)), index)
     folder.put(name, text)
-    return bucket
+    return bucket._replace(digest=digest(text))
 
 
-def _index(list: bytes) -> str:
-    return f"index-{list.hex()[:32]}.objects"
+def _text_of(bucket: Bucket, index: bytes) -> bytes:
+    lines = [line_of(f"{it.name}.b3", it.digest) for it in bucket.parts()]
+    return "".join(f"{it}\n" for it in [*lines, line_of(_index(index), index)]).encode("ascii")
+
+
+def _index(of: bytes) -> str:
+    return f"index-{of.hex()[:32]}.objects"
 
 
 def _part_fields(part: Part | None) -> dict[str, Any]:
@@ -224,21 +239,26 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
     Raises `ListError` if its index is missing or damaged, or is not that of the list.
     """
     text = folder.get(name)
-    own = _index(digest(text))
+    *others, last = text.decode("ascii", "replace").split("\n")[:-1] or [""]
+    own = last[66:]
+    if not _INDEX.fullmatch(own):
+        if any(_NAME.match(it[66:]) for it in [*others, last]):
+            raise ListError(f"{name} is a list of lists that was changed: its last line does not name its index")
+        return None
     try:
         index = folder.get(own)
     except FileNotFoundError:
-        if _NAME.match(text.decode("ascii", "replace")[66:]):
-            raise ListError(
-                f"{name} is a list of lists, and its index {own} is missing: the list was changed, or copied alone"
-            ) from None
-        return None
+        raise ListError(
+            f"{name} is a list of lists, and its index {own} is missing: copy it there, or write the list again"
+        ) from None
+    if digest(index).hex() != last[:64]:
+        raise ListError(f"{own} is damaged, or was changed: write the list again with `sum -r`")
     first, *lines = index.decode("utf-8", "surrogateescape").split("\n")[:-1] or [""]
     try:
         head = json.loads(first)
         if head["version"] != _FIRST["version"]:
             raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 1")
-        bucket = Bucket(head["root"], [], None, bytes.fromhex(head["list"]), head["skip"], head["limit"])
+        bucket = Bucket(head["root"], [], None, digest(text), head["skip"], head["limit"])
         for line in lines:
             entry = json.loads(line)
             part = _part_of(entry)
@@ -250,7 +270,7 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
         raise
     except (ValueError, KeyError, TypeError):
         raise ListError(f"{own} is damaged: write the list again with `sum -r`") from None
-    _check(bucket, own, text)
+    _check(bucket, own, text, digest(index))
     return bucket
 
 
@@ -262,9 +282,8 @@ def _part_of(entry: Any) -> Part | None:
     return Part(entry["part"], bytes.fromhex(entry["digest"]), int(entry["objects"]), int(entry["bytes"]))
 
 
-def _check(bucket: Bucket, name: str, text: bytes) -> None:
-    lines = "".join(line_of(f"{it.name}.b3", it.digest) + "\n" for it in bucket.parts())
-    if digest(text) != bucket.digest or lines.encode("ascii") != text:
+def _check(bucket: Bucket, name: str, text: bytes, index: bytes) -> None:
+    if _text_of(bucket, index) != text:
         raise ListError(f"{name} is not the index of its list: write the list again with `sum -r`")
     ends: list[str | None] = [""]
     for it in bucket.ranges:

@@ -21,8 +21,10 @@ from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Outcome
 from treewide.scale.objects import Object, settled
 from treewide.scale.outboards import Outboards, is_outboard, shape_of
+from treewide.scale.partlists import LIST
 from treewide.scale.progress import Progress, bytes_text
 from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
+from treewide.scale.sinks import join
 from treewide.scale.sources import Store, source_of
 
 __all__ = ["main"]
@@ -123,10 +125,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number from 1 on is wanted, and not {text}")
+    return int(text)
 
 
 def _range(text: str) -> tuple[int, int | None]:
@@ -137,7 +138,7 @@ def _range(text: str) -> tuple[int, int | None]:
 
 
 def _power_of_two(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isdecimal() else 0
     if number < 1024 or number & (number - 1):
         raise argparse.ArgumentTypeError(f"a power of two of bytes is wanted, at least 1024, and not {text}")
     return number
@@ -153,9 +154,9 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
             return None
         if len(options.urls) != 1 or options.output is None:
             raise _Usage("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
-        if options.urls[0].rstrip("/") == options.output.rstrip("/"):
-            raise _Usage(f"lists cannot be written among what is hashed: name another folder than {options.output}")
         return BucketCommand(options, store, None)
+    if options.list is not None and (options.list.endswith("/") or os.path.isdir(options.list)):
+        options.list = join(options.list, LIST)
     found = bucket_of(options.list, store) if options.list is not None else None
     if found is None:
         if options.inventory or getattr(options, "quick", False):

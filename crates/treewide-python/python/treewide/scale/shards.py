@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from treewide.scale.inventory import listing_of
 from treewide.scale.lanes import Lanes, Read
 from treewide.scale.listing import Found, cuts, listed
-from treewide.scale.partlists import Fact, Part, is_unchanged, read_part, write_part
+from treewide.scale.partlists import Fact, Part, is_intact, is_unchanged, read_part, write_part
 from treewide.scale.reading import Retries, Source
 from treewide.scale.sinks import folder_of
 
@@ -172,6 +172,8 @@ class _Work:
         self.facts: list[Fact | None] = []
         self.lanes = Lanes(source, self.job.small, self._judge)
         self.old: list[Fact] = []
+        #: Old lists that need not be written again: their facts are there, too.
+        self.intact: set[str] = set()
         self.at = 0
 
     def run(self) -> ShardResult:
@@ -197,7 +199,10 @@ class _Work:
         if shard.old and self.job.lists is not None:
             folder = folder_of(self.job.lists, self.source)
             for it in shard.old:
-                facts += read_part(folder, it.part, it.after, it.until)
+                found = read_part(folder, it.part, it.after, it.until)
+                if is_intact(found):
+                    self.intact.add(it.part.name)
+                facts += found
         inside = [it for it in facts if it.key > shard.after and (shard.until is None or it.key <= shard.until)]
         return sorted(inside, key=lambda it: it.key)
 
@@ -277,7 +282,7 @@ class _Work:
     def _write(self) -> Part | None:
         if self.job.output is None:
             return None
-        known = {it.part.name for it in self.shard.old} if self.job.output == self.job.lists else set()
+        known = self.intact if self.job.output == self.job.lists else set()
         folder = folder_of(self.job.output, self.source)
         return write_part(folder, [it for it in self.facts if it is not None], known=known)
 

@@ -3,8 +3,10 @@
 A file appears when it is complete: stores do it so, and a local one is renamed into its place.
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
+from treewide.scale.listing import listed
 from treewide.scale.reading import Refused, Retries, Source, read
 from treewide.scale.sources import STORES, Files, Fsspec, Obstore, Store, source_of
 
@@ -19,6 +21,9 @@ class Folder(Protocol):
 
     def get(self, name: str) -> bytes:
         """Return a file. Raises `FileNotFoundError` if there is none, `OSError` that names it."""
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """Return the names of the files that begin with this."""
 
 
 def scheme_of(url: str) -> str:
@@ -59,3 +64,10 @@ class _Folder:
     def get(self, name: str) -> bytes:
         object = self._store.head(join(self._url, name))
         return read(self._store, object, 0, object.size, Retries()) if object.size else b""
+
+    def names(self, prefix: str) -> Iterator[str]:
+        for page in listed(self._store, join(self._url, ""), prefix, None, Retries()):
+            for it in page:
+                if not it.key.startswith(prefix):
+                    return
+                yield it.key

@@ -1,9 +1,10 @@
 """Executors of `concurrent.futures`: threads and processes here, or those of anybody else."""
 
 import os
+import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from treewide.scale.reading import Source
 from treewide.scale.tasks import Result, Task
@@ -70,4 +71,16 @@ def processes(source: Source, workers: int | None = None) -> Futures:
     """Run tasks in processes of this machine."""
     count = workers or os.cpu_count() or 1
     # Not forked: a child of a process with threads may hang.
-    return Futures(source, lambda: ProcessPoolExecutor(count, get_context("spawn")), count)
+    return Futures(source, lambda: ProcessPoolExecutor(count, get_context("spawn"), _end_with_parent), count)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it is gone: otherwise it would wait for tasks for ever."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -82,6 +82,12 @@ class Obstore:
         store, key = self.store(uri)
         try:
             obstore.put(store, key, data, attributes=dict(notes))
+        except (
+            FileNotFoundError,
+            obstore.exceptions.PermissionDeniedError,
+            obstore.exceptions.UnauthenticatedError,
+        ) as error:
+            raise Refused(f"{uri}: it cannot be written: {_first(error)}") from error
         except (NotImplementedError, obstore.exceptions.NotSupportedError):
             # A store without metadata.
             obstore.put(store, key, data)

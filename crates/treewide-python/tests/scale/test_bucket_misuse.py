@@ -1,0 +1,197 @@
+"""Buckets of people who use the command wrongly, remove files under it, or change the lists."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from treewide import digest
+from treewide.scale import Files, drive
+from treewide.scale.bucket import BucketDriver
+from treewide.scale.bucket_program import _below
+from treewide.scale.engines.futures import threads
+from treewide.scale.lists import ListError
+from treewide.scale.partlists import Bucket, Range, read_bucket, read_part, write_bucket
+from treewide.scale.program import _bucket, _parser
+from treewide.scale.sinks import folder_of
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Run the command next to a folder `data`, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("1", "2", "sub/3"):
+        path = Path("data", name)
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(name.encode())
+
+    def run(*args):
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+def digests(folder):
+    kept = folder_of(str(folder), Files())
+    return {it.key: it.digest for part in read_bucket(kept).parts() for it in read_part(kept, part)}
+
+
+WANTED = {it: digest(it.encode()) for it in ("1", "2", "sub/3")}
+
+
+def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
+    args = ["sum", "-r", "data", "-o", "out"]
+    # A run that dies before it writes the list of lists.
+    killed = _bucket(_parser().parse_args(args))
+    killed.journal_path.parent.mkdir(parents=True)
+    journal = killed._journal()
+    drive(BucketDriver(killed.job, journal=journal), threads(killed.source, 1))
+    journal.close()
+    kept = Path("kept")
+    shutil.copytree("out", kept)
+    shutil.copy(killed.journal_path, "journal")
+    shutil.rmtree("out")
+    done = command(*args)
+    assert done.returncode == 0 and "earlier run" not in done.stderr, done.stderr
+    assert digests("out") == WANTED
+    # And it does, if they are.
+    shutil.rmtree("out")
+    kept.rename("out")
+    shutil.copy("journal", killed.journal_path)
+    done = command(*args)
+    assert done.returncode == 0 and "3 objects were done by an earlier run" in done.stderr
+    assert digests("out") == WANTED
+
+
+def test_a_run_goes_on_only_in_its_own_folder_and_store(command, monkeypatch):
+    def what(*args):
+        return _bucket(_parser().parse_args(["sum", "-r", "s3://bucket/", "-o", "out", *args]))._what()
+
+    first = what()
+    assert first == what() and first != what("--option", "endpoint=http://127.0.0.1:1")
+    monkeypatch.chdir("data")
+    assert first != what()
+
+
+def test_facts_that_are_missing_are_written_again(command):
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    names = sorted(os.listdir("out"))
+    for name in names:
+        if name.endswith(".gz"):
+            Path("out", name).unlink()
+    assert "3 same; 3 read" in command("update", "-l", "out/bucket.b3").stdout
+    assert sorted(os.listdir("out")) == names
+    assert "3 same; 0 read" in command("update", "-l", "out").stdout
+
+
+@pytest.mark.parametrize("output", ["{here}/data", "link", "data/../data", "file://{here}/data/"])
+def test_lists_are_not_written_among_what_is_hashed(command, tmp_path, output):
+    Path("link").symlink_to("data")
+    done = command("sum", "-r", "data", "-o", output.format(here=tmp_path))
+    assert done.returncode == 2 and "name another folder" in done.stderr
+    assert sorted(os.listdir("data")) == ["1", "2", "sub"]
+
+
+def test_what_is_below_is_left_out_whatever_it_is_called():
+    assert _below("s3a://bucket/a/", "s3://bucket/a/lists") == "lists/"
+    assert _below("s3://bucket/", "s3a://bucket/lists/") == "lists/"
+    assert _below("s3://bucket/a/", "s3://bucket/ab") is None and _below("s3://bucket/a/", "") is None
+
+
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(command, tmp_path):
+    journal = tmp_path / "journal"
+    done = command("sum", "-r", "data", "-o", "data/1/lists", "--journal", journal)
+    assert done.returncode == 3 and "data/1/lists" in done.stderr and "objects" not in done.stderr
+    assert not journal.exists()
+
+
+def test_the_digest_of_a_list_of_lists_stands_for_its_index(command):
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    (index,) = Path("out").glob("index-*")
+    first, rest = index.read_text().split("\n", 1)
+    for change in ({"skip": "sub/"}, {"root": "elsewhere/"}):
+        index.write_text(json.dumps(json.loads(first) | change) + "\n" + rest)
+        done = command("verify", "-l", "out/bucket.b3")
+        assert done.returncode == 2 and f"{index.name} is damaged, or was changed" in done.stderr
+    lines = Path("out/bucket.b3").read_text().splitlines(keepends=True)
+    Path("out/bucket.b3").write_text("".join(lines[:-1]))
+    done = command("verify", "-l", "out/bucket.b3")
+    assert done.returncode == 2 and "does not name its index" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("ranges", "words"),
+    [
+        ([Range("", "b", None), Range("c", None, None)], "has a gap after the key 'b'"),
+        ([Range("", "b", None)], "does not reach the last key"),
+        ([], "does not reach the last key"),
+    ],
+)
+def test_an_index_with_gaps_is_refused(tmp_path, ranges, words):
+    folder = folder_of(str(tmp_path), Files())
+    write_bucket(folder, Bucket("data/", ranges, None, b"", None, 10))
+    with pytest.raises(ListError, match=words):
+        read_bucket(folder)
+
+
+def test_a_part_that_is_missing_or_changed_is_named(command):
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    (part,) = Path("out").glob("part-*.b3")
+    text = part.read_bytes()
+    before = Path("out/bucket.b3").read_bytes()
+    part.write_bytes(text.replace(text[:2], b"00"))
+    done = command("update", "-l", "out/bucket.b3")
+    assert done.returncode == 3 and f"{part.name} is not the list" in done.stderr
+    part.unlink()
+    done = command("update", "-l", "out/bucket.b3")
+    assert done.returncode == 3 and part.name in done.stderr
+    assert Path("out/bucket.b3").read_bytes() == before
+
+
+def test_counts_name_what_is_wrong_with_them(command):
+    for option, value in (("--workers", "0"), ("--part", "-1"), ("--workers", "two"), ("--lease", "x")):
+        done = command("sum", "data/1", f"{option}={value}")
+        assert done.returncode == 2 and "is wanted, " in done.stderr and f"not {value}" in done.stderr, done.stderr
+        assert "invalid _" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT])
+def test_processes_end_with_the_driver(command, signal_):
+    # So long that a worker is at work for seconds.
+    with open("data/long", "wb") as file:
+        file.truncate(40 << 30)
+    program = [sys.executable, "-m", "treewide", "scale", "sum", "data/long", "--engine", "processes", "--workers", "2"]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        for _ in range(600):
+            found = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+            tasks = [it for it in found if b"spawn_main" in Path(f"/proc/{it}/cmdline").read_bytes()]
+            if len(tasks) == 2:
+                break
+            time.sleep(0.05)
+        # Until they have begun to work.
+        time.sleep(1)
+        child.send_signal(signal_)
+        child.wait(60)
+    for _ in range(200):
+        left = [it for it in tasks if _is_alive(it)]
+        if not left:
+            return
+        time.sleep(0.05)
+    for it in left:
+        os.kill(int(it), signal.SIGKILL)
+    raise AssertionError(f"{len(left)} processes did not end")
+
+
+def _is_alive(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
