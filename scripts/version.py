@@ -24,6 +24,7 @@ PLACES = [
     ("crates/treewide-capi/include/blake3.h", r'^#define BLAKE3_TREEWIDE "', r'"'),
     ("crates/treewide-capi/include/treewide.h", r'^#define TREEWIDE_VERSION "', r'"'),
     ("js/package.json", r'^  "version": "', r'"'),
+    ("js/package-lock.json", r'^ +"name": "treewide",\n +"version": "', r'"'),
     ("**/Cargo.lock", r'^name = "(?:(?:lib)?treewide(?!-fuzz|-peers)[^"]*|libblake3)"\nversion = "', r'"\n(?!source)'),
 ]
 
@@ -34,19 +35,21 @@ OTHERS = re.compile(r"(^|/)(target|node_modules|blake3-shim)/")
 def places():
     for pattern, before, after in PLACES:
         for path in sorted(ROOT.glob(pattern)):
-            if not OTHERS.search(str(path.relative_to(ROOT))):
+            if not OTHERS.search(path.relative_to(ROOT).as_posix()):
                 yield path, re.compile(f"({before})({NUMBER})({after})", re.MULTILINE)
 
 
 def main():
+    # On Windows, too: bash would keep a carriage return as part of the version.
+    sys.stdout.reconfigure(newline="\n")
     found = {}
     for path, place in places():
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         for it in place.finditer(text):
             line = text.count("\n", 0, it.start(2)) + 1
             found.setdefault(it[2], []).append(f"{path.relative_to(ROOT)}:{line}")
         if len(sys.argv) > 1:
-            path.write_text(place.sub(rf"\g<1>{sys.argv[1]}\g<3>", text))
+            path.write_text(place.sub(rf"\g<1>{sys.argv[1]}\g<3>", text), encoding="utf-8", newline="\n")
     if len(sys.argv) > 1:
         return 0
     if len(found) == 1:
