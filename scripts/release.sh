@@ -55,6 +55,12 @@ part_version() {
         rm "$notes"
         fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
     fi
+    if sed -n '/^## \[Unreleased\]$/,/^## \[[0-9]/p' CHANGELOG.md | grep -q '^- '; then
+        local left="CHANGELOG.md has entries under \"Unreleased\": move them into the section of $version"
+        [[ -z $tag ]] || fail "$left"
+        echo "Not in the notes yet: $left"
+    fi
+    [[ -z $tag || $tag == "v$version" ]] || fail "the tag is $tag, and the files have version $version: delete the tag, and tag v$version"
 }
 
 part_licences() {
@@ -75,8 +81,10 @@ part_crates() {
     local arguments=() it
     for it in "${CRATES[@]}"; do arguments+=(-p "$it"); done
     step cargo package --locked ${dirty:+--allow-dirty} "${arguments[@]}"
-    if cargo semver-checks --version >/dev/null 2>&1 && git describe --tags --abbrev=0 >/dev/null 2>&1; then
-        step cargo semver-checks --baseline-rev "$(git describe --tags --abbrev=0)" "${arguments[@]}"
+    # Not the tag of this release itself.
+    it=$(git describe --tags --abbrev=0 --match 'v*' --exclude "v$version" 2>/dev/null || true)
+    if cargo semver-checks --version >/dev/null 2>&1 && [[ -n $it ]]; then
+        step cargo semver-checks --baseline-rev "$it" "${arguments[@]}"
     else
         echo "SKIPPED: semver-checks: there is no such program, or no earlier tag"
     fi
@@ -169,6 +177,8 @@ part_binary() {
     local triple program name
     triple=$(alone)
     need_target "$triple"
+    # Or it would need Microsoft's library for C.
+    export CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_RUSTFLAGS=-Ctarget-feature=+crt-static
     step cargo build --release --locked -p treewide-cli --target "$triple"
     program=$target/$triple/release/treewide
     [[ -e $program ]] || program+=.exe
@@ -188,6 +198,8 @@ part_python() {
     for python in "$tools/bin/python" "$tools/Scripts/python.exe"; do [[ ! -e $python ]] || break; done
     step "$python" -m pip install --quiet twine
     step "$python" -m twine check --strict "$out"/treewide-*.whl "$out"/treewide-"$version".tar.gz
+    # Every system makes the source, to install it. That of Linux is published.
+    [[ $(uname -s) == Linux ]] || rm "$out/treewide-$version.tar.gz"
 }
 
 part_npm() {
@@ -223,7 +235,7 @@ part_swift() {
 
 # The list is made by treewide itself, by the program that is published where there is one, and b3sum reads it.
 part_checksums() {
-    local files program archive work
+    local files program archive work it
     archive=$out/treewide-$version-$(alone).tar.gz
     if [[ -e $archive ]]; then
         work=$(fresh checksums)
@@ -236,6 +248,9 @@ part_checksums() {
     rm -f "$out/B3SUMS"
     files=$(cd "$out" && printf '%s\n' *)
     [[ $files != '*' ]] || fail "target/release-files is empty: build the other parts first"
+    for it in $files; do
+        [[ $it == NOTES.md || $it =~ [-_]"$version"([^0-9]|$) ]] || fail "target/release-files/$it is not of version $version: delete it"
+    done
     # shellcheck disable=SC2086 # none of these names has blanks
     (cd "$out" && step "$program" sum -o B3SUMS $files && step "$program" check B3SUMS)
     if command -v b3sum >/dev/null; then
@@ -263,7 +278,20 @@ if [[ -z $dirty && -n $(git status --porcelain) ]]; then
 fi
 
 version=$(scripts/version.py)
-mkdir -p "$out" target/release-work
+# What a workflow of GitHub runs for.
+tag=""
+[[ ${GITHUB_REF_TYPE:-} != tag ]] || tag=$GITHUB_REF_NAME
+
+# What was made of another commit must not get into this release.
+mkdir -p target/release-work
+mark=target/release-work/made-of
+made_of="$(git rev-parse HEAD)${dirty:+ $(git status --porcelain)}"
+if [[ -e $mark && $(<$mark) != "$made_of" ]] || [[ ${#wanted[@]} == "${#PARTS[@]}" ]]; then
+    echo "Deleting what an earlier run left in target/release-files"
+    rm -rf "$out"
+fi
+mkdir -p "$out"
+echo "$made_of" >$mark
 failed=() made=()
 for it in "${wanted[@]}"; do
     echo "==== $it"
