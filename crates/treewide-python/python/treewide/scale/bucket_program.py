@@ -53,10 +53,12 @@ _VERDICTS = ("hashed", "same", "touched", "changed", "rot", "added", "removed", 
 
 def bucket_of(list: str, options: dict[str, Any]) -> tuple[Bucket, str] | None:
     """Return a list of lists and its folder; `None` if it is another list. Raises `ListError`, `OSError`."""
-    path, _, name = list.rpartition("/")
-    is_file = scheme_of(list) == "file"
-    source = source_of(list, **({} if is_file else options))
-    folder = path or ("/" if list.startswith("/") else ".") if is_file else path
+    if scheme_of(list) == "file":
+        folder, name = os.path.split(path_of(list))
+        folder, source = folder or ".", source_of(folder)
+    else:
+        folder, _, name = list.rpartition("/")
+        source = source_of(list, **options)
     found = read_bucket(folder_of(folder, source), name)
     return (found, folder) if found is not None else None
 
