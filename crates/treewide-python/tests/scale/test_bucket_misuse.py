@@ -162,6 +162,13 @@ def test_counts_name_what_is_wrong_with_them(command):
         assert "invalid _" not in done.stderr
 
 
+def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatch):
+    program = "import sys; from treewide.scale import program\ndef stop(*args): raise KeyboardInterrupt\n"
+    program += "program._bucket = stop; sys.exit(program.main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", program, "sum", "data/1"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "treewide: interrupted\n")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 @pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT])
 def test_processes_end_with_the_driver(command, signal_):

@@ -62,6 +62,12 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         _say(str(error))
         return _UNKNOWN
+    except KeyboardInterrupt:
+        # Before the first task, or after the last one: the others say from where the command goes on.
+        _say("interrupted")
+        sys.stdout.flush()
+        # A thread may be in the middle of a request.
+        os._exit(130)
 
 
 def _parser() -> argparse.ArgumentParser:
