@@ -9,7 +9,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
-use treewide::file;
+use treewide::file::{ErrorKind, Options};
 use treewide::hazmat::{ChainingValue, HasherExt};
 use treewide::outboard::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
 use treewide::{CHUNK_LEN, Hasher, Mode};
@@ -18,7 +18,7 @@ use crate::buffer::{self, Items};
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
 use crate::outboard::shape;
-use crate::ranges::{self, TILE};
+use crate::ranges;
 
 create_exception!(
     treewide.scale,
@@ -55,7 +55,7 @@ impl From<AbsorbError> for Failure {
     }
 }
 
-/// The value of a node, read tile by tile; `None` if the file ends before the node does.
+/// The value of a node, by the strategy that suits it; `None` if the file ends before the node does.
 fn value(
     file: &File,
     node: &Range<u64>,
@@ -64,22 +64,14 @@ fn value(
 ) -> io::Result<Option<ChainingValue>> {
     let mut hasher = Hasher::with_mode(mode);
     hasher.set_input_offset(node.start);
-    let mut tile = vec![0; TILE.min((node.end - node.start) as usize)];
-    let mut at = node.start;
-    while at < node.end {
-        let wanted = tile.len().min((node.end - at) as usize);
-        // A tile is hashed whole, as the hasher wants large inputs.
-        let mut filled = 0;
-        while filled < wanted {
-            match file::read_at(file, &mut tile[filled..wanted], at + filled as u64) {
-                Ok(0) => return Ok(None),
-                Ok(more) => filled += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        hasher.update(&tile[..wanted]);
-        at += wanted as u64;
+    // Other threads hash other ranges.
+    let read = Options::new().threads(1).update_range(&mut hasher, file, "", node.clone());
+    if let Err(error) = read {
+        return match error.into_kind() {
+            ErrorKind::Ended { .. } | ErrorKind::Shrank { .. } => Ok(None),
+            ErrorKind::Read(error) => Err(error),
+            other => Err(io::Error::other(other.to_string())),
+        };
     }
     // The only chunk of an input is its root.
     let is_whole = total <= CHUNK_LEN as u64;
@@ -183,7 +175,8 @@ impl Parts {
 
     /// Hashes a range of an open file, for `treewide.scale`. Returns whether the file has all of it; only then it is added.
     ///
-    /// Reading in Rust, because a tile that stays in the cache is small: Python takes as long for each as hashing does.
+    /// Reading in Rust, because a tile that stays in the cache is small: Python takes as long for each as hashing does. A
+    /// file that the page cache holds in large pieces is mapped.
     #[pyo3(signature = (handle, start, stop, /))]
     fn _hash_file(&self, py: Python<'_>, handle: i64, start: u64, stop: u64) -> PyResult<bool> {
         let hash = || {

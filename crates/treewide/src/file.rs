@@ -64,6 +64,7 @@ mod map;
 mod map;
 mod outboard;
 mod pieces;
+mod range;
 mod read;
 mod report;
 mod strategy;
@@ -82,6 +83,7 @@ use crate::mode::Mode;
 use crate::parallel::leaves::Sink;
 use crate::parallel::policy;
 use crate::profile;
+use crate::spec::CHUNK_LEN;
 pub use end::{check_end, check_length, promises_length, read_at};
 use end::{check_end_of_log, grown_to, if_changed};
 pub use error::{Error, ErrorKind};
@@ -385,8 +387,29 @@ impl<'a> Options<'a> {
         if at > len {
             return Ok(Report { bytes: 0, grown_to: None, strategy: Strategy::Read });
         }
+        let (bytes, strategy) = self.append(sink, file, at, len)?;
+        let mut end = at + bytes;
+        if end == len {
+            // Pages of a mapping may be there even if reading ends before them.
+            let from = if strategy.maps() { len.saturating_sub(1).max(at) } else { len };
+            end = length::end_of_reading(file, from, len).map_err(ErrorKind::Read)?;
+        }
+        let now = length::check_end(file, opened, end).map_err(ErrorKind::of)?;
+        { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
+        Ok(Report { bytes, grown_to: grown_to(&now, len), strategy })
+    }
+
+    /// Chooses the strategy for a regular file that is not empty.
+    /// Appends the bytes from `at` up to `len` by the strategy that suits them. Returns how many there were.
+    fn append(
+        &self,
+        sink: &mut impl Sink,
+        file: &File,
+        at: u64,
+        len: u64,
+    ) -> Result<(u64, Strategy), ErrorKind> {
         let may_be_cold = self.drop_cache || len - at > small();
-        let is_cold = may_be_cold && !device::is_cached(file, len);
+        let is_cold = may_be_cold && !device::is_cached(file, at..len);
         let strategy = self.choose(sink, file, len - at, is_cold);
         let drop_cache = self.drop_cache && is_cold;
         let threads = match strategy {
@@ -414,21 +437,14 @@ impl<'a> Options<'a> {
                 read::positional(sink, file, at, len, threads, may_seek, &hooks)?
             }
         };
-        let mut end = at + bytes;
-        if end == len {
-            // Pages of a mapping may be there even if reading ends before them.
-            let from = if strategy.maps() { len.saturating_sub(1).max(at) } else { len };
-            end = length::end_of_reading(file, from, len).map_err(ErrorKind::Read)?;
-        }
-        let now = length::check_end(file, opened, end).map_err(ErrorKind::of)?;
-        { file }.seek(SeekFrom::Start(at + bytes)).map_err(ErrorKind::Read)?;
-        Ok(Report { bytes, grown_to: grown_to(&now, len), strategy })
+        Ok((bytes, strategy))
     }
 
-    /// Chooses the strategy for a regular file that is not empty.
     fn choose(&self, sink: &impl Sink, file: &File, len: u64, is_cold: bool) -> Strategy {
         // Tiles must be subtrees. They are, if nothing was hashed before.
-        let is_aligned = sink.count().is_multiple_of(self.tile_of(1) as u64);
+        let tile = self.tile_of(1) as u64;
+        let is_aligned = sink.count().is_multiple_of(tile)
+            && sink.next_chunk().is_multiple_of(tile / CHUNK_LEN as u64);
         let strategy = match self.strategy {
             Strategy::Auto if len <= small() => Strategy::Read,
             Strategy::Auto if is_cold => {

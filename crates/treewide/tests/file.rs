@@ -9,6 +9,8 @@ mod common;
 mod outboard;
 #[path = "file/pieces.rs"]
 mod pieces;
+#[path = "file/range.rs"]
+mod range;
 mod reference;
 
 use common::{Mode, Random, Tally, pattern, rounds};

@@ -1,13 +1,15 @@
-"""The hostile cases D14 to D19 of the design, and D2 with a server that really ignores If-Match.
+"""The hostile cases of the design that no other test has: D2 with a server that really ignores If-Match, D10, D14, D17,
+D18 and D19.
 
-The others: D1, D3 to D6 `test_stores` (If-Match, removed, truncate, shorten, whole, shift), D7 and D9 `test_merge` (a
-third host decides, results of something else), D10 `test_merge` (the last range is missing), D11 `test_work` and
-`test_outboards` (0, 1, 1024, 1025 bytes, leases of one chunk), D13 `test_scale_program` (a run that was killed).
+The others: D1, D3 to D6 in `test_stores` (If-Match, removed, truncate, shorten, whole, shift), D7 and D9 in
+`test_merge` (a third host decides, results of something else), D11 in `test_work` and `test_outboards` (0, 1, 1024 and
+1025 bytes, leases of one chunk), D13 in `test_scale_program` (a run that was killed). D16 is about listings.
 """
 
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -15,7 +17,7 @@ import pytest
 from fake import Memory, pattern
 from proxy import proxy_of
 from treewide import digest
-from treewide.scale import Driver, Object, Obstore, drive, hash_objects
+from treewide.scale import Driver, Object, Obstore, drive, hash_objects, merge, plan, run
 from treewide.scale.engines.futures import Futures
 from treewide.scale.objects import settled
 from treewide.scale.program import main
@@ -74,6 +76,27 @@ def test_d2_a_server_that_ignores_if_match_never_gives_a_mixture(s3s):
         found = outcome(meddled, object)
         assert (found.status, found.digest) == ("changed", None), (after, found)
     assert outcome(source, source.head(uri)).digest == digest(DATA[::-1])
+
+
+# ---- D10: a gap at the end ------------------------------------------------------------------------
+
+
+def test_d10_a_gap_at_the_end_is_noticed():
+    source = Memory({"mem://a": DATA})
+    object = source.head("mem://a")
+    tasks = list(plan([object], lease=65536))
+    results = [run(it, source) for it in tasks]
+    with pytest.raises(ValueError, match=r"^mem://a: bytes 262144\.\.300000 are not hashed: run what `plan` dealt"):
+        merge([object], results[:-1])
+    # Workers that say all is fine, and leave out the last chunk of each lease.
+    driver = Driver([object], lease=65536)
+    for task in [driver.next(1) for _ in tasks]:
+        short = run(replace(task, stop=(task.stop - 1) // 1024 * 1024), source)
+        driver.take(replace(short, task=task))
+    assert not driver.is_done and driver.left == 4 * 1024 + 300_000 % 1024
+    while not driver.is_done:
+        driver.take(run(driver.next(1), source))
+    assert driver.outcomes[object].digest == digest(DATA)
 
 
 # ---- D14: all workers but one are gone ------------------------------------------------------------

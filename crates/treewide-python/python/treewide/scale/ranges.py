@@ -125,7 +125,9 @@ def print_found(all: list[Found], *, is_json: bool, code: int) -> Iterator[str]:
         for part in it.damage:
             yield f"{part.state.upper():10} {it.uri}  {part.start}..{part.stop}"
         if it.verdict != "same":
-            yield f"{it.verdict:10} {it.uri}" + (f"  ({it.detail})" if it.detail else "")
+            # The line names the object already.
+            detail = it.detail.removeprefix(f"{it.uri}: ")
+            yield f"{it.verdict:10} {it.uri}" + (f"  ({detail})" if detail else "")
     counts: dict[str, int] = {}
     for it in all:
         counts[it.verdict] = counts.get(it.verdict, 0) + 1

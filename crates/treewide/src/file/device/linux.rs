@@ -1,6 +1,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -91,7 +92,7 @@ pub(in crate::file) fn is_named_pipe(path: &Path) -> bool {
 /// Whether the page cache has all tested places. The reads do not wait, but where a page is missing the system may
 /// begin to read ahead. So the last place is tested first: read-ahead at the beginning shall start with the first
 /// large read, not with this small one.
-pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
+pub(in crate::file) fn is_cached(file: &File, range: Range<u64>) -> bool {
     let is_there = |at| {
         let mut byte = [0];
         let read = preadv2(file, &mut [IoSliceMut::new(&mut byte)], at, ReadWriteFlags::NOWAIT);
@@ -101,8 +102,9 @@ pub(in crate::file) fn is_cached(file: &File, len: u64) -> bool {
             Err(_) => false,
         }
     };
-    let last = len.saturating_sub(1);
-    is_there(last) && (0..PROBES).rev().all(|probe| is_there(last / (PROBES - 1) * probe))
+    let last = range.end.saturating_sub(1);
+    let step = last.saturating_sub(range.start) / (PROBES - 1);
+    is_there(last) && (0..PROBES).rev().all(|probe| is_there(range.start + step * probe))
 }
 
 /// Whether reading out of order is much slower: a rotating disk, or a network.

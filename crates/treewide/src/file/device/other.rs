@@ -2,6 +2,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 #[cfg(unix)]
 use std::io::ErrorKind::{InvalidInput, Unsupported, WouldBlock};
+use std::ops::Range;
 use std::path::Path;
 
 pub(in crate::file) fn open(path: &Path, waits: bool, follows: bool) -> io::Result<File> {
@@ -33,7 +34,7 @@ pub(in crate::file) fn is_named_pipe(_: &Path) -> bool {
     false
 }
 
-pub(in crate::file) fn is_cached(_: &File, _: u64) -> bool {
+pub(in crate::file) fn is_cached(_: &File, _: Range<u64>) -> bool {
     true
 }
 
