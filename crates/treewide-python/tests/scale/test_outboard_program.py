@@ -161,6 +161,7 @@ def test_an_outboard_that_cannot_be_written_does_not_lose_the_digest(store, comm
         (["sum", "--outboards", "s3://bucket/a"], "required: URL"),
         (["sum", "a", "--group", "65536"], "--group is for --outboards"),
         (["sum", "a", "--outboards", "--group", "134217728"], "from 1024 to 67108864"),
+        (["sum", "-r", "folder", "-o", "lists", "--outboards"], "--outboards is for objects that are named one by one"),
         (["verify", "a", "--hash", HASH, "--range", "5"], "A..B"),
         (["verify", "a", "--hash", HASH, "--outboard", "a.obao4"], "--outboard is for --range"),
         (["verify", "-l", "list", "--range", "..", "--outboard", "a.obao4"], "the outboard of one URL"),

@@ -362,6 +362,8 @@ def test_an_object_of_one_group_is_its_own_outboard():
         assert list(wrong.damage()) == [Damage(0, length, "bad")]
     with pytest.raises(ValueError, match="32 bytes"):
         Verified(source, object, b"short")
+    with pytest.raises(ValueError, match="not at -1"):
+        read_verified(source, object, digest(data), None, -1, 5)
 
 
 def test_ranges_are_read_as_people_write_them():

@@ -160,6 +160,7 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
             return None
         if len(options.urls) != 1 or options.output is None:
             raise _Usage("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
+        _no_outboards(options)
         return BucketCommand(options, store, None)
     if options.list is not None and (options.list.endswith("/") or os.path.isdir(options.list)):
         options.list = join(options.list, LIST)
@@ -170,7 +171,17 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
         return None
     if options.urls:
         raise _Usage(f"{options.list} is a list of lists, of which all is compared: name no URL")
+    _no_outboards(options)
     return BucketCommand(options, store, found)
+
+
+def _no_outboards(options: argparse.Namespace) -> None:
+    """Refuse what only objects by name have, instead of leaving it out without a word."""
+    for name in ("outboards", "group", "range", "outboard"):
+        if getattr(options, name, None) not in (None, []):
+            raise _Usage(
+                f"--{name} is for objects that are named one by one: the run of a whole bucket makes no outboards"
+            )
 
 
 class _Command:

@@ -110,6 +110,8 @@ class Verified:
         )
 
     def _run(self, start: int, stop: int, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
+        if start < 0:
+            raise ValueError(f"a range begins at byte 0 or behind it, and not at {start}")
         group = self.shape.group
         if self.outboard is None:
             # All of it is one group, which has the digest itself.
