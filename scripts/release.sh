@@ -110,10 +110,11 @@ part_c() {
     )
 }
 
-# What follows from the definition of the command line, for packages.
+# What follows from the definition of the command line, and from what is linked into it: pages PROGRAM [FEATURES]
 pages() {
     local work=target/deb program=$1 it part
     rm -rf "$work" && mkdir -p "$work/man"
+    scripts/notices.py crates/treewide-cli ${2:+"$2"} >"$work/THIRD-PARTY"
     "$program" man >"$work/man/treewide.1"
     for it in $("$program" man --help | tr '\n,' '  ' | sed 's/.*possible values: \([^]]*\)].*/\1/'); do
         "$program" man "$it" >"$work/man/treewide-$it.1"
@@ -152,7 +153,7 @@ part_debian() {
     need dpkg-deb
     cargo deb --version >/dev/null 2>&1 || cannot_run "there is no cargo deb: cargo install --locked cargo-deb"
     step cargo build --release --locked -p treewide-cli --features gpu
-    pages "$target/release/treewide"
+    pages "$target/release/treewide" gpu
     step cargo deb --locked -p treewide-cli --no-build --output "$out"
     local package=("$out"/treewide_"$version"-*.deb)
     if command -v lintian >/dev/null; then
@@ -186,7 +187,7 @@ part_binary() {
     name=treewide-$version-$triple
     pages "$program"
     rm -rf "target/release-work/$name" && mkdir -p "target/release-work/$name"
-    cp -r "$program" README.md LICENSE-* target/deb/man target/deb/treewide.bash target/deb/_treewide target/deb/treewide.fish \
+    cp -r "$program" README.md LICENSE-* target/deb/THIRD-PARTY target/deb/man target/deb/treewide.bash target/deb/_treewide target/deb/treewide.fish \
         "target/release-work/$name"
     tar -czf "$out/$name.tar.gz" -C target/release-work "$name"
 }

@@ -65,6 +65,8 @@ PATH=$(programs "$tools"):$PATH
 # FOLDER may have other packages of a release.
 source=$out/treewide-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml).tar.gz
 rm -f "$out"/treewide-*.whl "$source"
+# What wheels contain; pyproject.toml takes all files of such names.
+../../scripts/notices.py . >LICENSE-THIRD-PARTY
 step maturin sdist --out "$out"
 [[ $is_linux == yes ]] || step maturin build --release --locked --out "$out"
 for machine in "${MACHINES[@]}"; do
