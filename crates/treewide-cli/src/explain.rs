@@ -15,7 +15,7 @@ pub(crate) const NOTES: Notes = Notes::new(&[
 
 /// Explain how an input would be hashed on this machine
 ///
-/// Prints the CPU, the kernels of this build with their lanes, which of them is in use
+/// Prints the version, the CPU, the kernels of this build with their lanes, which of them is in use
 /// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
 /// takes. A program with the feature gpu says as well whether a GPU would hash a file of that length.
 #[derive(Args)]
@@ -31,7 +31,9 @@ pub(crate) struct ExplainArgs {
 impl ExplainArgs {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
         let explanation = kernel::explain(self.bytes);
-        let mut text = format!("CPU: {}\n", cpu());
+        // First what a report of a bug needs.
+        let (version, system) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
+        let mut text = format!("treewide {version} on {system}\nCPU: {}\n", cpu());
         for kernel in kernel::all() {
             writeln!(text, "kernel {}", about(kernel, explanation.kernel()))?;
         }

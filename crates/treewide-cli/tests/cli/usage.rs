@@ -156,7 +156,8 @@ fn explain_shows_kernel_lanes_and_passes() {
     let folder = Folder::new();
     let ended = folder.treewide("explain 3K").env("TREEWIDE_KERNEL", "portable").run();
     let text = ended.text();
-    assert!(text.starts_with("CPU: "), "{text}");
+    let head = format!("treewide {} on {}\nCPU: ", env!("CARGO_PKG_VERSION"), std::env::consts::OS);
+    assert!(text.starts_with(&head), "{text}");
     assert!(text.contains("\nkernel portable: 1 lane, in use\n"), "{text}");
     assert!(text.contains("\n3072 bytes in 3 chunks, kernel portable, 1 thread\n"), "{text}");
     assert!(text.contains("\n5 passes of 1 lane: 3 chunks, 2 parents\n"), "{text}");
