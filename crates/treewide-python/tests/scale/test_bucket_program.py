@@ -1,5 +1,6 @@
 """`python -m treewide scale` for whole buckets, on an S3 server and on folders."""
 
+import io
 import json
 import os
 import signal
@@ -242,6 +243,20 @@ def test_commands_that_make_no_sense(tmp_path, monkeypatch, capsys, args, code, 
     capsys.readouterr()
     assert main(args) == code
     assert words in capsys.readouterr().err
+
+
+def test_a_program_may_run_the_command_and_have_no_bytes_to_print_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/a").write_bytes(b"a")
+    stdout = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stdout)
+    assert main(["sum", "-r", "data", "-o", "out"]) == 0
+    assert stdout.getvalue() == f"{digest(Path('out/bucket.b3').read_bytes()).hex()}  out/bucket.b3\n"
+    Path("data/a").unlink()
+    assert main(["verify", "-l", "out/bucket.b3"]) == 1
+    assert stdout.getvalue().splitlines()[1:] == ["removed    data/a", "1 object: 1 removed; 0 read, 0 B"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no signal that cannot be caught")

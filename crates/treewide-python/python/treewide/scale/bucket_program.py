@@ -225,7 +225,7 @@ class BucketCommand:
             _print(json.dumps(found))
             return code
         text = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items())
-        text = f"{driver.objects:,} objects" + (f": {text}" if text else "")
+        text = f"{driver.objects:,} {'object' if driver.objects == 1 else 'objects'}" + (f": {text}" if text else "")
         text += f"; {driver.objects_read:,} read, {bytes_text(driver.bytes_read)}"
         _say(text) if self.command == "sum" else _print(text)
         if bucket is not None and self.job.output is not None:
@@ -273,7 +273,12 @@ def _hex(digest: bytes | None) -> str | None:
 
 
 def _print(line: str) -> None:
-    sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
+    file = getattr(sys.stdout, "buffer", None)
+    if file is None:
+        # A notebook shows text only.
+        print(line.encode("utf-8", "backslashreplace").decode())
+    else:
+        file.write(line.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def _say(text: str) -> None:
