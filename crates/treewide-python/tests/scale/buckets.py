@@ -7,11 +7,11 @@ from functools import partial
 from fake import Memory
 from treewide import digest
 from treewide.scale import run
-from treewide.scale.bucket import BucketDriver
-from treewide.scale.listing import Found
-from treewide.scale.partlists import Bucket as BucketList
-from treewide.scale.partlists import read_bucket, read_part, write_bucket, write_part
-from treewide.scale.shards import Job
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.parts import Bucket as BucketList
+from treewide.scale.buckets.parts import read_bucket, read_part, write_bucket, write_part
+from treewide.scale.buckets.shards import Job
+from treewide.scale.found import Found
 
 ROOT = "mem://bucket/"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fake import pattern
 from treewide.scale import Object, Reply
-from treewide.scale.listing import Found
+from treewide.scale.found import Found
 
 ROOT = "deadly://bucket/"
 KEYS = [f"{it:04}" for it in range(600)]

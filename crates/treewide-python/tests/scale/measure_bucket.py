@@ -14,11 +14,11 @@ from collections import Counter
 
 from treewide import digest
 from treewide.scale import Object, Reply, run
-from treewide.scale.bucket import BucketDriver
-from treewide.scale.bucketjournal import BucketJournal
-from treewide.scale.listing import Found
-from treewide.scale.partlists import Bucket, Part, write_bucket
-from treewide.scale.shards import Cut, Difference, Job, ShardResult
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.journal import BucketJournal
+from treewide.scale.buckets.parts import Bucket, Part, write_bucket
+from treewide.scale.buckets.shards import Cut, Difference, Job, ShardResult
+from treewide.scale.found import Found
 
 ROOT = "made://bucket/"
 LIMIT = 10_000
@@ -136,10 +136,10 @@ class Made:
 
 
 def whole(objects: int) -> None:
-    import treewide.scale.shards
+    import treewide.scale.buckets.shards
 
     folder, source = Memory(), Made(objects)
-    treewide.scale.shards.folder_of = lambda url, source: folder
+    treewide.scale.buckets.shards.folder_of = lambda url, source: folder
     began, before = time.perf_counter(), resident()
     bucket = BucketDriver(Job(ROOT, output="kept"))
     while not bucket.is_done:

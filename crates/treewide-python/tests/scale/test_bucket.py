@@ -12,10 +12,11 @@ from itertools import pairwise
 import pytest
 from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
 from treewide import digest
-from treewide.scale.keys import between, middle, successor
-from treewide.scale.listing import Found, cuts, listed
+from treewide.scale.buckets.keys import between, middle, successor
+from treewide.scale.buckets.listing import cuts, listed
+from treewide.scale.buckets.parts import Fact, is_unchanged, read_bucket, read_part, write_part
+from treewide.scale.found import Found
 from treewide.scale.lists import ListError
-from treewide.scale.partlists import Fact, is_unchanged, read_bucket, read_part, write_part
 from treewide.scale.reading import Refused, Retries
 
 SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
@@ -24,9 +25,9 @@ SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 @pytest.fixture
 def folder(monkeypatch):
     kept = Kept()
-    monkeypatch.setattr("treewide.scale.shards.folder_of", lambda url, source: kept)
+    monkeypatch.setattr("treewide.scale.buckets.shards.folder_of", lambda url, source: kept)
     for module in ("lanes", "shards"):
-        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
+        monkeypatch.setattr(f"treewide.scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
     return kept
 
 

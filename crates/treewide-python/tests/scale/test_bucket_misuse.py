@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from treewide import digest
 from treewide.scale import Files, drive
-from treewide.scale.bucket import BucketDriver
-from treewide.scale.bucket_program import _below
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.parts import Bucket, Range, read_bucket, read_part, write_bucket
+from treewide.scale.buckets.program import _below
+from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.engines.futures import threads
 from treewide.scale.lists import ListError
-from treewide.scale.partlists import Bucket, Range, read_bucket, read_part, write_bucket
 from treewide.scale.program import _bucket, _parser
-from treewide.scale.sinks import folder_of
 
 
 @pytest.fixture

@@ -15,14 +15,14 @@ from fake import pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
 from treewide.scale import Obstore, drive, lists, source_of
-from treewide.scale.bucket import BucketDriver
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.listing import cuts, listed
+from treewide.scale.buckets.parts import read_bucket, read_part
+from treewide.scale.buckets.shards import Job
+from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.engines.futures import threads
-from treewide.scale.listing import cuts, listed
-from treewide.scale.partlists import read_bucket, read_part
 from treewide.scale.program import main
 from treewide.scale.reading import Retries
-from treewide.scale.shards import Job
-from treewide.scale.sinks import folder_of
 from treewide.scale.sources import Files
 
 pytest_plugins = ["server"]
@@ -292,7 +292,7 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
 
 def test_spoiled_replies_never_change_a_digest(store, tmp_path, monkeypatch):
     for module in ("lanes", "shards"):
-        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, base=0.001))
+        monkeypatch.setattr(f"treewide.scale.buckets.{module}.Retries", partial(Retries, base=0.001))
     objects = {f"{it:03}": pattern(it + 1) for it in range(100)} | {"large": pattern(70_000)}
     root = filled(store, "spoiled", objects)
     with proxy_of(store.url) as (proxy, endpoint):

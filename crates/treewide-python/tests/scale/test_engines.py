@@ -12,11 +12,11 @@ from deadly_bucket import KEYS, ROOT, DeadlyBucket, data_of
 from fake import Memory, pattern
 from treewide import digest
 from treewide.scale import Driver, drive, hash_objects
-from treewide.scale.bucket import BucketDriver
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.parts import read_part
+from treewide.scale.buckets.shards import Job
+from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.engines.futures import Futures, processes, threads
-from treewide.scale.partlists import read_part
-from treewide.scale.shards import Job
-from treewide.scale.sinks import folder_of
 
 DATA = pattern(SIZE)
 

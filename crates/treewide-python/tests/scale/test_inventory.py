@@ -10,11 +10,11 @@ import pytest
 from fake import pattern
 from treewide import digest
 from treewide.scale import Files, source_of
-from treewide.scale.inventory import Inventory
-from treewide.scale.listing import listed
-from treewide.scale.partlists import read_bucket, read_part
+from treewide.scale.buckets.inventory import Inventory
+from treewide.scale.buckets.listing import listed
+from treewide.scale.buckets.parts import read_bucket, read_part
+from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.reading import Refused, Retries
-from treewide.scale.sinks import folder_of
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

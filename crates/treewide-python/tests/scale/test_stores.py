@@ -8,13 +8,13 @@ from fake import pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
 from treewide.scale import Files, Fsspec, Object, Obstore, drive, hash_objects, source_of
-from treewide.scale.bucket import BucketDriver
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.parts import read_part
+from treewide.scale.buckets.shards import Job
+from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.engines import ENGINES
 from treewide.scale.engines.futures import threads
-from treewide.scale.partlists import read_part
 from treewide.scale.reading import Refused, Retries
-from treewide.scale.shards import Job
-from treewide.scale.sinks import folder_of
 
 obstore = pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -34,7 +34,7 @@ class Small(Obstore):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    for module in ("work", "lanes", "shards"):
+    for module in ("work", "buckets.lanes", "buckets.shards"):
         monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, base=0.001))
 
 

@@ -1,4 +1,4 @@
-"""One object hashed by many workers: the digest that `b3sum` gives, whatever the cuts.
+"""Objects and buckets hashed by many workers: the digests that `b3sum` gives, whatever the cuts.
 
 BLAKE3's tree can be cut at any multiple of 1 KiB. So workers hash leases of an object, and `Driver` brings them
 together: in any order, twice or late. Engines that people already run do the work: threads, processes, Ray, Dask,
@@ -16,9 +16,14 @@ are loaded when they are used.
 """
 
 from treewide._treewide import Clash, Parts, subtrees
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.parts import Bucket, Fact, Part, read_bucket, read_part, write_bucket, write_part
+from treewide.scale.buckets.shards import Difference, Job
+from treewide.scale.buckets.sinks import Folder, folder_of
 from treewide.scale.driver import Driver
 from treewide.scale.engines import hash_objects
 from treewide.scale.engines.loop import Engine, drive
+from treewide.scale.found import Found, Lists
 from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Disagreement, Merge, Outcome, merge
 from treewide.scale.objects import Object
@@ -31,21 +36,30 @@ from treewide.scale.verified import NoOutboard, Verified, read_verified
 from treewide.scale.work import run
 
 __all__ = [
+    "Bucket",
+    "BucketDriver",
     "Changed",
     "Clash",
+    "Difference",
     "Disagreement",
     "Driver",
     "Engine",
+    "Fact",
     "Files",
+    "Folder",
+    "Found",
     "Fsspec",
+    "Job",
     "Journal",
     "JournalError",
+    "Lists",
     "Merge",
     "NoOutboard",
     "Object",
     "Obstore",
     "Outboards",
     "Outcome",
+    "Part",
     "Parts",
     "Plan",
     "Refused",
@@ -55,11 +69,16 @@ __all__ = [
     "Task",
     "Verified",
     "drive",
+    "folder_of",
     "hash_objects",
     "merge",
     "plan",
+    "read_bucket",
+    "read_part",
     "read_verified",
     "run",
     "source_of",
     "subtrees",
+    "write_bucket",
+    "write_part",
 ]

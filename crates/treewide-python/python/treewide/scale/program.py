@@ -13,7 +13,9 @@ from typing import Any
 
 from treewide._treewide import hexdigest
 from treewide.scale import lists
-from treewide.scale.bucket_program import BucketCommand, bucket_of
+from treewide.scale.buckets.parts import LIST
+from treewide.scale.buckets.program import BucketCommand, bucket_of
+from treewide.scale.buckets.sinks import join
 from treewide.scale.driver import Driver
 from treewide.scale.engines import ENGINES
 from treewide.scale.engines.loop import drive
@@ -21,10 +23,8 @@ from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Outcome
 from treewide.scale.objects import Object, settled
 from treewide.scale.outboards import Outboards, is_outboard, shape_of
-from treewide.scale.partlists import LIST
 from treewide.scale.progress import Progress, bytes_text
 from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
-from treewide.scale.sinks import join
 from treewide.scale.sources import Store, source_of
 
 __all__ = ["main"]

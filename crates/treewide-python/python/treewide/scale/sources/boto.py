@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from treewide.scale.listing import Found
+from treewide.scale.found import Found
 from treewide.scale.objects import Object
 from treewide.scale.optional import load
 from treewide.scale.reading import Changed, Refused, Reply

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from treewide._treewide import Parts
-from treewide.scale.listing import Found
+from treewide.scale.found import Found
 from treewide.scale.lists import replace_file
 from treewide.scale.objects import Object
 from treewide.scale.reading import Changed, Refused, Reply

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from treewide.scale.listing import Found
+from treewide.scale.found import Found
 from treewide.scale.objects import TIME, Object
 from treewide.scale.optional import load
 from treewide.scale.reading import Changed, Refused, Reply

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from treewide.scale.listing import Found
+from treewide.scale.found import Found
 from treewide.scale.objects import Object
 from treewide.scale.optional import load
 from treewide.scale.reading import Changed, Refused, Reply

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
+from treewide.scale.buckets.lanes import Read
+from treewide.scale.buckets.parts import Bucket, Fact, Part, Range
+from treewide.scale.buckets.shards import Cut, Difference, Handed, Job, Old, Shard, ShardResult, judge
 from treewide.scale.driver import Driver
 from treewide.scale.journal import Journal
-from treewide.scale.lanes import Read
 from treewide.scale.objects import Object
-from treewide.scale.partlists import Bucket, Fact, Part, Range
-from treewide.scale.shards import Cut, Difference, Handed, Job, Old, Shard, ShardResult, judge
 from treewide.scale.tasks import Result
 
 __all__ = ["BucketDriver", "Records"]

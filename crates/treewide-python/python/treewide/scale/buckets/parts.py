@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from treewide._treewide import digest
-from treewide.scale.listing import Found
+from treewide.scale.buckets.sinks import Folder
+from treewide.scale.found import Found
 from treewide.scale.lists import ListError, entry_of, line_of
 from treewide.scale.objects import TIME
-from treewide.scale.sinks import Folder
 
 __all__ = [
     "LIST",

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from treewide._treewide import hexdigest
-from treewide.scale.bucket import BucketDriver
-from treewide.scale.bucketjournal import BucketJournal
-from treewide.scale.engines import ENGINES
-from treewide.scale.engines.loop import drive
-from treewide.scale.inventory import listing_of
-from treewide.scale.journal import Journal
-from treewide.scale.listing import listed
-from treewide.scale.lists import ListError, line_of
-from treewide.scale.partlists import (
+from treewide.scale.buckets.driver import BucketDriver
+from treewide.scale.buckets.inventory import listing_of
+from treewide.scale.buckets.journal import BucketJournal
+from treewide.scale.buckets.listing import listed
+from treewide.scale.buckets.parts import (
     LIST,
     Bucket,
     Fact,
@@ -27,10 +23,14 @@ from treewide.scale.partlists import (
     write_bucket,
     write_part,
 )
+from treewide.scale.buckets.shards import Difference, Job
+from treewide.scale.buckets.sinks import Folder, folder_of, join, scheme_of
+from treewide.scale.engines import ENGINES
+from treewide.scale.engines.loop import drive
+from treewide.scale.journal import Journal
+from treewide.scale.lists import ListError, line_of
 from treewide.scale.progress import Progress, bytes_text
 from treewide.scale.reading import Retries, Source
-from treewide.scale.shards import Difference, Job
-from treewide.scale.sinks import Folder, folder_of, join, scheme_of
 from treewide.scale.sources import path_of, source_of
 
 __all__ = ["BucketCommand", "bucket_of"]

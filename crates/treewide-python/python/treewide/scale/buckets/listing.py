@@ -1,47 +1,18 @@
-"""The keys of a bucket, or of a folder, in order: a range of them at a time.
+"""The keys of a bucket, or of a folder, in order: a range of them at a time, and where to cut it.
 
-A key range `(after, until]` is for a bucket what a range of bytes is for an object. Keys are those below a *root*, a
-URL that ends in `/`. A store's LIST begins after any string, so nobody needs to know the keys to share them out.
+A key range `(after, until]` is for a bucket what a range of bytes is for an object.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
 
-from treewide.scale.keys import between, middle, shared, successor
-from treewide.scale.objects import Object
+from treewide.scale.buckets.keys import between, middle, shared, successor
+from treewide.scale.found import Found, Lists
 from treewide.scale.reading import Refused, Retries
 
-__all__ = ["Found", "Lists", "cuts", "listed"]
+__all__ = ["cuts", "listed"]
 
 #: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
 _PROBES = 48
-
-
-class Found(NamedTuple):
-    """An object, as a listing has it. What the listing does not say is `None`."""
-
-    #: Below the root.
-    key: str
-    size: int
-    etag: str | None
-    version: str | None
-    #: When it was written, by the clock of the store, in seconds.
-    modified: float | None
-
-    def object(self, root: str) -> Object:
-        """Return what can be read."""
-        return Object(root + self.key, self.size, self.etag, self.version)
-
-
-@runtime_checkable
-class Lists(Protocol):
-    """A store, an inventory, or a folder."""
-
-    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
-        """Return the objects below `root` whose keys come after `after`, in the order of their keys.
-
-        A page has what one request brings. `most` says that nobody will look at more than so many.
-        """
 
 
 def listed(

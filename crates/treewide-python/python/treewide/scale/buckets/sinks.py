@@ -6,7 +6,7 @@ A file appears when it is complete: stores do it so, and a local one is renamed 
 from collections.abc import Iterator
 from typing import Protocol
 
-from treewide.scale.listing import listed
+from treewide.scale.buckets.listing import listed
 from treewide.scale.reading import Refused, Retries, Source, read
 from treewide.scale.sources import STORES, Files, Fsspec, Obstore, Store, source_of
 

@@ -10,12 +10,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from treewide.scale.inventory import listing_of
-from treewide.scale.lanes import Lanes, Read
-from treewide.scale.listing import Found, cuts, listed
-from treewide.scale.partlists import Fact, Part, is_intact, is_unchanged, read_part, write_part
+from treewide.scale.buckets.inventory import listing_of
+from treewide.scale.buckets.lanes import Lanes, Read
+from treewide.scale.buckets.listing import cuts, listed
+from treewide.scale.buckets.parts import Fact, Part, is_intact, is_unchanged, read_part, write_part
+from treewide.scale.buckets.sinks import folder_of
+from treewide.scale.found import Found
 from treewide.scale.reading import Retries, Source
-from treewide.scale.sinks import folder_of
 
 __all__ = ["Cut", "Difference", "Handed", "Job", "Old", "Shard", "ShardResult", "judge"]
 

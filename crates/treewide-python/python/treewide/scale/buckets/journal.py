@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from treewide.scale.buckets.parts import Fact, Part
+from treewide.scale.buckets.shards import Difference, Handed, ShardResult
+from treewide.scale.found import Found
 from treewide.scale.journal import JournalError
-from treewide.scale.listing import Found
-from treewide.scale.partlists import Fact, Part
-from treewide.scale.shards import Difference, Handed, ShardResult
 
 if sys.platform != "win32":
     import fcntl

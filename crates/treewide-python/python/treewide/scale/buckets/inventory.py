@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from treewide.scale.listing import Found, Lists
+from treewide.scale.found import Found, Lists
 from treewide.scale.optional import load
 from treewide.scale.reading import Refused, Retries, Source, read
 from treewide.scale.sources import source_of
