@@ -196,6 +196,10 @@ bundle() {
     bundle_of CTreewideGPU treewide_gpu
     cp $capi/include/treewide_gpu.h "$package/CTreewideGPU.artifactbundle/include"
     cp LICENSE-MIT LICENSE-APACHE "$package"
+    {
+        scripts/notices.py $capi/full/libtreewide "parallel file"
+        scripts/notices.py $capi/full/libtreewide_gpu
+    } >"$package/THIRD-PARTY"
     cat >"$package/Package.swift" <<'END'
 // swift-tools-version: 6.2
 import PackageDescription
