@@ -16,7 +16,7 @@ export interface PoolWorker {
 export interface PoolOptions {
   /**
    * Makes a worker that runs `treewide/worker`. Needed only under a content security policy without `worker-src blob:`:
-   * `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`.
+   * with Vite and webpack `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`.
    */
   createWorker?: (() => PoolWorker) | undefined;
 }
