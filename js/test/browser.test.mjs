@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import test, { after, before, describe } from "node:test";
 import { launch, serve, skip } from "./lib/browser.mjs";
@@ -124,6 +126,33 @@ describe("Chromium", { skip }, () => {
       assert.equal(unreadable, "the blob cannot be read at byte 1000: if it was changed, choose it again");
       assert.equal(short, "the blob ended while it was being read, at byte 1000: choose it again");
     });
+  });
+
+  test("a file that changes while its stream is read is an error", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "treewide-changes-"));
+    const path = join(folder, "x.bin");
+    writeFileSync(path, Buffer.alloc(9_000_000, 7));
+    try {
+      await open(STRICT, async (page) => {
+        await page.exposeFunction("append", () => appendFileSync(path, "more"));
+        await page.evaluate(() => document.body.append(Object.assign(document.createElement("input"), { type: "file" })));
+        await page.setInputFiles("input", path);
+        const results = await page.evaluate(async () => {
+          const { hashBlob, hashHex, ready } = globalThis.tests.simd;
+          await ready();
+          const [file] = document.querySelector("input").files;
+          const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+          const results = [hex(await hashBlob(file)) === hashHex(new Uint8Array(9_000_000).fill(7))];
+          // All bytes as they were, and then it changes.
+          const { body } = new Response(new Uint8Array(9_000_000).fill(7));
+          file.stream = () => body.pipeThrough(new TransformStream({ flush: () => globalThis.append() }));
+          return [...results, await hashBlob(file).then(String, (error) => error.message)];
+        });
+        assert.deepEqual(results, [true, "`x.bin' cannot be read at byte 8999999: if it was changed, choose it again"]);
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("streams and blobs of the browser", async () => {
