@@ -94,6 +94,11 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"fileFormat": "CSV", "files": []}))
     with pytest.raises(Refused, match="CSV, and Parquet is wanted"):
         Inventory(str(tmp_path / "manifest.json"), Files())
+    for text in ("", "[]", "key,size\n", '{"fileFormat": "Parquet", "files": ["a"]}'):
+        for name, words in (("x.csv", "not a file of Parquet"), ("manifest.json", "not a manifest.json")):
+            (tmp_path / name).write_text(text)
+            with pytest.raises(Refused, match=words):
+                Inventory(str(tmp_path / name), Files())
 
 
 def test_a_bucket_is_hashed_by_its_inventory(s3, tmp_path, monkeypatch):

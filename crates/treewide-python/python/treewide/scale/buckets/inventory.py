@@ -64,18 +64,26 @@ class Inventory:
     def _names(self) -> list[str]:
         if not self.url.endswith(".json"):
             return [self.url]
-        manifest = json.loads(_Ranged(self._source, self.url).read())
+        try:
+            manifest = json.loads(_Ranged(self._source, self.url).read())
+            files = [it["key"] for it in manifest["files"]]
+        except (ValueError, KeyError, TypeError):
+            raise Refused(f"{self.url}: this is not a manifest.json of S3 Inventory, which names files") from None
         if str(manifest.get("fileFormat", "Parquet")).lower() != "parquet":
             raise Refused(f"{self.url}: its files are {manifest['fileFormat']}, and Parquet is wanted")
         # Keys are those of the bucket that has the inventory, which is where its manifest lies.
         scheme, _, rest = self.url.partition("://")
         base = f"{scheme}://{rest.partition('/')[0]}/" if rest else self.url.rpartition("/")[0] + "/"
-        return [base + it["key"] for it in manifest["files"]]
+        return [base + it for it in files]
 
     def _file(self, name: str) -> Any:
         if name not in self._files:
             parquet = load("pyarrow.parquet", "pyarrow", extra="inventory")
-            self._files[name] = parquet.ParquetFile(_Ranged(self._source, name))
+            try:
+                self._files[name] = parquet.ParquetFile(_Ranged(self._source, name))
+            except ValueError as error:
+                # What Arrow raises for such a file is one.
+                raise Refused(f"{name}: this is not a file of Parquet, as inventories are: {error}") from error
         return self._files[name]
 
     def _groups_of(self, name: str) -> Iterator[_Group]:
