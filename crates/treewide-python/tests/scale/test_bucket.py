@@ -26,6 +26,8 @@ SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 def folder(monkeypatch):
     kept = Kept()
     monkeypatch.setattr("treewide.scale.buckets.shards.folder_of", lambda url, source: kept)
+    # So that small lists are joined, too.
+    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 5)
     for module in ("lanes", "shards"):
         monkeypatch.setattr(f"treewide.scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
     return kept
@@ -97,6 +99,23 @@ def test_an_update_writes_only_what_changed(folder):
     assert [(it.verdict, it.key) for it in told] == [("changed", "0111")]
     # The part and its facts.
     assert folder.writes == writes + 2 and driver.objects_read == 1
+
+
+def test_a_list_keeps_its_digest_if_nothing_changed(folder, monkeypatch):
+    source = Bucket({f"{it:04}": b"x" for it in range(400)})
+    choice = random.Random(0)
+    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
+    bucket = written(folder, driver, job())
+    small = len(bucket.ranges)
+    own = job(reads_all=False, lists="kept")
+    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 1000)
+    driver, _ = run_with_faults(choice, source, own, old=bucket, chance=0.0)
+    assert written(folder, driver, own) == bucket
+    # Many that are small become fewer.
+    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 5)
+    few = job(reads_all=False, lists="kept", limit=100)
+    driver, _ = run_with_faults(choice, source, few, old=bucket, chance=0.0)
+    assert len(written(folder, driver, few).ranges) <= 8 < small
 
 
 def test_rot_is_told_apart_from_a_change(folder, monkeypatch):

@@ -28,6 +28,8 @@ _SECONDS = 30.0
 _GRACE = 60.0
 #: A range is tried that often without any progress.
 _ATTEMPTS = 10
+#: If there are more ranges than this, small ones are joined. A guess: a thousand requests cost nothing.
+_MANY = 1000
 #: The most pieces of one cut. A guess.
 _PIECES = 16
 
@@ -99,6 +101,10 @@ class BucketDriver:
         self._old_large_keys = [it.key for it in self._old_large]
         self._old_ranges = old.ranges if old is not None else []
         self._afters = [it.after for it in self._old_ranges]
+        # Lists that stay as they are need not be written, and their list keeps its digest. So they are joined only if
+        # there are many small ones.
+        many = len(self._old_ranges)
+        self._joins = old is not None and many > _MANY and old.objects < many * job.limit // 4
         self._numbers = count()
         # So that ranges next to each other, which are of one prefix, are not dealt together.
         self._chance = random.Random(0)
@@ -255,7 +261,7 @@ class BucketDriver:
             if it.until is None or (until is not None and it.until >= until):
                 break
             objects += _objects(it)
-            if objects + _objects(following) > self.job.limit:
+            if not self._joins or objects + _objects(following) > self.job.limit:
                 yield at, it.until
                 at, objects = it.until, 0
         yield at, until
