@@ -99,6 +99,21 @@ def test_lists_are_not_written_among_what_is_hashed(command, tmp_path, output):
     assert sorted(os.listdir("data")) == ["1", "2", "sub"]
 
 
+@pytest.mark.parametrize("args", [["", "-o", "out"], ["data", "-o", ""]])
+def test_an_empty_name_is_not_the_top_of_the_file_system(command, args):
+    done = command("sum", "-r", *args)
+    assert done.returncode == 2 and "is empty" in done.stderr
+    assert sorted(os.listdir()) == ["data"]
+
+
+def test_an_option_that_does_not_exist_is_said_before_anything_is_listed(command, tmp_path):
+    pytest.importorskip("obstore", reason="obstore is not installed")
+    journal = tmp_path / "journal"
+    done = command("sum", "-r", "s3://some-bucket/", "-o", "out", "--option", "colour=red", "--journal", journal)
+    assert done.returncode == 3 and done.stderr.startswith("treewide: s3://some-bucket: ") and "colour" in done.stderr
+    assert not journal.exists() and not Path("out").exists()
+
+
 def test_what_is_below_is_left_out_whatever_it_is_called():
     assert _below("s3a://bucket/a/", "s3://bucket/a/lists") == "lists/"
     assert _below("s3://bucket/", "s3a://bucket/lists/") == "lists/"

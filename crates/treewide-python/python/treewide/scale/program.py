@@ -161,6 +161,8 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
         if len(options.urls) != 1 or options.output is None:
             raise _Usage("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
         _no_outboards(options)
+        if not options.urls[0] or not options.output:
+            raise _Usage("the URL or the output folder is empty: is a variable of the shell not set?")
         return BucketCommand(options, store, None)
     if options.list is not None and (options.list.endswith("/") or os.path.isdir(options.list)):
         options.list = join(options.list, LIST)

@@ -95,6 +95,8 @@ class Obstore:
     def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
         """Return the objects below `root` after a key, a page for each request."""
         if root.startswith(_S3):
+            # So that options which it does not know are noticed before anything is listed.
+            self.store(root)
             # obstore drops slashes at the ends of keys, and fails for a page with a key that it cannot name.
             yield from self.boto().pages(root, after, most)
             return
@@ -129,7 +131,12 @@ class Obstore:
                 endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL") or root
                 plain = {"allow_http": True} if str(endpoint).startswith("http://") else {}
                 options["client_options"] = {**_CLIENT, **plain, **options["client_options"]}
-                self._stores[root] = load("obstore.store", "obstore").from_url(root, **options)
+                from_url = load("obstore.store", "obstore").from_url
+                try:
+                    self._stores[root] = from_url(root, **options)
+                except Exception as error:
+                    # An option that does not exist, or a name that cannot be one of a bucket.
+                    raise Refused(f"{root}: {_first(error)}") from error
             return self._stores[root], key
 
 
