@@ -18,7 +18,7 @@ from treewide.scale.buckets.program import _below
 from treewide.scale.buckets.sinks import folder_of
 from treewide.scale.engines.futures import threads
 from treewide.scale.lists import ListError
-from treewide.scale.program import _bucket, _parser
+from treewide.scale.program import _bucket, _parser, main
 
 
 @pytest.fixture
@@ -97,6 +97,23 @@ def test_lists_are_not_written_among_what_is_hashed(command, tmp_path, output):
     done = command("sum", "-r", "data", "-o", output.format(here=tmp_path))
     assert done.returncode == 2 and "name another folder" in done.stderr
     assert sorted(os.listdir("data")) == ["1", "2", "sub"]
+
+
+def test_a_list_that_cannot_be_written_loses_nothing(command, tmp_path, monkeypatch):
+    journal = tmp_path / "journal"
+    for output, code in (("", 2), (".", 2), ("nowhere/list.b3", 3)):
+        done = command("sum", "data/1", "-o", output, "--journal", journal)
+        assert done.returncode == code and not journal.exists(), done.stderr
+    args = ["sum", "data/1", "-o", "list.b3", "--journal", str(journal)]
+
+    def full(path, entries):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("treewide.scale.lists.write", full)
+        assert main(args) == 3 and journal.exists()
+    done = command(*args)
+    assert done.returncode == 0 and "were hashed by an earlier run" in done.stderr and not journal.exists()
 
 
 @pytest.mark.parametrize("args", [["", "-o", "out"], ["data", "-o", ""]])

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -200,6 +201,7 @@ class _Command:
         self.source: Store = source_of(self.urls[0], **dict(map(_option, options.option)))
         if options.command == "verify":
             self._check_ranges()
+        self.end_journal: Callable[[], object] = lambda: None
         #: What cannot be looked at.
         self.lost: dict[str, Exception] = {}
         self.outboards = self._outboards()
@@ -250,7 +252,18 @@ class _Command:
 
     # ---- What is there, and what to read ---------------------------------------------------------
 
+    def _check_output(self) -> None:
+        """Notice before anything is read that the list cannot be written."""
+        path = getattr(self.options, "output", None)
+        if path is None:
+            return
+        if not path or os.path.isdir(path):
+            raise _Usage(f"{path!r} is not the name of a file: name one for the list, or a folder with -r")
+        with tempfile.TemporaryFile(dir=Path(path).parent):
+            pass
+
     def run(self) -> int:
+        self._check_output()
         objects = self._heads()
         if self.options.command == "verify" and self.options.range:
             return self._verify_ranges(objects)
@@ -260,6 +273,8 @@ class _Command:
             outcomes[object] = Outcome(object, "hashed", self.entries[object.uri].digest)
         verdicts = self._verdicts({it.uri: outcomes[it] for it in objects}, kept)
         self._write(verdicts, {it.uri: outcomes[it] for it in objects})
+        # Not before: a list that cannot be written is written by the same command, which reads nothing again.
+        self.end_journal()
         return self._tell(verdicts, {it.uri: outcomes[it] for it in objects}, kept)
 
     def _verify_ranges(self, objects: list[Object]) -> int:
@@ -337,9 +352,9 @@ class _Command:
                 _say(str(error))
         # What is hashed is not read again to write an outboard.
         if not self.unwritten and all(it.status == "hashed" for it in driver.outcomes.values()):
-            journal.remove()
+            self.end_journal = journal.remove
         else:
-            journal.close()
+            self.end_journal = journal.close
         return driver.outcomes
 
     # ---- What is said ----------------------------------------------------------------------------
