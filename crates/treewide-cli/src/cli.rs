@@ -45,7 +45,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
 
-Usage: treewide <COMMAND>   A link of the name b3sum takes the options of b3sum.
+{usage-heading} {usage}   A link named b3sum works as b3sum does.
 
 {subcommands}
 

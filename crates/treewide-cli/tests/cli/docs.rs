@@ -193,6 +193,10 @@ fn help_of_the_program_fits_one_screen() {
         }
         assert!(lines.last().is_some_and(|line| line.contains("treewide sum --help")), "{args}");
     }
+    // It has the name that the program was called by.
+    let script = format!("exec -a 'python -m treewide' '{TREEWIDE}' --help");
+    let ended = folder.program("bash").args(["-c", &script]).run();
+    assert!(ended.text().contains("Usage: python -m treewide <COMMAND>"), "{ended:?}");
 }
 
 #[test]
