@@ -123,6 +123,19 @@ def test_an_empty_name_is_not_the_top_of_the_file_system(command, args):
     assert sorted(os.listdir()) == ["data"]
 
 
+def test_a_name_that_is_spelt_wrong_is_said(command):
+    done = command("verify", "-l", "nothere.b3")
+    assert done.returncode == 2 and done.stderr.startswith("treewide: nothere.b3: there is no such list"), done.stderr
+    Path("empty").mkdir()
+    done = command("sum", "-r", "empty", "-o", "out")
+    assert done.returncode == 0 and "there is no object below empty/" in done.stderr, done.stderr
+    assert digests("out") == {}
+    # A folder of lists has its list found, with a slash and without one.
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    for name in ("out", "out/", f"file://{Path.cwd()}/out"):
+        assert command("verify", "-l", name).stdout.startswith("3 objects: 3 same"), name
+
+
 def test_an_option_that_does_not_exist_is_said_before_anything_is_listed(command, tmp_path):
     pytest.importorskip("obstore", reason="obstore is not installed")
     journal = tmp_path / "journal"

@@ -14,7 +14,7 @@ from typing import Any
 
 from treewide._treewide import hexdigest
 from treewide.scale import lists
-from treewide.scale.buckets.parts import LIST
+from treewide.scale.buckets.parts import LIST, Bucket
 from treewide.scale.buckets.program import BucketCommand, bucket_of
 from treewide.scale.buckets.sinks import join
 from treewide.scale.driver import Driver
@@ -26,7 +26,7 @@ from treewide.scale.objects import Object, settled
 from treewide.scale.outboards import Outboards, is_outboard, shape_of
 from treewide.scale.progress import Progress, bytes_text
 from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
-from treewide.scale.sources import Store, source_of
+from treewide.scale.sources import Store, path_of, source_of
 
 __all__ = ["main"]
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         _say(str(error))
         return _USAGE
     except OSError as error:
-        _say(str(error))
+        _say(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return _UNKNOWN
     except KeyboardInterrupt:
         # Before the first task, or after the last one: the others say from where the command goes on.
@@ -165,9 +165,17 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
         if not options.urls[0] or not options.output:
             raise _Usage("the URL or the output folder is empty: is a variable of the shell not set?")
         return BucketCommand(options, store, None)
-    if options.list is not None and (options.list.endswith("/") or os.path.isdir(options.list)):
-        options.list = join(options.list, LIST)
-    found = bucket_of(options.list, store) if options.list is not None else None
+    found: tuple[Bucket, str] | None = None
+    if options.list is not None:
+        # In a store there are only lists of buckets, and nobody wants to know what they are called.
+        is_local = _scheme(options.list) == "file"
+        is_folder = os.path.isdir(path_of(options.list)) if is_local else not options.list.endswith(".b3")
+        if options.list.endswith("/") or is_folder:
+            options.list = join(options.list, LIST)
+        try:
+            found = bucket_of(options.list, store)
+        except FileNotFoundError:
+            raise _Usage(f"{options.list}: there is no such list: `sum -o` writes one") from None
     if found is None:
         if options.inventory or getattr(options, "quick", False):
             raise _Usage("--inventory and --quick are for a list of lists, which `sum -r` wrote: name one with --list")

@@ -219,6 +219,9 @@ class BucketCommand:
         if driver.failures:
             what = "the list was not written" if self.job.output is not None else "nobody can say what is there"
             _say(f"{what}: the same command goes on from {self.journal_path}")
+        elif not driver.objects:
+            # For a store, a prefix that is spelt wrong is one that has no objects.
+            _say(f"there is no object below {self.job.root}: is that the right place?")
         if self.options.json:
             found = {"counts": counts, "objects_read": driver.objects_read, "bytes_read": driver.bytes_read}
             found |= {"requests": driver.requests, "list": _hex(bucket.digest) if bucket else None, "exit": code}
