@@ -169,7 +169,7 @@ def test_lists_may_lie_in_the_bucket_itself(command, store):
 def test_pages_of_a_thousand(command, store):
     root = filled(store, "pages", {})
     done = command("sum", "-r", root, "-o", "out")
-    assert (done.returncode, done.stderr) == (0, "treewide: 0 objects; 0 read, 0 B\n")
+    assert done.returncode == 0 and done.stderr.endswith("\ntreewide: 0 objects; 0 read, 0 B\n")
     # Only its index.
     assert Path("out/bucket.b3").read_bytes().count(b"\n") == 1
     assert command("verify", "-l", "out/bucket.b3").stdout == "0 objects; 0 read, 0 B\n"
@@ -223,7 +223,7 @@ def test_folders(command):
         (["verify", "-l", "out/bucket.b3", "data/a"], 2, "name no URL"),
         (["verify", "-l", "alone/bucket.b3"], 2, "its index"),
         (["verify", "-l", "gap/bucket.b3"], 2, "is damaged, or was changed"),
-        (["verify", "-l", "nowhere/bucket.b3"], 3, "nowhere/bucket.b3"),
+        (["verify", "-l", "nowhere/bucket.b3"], 2, "nowhere/bucket.b3: there is no such list"),
         (["update", "-l", "out/bucket.b3", "--journal", "list.b3"], 2, "not a journal"),
     ],
 )

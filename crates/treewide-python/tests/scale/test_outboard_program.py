@@ -72,7 +72,7 @@ def test_outboards_next_to_objects_of_a_store(store, command, tmp_path):
     ]
 
     code, out, _ = command("verify", url, "--hash", HASH, "--range", "1M..+1", "--range", "5M..")
-    assert (code, out) == (0, "1 objects: 1 same; 1.0 MB read, and 512 B of outboards\n")
+    assert (code, out) == (0, "1 object: 1 same; 1.0 MB read, and 512 B of outboards\n")
     code, out, _ = command("verify", "-l", "list", "--range", "..100")
     assert (code, out) == (0, "2 objects: 2 same; 2.1 MB read, and 192 B of outboards\n")
 
@@ -133,6 +133,14 @@ def test_outboards_in_a_folder_by_digest(store, command, tmp_path):
     assert command("sum", path, "-o", "list", "--outboards", "s3://bucket/folder")[0] == 0
     code, out, _ = command("verify", "-l", "list", "--range", "100..200", "--outboard", "s3://bucket/folder")
     assert code == 0 and "1.0 MB read" in out
+    # And where they are, the list says.
+    code, out, _ = command("verify", "-l", "list", "--range", "100..200")
+    assert code == 0 and "1.0 MB read" in out
+    assert command("update", "-l", "list")[0] == 0
+    assert lists.read("list")[str(path)].outboard == f"s3://bucket/folder/{HASH}.obao10"
+    assert command("sum", path, "-o", "list", "--group", 65536, f"--outboards={tmp_path / 'made'}")[0] == 0
+    code, out, _ = command("verify", "-l", "list", "--range", "100..200")
+    assert code == 0 and "65.5 kB read" in out
     # What did not change is not read, and what did has its outboard.
     path.write_bytes(DATA[::-1])
     code, out, _ = command("update", "-l", "list", "--outboards")

@@ -29,6 +29,8 @@ class Entry:
     digest: bytes
     #: What it was when it was hashed, if that is known.
     object: Object | None = None
+    #: Where its outboard was written, if one was.
+    outboard: str | None = None
 
 
 def line_of(uri: str, digest: bytes) -> str:
@@ -73,7 +75,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Entry]:
                 entry = entries[object.uri]
                 # It counts only for the digest that was found of it.
                 if found["digest"] == entry.digest.hex():
-                    entries[object.uri] = Entry(entry.uri, entry.digest, object)
+                    entries[object.uri] = Entry(entry.uri, entry.digest, object, found.get("outboard"))
     return entries
 
 
@@ -91,7 +93,8 @@ def _json_of(entry: Entry) -> str:
     object = entry.object
     assert object is not None
     fields = {"uri": object.uri, "size": object.size, "etag": object.etag, "version": object.version}
-    return json.dumps({**fields, "digest": entry.digest.hex()})
+    place = {"outboard": entry.outboard} if entry.outboard is not None else {}
+    return json.dumps({**fields, "digest": entry.digest.hex(), **place})
 
 
 def _index(path: str | os.PathLike[str]) -> Path:

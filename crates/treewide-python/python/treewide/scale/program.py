@@ -24,7 +24,7 @@ from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Outcome
 from treewide.scale.objects import Object, settled
 from treewide.scale.outboards import Outboards, is_outboard, shape_of
-from treewide.scale.progress import Progress, bytes_text
+from treewide.scale.progress import Progress, bytes_text, objects_text
 from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
 from treewide.scale.sources import Store, path_of, source_of
 
@@ -287,7 +287,8 @@ class _Command:
 
     def _verify_ranges(self, objects: list[Object]) -> int:
         options = self.options
-        pairs = self._source_of_outboards(options.outboard)
+        known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
+        pairs = self._source_of_outboards(options.outboard or next(known, None))
         found = list(verify_ranges(objects, self.entries, options.range, self.source, pairs, options.outboard))
         for url, (verdict, detail) in self._verdicts({}, {}, only=self.lost).items():
             found.append(Found(url, verdict, detail))
@@ -398,7 +399,10 @@ class _Command:
             if verdict == "removed":
                 entries.pop(url, None)
             elif (outcome := outcomes.get(url)) is not None and outcome.digest is not None:
-                entries[url] = lists.Entry(url, outcome.digest, settled(outcome.object, self.began))
+                old = entries.get(url)
+                place = old.outboard if old is not None and old.digest == outcome.digest else None
+                place = self.places.get(outcome.object, place)
+                entries[url] = lists.Entry(url, outcome.digest, settled(outcome.object, self.began), place)
             # What could not be read keeps the digest that it had.
         lists.write(path, entries.values())
 
@@ -430,7 +434,7 @@ class _Command:
         elif command != "sum":
             text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
             amount = bytes_text(sum(it.object.size for it in read))
-            _print_line(f"{len(verdicts)} objects: {text}; {len(read)} read, {amount}")
+            _print_line(f"{objects_text(len(verdicts))}: {text}; {len(read)} read, {amount}")
         return code
 
     def _code(self, verdicts: set[str]) -> int:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from treewide.scale.driver import Driver
 
-__all__ = ["Progress", "bytes_text"]
+__all__ = ["Progress", "bytes_text", "objects_text"]
 
 #: Seconds over which the rate is measured.
 _WINDOW = 10.0
@@ -72,6 +72,11 @@ def bytes_text(count: float) -> str:
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} PB"
+
+
+def objects_text(count: int) -> str:
+    """Return a number of objects."""
+    return f"{count:,} {'object' if count == 1 else 'objects'}"
 
 
 def _time_text(seconds: float) -> str:

@@ -9,7 +9,7 @@ from treewide.outboard import Damage
 from treewide.scale.lists import Entry
 from treewide.scale.objects import Object
 from treewide.scale.outboards import is_outboard, place_of
-from treewide.scale.progress import bytes_text
+from treewide.scale.progress import bytes_text, objects_text
 from treewide.scale.reading import Changed, Source
 from treewide.scale.verified import NoOutboard, Verified
 
@@ -71,9 +71,13 @@ def verify_ranges(
     pairs: Source,
     outboard: str | None,
 ) -> Iterator[Found]:
-    """Verify the same ranges of each object. `outboard` is the one of the only object, a folder, or `None`."""
+    """Verify the same ranges of each object.
+
+    `outboard` is that of the only object, or a folder. Without it, it is where the list says, or next to the object.
+    """
     for object in objects:
-        yield _verify(object, entries[object.uri].digest, ranges, source, pairs, outboard)
+        entry = entries[object.uri]
+        yield _verify(object, entry.digest, ranges, source, pairs, outboard or entry.outboard)
 
 
 def _verify(
@@ -136,4 +140,4 @@ def print_found(all: list[Found], *, is_json: bool, code: int) -> Iterator[str]:
         yield json.dumps({"counts": counts, "bytes_read": data, "bytes_of_outboard": pairs, "exit": code})
     else:
         text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        yield f"{len(all)} objects: {text}; {bytes_text(data)} read, and {bytes_text(pairs)} of outboards"
+        yield f"{objects_text(len(all))}: {text}; {bytes_text(data)} read, and {bytes_text(pairs)} of outboards"

@@ -29,7 +29,7 @@ from treewide.scale.engines import ENGINES
 from treewide.scale.engines.loop import drive
 from treewide.scale.journal import Journal
 from treewide.scale.lists import ListError, line_of
-from treewide.scale.progress import Progress, bytes_text
+from treewide.scale.progress import Progress, bytes_text, objects_text
 from treewide.scale.reading import Retries, Source
 from treewide.scale.sources import path_of, source_of
 
@@ -228,7 +228,7 @@ class BucketCommand:
             _print(json.dumps(found))
             return code
         text = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items())
-        text = f"{driver.objects:,} {'object' if driver.objects == 1 else 'objects'}" + (f": {text}" if text else "")
+        text = objects_text(driver.objects) + (f": {text}" if text else "")
         text += f"; {driver.objects_read:,} read, {bytes_text(driver.bytes_read)}"
         _say(text) if self.command == "sum" else _print(text)
         if bucket is not None and self.job.output is not None:
