@@ -51,17 +51,34 @@ let [hashers, hasherSize] = [0, 0];
 
 let compiled: WebAssembly.Module | undefined;
 
+/** The module as bytes. */
+function unpacked(): Uint8Array<ArrayBuffer> {
+  if (typeof WebAssembly === "undefined") {
+    throw new Error("treewide needs WebAssembly, which is off here: by `--jitless` in Node, or by a safer mode of a browser");
+  }
+  try {
+    return unpack();
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/** Says of an error of an engine what to do. */
+function explained(cause: unknown): unknown {
+  if (!(cause instanceof WebAssembly.CompileError)) return cause;
+  const needs = "a machine without SIMD needs `treewide/scalar`, and a content security policy needs 'wasm-unsafe-eval'";
+  return new Error(`treewide cannot be compiled here: ${needs} (${cause.message})`, { cause });
+}
+
 /** @internal The compiled module, which workers get. */
 export function compiledModule(): WebAssembly.Module {
+  if (compiled) return compiled;
+  const bytes = unpacked();
   try {
-    return (compiled ??= new WebAssembly.Module(unpack()));
-  } catch (error) {
-    if (error instanceof RangeError) {
-      throw new Error("this browser compiles WebAssembly on its main thread only asynchronously: `await ready()` first", {
-        cause: error,
-      });
-    }
-    throw error;
+    return (compiled = new WebAssembly.Module(bytes));
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw explained(cause);
+    throw new Error("this browser compiles WebAssembly on its main thread only asynchronously: `await ready()` first", { cause });
   }
 }
 
@@ -79,7 +96,10 @@ function use(instance: WebAssembly.Instance): void {
 
 /** @internal Makes sure that {@link wasm} is there. */
 export function start(): void {
-  if (wasm === undefined) use(new WebAssembly.Instance(compiledModule()));
+  if (wasm !== undefined) return;
+  // Before `WebAssembly` is named, which need not be there.
+  const module = compiledModule();
+  use(new WebAssembly.Instance(module));
 }
 
 /** @internal For the program of a worker, which gets the module from a pool. */
@@ -93,7 +113,14 @@ export function startWith(module: WebAssembly.Module): void {
  */
 export async function ready(): Promise<void> {
   if (wasm !== undefined) return;
-  compiled ??= await WebAssembly.compile(unpack());
+  if (!compiled) {
+    const bytes = unpacked();
+    try {
+      compiled = await WebAssembly.compile(bytes);
+    } catch (cause) {
+      throw explained(cause);
+    }
+  }
   const instance = await WebAssembly.instantiate(compiled);
   // Another call may have been faster, and hashers may live in its memory.
   if (wasm === undefined) use(instance);

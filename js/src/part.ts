@@ -3,6 +3,9 @@ import { nodeThreads } from "./node.js";
 /** @internal Bytes that are read at once in Node. They are in memory twice: some are read while others are hashed. */
 export const SLICE = 4 << 20;
 
+/** Bytes that engines read from a file by one call of the system, so that they are what it had at one time. */
+const AT_ONCE = 64 << 10;
+
 const nameOf = (blob: Blob) => ((blob as File).name ? `\`${(blob as File).name}'` : "the blob");
 
 const ended = (blob: Blob, at: number) => new Error(`${nameOf(blob)} ended while it was being read, at byte ${at}: choose it again`);
@@ -58,14 +61,21 @@ async function* chunks(blob: Blob, offset: number): AsyncGenerator<Uint8Array> {
     reader.cancel().catch(() => {});
   }
   if (done !== blob.size) throw ended(blob, offset + done);
-  // Whether a file was changed, Chromium looks only when it begins to read: so it reads a last time.
-  await readPart(blob, done - 1, done, offset);
+}
+
+/**
+ * @internal Fails if a file was changed while it was read. Engines look for changes when they begin to read, so what changes later
+ * would be hashed as it is then: a byte more is read at the end, which also looks.
+ */
+export async function checkUnchanged(blob: Blob, offset: number = 0): Promise<void> {
+  await readPart(blob, blob.size - 1, blob.size, offset);
 }
 
 /**
  * @internal Reads a blob, which begins at byte `offset` of another, piece by piece: of at most 4 MiB in Node, and as browsers stream
  * it, of at most 2 MiB in Chromium, unless one slice is all. With slices, Chromium takes up to 1.7 times as long (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
  */
-export function pieces(blob: Blob, offset: number = 0): AsyncGenerator<Uint8Array> {
-  return nodeThreads() || blob.size < SLICE ? slices(blob, offset, 0) : chunks(blob, offset);
+export async function* pieces(blob: Blob, offset: number = 0): AsyncGenerator<Uint8Array> {
+  yield* nodeThreads() || blob.size < SLICE ? slices(blob, offset, 0) : chunks(blob, offset);
+  if (blob.size > AT_ONCE) await checkUnchanged(blob, offset);
 }

@@ -1,8 +1,8 @@
 import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
 import { checkKey, checkLength, place, setMode, type Bytes } from "./input.js";
 import { nodeThreads, type NodeWorker } from "./node.js";
-import { readPart } from "./part.js";
-import { checkBlob, hashBlob, type StreamOptions } from "./stream.js";
+import { checkUnchanged, readPart } from "./part.js";
+import { checkBlob, hashBlob, type BlobOptions } from "./stream.js";
 import { join } from "./subtrees.js";
 import type { Answer, Task } from "./worker.js";
 import { source } from "treewide:worker";
@@ -72,7 +72,7 @@ export class Pool {
   #create: () => PoolWorker;
   #started: Promise<void> | undefined;
 
-  /** Makes a pool of `count` workers, which start with the first blob; as many as the machine has threads by default. */
+  /** Makes a pool of `count` workers, which start with the first blob; by default as many as the machine has threads, or 4 in Node 20. */
   constructor(count: number = globalThis.navigator?.hardwareConcurrency ?? 4, options: PoolOptions = {}) {
     if (checkLength(count, "count", 1024) === 0) throw new RangeError("count must be at least 1, not the number 0");
     this.#count = count;
@@ -138,10 +138,10 @@ export class Pool {
   }
 
   /** Hashes a `Blob` or a `File` with all workers, and returns `out` with the output. */
-  hashBlob<Out extends Uint8Array>(blob: Blob, options: StreamOptions & { out: Out }): Promise<Out>;
+  hashBlob<Out extends Uint8Array>(blob: Blob, options: BlobOptions & { out: Out }): Promise<Out>;
   /** Hashes a `Blob` or a `File` with all workers. */
-  hashBlob(blob: Blob, options?: StreamOptions): Promise<Bytes>;
-  async hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
+  hashBlob(blob: Blob, options?: BlobOptions): Promise<Bytes>;
+  async hashBlob(blob: Blob, options: BlobOptions = {}): Promise<Uint8Array> {
     const { size } = checkBlob(blob);
     if (this.#closed) throw new Error(CLOSED);
     const length = partLength(size, this.#count);
@@ -177,6 +177,8 @@ export class Pool {
       const threads = this.#threads.flatMap((thread) => new Array<Thread>(AHEAD).fill(thread));
       if (threads.length === 0) throw new Error(CLOSED);
       await Promise.all(threads.map(work));
+      // Workers of browsers do it for each part.
+      if (nodeThreads()) await checkUnchanged(blob);
       options.signal?.throwIfAborted();
     } catch (error) {
       stopped = true;

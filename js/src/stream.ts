@@ -10,6 +10,14 @@ export interface StreamOptions extends Options {
   signal?: AbortSignal | undefined;
 }
 
+/** The mode, how much output is wanted, and what to call while reading a blob. */
+export interface BlobOptions extends Options {
+  /** Is called after each piece with the bytes so far, and how many the blob has. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Stops: the promise is rejected with the signal's reason, when the piece that is being read is there. */
+  signal?: AbortSignal | undefined;
+}
+
 /** A hasher of the mode. */
 export function hasherOf({ key, context }: Options): Hasher {
   if (key !== undefined && context !== undefined) {
@@ -51,7 +59,7 @@ export async function hashStream<Out extends Uint8Array>(
  * Hashes a stream to its end: a `ReadableStream`, a stream of Node, or anything for `for await`.
  *
  * ```js
- * const { body } = await fetch(url);
+ * const { body } = await fetch(url); // in TypeScript `body!`: some responses have none
  * await hashStream(body, { onProgress: (done) => console.log(done) });
  * ```
  */
@@ -101,7 +109,7 @@ export function checkBlob(blob: unknown): Blob {
 }
 
 /** Hashes a `Blob` or a `File` of any size, and returns `out` with the output. */
-export async function hashBlob<Out extends Uint8Array>(blob: Blob, options: StreamOptions & { out: Out }): Promise<Out>;
+export async function hashBlob<Out extends Uint8Array>(blob: Blob, options: BlobOptions & { out: Out }): Promise<Out>;
 /**
  * Hashes a `Blob` or a `File` of any size piece by piece, so it never is in memory as a whole.
  *
@@ -109,8 +117,8 @@ export async function hashBlob<Out extends Uint8Array>(blob: Blob, options: Stre
  * await hashBlob(input.files[0], { onProgress: (done, total) => (bar.value = done / total) });
  * ```
  */
-export async function hashBlob(blob: Blob, options?: StreamOptions): Promise<Bytes>;
-export async function hashBlob(blob: Blob, options: StreamOptions = {}): Promise<Uint8Array> {
+export async function hashBlob(blob: Blob, options?: BlobOptions): Promise<Bytes>;
+export async function hashBlob(blob: Blob, options: BlobOptions = {}): Promise<Uint8Array> {
   const { size } = checkBlob(blob);
   const hasher = hasherOf(options);
   const out = place(options);
@@ -122,5 +130,6 @@ export async function hashBlob(blob: Blob, options: StreamOptions = {}): Promise
     done += piece.length;
     options.onProgress?.(done, size);
   }
+  options.signal?.throwIfAborted();
   return hasher.digest({ out });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openAsBlob } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -321,6 +321,9 @@ for (const [build, treewide] of Object.entries({ simd, scalar })) {
         await assert.rejects(how(blob, { signal: AbortSignal.abort(error) }), error);
       }
       await assert.rejects(pool.hashBlob(blob, { signal: stop.signal, onProgress: () => stop.abort(error) }), error);
+      // Also with the last piece.
+      const last = new AbortController();
+      await assert.rejects(hashBlob(new Blob(["abc"]), { signal: last.signal, onProgress: () => last.abort(error) }), error);
       assert.equal(hex(await pool.hashBlob(blob)), hashHex(big));
       const late = pool.hashBlob(blob);
       pool.close();
@@ -341,6 +344,21 @@ for (const [build, treewide] of Object.entries({ simd, scalar })) {
         const blob = await openAsBlob(path);
         assert.equal(hex(await hashBlob(blob)), hashHex(bytes));
         assert.equal(hex(await pool.hashBlob(blob)), hashHex(bytes));
+        // All bytes as they were, and then it changes.
+        for (const how of [hashBlob, (...args) => pool.hashBlob(...args)]) {
+          const late = await openAsBlob(path);
+          const slice = late.slice.bind(late);
+          let left = late.size;
+          const read = async (from, to) => {
+            const buffer = await slice(from, to).arrayBuffer();
+            left -= to - from;
+            if (left === 0) await appendFile(path, "more");
+            return buffer;
+          };
+          late.slice = (from, to) => ({ arrayBuffer: () => read(from, to) });
+          await rejects(how(late), Error, /^the blob cannot be read at byte 4999999: if it was changed, choose it again$/);
+          await writeFile(path, bytes);
+        }
         await writeFile(path, bytes.subarray(0, 4_500_000));
         await rejects(hashBlob(blob), Error, /^the blob (cannot be read|ended)/);
         await rejects(pool.hashBlob(blob), Error, /^the blob (cannot be read|ended)/);

@@ -60,6 +60,21 @@ describe("Chromium", { skip }, () => {
     });
   });
 
+  test("a policy without wasm-unsafe-eval is named", async () => {
+    await open("default-src 'none'; script-src 'self'", async (page) => {
+      const messages = await page.evaluate(async () => {
+        const { ready, hash } = globalThis.tests.simd;
+        const message = await ready().then(String, (error) => error.message);
+        try {
+          return [message, String(hash("abc"))];
+        } catch (error) {
+          return [message, error.message];
+        }
+      });
+      for (const message of messages) assert.match(message, /^treewide cannot be compiled here: .* 'wasm-unsafe-eval' \(/);
+    });
+  });
+
   test("a worker hashes at once, without ready", async () => {
     await open(`${STRICT}; worker-src 'self'`, async (page) => {
       const digest = await page.evaluate(
@@ -148,7 +163,23 @@ describe("Chromium", { skip }, () => {
           file.stream = () => body.pipeThrough(new TransformStream({ flush: () => globalThis.append() }));
           return [...results, await hashBlob(file).then(String, (error) => error.message)];
         });
-        assert.deepEqual(results, [true, "`x.bin' cannot be read at byte 8999999: if it was changed, choose it again"]);
+        const changed = (byte) => `\`x.bin' cannot be read at byte ${byte}: if it was changed, choose it again`;
+        assert.deepEqual(results, [true, changed(8_999_999)]);
+        // A smaller one, which is read as one slice.
+        writeFileSync(path, Buffer.alloc(100_000, 7));
+        await page.setInputFiles("input", path);
+        const small = await page.evaluate(async () => {
+          const { hashBlob } = globalThis.tests.simd;
+          const [file] = document.querySelector("input").files;
+          const slice = file.slice.bind(file);
+          file.slice = (from, to) => {
+            file.slice = slice;
+            const part = slice(from, to);
+            return { arrayBuffer: () => part.arrayBuffer().finally(() => globalThis.append()) };
+          };
+          return hashBlob(file).then(String, (error) => error.message);
+        });
+        assert.equal(small, changed(99_999));
       });
     } finally {
       rmSync(folder, { recursive: true });

@@ -60,6 +60,21 @@ describe("package", () => {
     assert.equal(new Set(out.trim().split(" ")).size, 1);
   });
 
+  test("it says what an engine lacks", (t) => {
+    const code = `
+      import { hash, ready } from "treewide";
+      import { hashHex } from "treewide/scalar";
+      const message = (call) => new Promise((resolve) => resolve(call())).then(String, (error) => error.message);
+      for (const call of [ready, () => hash("abc"), () => hashHex("abc")]) console.log(await message(call));`;
+    const lines = (flags) => run(process.execPath, [...flags, "--input-type=module", "-e", code], { cwd: project.folder }).trim().split("\n");
+    const off = lines(["--jitless"]).filter((line) => line.startsWith("treewide needs WebAssembly, which is off here"));
+    assert.equal(off.length, 3);
+    if (process.arch !== "x64") return t.diagnostic("SKIPPED: only V8 for x64 can be told to have no SIMD");
+    const [first, second, digest] = lines(["--no-enable-sse4-1", "--no-enable-ssse3", "--no-enable-sse3", "--no-enable-avx"]);
+    for (const line of [first, second]) assert.match(line, /^treewide cannot be compiled here: .*`treewide\/scalar`/);
+    assert.equal(digest, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+  });
+
   test("treewide/blake3-wasm refuses what has no bytes", async () => {
     const { hash } = await import("../dist/blake3-wasm.node.js");
     for (const input of [5, null, undefined, new DataView(new ArrayBuffer(3))]) assert.throws(() => hash(input), /^TypeError: input must be/);
@@ -87,13 +102,15 @@ verifyRange({ digest: a, size: 3, outboard: a }, 0, a);
 new Blob([hash("a"), hash("a", { length: 5 }), hashMany([a]), d.digest(), d.save(), d.xof().read(3)]);
 const j: Promise<ArrayBuffer> = crypto.subtle.digest("SHA-256", hash("a"));
 const k = async () => new Blob([await e, await f, await hashBlob(new Blob([]))]);
+const m = hashBlob(new Blob([]), { onProgress: (done, total) => done / total });
+const n = new Pool().hashBlob(new Blob([]), { onProgress: (done, total) => done / total });
 const l: string = hash("a", { out: Buffer.alloc(32) }).toString("hex") + d.xof().fill(Buffer.alloc(3)).toString("hex");
 hashMany([a], { out: new Uint8Array(new SharedArrayBuffer(32)) });
 // @ts-expect-error: a number is not an input
 hash(5);
 // @ts-expect-error: there is no such option
 hash("a", { size: 3 });
-void [c, e, f, g, h, i, j, k, l, ready(), hashBlob, compatible];
+void [c, e, f, g, h, i, j, k, l, m, n, ready(), hashBlob, compatible];
 `,
     );
     const tsc = fileURLToPath(new URL("node_modules/.bin/tsc", here));
