@@ -168,7 +168,7 @@ export class Pool {
         const end = Math.min(offset + length, size);
         // A worker of Node 20 that reads a blob of `openAsBlob` ends the process.
         const part = thread.node ? await readPart(blob, offset, end) : blob.slice(offset, end);
-        cvs[index] = await this.#run(thread, { part, offset, mode, key });
+        cvs[index] = await this.#run(thread, { part, name: (blob as File).name, offset, mode, key });
         done += end - offset;
         if (!stopped) options.onProgress?.(done, size);
       }

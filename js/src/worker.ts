@@ -8,6 +8,8 @@ export interface Task {
   id: number;
   /** The bytes, or the blob that has them. */
   part: Blob | Uint8Array;
+  /** That of the file, for errors: a part of it has none. */
+  name: string | undefined;
   offset: number;
   mode: number;
   key: Uint8Array | undefined;
@@ -26,9 +28,10 @@ const port: Port = scope.process?.getBuiltinModule?.("node:worker_threads").pare
 
 port.addEventListener("message", async ({ data }) => {
   if (data instanceof WebAssembly.Module) return startWith(data);
-  const { id, part, offset } = data;
+  const { id, part, offset, name } = data;
   try {
     const isHere = part instanceof Uint8Array;
+    if (!isHere) Object.assign(part, { name });
     port.postMessage({ id, cv: isHere ? chainingValue(data, part, offset) : await chainingValueOf(data, pieces(part, offset), offset) });
   } catch (error) {
     port.postMessage({ id, error: String((error as Error)?.message ?? error) });

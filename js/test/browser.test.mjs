@@ -148,7 +148,7 @@ describe("Chromium", { skip }, () => {
     const path = join(folder, "x.bin");
     writeFileSync(path, Buffer.alloc(9_000_000, 7));
     try {
-      await open(STRICT, async (page) => {
+      await open(`${STRICT}; worker-src blob:`, async (page) => {
         await page.exposeFunction("append", () => appendFileSync(path, "more"));
         await page.evaluate(() => document.body.append(Object.assign(document.createElement("input"), { type: "file" })));
         await page.setInputFiles("input", path);
@@ -180,6 +180,17 @@ describe("Chromium", { skip }, () => {
           return hashBlob(file).then(String, (error) => error.message);
         });
         assert.equal(small, changed(99_999));
+        // A pool, whose workers read parts.
+        writeFileSync(path, Buffer.alloc(9_000_000, 7));
+        await page.setInputFiles("input", path);
+        appendFileSync(path, "more");
+        const parts = await page.evaluate(async () => {
+          const pool = new globalThis.tests.simd.Pool(1);
+          const [file] = document.querySelector("input").files;
+          return pool.hashBlob(file).then(String, (error) => error.message).finally(() => pool.close());
+        });
+        // Whichever of its parts is read first.
+        assert.match(parts, /^`x\.bin' cannot be read at byte (0|4194304|8388608): if it was changed, choose it again$/);
       });
     } finally {
       rmSync(folder, { recursive: true });
