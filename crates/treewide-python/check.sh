@@ -117,9 +117,10 @@ run() {
 }
 
 run environment
+# Before the wheel: pyo3 is compiled for the Python that it finds, so clippy makes the next wheel compile everything again.
+run lints
 run wheel
 ((failed == 0)) || exit
-run lints
 run types
 run package
 run blake3_suite
