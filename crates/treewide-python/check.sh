@@ -113,14 +113,14 @@ run() {
     elif ((code != 0 && code != CANNOT_RUN)); then
         echo "FAILED: $name"
         failed=1
+        return 1
     fi
 }
 
 run environment
 # Before the wheel: pyo3 is compiled for the Python that it finds, so clippy makes the next wheel compile everything again.
 run lints
-run wheel
-((failed == 0)) || exit
+run wheel || exit
 run types
 run package
 run blake3_suite
