@@ -79,7 +79,10 @@ scale() {
         echo "SKIPPED: pip cannot install all of tests/scale/requirements.txt"
     [[ -z ${WITH_SPARK:-} ]] || step "$venv/bin/pip" install --quiet pyspark==4.3.0 ||
         echo "SKIPPED: pip cannot install pyspark"
-    run_tests tests/scale
+    local two=()
+    # Two files at a time, because they wait a lot for servers, engines and timeouts.
+    ! "$venv/bin/python" -c "import xdist" 2>/dev/null || two=(-n 2 --dist loadfile)
+    run_tests tests/scale "${two[@]}"
 }
 
 # The tests of the package `blake3`, as the registry delivers them.
