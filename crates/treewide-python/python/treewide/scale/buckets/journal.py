@@ -1,31 +1,26 @@
 """Which key ranges of a bucket are done, in a file, so that a driver that died goes on.
 
-A line is a JSON object. The first says which run it is. Each other one is the result of a shard, with its differences.
-So they need no memory, and a run that goes on can print them again. A last line that is torn is cut off.
+Each line after the first is the result of a shard, with its differences. So they need no memory, and a run that goes
+on can print them again.
 """
 
 import base64
 import json
 import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from treewide.scale.buckets.parts import Fact, Part
 from treewide.scale.buckets.shards import Difference, Handed, ShardResult
 from treewide.scale.found import Found
-from treewide.scale.journal import JournalError
-
-if sys.platform != "win32":
-    import fcntl
+from treewide.scale.lines import Lines
 
 __all__ = ["BucketJournal"]
 
 _WHAT = "journal of a bucket"
 
 
-class BucketJournal:
+class BucketJournal(Lines):
     """A file that results of shards are appended to."""
 
     def __init__(self, path: str | os.PathLike[str], run: dict[str, Any]) -> None:
@@ -33,78 +28,26 @@ class BucketJournal:
 
         Raises `JournalError` if there is another file in its place, or another run uses it.
         """
-        self.path = Path(path)
-        self._run = {"treewide": _WHAT, "version": 1, **run}
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        self._file: BinaryIO = os.fdopen(handle, "r+b")
-        try:
-            self._lock()
-            self._begin()
-        except BaseException:
-            self._file.close()
-            raise
+        super().__init__(path, {"treewide": _WHAT, "version": 1, **run})
 
-    def _lock(self) -> None:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise JournalError(
-                    f"{self.path}: another run uses this journal: wait for it, or name another"
-                ) from None
-
-    def _begin(self) -> None:
-        first = self._file.readline()
-        wanted = (json.dumps(self._run) + "\n").encode()
-        if first == wanted:
-            return
-        if first and not (not first.endswith(b"\n") and wanted.startswith(first)):
-            try:
-                found = json.loads(first)
-            except ValueError:
-                found = None
-            if isinstance(found, dict) and found.get("treewide") == _WHAT:
-                text = "this is the journal of another run: name another, or start again with --no-resume"
-            else:
-                text = "this is not a journal of a bucket: name another file"
-            raise JournalError(f"{self.path}: {text}")
-        self._file.seek(0)
-        self._file.truncate()
-        self._append(self._run)
+    def _why(self, found: Any) -> str:
+        if isinstance(found, dict) and found.get("treewide") == _WHAT:
+            return "this is the journal of another run: name another, or start again with --no-resume"
+        return "this is not a journal of a bucket: name another file"
 
     def replay(self) -> Iterator[tuple[str, ShardResult]]:
         """Return where each range begins, and what became of it."""
-        self._file.seek(0)
-        at = len(self._file.readline())
-        for line in self._file:
-            if not line.endswith(b"\n"):
-                break
-            at += len(line)
+        for line in self._lines():
             try:
                 entry = json.loads(line)
                 yield entry["after"], _result_of(entry)
             except (ValueError, KeyError, TypeError):
                 # Damaged: its range is done again.
                 continue
-        self._file.seek(at)
-        self._file.truncate()
 
     def append(self, after: str, result: ShardResult) -> None:
         """Append what became of a range."""
         self._append({"after": after, **_fields_of(result)})
-
-    def _append(self, entry: object) -> None:
-        self._file.write((json.dumps(entry) + "\n").encode())
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; it stays."""
-        self._file.close()
-
-    def remove(self) -> None:
-        """Close the file and remove it."""
-        self.close()
-        self.path.unlink(missing_ok=True)
 
 
 def _fields_of(result: ShardResult) -> dict[str, Any]:
