@@ -10,6 +10,15 @@ from treewide.scale import Object, Reply
 SIZE = 2 << 20
 
 
+def die_once(folder: str) -> None:
+    """Kill this process, if no other one was killed before."""
+    try:
+        os.close(os.open(Path(folder, "killed"), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), 9)
+
+
 class Deadly:
     streams = 2
     piece = 16384
@@ -26,12 +35,6 @@ class Deadly:
     def get(self, object: Object, start: int, stop: int) -> Reply:
         Path(self.folder, f"worker-{os.getpid()}").touch()
         if start >= SIZE // 2:
-            try:
-                # Only one of them.
-                os.close(os.open(Path(self.folder, "killed"), os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), 9)
+            die_once(self.folder)
         # All of it is made each time: a slow store.
         return Reply(pattern(SIZE)[start:stop], start, SIZE, '"1"', None)

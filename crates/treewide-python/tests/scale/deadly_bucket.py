@@ -5,6 +5,7 @@ from bisect import bisect_right
 from functools import partial
 from pathlib import Path
 
+from deadly import die_once
 from fake import pattern
 from treewide.scale import Object, Reply
 from treewide.scale.found import Found
@@ -34,13 +35,7 @@ class DeadlyBucket:
         key = object.uri.removeprefix(ROOT)
         Path(self.folder, f"worker-{os.getpid()}").touch()
         if int(key) >= 300:
-            try:
-                # Only one of them.
-                os.close(os.open(Path(self.folder, "killed"), os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), 9)
+            die_once(self.folder)
         data = data_of(key)
         return Reply(data[start:stop], start, len(data), '"1"', None)
 

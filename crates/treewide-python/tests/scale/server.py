@@ -1,9 +1,10 @@
-"""An S3 server of moto, for tests that name this module in `pytest_plugins`."""
+"""An S3 server of moto, and the command, for tests that name this module in `pytest_plugins`."""
 
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -55,6 +56,34 @@ def s3s(tmp_path):
     finally:
         child.kill()
         child.wait()
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Run the command in an empty directory, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def run(*args):
+        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+@pytest.fixture
+def store(s3, monkeypatch):
+    """The server, where every program of the test looks for its store."""
+    for name, value in (
+        ("AWS_ENDPOINT_URL", s3.url),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+        ("AWS_REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(name, value)
+    return s3
 
 
 class S3:

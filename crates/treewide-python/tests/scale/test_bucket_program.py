@@ -32,33 +32,6 @@ ODD = ["a//b", "a/../b", "a/./b", "../up", "end/", "/start", "cr\rx", "\x01", "n
 PLAIN = ["a b", "%41", "a%2Fb", "ü/日", "a?b#c", "~+&=", "back\\slash", "\U0001f600", "\uffee", "k" * 1000, "end"]
 
 
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """Run the command in an empty directory, with a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-
-    def run(*args):
-        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
-        return subprocess.run(program, capture_output=True, text=True, timeout=120)
-
-    return run
-
-
-@pytest.fixture
-def store(s3, monkeypatch):
-    for name, value in (
-        ("AWS_ENDPOINT_URL", s3.url),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("AWS_REGION", "us-east-1"),
-    ):
-        monkeypatch.setenv(name, value)
-    return s3
-
-
 def filled(store, bucket, objects):
     store.client.create_bucket(Bucket=bucket)
     # Without HTTP, which would take most of the time.

@@ -178,7 +178,7 @@ def test_an_outboard_that_cannot_be_written_is_a_failure():
     assert hash_objects([object], source, keeper=outboards)[object].status == "hashed"
     places, failures = outboards.end()
     assert places == {} and len(tried) == 6
-    assert str(failures[object]) == "mem://a.obao2: the outboard cannot be written, tried 6 times: denied"
+    assert str(failures[object]) == "mem://a.obao2: it cannot be written, tried 6 times: denied"
     assert tried[0][1] == {"blake3": digest(pattern(100_000)).hex(), "length": "100000"}
 
 

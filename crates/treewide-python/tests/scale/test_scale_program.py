@@ -23,33 +23,6 @@ def text_of(path):
     return Path(path).read_text()
 
 
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """Run the command in an empty directory, with a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-
-    def run(*args):
-        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
-        return subprocess.run(program, capture_output=True, text=True, timeout=120)
-
-    return run
-
-
-@pytest.fixture
-def store(s3, monkeypatch):
-    for name, value in (
-        ("AWS_ENDPOINT_URL", s3.url),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("AWS_REGION", "us-east-1"),
-    ):
-        monkeypatch.setenv(name, value)
-    return s3
-
-
 def test_sums_verifies_and_updates(command, store):
     urls = [store.put(f"cli/{it}", DATA[: it * 1000]) for it in range(3)]
     lines = "".join(f"{digest(DATA[: it * 1000]).hex()}  {url}\n" for it, url in enumerate(urls))

@@ -6,15 +6,16 @@ range without the rest. The driver makes it when an object is hashed; threads wr
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Literal, NamedTuple, Protocol
 
 from treewide._treewide import Parts
 from treewide.scale.objects import Object
-from treewide.scale.reading import Refused, Retries
+from treewide.scale.reading import Retries
+from treewide.scale.writing import Sink, write
 
-__all__ = ["LARGEST_GROUP", "Keeper", "Outboards", "Shape", "Sink", "group_of", "is_outboard", "place_of", "shape_of"]
+__all__ = ["LARGEST_GROUP", "Keeper", "Outboards", "Shape", "group_of", "is_outboard", "place_of", "shape_of"]
 
 #: What a range is verified by: reading less than this is not much faster.
 _USUAL = 1 << 20
@@ -29,13 +30,6 @@ _PARTS = 1024
 _WRITERS = 8
 
 _NAME = re.compile(r"\.obao(\d{1,2})(-post)?$")
-
-
-class Sink(Protocol):
-    """Where outboards are written to."""
-
-    def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
-        """Write an object, which appears when it is complete, with `notes` where the store has a place for them."""
 
 
 class Keeper(Protocol):
@@ -120,25 +114,11 @@ class Outboards:
         uri = place_of(object.uri, object.size, digest, self._folder, group)
         # ASCII: header fields of stores.
         notes = {"blake3": digest.hex(), "length": str(object.size)}
-        retries, failures = self._retries(), 0
         try:
-            while True:
-                try:
-                    self._sink.put(uri, data, notes)
-                    return uri
-                except Refused as error:
-                    raise OSError(f"{uri}: the outboard cannot be written: {error}") from error
-                except ModuleNotFoundError:
-                    raise
-                except Exception as error:
-                    failures += 1
-                    if not retries.wait(failures):
-                        text = str(error).strip().partition("\n")[0] or type(error).__name__
-                        raise OSError(
-                            f"{uri}: the outboard cannot be written, tried {failures} times: {text}"
-                        ) from error
+            write(self._sink, uri, data, notes, self._retries())
         finally:
             self._room.release()
+        return uri
 
     def end(self) -> tuple[dict[Object, str], dict[Object, Exception]]:
         """Wait until all is written. Returns where each outboard is, and why some are not there."""

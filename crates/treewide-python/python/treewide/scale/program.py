@@ -16,15 +16,15 @@ from treewide._treewide import hexdigest
 from treewide.scale import lists
 from treewide.scale.buckets.parts import LIST, Bucket
 from treewide.scale.buckets.program import BucketCommand, bucket_of
-from treewide.scale.buckets.sinks import join
+from treewide.scale.buckets.sinks import join, scheme_of
+from treewide.scale.console import drive_shown, print_line, say
 from treewide.scale.driver import Driver
 from treewide.scale.engines import ENGINES
-from treewide.scale.engines.loop import drive
 from treewide.scale.journal import Journal, JournalError
 from treewide.scale.merge import Outcome
 from treewide.scale.objects import Object, settled
 from treewide.scale.outboards import Outboards, is_outboard, shape_of
-from treewide.scale.progress import Progress, bytes_text, objects_text
+from treewide.scale.progress import bytes_text, objects_text
 from treewide.scale.ranges import Found, RangeError, print_found, range_of, verify_ranges
 from treewide.scale.sources import Store, path_of, source_of
 
@@ -58,14 +58,14 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return (_bucket(options) or _Command(options)).run()
     except (_Usage, JournalError, RangeError, lists.ListError, ModuleNotFoundError) as error:
-        _say(str(error))
+        say(str(error))
         return _USAGE
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
+        say(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return _UNKNOWN
     except KeyboardInterrupt:
         # Before the first task, or after the last one: the others say from where the command goes on.
-        _say("interrupted")
+        say("interrupted")
         sys.stdout.flush()
         # A thread may be in the middle of a request.
         os._exit(130)
@@ -168,7 +168,7 @@ def _bucket(options: argparse.Namespace) -> BucketCommand | None:
     found: tuple[Bucket, str] | None = None
     if options.list is not None:
         # In a store there are only lists of buckets, and nobody wants to know what they are called.
-        is_local = _scheme(options.list) == "file"
+        is_local = scheme_of(options.list) == "file"
         is_folder = os.path.isdir(path_of(options.list)) if is_local else not options.list.endswith(".b3")
         if options.list.endswith("/") or is_folder:
             options.list = join(options.list, LIST)
@@ -203,7 +203,7 @@ class _Command:
         self.urls = list(dict.fromkeys(options.urls or self.entries))
         if not self.urls:
             raise _Usage("there is nothing to hash: name a URL, or a list that is not empty")
-        schemes = set(map(_scheme, self.urls))
+        schemes = set(map(scheme_of, self.urls))
         if len(schemes) > 1:
             raise _Usage(f"objects of {' and '.join(sorted(schemes))} in one run: hash them in a run each")
         self.source: Store = source_of(self.urls[0], **dict(map(_option, options.option)))
@@ -231,7 +231,7 @@ class _Command:
 
     def _source_of_outboards(self, place: str | None) -> Store:
         """Return what reads and writes outboards there."""
-        if not place or _scheme(place) == _scheme(self.urls[0]):
+        if not place or scheme_of(place) == scheme_of(self.urls[0]):
             return self.source
         return source_of(place)
 
@@ -294,7 +294,7 @@ class _Command:
             found.append(Found(url, verdict, detail))
         code = self._code({it.verdict for it in found})
         for line in print_found(found, is_json=options.json, code=code):
-            _print_line(line)
+            print_line(line)
         return code
 
     def _outboards(self) -> Outboards | None:
@@ -340,25 +340,14 @@ class _Command:
         outboards = self.outboards
         driver = Driver(objects, lease=options.lease or "auto", journal=journal, keeper=outboards)
         if driver.resumed:
-            _say(f"{bytes_text(driver.resumed)} were hashed by an earlier run: going on from {path}")
-        shown = sys.stderr.isatty() if options.progress is None else options.progress
-        progress = Progress() if shown else None
-        try:
-            drive(driver, ENGINES[options.engine](self.source, options.workers), progress)
-        except KeyboardInterrupt:
-            _say(f"interrupted: the same command goes on from {path}")
-            # A worker may be in the middle of a request.
-            sys.stdout.flush()
-            os._exit(130)
-        finally:
-            if progress:
-                progress.end()
+            say(f"{bytes_text(driver.resumed)} were hashed by an earlier run: going on from {path}")
+        drive_shown(driver, lambda: ENGINES[options.engine](self.source, options.workers), path, options.progress)
         for it in driver.disagreements:
-            _say(str(it))
+            say(str(it))
         if outboards is not None:
             self.places, self.unwritten = outboards.end()
             for error in self.unwritten.values():
-                _say(str(error))
+                say(str(error))
         # What is hashed is not read again to write an outboard.
         if not self.unwritten and all(it.status == "hashed" for it in driver.outcomes.values()):
             self.end_journal = journal.remove
@@ -420,12 +409,12 @@ class _Command:
                 place = {"outboard": self.places[object]} if object in self.places else {}
                 print(json.dumps({**found, **facts, **place, "detail": detail}))
             elif command == "sum":
-                if digest is not None:
-                    _print_line(lists.line_of(url, digest) if self.options.output is None else None)
-                else:
-                    _say(detail if url in detail else f"{url}: {verdict}: {detail}")
+                if digest is None:
+                    say(detail if url in detail else f"{url}: {verdict}: {detail}")
+                elif self.options.output is None:
+                    print_line(lists.line_of(url, digest))
             elif verdict != "same":
-                _print_line(f"{verdict:10} {url}" + (f"  ({detail})" if detail else ""))
+                print_line(f"{verdict:10} {url}" + (f"  ({detail})" if detail else ""))
         read = [it for url, it in outcomes.items() if url not in kept and it.digest is not None]
         code = self._code({it for it, _ in verdicts.values()})
         if is_json:
@@ -434,7 +423,7 @@ class _Command:
         elif command != "sum":
             text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
             amount = bytes_text(sum(it.object.size for it in read))
-            _print_line(f"{objects_text(len(verdicts))}: {text}; {len(read)} read, {amount}")
+            print_line(f"{objects_text(len(verdicts))}: {text}; {len(read)} read, {amount}")
         return code
 
     def _code(self, verdicts: set[str]) -> int:
@@ -442,10 +431,6 @@ class _Command:
             return _UNKNOWN
         differs = self.options.command == "verify" and verdicts & {"changed", "removed"}
         return _DIFFERS if differs else _FINE
-
-
-def _scheme(url: str) -> str:
-    return url.partition("://")[0] if "://" in url else "file"
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -471,12 +456,3 @@ def _caught(head: Callable[[str], Object]) -> Callable[[str], Object | Exception
             return error
 
     return look
-
-
-def _print_line(line: str | None) -> None:
-    if line is not None:
-        sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
-
-
-def _say(text: str) -> None:
-    print(f"treewide: {text}", file=sys.stderr)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from treewide.scale.buckets.parts import (
 )
 from treewide.scale.buckets.shards import Difference, Job
 from treewide.scale.buckets.sinks import Folder, folder_of, join, scheme_of
+from treewide.scale.console import drive_shown, print_line, say
 from treewide.scale.engines import ENGINES
-from treewide.scale.engines.loop import drive
 from treewide.scale.journal import Journal
 from treewide.scale.lists import ListError, line_of
 from treewide.scale.progress import Progress, bytes_text, objects_text
@@ -132,18 +131,14 @@ class BucketCommand:
             told=self._tell,
         )
         if driver.resumed:
-            _say(f"{driver.resumed:,} objects were done by an earlier run: going on from {self.journal_path}")
-        shown = sys.stderr.isatty() if options.progress is None else options.progress
-        progress = _Progress() if shown else None
-        try:
-            drive(driver, ENGINES[options.engine](self.source, options.workers), progress)
-        except KeyboardInterrupt:
-            _say(f"interrupted: the same command goes on from {self.journal_path}")
-            sys.stdout.flush()
-            os._exit(130)
-        finally:
-            if progress:
-                progress.end()
+            say(f"{driver.resumed:,} objects were done by an earlier run: going on from {self.journal_path}")
+        drive_shown(
+            driver,
+            lambda: ENGINES[options.engine](self.source, options.workers),
+            self.journal_path,
+            options.progress,
+            _Progress,
+        )
         bucket = self._write(driver)
         code = self._summary(driver, bucket)
         kept: list[BucketJournal | Journal] = [journal, *large]
@@ -203,36 +198,36 @@ class BucketCommand:
         uri = self.job.root + it.key
         if self.options.json:
             digests = {"expected": _hex(it.expected), "digest": _hex(it.digest)}
-            _print(json.dumps({"uri": uri, "verdict": it.verdict, **digests, "detail": it.detail}))
+            print_line(json.dumps({"uri": uri, "verdict": it.verdict, **digests, "detail": it.detail}))
             return
         # On one line, as b3sum writes names.
         name = line_of(uri, b"").removeprefix("\\").removeprefix("  ")
         detail = it.detail.removeprefix(f"{uri}: ")
         line = f"{it.verdict:10} {name}" + (f"  ({detail})" if detail else "")
-        _say(line) if self.command == "sum" else _print(line)
+        say(line) if self.command == "sum" else print_line(line)
 
     def _summary(self, driver: BucketDriver, bucket: Bucket | None) -> int:
         counts = {it: driver.counts[it] for it in _VERDICTS if driver.counts.get(it)}
         code = self._code(driver)
         for it in driver.failures:
-            _say(it)
+            say(it)
         if driver.failures:
             what = "the list was not written" if self.job.output is not None else "nobody can say what is there"
-            _say(f"{what}: the same command goes on from {self.journal_path}")
+            say(f"{what}: the same command goes on from {self.journal_path}")
         elif not driver.objects:
             # For a store, a prefix that is spelt wrong is one that has no objects.
-            _say(f"there is no object below {self.job.root}: is that the right place?")
+            say(f"there is no object below {self.job.root}: is that the right place?")
         if self.options.json:
             found = {"counts": counts, "objects_read": driver.objects_read, "bytes_read": driver.bytes_read}
             found |= {"requests": driver.requests, "list": _hex(bucket.digest) if bucket else None, "exit": code}
-            _print(json.dumps(found))
+            print_line(json.dumps(found))
             return code
         text = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items())
         text = objects_text(driver.objects) + (f": {text}" if text else "")
         text += f"; {driver.objects_read:,} read, {bytes_text(driver.bytes_read)}"
-        _say(text) if self.command == "sum" else _print(text)
+        say(text) if self.command == "sum" else print_line(text)
         if bucket is not None and self.job.output is not None:
-            _print(line_of(join(self.job.output, self.name), bucket.digest))
+            print_line(line_of(join(self.job.output, self.name), bucket.digest))
         return code
 
     def _code(self, driver: BucketDriver) -> int:
@@ -273,16 +268,3 @@ def _place(url: str) -> str:
 
 def _hex(digest: bytes | None) -> str | None:
     return digest.hex() if digest is not None else None
-
-
-def _print(line: str) -> None:
-    file = getattr(sys.stdout, "buffer", None)
-    if file is None:
-        # A notebook shows text only.
-        print(line.encode("utf-8", "backslashreplace").decode())
-    else:
-        file.write(line.encode("utf-8", "surrogateescape") + b"\n")
-
-
-def _say(text: str) -> None:
-    print(f"treewide: {text}", file=sys.stderr)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from treewide.scale.buckets.listing import listed
-from treewide.scale.reading import Refused, Retries, Source, read
+from treewide.scale.reading import Retries, Source, read
 from treewide.scale.sources import STORES, Files, Fsspec, Obstore, Store, source_of
+from treewide.scale.writing import write
 
 __all__ = ["Folder", "folder_of", "join", "scheme_of"]
 
@@ -49,17 +50,7 @@ class _Folder:
         self._url, self._store = url, store
 
     def put(self, name: str, data: bytes) -> None:
-        uri, retries, failures = join(self._url, name), Retries(), 0
-        while True:
-            try:
-                return self._store.put(uri, data, {})
-            except Refused:
-                raise
-            except Exception as error:
-                failures += 1
-                if not retries.wait(failures):
-                    text = str(error).strip().partition("\n")[0] or type(error).__name__
-                    raise OSError(f"{uri}: it cannot be written, tried {failures} times: {text}") from error
+        write(self._store, join(self._url, name), data, {}, Retries())
 
     def get(self, name: str) -> bytes:
         object = self._store.head(join(self._url, name))

@@ -87,7 +87,7 @@ class Obstore:
             obstore.exceptions.PermissionDeniedError,
             obstore.exceptions.UnauthenticatedError,
         ) as error:
-            raise Refused(f"{uri}: it cannot be written: {_first(error)}") from error
+            raise Refused(_first(error)) from error
         except (NotImplementedError, obstore.exceptions.NotSupportedError):
             # A store without metadata.
             obstore.put(store, key, data)
