@@ -1,20 +1,19 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
-use crate::check::{self, CheckArgs};
-use crate::docs::Page;
-use crate::explain::{self, ExplainArgs};
-use crate::help::Notes;
-use crate::manifest::compare::{self, DiffArgs, VerifyArgs};
-use crate::manifest::make::{self, SnapshotArgs, UpdateArgs};
-use crate::manifest::show::{self, ManifestArgs};
-use crate::outboard::{self, OutboardArgs};
-use crate::outcome::Outcome;
-use crate::program::Program;
-use crate::sum::{self, SumArgs};
-use crate::terminal::{self, Form};
-use crate::{console, device, docs, output, version};
-use anstream::stream::RawStream;
-use anstream::{AutoStream, ColorChoice};
+use crate::args::device;
+use crate::commands::check::{self, CheckArgs};
+use crate::commands::docs;
+use crate::commands::docs::Page;
+use crate::commands::explain::{self, ExplainArgs};
+use crate::commands::help::Notes;
+use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
+use crate::commands::manifest::make::{self, SnapshotArgs, UpdateArgs};
+use crate::commands::manifest::show::{self, ManifestArgs};
+use crate::commands::outboard::{self, OutboardArgs};
+use crate::commands::sum::{self, SumArgs};
+use crate::shell::outcome::Outcome;
+use crate::shell::program::Program;
+use crate::shell::version;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -171,36 +170,6 @@ fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Err
     let command = P::command().long_version(long);
     let mut matches = command.try_get_matches_from(args)?;
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
-}
-
-/// Bad usage that the definition of the command line does not show.
-pub(crate) fn wrong_value(cause: impl std::fmt::Display) -> clap::Error {
-    clap::Error::raw(ErrorKind::ValueValidation, format!("{cause}\n"))
-}
-
-/// Say what is wrong with the arguments.
-pub(crate) fn complain(error: &clap::Error) {
-    console::write(&text(error, &std::io::stderr()));
-}
-
-/// Print the text that `--help` or `--version` asked for.
-pub(crate) fn print(help: &clap::Error) -> anyhow::Result<()> {
-    output::print(text(help, &std::io::stdout()).as_bytes())
-}
-
-/// The text, in colours where it goes to a terminal that has them.
-fn text(message: &clap::Error, to: &impl RawStream) -> String {
-    let text = message.render();
-    let plain = text.to_string();
-    // It may repeat an argument.
-    let escaped = terminal::escape(&plain, Form::Lines);
-    if to.is_terminal() && escaped != plain {
-        return escaped.into_owned();
-    }
-    match AutoStream::choice(to) {
-        ColorChoice::Never => plain,
-        _ => text.ansi().to_string(),
-    }
 }
 
 /// People who know b3sum try a file in place of a command first, or an option before it.

@@ -4,48 +4,23 @@
 //! because [`run`] takes the process for its own: it reads and writes the standard streams, may handle signals, and may
 //! end the process by one. The work is done by the library `treewide-files` and `treewide-manifest`, which anyone may use.
 //!
-//! Parse, run, exit code. Each command stands in its own module; a flag's name, its help text and its effect stand
-//! together in the module that carries it out.
+//! Parse, run, exit code. Each command has its own module in `commands`; a flag's name, its help text and its effect are
+//! together in the module that carries it out, in `args` if several commands have it.
 
 #![deny(unsafe_code)]
 
-mod b3sum_check;
-mod check;
+mod args;
 mod cli;
-mod console;
-mod descriptor;
-#[cfg(feature = "gpu")]
-mod device;
-#[cfg(not(feature = "gpu"))]
-#[path = "no_device.rs"]
-mod device;
-mod docs;
-mod explain;
-mod help;
-mod inherited;
-mod input;
-mod manifest;
-mod mode;
-mod outboard;
-mod outcome;
-mod output;
-mod program;
-mod progress;
-mod signals;
-mod stdin;
-mod streams;
-mod sum;
-mod terminal;
-mod threads;
-mod version;
-mod walk;
-mod wording;
+mod commands;
+mod shell;
 
+use args::{device, threads};
 use cli::Invocation;
-use outcome::Outcome;
+use shell::outcome::Outcome;
+use shell::{console, inherited, output, signals, usage};
 use std::ffi::OsString;
 
-pub use inherited::Inherited;
+pub use shell::inherited::Inherited;
 
 /// The exit code of bad usage, as `clap` has it.
 const BAD_USAGE: u8 = 2;
@@ -60,7 +35,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
     let Invocation { program, command } = cli::parse(args.into_iter().collect());
     let ended = match command {
         Err(text) if text.use_stderr() => Err(text.into()),
-        Err(text) => cli::print(&text).map(|()| Outcome::Success),
+        Err(text) => usage::print(&text).map(|()| Outcome::Success),
         Ok(command) => {
             let checked = treewide::check_environment().map_err(|error| error.to_string());
             let checked = checked.and_then(|()| device::check_environment());
@@ -75,7 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
         Ok(outcome) => outcome.code(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => {
-                cli::complain(&usage);
+                usage::complain(&usage);
                 BAD_USAGE
             }
             Err(error) => {

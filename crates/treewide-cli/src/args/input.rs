@@ -1,0 +1,96 @@
+//! What is hashed: operands, lists and what walks find, on the CPU or a device.
+
+use crate::args::device::ByDevice;
+use crate::args::mode::ModeArgs;
+use crate::args::read::ReadArgs;
+use crate::shell::descriptor;
+use crate::shell::progress::Progress;
+use crate::shell::stdin::{Stdin, is_stdin};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treewide::Mode;
+use treewide_files::check;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Run, Source, Task};
+
+/// Everything that hashes a file or standard input.
+pub(crate) struct Input {
+    options: Options,
+    mode: Mode,
+    progress: Arc<dyn treewide_files::Progress>,
+    device: ByDevice,
+    pub(crate) stdin: Stdin,
+}
+
+impl Input {
+    /// In keyed mode, this reads the key.
+    pub(crate) fn new(
+        read: &ReadArgs,
+        mode: &ModeArgs,
+        progress: &Progress,
+    ) -> anyhow::Result<Self> {
+        let stdin = Stdin::default();
+        let mode = mode.mode(&stdin)?;
+        let (progress, device) = (progress.hears(), ByDevice::default());
+        let options = read.options(mode).progress(Arc::clone(&progress));
+        Ok(Self { options, mode, progress, device, stdin })
+    }
+
+    pub(crate) fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// Let a device hash the files that it is for.
+    pub(crate) fn set_device(&mut self, device: ByDevice) {
+        self.device = device;
+    }
+
+    /// Hash what `source` finds, except what may have no end.
+    pub(crate) fn run_without_streams<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
+        self.options.run_with(source, |path: &Path, extent: Extent| {
+            let refused = if is_stdin(path) { None } else { check::refuse_stream(path) };
+            refused.or_else(|| self.hash_path(path, extent))
+        })
+    }
+
+    /// Hash what `source` finds.
+    pub(crate) fn run<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
+        self.options.run_with(source, self)
+    }
+
+    fn hash_path(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        if let Err(error) = descriptor::require(path) {
+            return Some(Err(error.into()));
+        }
+        let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
+        by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
+    }
+}
+
+impl HashAlone for &Input {
+    fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        self.hash_path(path, extent)
+    }
+
+    fn hash_found(
+        &mut self,
+        file: &File,
+        path: &Path,
+        extent: Extent,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        self.device.hash_found(file, path, extent, &*self.progress)
+    }
+}
+
+/// The task of hashing an operand, or a file that a list names; `-` is standard input.
+pub(crate) fn task<A>(path: PathBuf, extent: Extent, about: A) -> Task<A> {
+    let kind = if is_stdin(&path) { Kind::Alone } else { Kind::Unknown };
+    Task { path, kind, extent, about }
+}
+
+/// What a message says of a file that grew.
+pub(crate) fn growth(hashed: &Hashed) -> Option<String> {
+    let now = hashed.grown_to?;
+    Some(format!("file grew while being hashed: {} of {now} bytes", hashed.bytes))
+}

@@ -1,0 +1,37 @@
+//! The flag that says where results go.
+
+use crate::shell::output::{Output, Prints};
+use crate::shell::progress::Progress;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Write to FILE instead of standard output, all at once when everything is done
+    ///
+    /// Until then FILE stays as it is (or absent), and it also does if writing fails or the program
+    /// is interrupted. If FILE cannot be replaced (it is a mount point, or in a directory that takes no new
+    /// files), it is overwritten in the end. If the complete output cannot get to its place, it stays under
+    /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
+    /// Some files are never replaced: an input, a file that a checked list names, the file that standard
+    /// input comes from, and a file that appears during the run. Replacing one ends the run, for a listed
+    /// file when its turn comes. FILE itself is left out of a recursive walk; the unfinished file of
+    /// another run, .treewide-??????.tmp next to its FILE, is not. A pipe or a device is written to
+    /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
+    /// are directed to; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Starts writing, as [`Output::open`] does.
+    pub(crate) fn open<'a>(
+        &self,
+        inputs: &[PathBuf],
+        prints: Prints,
+        progress: &'a Progress,
+    ) -> anyhow::Result<Output<'a>> {
+        Output::open(self.output.as_deref(), inputs, prints, progress)
+    }
+}

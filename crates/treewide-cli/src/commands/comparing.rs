@@ -1,0 +1,38 @@
+//! How commands end that compare: what they cannot say counts more than what differs.
+
+use crate::shell::console::complain;
+use crate::shell::outcome::Outcome;
+use crate::shell::output;
+use crate::shell::program::Program;
+use treewide_manifest::ErrorKind;
+
+/// Exit codes of the commands that compare.
+pub(crate) const EXIT: &[(&str, &str)] = &[
+    ("0", "everything is as recorded"),
+    ("1", "something differs"),
+    ("2", "invalid usage"),
+    (
+        "3",
+        "nobody can say: a file cannot be read, or the manifest is damaged (also if something differs as well)",
+    ),
+];
+
+/// Runs a command. What stops it is exit code 3, because nobody can say then whether the tree differs.
+pub(crate) fn run(
+    program: Program,
+    command: impl FnOnce() -> anyhow::Result<Outcome>,
+) -> anyhow::Result<Outcome> {
+    match command() {
+        Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
+            complain(program, &format!("{error:#}"));
+            let is_usage = matches!(
+                error
+                    .downcast_ref::<treewide_manifest::Error>()
+                    .map(treewide_manifest::Error::kind),
+                Some(ErrorKind::Usage(_))
+            );
+            Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })
+        }
+        ended => ended,
+    }
+}

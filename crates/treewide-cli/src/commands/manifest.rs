@@ -1,0 +1,11 @@
+//! Manifests of trees: `snapshot`, `verify`, `update`, `diff` and `manifest`.
+//!
+//! The library `treewide-manifest` decides everything; here are words, lines and exit codes.
+
+pub(crate) mod compare;
+mod html;
+pub(crate) mod make;
+mod report;
+mod root;
+mod rules;
+pub(crate) mod show;

@@ -1,0 +1,330 @@
+//! `treewide verify` and `treewide diff`: what differs from a manifest?
+
+use super::html::{About, Html};
+use super::report::{self, Lines, is_passed};
+use super::root::root;
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::read::ReadArgs;
+use crate::args::sizes;
+use crate::commands::comparing::{EXIT, run};
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::Prints;
+use crate::shell::program::Program;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide_manifest::{Cancel, Class, Globs, Manifest, Outboards, Report, State, Verify};
+
+pub(crate) const VERIFY: Notes = Notes {
+    exit: EXIT,
+    ..Notes::new(&[
+        ("treewide verify photos.b3 photos", "read everything, and compare"),
+        ("treewide verify --quick photos.b3 photos", "read only what looks different"),
+        ("treewide verify --fail-on changed,removed photos.b3 photos", "new files are fine"),
+        ("treewide verify --outboards tree photos.b3 photos", "which bytes of long files are bad?"),
+        ("treewide verify --html report.html photos.b3 photos", "a page to look at"),
+    ])
+};
+
+pub(crate) const DIFF: Notes = Notes {
+    exit: EXIT,
+    ..Notes::new(&[
+        ("treewide diff monday.b3 friday.b3", "needs no file of either tree"),
+        ("treewide diff monday.b3 photos", "a manifest and a directory"),
+    ])
+};
+
+/// Compare a directory with its manifest
+///
+/// Reads every file, and reports what is changed, added, removed, moved or of another type. A file whose
+/// content differs although its size, mtime, ctime and inode are as recorded is reported as ROT: nobody wrote
+/// to it. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
+/// line is written for each difference, and a last line on standard error counts all.
+#[derive(Args)]
+#[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
+pub(crate) struct VerifyArgs {
+    /// The list of the manifest; its index is next to it
+    #[arg(value_name = "X.b3")]
+    manifest: PathBuf,
+
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Read only files whose size, times, inode or device are not those recorded
+    ///
+    /// What is not read is not verified, and the last line says how much that is. This does not see rot, or what a
+    /// program with access to the disk does. It believes the index, which is not signed.
+    #[arg(long, help_heading = "Coverage")]
+    quick: bool,
+
+    /// Name the bytes that differ, by the outboards in a folder
+    ///
+    /// `snapshot --outboards` writes them. A file whose content differs is read a second time. An outboard is believed only as far as
+    /// the digest in X.b3 proves it; the line says if there is none, or what is wrong with it.
+    #[arg(long, value_name = "FOLDER", help_heading = "Coverage")]
+    outboards: Option<PathBuf>,
+
+    /// The least length of a file that should have an outboard
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
+    #[arg(value_parser = sizes::bytes, help_heading = "Coverage")]
+    min: u64,
+
+    /// Compare only paths that match a glob, and what is below them
+    #[arg(long, value_name = "GLOB", help_heading = "Coverage")]
+    only: Vec<String>,
+
+    /// Compare nothing unless the list X.b3 or its facts have this BLAKE3 digest
+    ///
+    /// `snapshot`, `update` and `manifest stat` print both digests. That of the list covers names and contents of files. That
+    /// of the facts also covers links, directories, modes and what is excluded; it needs the index.
+    #[arg(long, value_name = "DIGEST", help_heading = "Verdict")]
+    expect: Option<String>,
+
+    #[command(flatten)]
+    say: SayArgs,
+
+    /// Write a page for a browser, too: counts, and every path that differs
+    ///
+    /// It appears when everything is done, and needs no other file. If the comparison comes to no end, there is none.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+/// What is said, and what counts.
+#[derive(Args)]
+pub(crate) struct SayArgs {
+    /// The verdicts that are a failure, separated by commas; `rot` always is
+    ///
+    /// changed, replaced-type, moved, renamed, copied, added, removed. By default all of them are.
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',', help_heading = "Verdict")]
+    #[arg(value_parser = class)]
+    fail_on: Vec<Class>,
+
+    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing about paths; and nothing at all if everything is as recorded
+    ///
+    /// Then `verify` does not say either what it did not compare, such as what the rules exclude; --expect notices
+    /// rules that somebody changed.
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+}
+
+fn class(word: &str) -> Result<Class, String> {
+    let found = Class::ALL.into_iter().find(|class| class.word() == word && class.differs());
+    found.ok_or_else(|| {
+        let words = Class::ALL.into_iter().filter(|it| it.differs()).map(Class::word);
+        format!("there are {}", words.collect::<Vec<_>>().join(", "))
+    })
+}
+
+impl SayArgs {
+    fn outcome(&self, report: &Report) -> Outcome {
+        let counts = |class: Class| {
+            class == Class::Rot || self.fail_on.is_empty() || self.fail_on.contains(&class)
+        };
+        let fails = |class: Class| class.differs() && report.count(class) > 0 && counts(class);
+        if !report.is_certain() {
+            Outcome::CannotTell
+        } else if Class::ALL.into_iter().any(fails) {
+            Outcome::SomeFailed
+        } else {
+            Outcome::Success
+        }
+    }
+
+    /// Says what there is to say at the end.
+    fn end(
+        &self,
+        lines: Lines<'_>,
+        console: &Console<'_>,
+        manifests: &[&Manifest],
+        report: &Report,
+    ) -> anyhow::Result<Outcome> {
+        lines.finish(console, report)?;
+        let outcome = self.outcome(report);
+        if let Some(cause) = &report.damage {
+            let ignored = |it: &&&Manifest| matches!(it.index(), State::Ignored(_));
+            let whose = manifests.iter().find(ignored).or(manifests.first());
+            report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
+        }
+        if report.trusted_unseen {
+            console.say(
+                "extended attributes trusted.* were not compared: only the administrator of the machine sees them; \
+                 run it as root",
+            );
+        }
+        for glob in &report.unmatched {
+            let glob = treewide_files::name::shown_text(glob);
+            console.say(&format!("nothing was checked for --only {glob}: nothing has such a name"));
+        }
+        if report.nothing_checked && report.unmatched.is_empty() {
+            console.say("nothing was checked: the list names no file");
+        }
+        if !(self.quiet && outcome == Outcome::Success) {
+            console.say(&report::summary(report));
+        }
+        Ok(outcome)
+    }
+
+    /// Says what was left out.
+    fn not_compared(&self, console: &Console<'_>, outcome: Outcome, parts: &[String]) {
+        if !(parts.is_empty() || self.quiet && outcome == Outcome::Success) {
+            console.say(&format!("not compared: {}", parts.join(", ")));
+        }
+    }
+}
+
+impl VerifyArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || self.compare(program))
+    }
+
+    fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        let only = Globs::new(&self.only)?;
+        let manifest = Manifest::open(&self.manifest)?;
+        if let Some(expected) = &self.expect {
+            self.is_expected(&manifest, expected)?;
+        }
+        let mut verify = Verify::new().quick(self.quick).only(only);
+        if let Some(folder) = &self.outboards {
+            let there = std::fs::metadata(folder);
+            if !there.with_context(|| treewide_files::name::shown(folder))?.is_dir() {
+                bail!("{}: is not a folder of outboards", treewide_files::name::shown(folder));
+            }
+            verify = verify.outboards(Outboards::new(folder).min(self.min));
+        }
+        let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
+        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let page = |path: &PathBuf| Html::open(path, &self.manifest, &inputs, &progress);
+        let mut page = self.html.as_ref().map(page).transpose()?;
+        for place in output.places().into_iter().chain(page.iter().flat_map(Html::places)) {
+            verify = verify.leave_out(place);
+        }
+        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        if let (true, State::Bound(ends)) = (self.quick, manifest.index()) {
+            progress.expects(ends.1.files);
+        }
+        progress.show(move || total);
+        let options = self.read.plain_options(progress.hears());
+        let dir = root(self.dir.as_deref(), Some(&manifest))?;
+        let report = verify.run(&manifest, dir, &options, &mut |it| {
+            lines.add(&it);
+            if is_passed(&it) {
+                progress.passed();
+            }
+            if let Some(page) = &mut page {
+                page.add(&it);
+            }
+        })?;
+        progress.finish();
+        let outcome = self.say.end(lines, &console, &[&manifest], &report)?;
+        self.say.not_compared(&console, outcome, &report::not_compared(&manifest));
+        if let Some(page) = page {
+            let code = outcome.code();
+            page.finish(&report, &About { manifest: &manifest, dir, quick: self.quick, code })?;
+        }
+        Ok(outcome)
+    }
+
+    /// Whether the manifest is the one that is meant. Its facts are compared with their digest when all were read.
+    fn is_expected(&self, manifest: &Manifest, expected: &str) -> anyhow::Result<()> {
+        let list = manifest.list().hash().to_hex().to_string();
+        let facts = treewide_manifest::facts_of(manifest).map(|it| it.to_hex().to_string());
+        let is = |found: &String| expected.eq_ignore_ascii_case(found);
+        if is(&list) || facts.as_ref().is_some_and(is) {
+            return Ok(());
+        }
+        let facts = match facts {
+            Some(facts) => format!("its facts have {facts}"),
+            None => "there is no index with its facts".into(),
+        };
+        let name = treewide_files::name::shown(&self.manifest);
+        bail!(
+            "{name}: has the digest {list}, {facts}, and neither is {expected}; nothing was compared"
+        )
+    }
+}
+
+/// Compare two manifests, or a manifest and a directory
+///
+/// Two manifests are compared by what they say, and no file of either tree is needed. If the second is a directory,
+/// all its files are read, as by `verify`.
+#[derive(Args)]
+#[command(after_help = DIFF.short(), after_long_help = DIFF.long())]
+pub(crate) struct DiffArgs {
+    /// The old manifest
+    #[arg(value_name = "X.b3")]
+    old: PathBuf,
+
+    /// The new manifest, or a directory
+    #[arg(value_name = "Y.b3|DIR")]
+    new: PathBuf,
+
+    #[command(flatten)]
+    say: SayArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl DiffArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || self.compare(program))
+    }
+
+    fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        let is_directory = self.new.is_dir();
+        // Each is read as a whole: at the same time.
+        let (old, new) = std::thread::scope(|scope| {
+            let new = (!is_directory).then(|| scope.spawn(|| Manifest::open(&self.new)));
+            (Manifest::open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
+        });
+        let old = old?;
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let inputs = [self.old.clone(), self.new.clone()];
+        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        let Some(new) = new else {
+            let total = old.bytes();
+            progress.show(move || total);
+            let options = self.read.plain_options(progress.hears());
+            let report = Verify::new().run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
+            progress.finish();
+            let outcome = self.say.end(lines, &console, &[&old], &report)?;
+            self.say.not_compared(&console, outcome, &report::not_compared(&old));
+            return Ok(outcome);
+        };
+        let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
+        let report = treewide_manifest::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
+        progress.finish();
+        let outcome = self.say.end(lines, &console, &[&old, &new], &report)?;
+        self.say.not_compared(&console, outcome, &report::not_in_both(&old, &new));
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,213 @@
+//! The report of `treewide verify --html`: one page that needs nothing else, with every path that differs.
+//!
+//! The rows stand in it as JSON, one a line, as they are found; what counts them follows. A script shows some hundreds
+//! of them at a time, so that a page of 100,000 stays usable. Names are text in it, never HTML.
+
+use crate::shell::output::{Output, Prints};
+use crate::shell::progress::Progress;
+use crate::shell::terminal::{self, Form};
+use crate::shell::wording::count;
+use anyhow::Context;
+use indicatif::HumanBytes;
+use std::path::{Path, PathBuf};
+use treewide_files::digest::hex;
+use treewide_files::list::json::Object;
+use treewide_files::name::{shown, shown_text};
+use treewide_manifest::record::Type;
+use treewide_manifest::{Class, Finding, Manifest, Report, Verdict, day};
+
+const PAGE: &str = include_str!("report.html");
+
+/// A page that is being written. It appears all at once.
+pub(super) struct Html<'a> {
+    output: Output<'a>,
+    has_rows: bool,
+    failed: Option<anyhow::Error>,
+}
+
+/// What the page says of the run.
+pub(super) struct About<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) dir: &'a Path,
+    pub(super) quick: bool,
+    /// The exit status.
+    pub(super) code: u8,
+}
+
+impl<'a> Html<'a> {
+    /// Begins a page at `path`. An error if that is one of the `inputs`.
+    pub(super) fn open(
+        path: &Path,
+        list: &Path,
+        inputs: &[PathBuf],
+        progress: &'a Progress,
+    ) -> anyhow::Result<Self> {
+        let output = Output::open(Some(path), inputs, Prints::Always, progress)?;
+        let mut page = Self { output, has_rows: false, failed: None };
+        let (before, _) = parts("{rows}", PAGE);
+        page.write(&before.replace("{title}", &html(&format!("Report on {}", visible(list)))))?;
+        Ok(page)
+    }
+
+    /// The page, and the file that it is written to until then.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        self.output.places()
+    }
+
+    fn write(&mut self, text: &str) -> anyhow::Result<()> {
+        self.output.record(Form::Raw, |to| to.write_all(text.as_bytes())).context("the report")
+    }
+
+    /// Adds a finding; that it cannot be written shows at the end.
+    pub(super) fn add(&mut self, finding: &Finding) {
+        if self.failed.is_some() || matches!(finding.verdict.class(), Class::Same | Class::Touched)
+        {
+            return;
+        }
+        let comma = if std::mem::replace(&mut self.has_rows, true) { "," } else { "" };
+        self.failed = self.write(&format!("{comma}{}", row(finding))).err();
+    }
+
+    /// Writes the rest, and lets the page appear.
+    pub(super) fn finish(mut self, report: &Report, about: &About<'_>) -> anyhow::Result<()> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        let (_, after) = parts("{rows}", PAGE);
+        let (between, end) = parts("{summary}", after);
+        self.write(&format!("{between}{}{end}", summary(report, about)))?;
+        self.output.finish().context("the report")
+    }
+}
+
+/// What stands before and after a mark of the page, which has each of them once.
+fn parts<'a>(mark: &str, page: &'a str) -> (&'a str, &'a str) {
+    page.split_once(mark).unwrap_or((page, ""))
+}
+
+/// A name on one line, with what would hide or turn it escaped.
+fn visible(path: &Path) -> String {
+    terminal::escape(&shown(path), Form::Lines).into_owned()
+}
+
+fn row(finding: &Finding) -> String {
+    let path = finding.path();
+    let name = visible(&path);
+    let slash = if finding.kind == Type::Directory { "/" } else { "" };
+    let mut object = Object::about(Path::new(&format!("{name}{slash}")));
+    if path.to_str() != Some(&name) {
+        object.string("path_hex", &hex(&finding.name));
+    }
+    let detail = match &finding.verdict {
+        Verdict::Moved { from } => {
+            let from = Finding { name: from.clone(), ..finding.clone() };
+            format!("was {}", visible(&from.path()))
+        }
+        _ => {
+            terminal::escape(&shown_text(&super::report::detail(finding)), Form::Lines).into_owned()
+        }
+    };
+    object.string("verdict", finding.verdict.class().word()).string("detail", &detail);
+    // Strings alone hold this sign. Without it, nothing ends the element that the rows are in.
+    object.finish().replace('<', "\\u003c")
+}
+
+fn html(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            '\'' => safe += "&#39;",
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+fn summary(report: &Report, about: &About<'_>) -> String {
+    let (class, result) = match about.code {
+        0 if report.differs() => ("good", "Only such differences as --fail-on leaves out"),
+        0 if about.quick => ("good", "Nothing looks different"),
+        0 => ("good", "Everything is as recorded"),
+        1 => ("bad", "Something differs"),
+        _ => ("unknown", "Nobody can say whether everything is as recorded"),
+    };
+    let list = about.manifest.list();
+    let code = |text: &str| format!("<code>{}</code>", html(text));
+    let mut facts = vec![
+        ("Directory", code(&visible(about.dir))),
+        ("Compared", html(&format!("{}, exit status {}", day::now(), about.code))),
+        ("Digest of the list", code(list.hash().to_hex().as_str())),
+    ];
+    if let Some(digest) = treewide_manifest::facts_of(about.manifest) {
+        facts.push(("Digest of the facts", code(digest.to_hex().as_str())));
+    }
+    let read = (report.files_read, report.bytes_read);
+    facts.push(("Read", format!("{}, {}", count(read.0, "file"), HumanBytes(read.1))));
+    if report.files_unread > 0 {
+        let (files, bytes) = (count(report.files_unread, "file"), HumanBytes(report.bytes_unread));
+        let cause = "their times, size and inode are those of the manifest";
+        facts.push(("Not read", format!("{files}, {bytes}: {cause}")));
+    }
+    if let Some(cause) = &report.damage {
+        let text = terminal::escape(cause, Form::Lines);
+        let text = format!("not used: {text}; so links, directories and modes were not checked");
+        facts.push(("Index", html(&text)));
+    }
+    let mut parts = super::report::not_compared(about.manifest);
+    if report.trusted_unseen {
+        parts.push("extended attributes trusted.*, which only the administrator sees".into());
+    }
+    if !parts.is_empty() {
+        facts.push(("Not compared", html(&terminal::escape(&parts.join(", "), Form::Lines))));
+    }
+    let facts: String = facts.iter().map(|(k, v)| format!("<dt>{k}</dt><dd>{v}</dd>\n")).collect();
+    let counts: String = Class::ALL
+        .into_iter()
+        .filter(|class| report.count(*class) > 0)
+        .map(|class| {
+            let (word, number) = (class.word(), report.count(class));
+            format!("<tr><th scope=\"row\">{word}</th><td>{number}</td></tr>\n")
+        })
+        .collect();
+    let nothing = match report.nothing_checked {
+        true => "<p>Nothing was checked: the list names no file.</p>\n",
+        false => "",
+    };
+    let entries = report.entries();
+    let (name, title) = (html(&visible(list.path())), "Report on");
+    let paths = if entries == 1 { "path" } else { "paths" };
+    format!(
+        "<h1>{title} <code>{name}</code></h1>\n<p class=\"result {class}\">{result}</p>\n{nothing}\
+         <dl>\n{facts}</dl>\n<h2 id=\"counts\">{entries} {paths}</h2>\n\
+         <table aria-labelledby=\"counts\"><tbody>\n{counts}</tbody></table>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_has_each_mark_once() {
+        for mark in ["{title}", "{rows}", "{summary}"] {
+            assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
+        }
+        assert!(!PAGE.contains("://"), "the page needs nothing else");
+    }
+
+    #[test]
+    fn row_holds_no_sign_of_html_and_shows_what_would_hide() {
+        let name = "</script><img src=x onerror=alert(1)>\u{202e}\n".as_bytes().to_vec();
+        let finding = Finding { name, kind: Type::File, verdict: Verdict::Added, located: None };
+        let row = row(&finding);
+        assert!(!row.contains('<') && row.ends_with("}\n") && row.lines().count() == 1, "{row}");
+        assert!(row.contains(r"\\u{202e}\\n") && row.contains("path_hex"), "{row}");
+        let value: serde_json::Value = serde_json::from_str(&row).unwrap();
+        assert!(value["path"].as_str().unwrap().starts_with("</script><img"));
+        assert_eq!(html("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+    }
+}

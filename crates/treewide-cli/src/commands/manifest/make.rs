@@ -1,0 +1,356 @@
+//! `treewide snapshot` and `treewide update`: make a manifest.
+
+use super::report::{self, Lines, is_passed};
+use super::root::root;
+use super::rules::RulesArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::read::ReadArgs;
+use crate::args::sizes;
+use crate::commands::comparing::run;
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::{Output, Prints};
+use crate::shell::program::Program;
+use crate::shell::progress::Progress;
+use crate::shell::signals;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use treewide_files::name::shown;
+use treewide_manifest::{
+    Budget, Class, Clock, Finding, Globs, Made, Manifest, Outboards, Pair, Report, State, Totals,
+    Update, Written, journal,
+};
+
+pub(crate) const SNAPSHOT: Notes = Notes {
+    exit: &[
+        ("0", "the manifest has every file"),
+        ("2", "invalid usage"),
+        (
+            "3",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be written",
+        ),
+    ],
+    ..Notes::new(&[
+        ("treewide snapshot photos -o photos.b3", "what is in a directory now"),
+        ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
+        ("treewide snapshot --outboards tree --min 100M photos -o photos.b3", ""),
+        ("b3sum --check photos.b3", "in the directory: without this program"),
+    ])
+};
+
+pub(crate) const UPDATE: Notes = Notes {
+    exit: &[
+        ("0", "the manifest is up to date"),
+        ("1", "a file rotted: the manifest keeps its old digest"),
+        ("2", "invalid usage"),
+        (
+            "3",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be read or written",
+        ),
+    ],
+    ..Notes::new(&[
+        ("treewide update photos.b3 photos", "read only what looks different"),
+        ("treewide update --scrub 5% photos.b3 photos", "and what was read longest ago"),
+        ("treewide update --resume photos.b3 photos", "go on after an interruption"),
+    ])
+};
+
+/// Write a manifest of a directory
+///
+/// X.b3 is a list of digests that b3sum can check, in the order of the paths; the same names and contents give
+/// the same bytes on every machine. X.b3.tw is its index: types, links, and the times and inodes with which `update`
+/// and `verify --quick` read only what changed.
+#[derive(Args)]
+#[command(after_help = SNAPSHOT.short(), after_long_help = SNAPSHOT.long())]
+pub(crate) struct SnapshotArgs {
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// The list to write; its index is written next to it
+    #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
+    output: PathBuf,
+
+    /// Write no index
+    #[arg(long, help_heading = "Output")]
+    no_index: bool,
+
+    #[command(flatten)]
+    rules: RulesArgs,
+
+    #[command(flatten)]
+    with: WithArgs,
+}
+
+/// What both have.
+#[derive(Args)]
+pub(crate) struct WithArgs {
+    /// Do not write what other programs have changed in memory to the disk first
+    ///
+    /// Without this, syncfs is called before the first file is read and once a minute. Otherwise a program that
+    /// has mapped a file may change it without its times showing that, so that --quick and `update` miss it.
+    #[arg(long, help_heading = "Reading")]
+    no_sync: bool,
+
+    /// Go on where a run ended that was interrupted
+    ///
+    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. With this flag, a file that the
+    /// interrupted run has read is not read again if its size, times, inode and device are as they were. The directory
+    /// and the rules must be the same. Without this flag, X.b3.part is removed when the run is done.
+    #[arg(long, help_heading = "Reading")]
+    resume: bool,
+
+    /// Write outboards of long files into a folder, as HEX.obao4 after their digests
+    ///
+    /// With them, `verify --outboards` names the bytes that are bad. They are made while the files are read, and are 0.4 % of their
+    /// bytes. A file is also read if its outboard is missing. Nothing in the folder is removed.
+    #[arg(long, value_name = "FOLDER", help_heading = "Outboards")]
+    outboards: Option<PathBuf>,
+
+    /// The least length of a file that has an outboard, more than 16K
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
+    #[arg(value_parser = sizes::bytes, help_heading = "Outboards")]
+    min: u64,
+
+    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing about paths, and no count
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl WithArgs {
+    /// Begins to write, makes the manifest, and lets it appear. `old` is read when nobody else can write it any more.
+    fn make(
+        &self,
+        program: Program,
+        path: &Path,
+        has_index: bool,
+        update: Update,
+        old: Option<&Path>,
+        dir: Option<&Path>,
+    ) -> anyhow::Result<Outcome> {
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
+        let pair = begin(path, has_index, outboards.as_ref())?.with_journal(self.resume);
+        let update = match &outboards {
+            Some(outboards) => update.outboards(outboards.clone()),
+            None => update,
+        };
+        self.say_what_is_left(&console, path);
+        let old = old.map(Manifest::open).transpose()?;
+        let dir = root(dir, old.as_ref())?;
+        if let Some(State::Ignored(cause)) = old.as_ref().map(Manifest::index) {
+            let index = treewide_manifest::index_path(path);
+            console.about(&index, format_args!("is not used: {cause}; every file is read"));
+        }
+        let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
+        let mut lines = Lines::new(output, self.json, self.quiet);
+        let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
+        if let Some(State::Bound(ends)) = old.as_ref().map(Manifest::index) {
+            progress.expects(ends.1.files);
+        }
+        // As many bytes as at the last time, if all are read. It is looked for only if there is time to show it.
+        let last = path.to_owned();
+        let reads_all = old.is_none() && !self.resume;
+        progress.show(move || reads_all.then(|| Manifest::open(&last).ok()?.bytes()).flatten());
+        let options = self.read.plain_options(progress.hears());
+        let each = &mut |finding: Finding| {
+            lines.add(&finding);
+            if is_passed(&finding) {
+                progress.passed();
+            }
+        };
+        let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
+        progress.finish();
+        lines.finish(&console, &made.report)?;
+        let (report, totals, written) = appear(made)?;
+        if !self.quiet {
+            self.say(&console, old.is_some(), path, has_index, &report, &totals);
+            if let Some(outboards) = &outboards {
+                let files = crate::shell::wording::count(written.files, "outboard");
+                let (bytes, folder) = (indicatif::HumanBytes(written.bytes), outboards.folder());
+                console.say(&format!("{files} written, {bytes}: {}", shown(folder)));
+            }
+        }
+        let outcome = match &written.failed {
+            Some(failed) => {
+                console.say(&format!(
+                    "{failed}; from then on files were recorded without outboards, and `treewide update --outboards` makes \
+                     the missing ones"
+                ));
+                Outcome::CannotTell
+            }
+            None => outcome(&report),
+        };
+        Ok(outcome)
+    }
+
+    /// Says that a run was interrupted, or that none was.
+    fn say_what_is_left(&self, console: &Console<'_>, path: &Path) {
+        let text = match (self.resume, journal::is_left(path)) {
+            (false, true) => {
+                "is what an interrupted run has read; --resume goes on with it, and this run removes it when it is \
+                 done"
+            }
+            (true, false) => "does not exist: no run was interrupted, and this one begins anew",
+            _ => return,
+        };
+        console.about(&journal::journal_path(path), text);
+    }
+
+    fn say(
+        &self,
+        console: &Console<'_>,
+        is_update: bool,
+        path: &Path,
+        has_index: bool,
+        report: &Report,
+        totals: &Totals,
+    ) {
+        if is_update {
+            console.say(&report::summary(report));
+        } else {
+            let files = crate::shell::wording::count(totals.files, "file");
+            let bytes = indicatif::HumanBytes(totals.bytes);
+            console.say(&format!("{files}, {bytes}: {}", shown(path)));
+            if let Some(text) = report::resumed(report) {
+                console.say(&text);
+            }
+        }
+        console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
+        if has_index {
+            console.say(&format!("{} is the digest of its facts", totals.facts.to_hex()));
+        }
+    }
+}
+
+fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow::Result<Pair> {
+    // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
+    let _ = signals::watch();
+    let mut unfinished = signals::unfinished();
+    let pair = Pair::begin(path, has_index)?;
+    unfinished.extend(pair.temporaries());
+    unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
+    Ok(pair)
+}
+
+fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
+    let mut unfinished = signals::unfinished();
+    let Made { report, pair, outboards, .. } = made;
+    let appeared = pair.appear();
+    unfinished.clear();
+    Ok((report, appeared?, outboards))
+}
+
+fn outcome(report: &Report) -> Outcome {
+    // That the old index could not be used is mended by now.
+    let is_certain = Class::ALL.into_iter().all(|it| !it.is_unknown() || report.count(it) == 0);
+    match (is_certain, report.count(Class::Rot)) {
+        (false, _) => Outcome::CannotTell,
+        (true, 0) => Outcome::Success,
+        (true, _) => Outcome::SomeFailed,
+    }
+}
+
+impl SnapshotArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || {
+            let rules = self.rules.rules()?.unwrap_or_default();
+            let (update, dir) = (Update::new().rules(rules), self.dir.as_deref());
+            let has_index = !self.no_index;
+            if !self.with.quiet {
+                self.rules.say_what_is_unseen(program);
+            }
+            self.with.make(program, &self.output, has_index, update, None, dir)
+        })
+    }
+}
+
+/// Bring a manifest up to date, reading only what changed
+///
+/// A file whose size, times, inode and device are as recorded is not read, and keeps its digest. A file that was read
+/// and has other content, although nobody wrote to it, is reported as ROT and keeps its digest as well: accept the
+/// new content with --accept-rot, or restore the file. Without an index every file is read.
+#[derive(Args)]
+#[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
+pub(crate) struct UpdateArgs {
+    /// The list of the manifest; its index is next to it
+    #[arg(value_name = "X.b3")]
+    manifest: PathBuf,
+
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Write the new manifest there, and leave the old one as it is
+    #[arg(short, long, value_name = "Y.b3", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Read every file
+    #[arg(long, help_heading = "Reading")]
+    full: bool,
+
+    /// Read also the files that were read longest ago: 5%, or 200G
+    ///
+    /// At least one file is read. The index records when each file was read, so that all have their turn.
+    #[arg(long, value_name = "PART", value_parser = Budget::parse, help_heading = "Reading")]
+    scrub: Option<Budget>,
+
+    /// Record the new content of files that rotted, if they match a glob
+    #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
+    accept_rot: Vec<String>,
+
+    #[command(flatten)]
+    rules: RulesArgs,
+
+    #[command(flatten)]
+    with: WithArgs,
+}
+
+impl UpdateArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || {
+            let mut update =
+                Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
+            if let Some(budget) = self.scrub {
+                update = update.scrub(budget);
+            }
+            if let Some(rules) = self.rules.rules()? {
+                self.tell_rules(program, &rules)?;
+                if !self.with.quiet {
+                    self.rules.say_what_is_unseen(program);
+                }
+                update = update.rules(rules);
+            }
+            let path = self.output.as_ref().unwrap_or(&self.manifest);
+            let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
+            self.with.make(program, path, true, update, old, dir)
+        })
+    }
+
+    /// Rules that differ from those recorded change what the manifest covers.
+    fn tell_rules(&self, program: Program, rules: &treewide_manifest::Rules) -> anyhow::Result<()> {
+        let old = Manifest::open(&self.manifest)?;
+        if old.has_index() && old.rules() != *rules {
+            let progress: Progress = self.with.progress.start(false);
+            let console = Console::new(program, &progress);
+            console.about(
+                &self.manifest,
+                "was made with other rules; the ones given now take their place: what they leave out is \
+                 removed from it",
+            );
+        }
+        Ok(())
+    }
+}

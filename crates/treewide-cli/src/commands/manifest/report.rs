@@ -1,0 +1,260 @@
+//! Lines about paths on standard output, and what there is to say at the end on standard error.
+
+use crate::shell::console::Console;
+use crate::shell::output::Output;
+use crate::shell::terminal::Form;
+use crate::shell::wording::{count, state_word};
+use anyhow::Context;
+use indicatif::HumanBytes;
+use std::ops::Range;
+use std::path::Path;
+use treewide::outboard::Found;
+use treewide_files::digest::hex;
+use treewide_files::list::json::Object;
+use treewide_files::name::{Listed, shown, shown_text};
+use treewide_manifest::record::Type;
+use treewide_manifest::xattrs::Xattrs;
+use treewide_manifest::{Class, Finding, Located, Manifest, Report, Rules, State, Verdict};
+
+/// Problems that are shown again at the end, at most.
+const SHOWN_AGAIN: usize = 20;
+/// After this many lines, what was shown first may be out of sight.
+const SCREENFUL: u64 = 20;
+
+/// Writes findings.
+pub(super) struct Lines<'a> {
+    pub(super) output: Output<'a>,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    /// Lines that were written.
+    written: u64,
+    problems: Vec<String>,
+    more: u64,
+    failed: Option<anyhow::Error>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(output: Output<'a>, json: bool, quiet: bool) -> Self {
+        Self { output, json, quiet, written: 0, problems: Vec::new(), more: 0, failed: None }
+    }
+
+    /// Writes the line of a finding; that it cannot be written shows at the end.
+    pub(super) fn add(&mut self, finding: &Finding) {
+        let class = finding.verdict.class();
+        if self.quiet || matches!(class, Class::Same | Class::Touched) || self.failed.is_some() {
+            return;
+        }
+        let line = if self.json { json(finding) } else { text(finding) };
+        let form = if self.json { Form::Json } else { Form::Lines };
+        let written = self.output.record(form, |to| to.write_all(line.as_bytes()));
+        self.failed = written.and_then(|()| self.output.flush()).err();
+        self.written += 1;
+        if matches!(class, Class::Rot | Class::Changed | Class::ReplacedType) || class.is_unknown()
+        {
+            match self.problems.len() < SHOWN_AGAIN {
+                true => self.problems.push(text(finding)),
+                false => self.more += 1,
+            }
+        }
+    }
+
+    /// Writes what there is to write at the end.
+    pub(super) fn finish(mut self, console: &Console<'_>, report: &Report) -> anyhow::Result<()> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        if self.json && !self.quiet {
+            let line = summary_json(report);
+            self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        }
+        self.output.finish().context("the report")?;
+        if self.written > SCREENFUL && !self.problems.is_empty() {
+            console.say("the problems again:");
+            for problem in &self.problems {
+                console.say(&format!("  {}", problem.trim_end()));
+            }
+            if self.more > 0 {
+                console.say(&format!("  and {} more, see above", self.more));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether it is about a file that was not read because its key is as recorded, for the progress.
+pub(super) fn is_passed(finding: &Finding) -> bool {
+    finding.kind == Type::File && finding.verdict == (Verdict::Same { read: false })
+}
+
+/// Such as `MOVED    a/x.jpg -> b/x.jpg`.
+fn text(finding: &Finding) -> String {
+    let word = finding.verdict.class().word().to_uppercase();
+    let name = Listed::new(&finding.path());
+    let detail = match &finding.verdict {
+        Verdict::Moved { from } => {
+            let from = Finding { name: from.clone(), ..finding.clone() };
+            return format!("{word:<8} {} -> {name}\n", Listed::new(&from.path()));
+        }
+        _ => detail(finding),
+    };
+    let slash = match finding.kind {
+        Type::Directory => "/",
+        _ => "",
+    };
+    let detail = if detail.is_empty() { detail } else { format!("  ({detail})") };
+    format!("{word:<8} {name}{slash}{detail}\n")
+}
+
+/// What there is to say in addition to the verdict, with the bytes that differ.
+pub(super) fn detail(finding: &Finding) -> String {
+    let parts = [Some(finding.verdict.detail()), finding.located.as_ref().map(Located::to_string)];
+    let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+fn json(finding: &Finding) -> String {
+    let mut object = Object::about(&finding.path());
+    object.string("verdict", finding.verdict.class().word()).string("type", finding.kind.word());
+    let other = match &finding.verdict {
+        Verdict::Removed { still_at } => still_at.as_deref(),
+        verdict => verdict.from(),
+    };
+    match other {
+        Some(name) => {
+            object.string("other", &String::from_utf8_lossy(name));
+            if str::from_utf8(name).is_err() {
+                object.string("other_hex", &hex(name));
+            }
+        }
+        None => drop(object.null("other")),
+    }
+    match finding.verdict.detail() {
+        detail if detail.is_empty() => object.null("detail"),
+        detail => object.string("detail", &detail),
+    };
+    match &finding.located {
+        None => {}
+        Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
+        Some(Located::Bytes(bad)) => {
+            let range = |found: &Found| {
+                let (state, Range { start, end }) = (state_word(found.state), &found.range);
+                format!("{{\"state\":\"{state}\",\"start\":{start},\"end\":{end}}}")
+            };
+            let ranges: Vec<_> = bad.first.iter().map(range).collect();
+            object.list("ranges", &ranges).number("more_ranges", bad.more);
+            object.number("bad", bad.bad).number("unknown", bad.unknown);
+            object.number("extra", bad.extra).number("bytes", bad.len);
+        }
+    }
+    object.finish()
+}
+
+fn summary_json(report: &Report) -> String {
+    let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
+    format!(
+        "{{\"entries\":{},{},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
+         \"files_linked\":{},\"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
+        report.entries(),
+        counts.join(","),
+        report.files_read,
+        report.bytes_read,
+        report.files_unread,
+        report.bytes_unread,
+        report.files_linked,
+        report.files_resumed,
+        report.bytes_resumed,
+        report.differs(),
+        report.is_certain(),
+    )
+}
+
+/// Such as `20001 entries: 20000 same, 1 changed; 20001 files read (131 MB)`.
+pub(super) fn summary(report: &Report) -> String {
+    let mut text = report.to_string();
+    let (read, unread) = (report.files_read, report.files_unread);
+    if read + unread + report.files_resumed > 0 {
+        text += &format!("; {} read ({})", count(read, "file"), HumanBytes(report.bytes_read));
+    }
+    if report.files_linked > 0 {
+        text += &format!(", {} more under another name", report.files_linked);
+    }
+    if let Some(resumed) = resumed(report) {
+        text += &format!(", {resumed}");
+    }
+    if unread > 0 {
+        text += &format!(
+            ", {unread} not read ({}; their times, size and inode are those of the manifest)",
+            HumanBytes(report.bytes_unread)
+        );
+    }
+    text
+}
+
+/// How much was not read because a run that was interrupted has read it.
+pub(super) fn resumed(report: &Report) -> Option<String> {
+    let bytes = HumanBytes(report.bytes_resumed);
+    match report.files_resumed {
+        0 if report.bytes_resumed == 0 => None,
+        0 => Some(format!("{bytes} of long files read by the interrupted run")),
+        files => Some(format!("{} ({bytes}) read by the interrupted run", count(files, "file"))),
+    }
+}
+
+/// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.
+pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
+    if matches!(manifest.index(), State::Absent) {
+        return vec!["links, directories and special files, as there is no index".into()];
+    }
+    let rules = manifest.rules();
+    let mut parts: Vec<String> =
+        rules.exclude.iter().map(|glob| format!("{} (excluded)", shown_text(glob))).collect();
+    for (is, text) in [
+        (!rules.hidden, "names that begin with a dot"),
+        (rules.follow, "where links lead (they are followed)"),
+        (rules.one_file_system, "other file systems"),
+        (rules.xattrs == Xattrs::WithoutTrusted, "extended attributes trusted.*"),
+    ] {
+        parts.extend(is.then(|| text.to_owned()));
+    }
+    if treewide_manifest::journal::is_left(manifest.list().path()) {
+        let path = treewide_manifest::journal::journal_path(manifest.list().path());
+        parts.push(format!("{}, the journal of an interrupted run", shown(&path)));
+    }
+    parts
+}
+
+/// What two manifests do not both record, so that nobody can compare it.
+pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
+    if [old, new].iter().any(|it| matches!(it.index(), State::Absent)) {
+        return vec!["links, directories and special files, as one has no index".into()];
+    }
+    if !(old.has_index() && new.has_index()) {
+        return Vec::new();
+    }
+    let (was, is) = (old.rules(), new.rules());
+    let scope = |it: &Rules| (it.exclude.clone(), it.hidden, it.follow, it.one_file_system);
+    let mut parts = Vec::new();
+    for (is, text) in [
+        (was.modes != is.modes, "modes, which only one has"),
+        (was.xattrs != is.xattrs, "extended attributes that only one covers"),
+        (
+            scope(&was) != scope(&is),
+            "what the rules of one leave out (the other has it as added or removed)",
+        ),
+    ] {
+        parts.extend(is.then(|| text.to_owned()));
+    }
+    parts
+}
+
+/// What is wrong with an index.
+pub(super) fn damage(console: &Console<'_>, list: &Path, cause: &str) {
+    let index = treewide_manifest::index_path(list);
+    console.about(
+        &index,
+        format_args!(
+            "is not used: {cause}; so links, directories, modes, attributes and names that are not UTF-8 were not checked; \
+             `treewide update --full` writes a new one"
+        ),
+    );
+}

@@ -1,0 +1,80 @@
+//! The flags that say what a manifest covers.
+
+use crate::shell::console::complain;
+use crate::shell::program::Program;
+use clap::Args;
+use std::path::PathBuf;
+use treewide_manifest::xattrs::Xattrs;
+use treewide_manifest::{Globs, Rules};
+
+/// What a manifest covers.
+#[derive(Args)]
+#[command(next_help_heading = "Coverage")]
+pub(crate) struct RulesArgs {
+    /// Leave out paths that match a glob, and what is below them
+    ///
+    /// A glob without `/` matches a name at any depth (*.tmp), one with `/` a path from the root on (/a/b, a/**/b);
+    /// one that ends in `/` matches directories only. The rules are recorded, and `verify` and `update` use them.
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Read globs from a file, one a line; empty lines and lines that begin with # are passed over
+    #[arg(long, value_name = "FILE")]
+    exclude_from: Vec<PathBuf>,
+
+    /// Leave out files and directories whose name begins with a dot
+    #[arg(long)]
+    no_hidden: bool,
+
+    /// Follow symbolic links, instead of recording where they lead
+    #[arg(long)]
+    follow: bool,
+
+    /// Leave other file systems below DIR alone
+    #[arg(long)]
+    one_file_system: bool,
+
+    /// Record permission bits, too
+    #[arg(long)]
+    modes: bool,
+
+    /// Record extended attributes, too, with access lists (not on Windows)
+    ///
+    /// They are compared each time, also by `update` and `verify --quick`. Those whose names begin with trusted. are recorded
+    /// only if the administrator of the machine makes the manifest; others cannot see them.
+    #[arg(long)]
+    xattrs: bool,
+}
+
+impl RulesArgs {
+    /// The rules; `None` if nothing was said of them.
+    pub(super) fn rules(&self) -> anyhow::Result<Option<Rules>> {
+        let mut exclude = self.exclude.clone();
+        for path in &self.exclude_from {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                anyhow::anyhow!("{}: {error}", treewide_files::name::shown(path))
+            })?;
+            let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            exclude.extend(lines.map(str::to_owned));
+        }
+        // A glob that cannot be parsed is told before anything is written.
+        Globs::new(&exclude)?;
+        let rules = Rules {
+            exclude,
+            hidden: !self.no_hidden,
+            follow: self.follow,
+            one_file_system: self.one_file_system,
+            modes: self.modes,
+            xattrs: if self.xattrs { Xattrs::readable() } else { Xattrs::None },
+        };
+        Ok((rules != Rules::default()).then_some(rules))
+    }
+
+    /// Says what the rules cannot cover.
+    pub(super) fn say_what_is_unseen(&self, program: Program) {
+        if self.xattrs && Xattrs::readable() == Xattrs::WithoutTrusted {
+            let text = "extended attributes trusted.* are not recorded: only the administrator of the machine sees them";
+            complain(program, text);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `treewide outboard`: files that verify any part of a file without the rest of it.
+//!
+//! The library `treewide::outboard` decides everything; here are names, words, lines and exit codes.
+
+mod create;
+mod diff;
+mod failure;
+mod files;
+mod journal;
+mod ranges;
+mod repair;
+mod root;
+mod shape;
+mod slice;
+mod totals;
+mod trust;
+mod update;
+mod verify;
+
+use crate::commands::help::Notes;
+use crate::shell::outcome::Outcome;
+use crate::shell::program::Program;
+use clap::{Args, Subcommand};
+
+const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "everything was done, and everything compared is right"),
+        ("1", "data is damaged, or something could not be read or written"),
+        ("2", "invalid usage"),
+        ("3", "nobody can say, because a file cannot be read or the outboard is damaged"),
+    ],
+    ..Notes::new(&[
+        ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
+        ("treewide outboard verify disk.img --list SUMS", "and later: which bytes are damaged?"),
+        ("treewide outboard repair disk.img --from copy --list SUMS", "from a copy"),
+        ("treewide outboard update disk.img --dirty 1G..+4K", "after a write that you know"),
+        ("treewide outboard diff old.obao4 new.obao4", "which bytes differ?"),
+        ("treewide outboard root disk.img.obao4", "the digest that an outboard stands for"),
+        ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
+        ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..1G+64K", ""),
+    ])
+};
+
+/// Verify parts of a file without the rest of it
+///
+/// An outboard is the tree of BLAKE3 over a file, stored apart from it: 0.4 % of its bytes with groups of 16 KiB. With it and
+/// a digest, any range is verified by reading that range only. The files are those of bao-tree and iroh (FILE.obao4), and
+/// of bao (FILE.obao).
+#[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+pub(crate) struct OutboardArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Create(create::CreateArgs),
+    Verify(verify::VerifyArgs),
+    Repair(repair::RepairArgs),
+    Update(update::UpdateArgs),
+    Diff(diff::DiffArgs),
+    Root(root::RootArgs),
+    Slice(slice::SliceArgs),
+    Unslice(slice::UnsliceArgs),
+}
+
+/// What stands below the options of a command of it, or of it as a whole.
+pub(crate) fn notes(part: Option<&str>) -> Notes {
+    match part {
+        Some("create") => create::CREATE,
+        Some("verify") => verify::VERIFY,
+        Some("repair") => repair::REPAIR,
+        Some("update") => update::UPDATE,
+        Some("diff") => diff::DIFF,
+        Some("root") => root::ROOT,
+        Some("slice") => slice::SLICE,
+        Some("unslice") => slice::UNSLICE,
+        _ => NOTES,
+    }
+}
+
+impl OutboardArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        match &self.command {
+            Command::Create(args) => args.run(program),
+            Command::Verify(args) => args.run(program),
+            Command::Repair(args) => args.run(program),
+            Command::Update(args) => args.run(program),
+            Command::Diff(args) => args.run(program),
+            Command::Root(args) => args.run(),
+            Command::Slice(args) => args.run(),
+            Command::Unslice(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `treewide outboard create`.
+
+use super::files::{Data, Store};
+use super::shape::{Shape, ShapeArgs};
+use crate::args::mode::ModeArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::threads::ThreadsArgs;
+use crate::commands::help::Notes;
+use crate::shell::outcome::Outcome;
+use crate::shell::output;
+use crate::shell::program::Program;
+use crate::shell::signals;
+use crate::shell::stdin::Stdin;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use treewide::Hash;
+use treewide::file::{Options, OutboardError};
+use treewide_files::Replacement;
+use treewide_files::digest::{Digest, Extent};
+use treewide_files::list;
+use treewide_files::name::{Listed, shown};
+
+pub(super) const CREATE: Notes = Notes::new(&[
+    ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),
+    ("treewide outboard create --bao disk.img", "disk.img.obao, as bao makes it"),
+    ("treewide outboard create --order post log -o log.tree", "of a file that grows"),
+]);
+
+/// Write the outboard of a file, and print its digest as b3sum does
+///
+/// The outboard appears when it is complete. It takes as long as hashing the file.
+#[derive(Args)]
+#[command(after_help = CREATE.short(), after_long_help = CREATE.long())]
+pub(super) struct CreateArgs {
+    /// The file
+    file: PathBuf,
+
+    /// Where to write the outboard [default: FILE.obao4, or another number for other groups]
+    #[arg(short, long, value_name = "OUTBOARD", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group, order
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl CreateArgs {
+    pub(super) fn run(&self, _: Program) -> anyhow::Result<Outcome> {
+        let (shape, mode) =
+            (self.shape.shape(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
+        let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
+        if let Some(named) = Shape::of_name(&path).filter(|named| *named != shape) {
+            bail!(
+                "{}: its name says {named}, and {shape} was asked for, so that nobody could read it by its name; end it in \
+                 .{}, or in what says nothing",
+                shown(&path),
+                shape.ending()
+            );
+        }
+        let progress = self.progress.start(true);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let data = Data::open(&self.file)?;
+        if data.is_at(&path, &self.file) {
+            bail!("{}: is the file itself, which its outboard would replace", shown(&path));
+        }
+        let mut replacement = begin(&path)?;
+        let len = data.len();
+        progress.show(move || Some(len));
+        let file = replacement.file().try_clone().with_context(|| shown(&path))?;
+        let (mut store, layout) = Store::create(file, shape, len)
+            .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
+        let team = self.threads.team()?;
+        let options = Options::new().mode(mode).watch(|bytes| {
+            hears.hashed(0, bytes);
+            ControlFlow::Continue(())
+        });
+        let made = team.run(|| {
+            options.outboard_file(
+                data.file(),
+                &self.file,
+                layout.group(),
+                layout.order(),
+                &mut store,
+            )
+        });
+        let made = made.map_err(|error| match (data.unchanged(&self.file), error) {
+            (Err(changed), _) => changed,
+            (Ok(()), OutboardError::Outboard(error)) => {
+                anyhow::anyhow!("{}: {error}", shown(&path))
+            }
+            (Ok(()), OutboardError::Data(error)) => {
+                anyhow::anyhow!("{}: {}", shown(&self.file), error.kind())
+            }
+            (Ok(()), error) => error.into(),
+        })?;
+        data.unchanged(&self.file)?;
+        let digest = made.digest;
+        hears.hashed(1, 0);
+        progress.finish();
+        replacement.complete().with_context(|| shown(&path))?;
+        super::journal::forget(&path);
+        appear(replacement, &path)?;
+        let header = if shape.is_bao { 8 } else { 0 };
+        self.say(&path, &digest, len, layout.bytes() + header, layout.group().bytes())?;
+        Ok(Outcome::Success)
+    }
+
+    fn say(
+        &self,
+        path: &Path,
+        digest: &Hash,
+        len: u64,
+        bytes: u64,
+        group: u64,
+    ) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        if self.json {
+            let order = self.shape.shape(Some(path)).order.to_string();
+            let mut object = list::json::Object::about(&self.file);
+            object.string("digest", &digest.to_hex()).number("bytes", len);
+            object.path("outboard", path).number("outboard_bytes", bytes);
+            text.extend(object.number("group", group).string("order", &order).finish().bytes());
+        } else {
+            let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");
+            list::write_plain(&mut text, &Listed::new(&self.file), digest)?;
+        }
+        output::print(&text)
+    }
+}
+
+/// Begins to write a file that appears when it is complete.
+fn begin(path: &Path) -> anyhow::Result<Replacement> {
+    // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
+    let _ = signals::watch();
+    let mut unfinished = signals::unfinished();
+    let replacement = Replacement::begin(path)
+        .with_context(|| format!("{}: cannot write the outboard", shown(path)))?;
+    unfinished.push(replacement.temporary().to_owned());
+    Ok(replacement)
+}
+
+fn appear(replacement: Replacement, path: &Path) -> anyhow::Result<()> {
+    let mut unfinished = signals::unfinished();
+    let appeared = replacement.appear();
+    unfinished.clear();
+    match appeared.with_context(|| shown(path))? {
+        None => Ok(()),
+        Some((left, error)) => bail!(
+            "{}: this temporary file cannot be removed: {error}; {} is complete",
+            shown(&left),
+            shown(path)
+        ),
+    }
+}

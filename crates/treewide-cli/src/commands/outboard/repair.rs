@@ -1,0 +1,180 @@
+//! `treewide outboard repair`.
+
+use super::failure::named;
+use super::files::{Data, Store};
+use super::ranges::PartArgs;
+use super::shape::ShapeArgs;
+use super::totals::Totals;
+use super::trust::TrustArgs;
+use crate::args::mode::ModeArgs;
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::threads::ThreadsArgs;
+use crate::commands::comparing;
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::{Output, Prints};
+use crate::shell::program::Program;
+use crate::shell::stdin::Stdin;
+use crate::shell::terminal::Form;
+use crate::shell::wording::state_word;
+use anyhow::bail;
+use clap::Args;
+use indicatif::HumanBytes;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
+use treewide::outboard::{Error, Mended, Outboard, WriteAt};
+use treewide_files::list::json::Object;
+use treewide_files::name::shown;
+
+/// Ranges that wait to be said, at most.
+const WAITING: usize = 64;
+
+pub(super) const REPAIR: Notes = Notes {
+    exit: &[
+        ("0", "everything is right now"),
+        ("1", "the copy is damaged in the same place, or the file is too long"),
+        ("2", "invalid usage"),
+        ("3", "nobody can say: a file cannot be read or written, or the outboard is damaged"),
+    ],
+    ..Notes::new(&[
+        ("treewide outboard repair disk.img --from /backup/disk.img --list SUMS", ""),
+        ("treewide outboard repair disk.img --from copy --range 1G..2G --hash HEX", ""),
+    ])
+};
+
+/// Replace the damaged bytes of a file by those of a copy
+///
+/// Finds the groups that are bad, as `verify` does, and reads only these from the copy. Each is verified before it is written,
+/// and again afterwards. Nothing else of the file is written. If it is interrupted, run it again. Keep a file that
+/// nobody has a digest of apart: without --hash or --list, what is right is what the outboard says.
+#[derive(Args)]
+#[command(after_help = REPAIR.short(), after_long_help = REPAIR.long())]
+pub(super) struct RepairArgs {
+    /// The file
+    file: PathBuf,
+
+    /// A copy of the file; it may be damaged in other places
+    #[arg(long, value_name = "COPY")]
+    from: PathBuf,
+
+    #[command(flatten)]
+    part: PartArgs,
+
+    /// Write one JSON object a line: path, state (repaired, bad, unknown, extra), start, end
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
+    trust: TrustArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl RepairArgs {
+    pub(super) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        comparing::run(program, || self.repair(program))
+    }
+
+    fn repair(&self, program: Program) -> anyhow::Result<Outcome> {
+        let progress = self.progress.start(true);
+        let console = Console::new(program, &progress);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let mut data = Data::open_to_write(&self.file)?.counted(hears);
+        if data.is_at(&self.from, &self.file) {
+            bail!("{}: is the file itself, and no copy of it", shown(&self.from));
+        }
+        let copy = Data::open(&self.from)?;
+        let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
+        let (store, layout) = Store::open(&path, shape, self.part.len.unwrap_or(data.len()))?;
+        let mode = self.mode.mode(&Stdin::default())?;
+        let (root, is_trusted) =
+            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
+        self.part.require(&self.file, &layout)?;
+        let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
+        let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        progress.show(|| None);
+        let (outboard, team) = (Outboard::new(&root, layout, mode, store), self.threads.team()?);
+        let (mut totals, mut bytes) = (Totals::default(), 0);
+        let mut written = Ok(());
+        // None is looked at twice.
+        let ranges = self.part.groups(&layout);
+        let (sender, mended) = sync_channel(WAITING);
+        let repaired = std::thread::scope(|scope| {
+            let (data, copy, outboard) = (&mut data, &copy, &outboard);
+            let (ranges, team) = (&ranges, &team);
+            let repairing = scope.spawn(move || {
+                let each = |mended| drop(sender.send(mended));
+                let repair = |range: &Range<u64>| {
+                    team.run(|| outboard.repair_each(data, copy, range.clone(), each))
+                };
+                ranges.iter().try_for_each(repair)
+            });
+            for mended in mended {
+                let (state, range) = match &mended {
+                    Mended::Repaired(range) => ("repaired", range),
+                    Mended::Left(found) => (state_word(found.state), &found.range),
+                };
+                match &mended {
+                    Mended::Repaired(range) => bytes += range.end - range.start,
+                    Mended::Left(found) => totals.add(found, &layout),
+                }
+                // The file is repaired also if that cannot be said.
+                if written.is_ok() {
+                    written = self.line(&mut output, state, range);
+                }
+            }
+            repairing.join().expect("repairing does not panic")
+        });
+        repaired.map_err(|error| match error {
+            Error::Copy(_) => named(&error, &self.from, &path),
+            error => named(&error, &self.file, &path),
+        })?;
+        let synced = WriteAt::sync(&mut data);
+        synced.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)))?;
+        data.is_done();
+        progress.finish();
+        written?;
+        output.finish()?;
+        let by = if is_trusted { "the digest" } else { "its outboard, as no digest was given" };
+        let repaired = format!("{} repaired by {by}", HumanBytes(bytes));
+        console.about(
+            &self.file,
+            match totals.outcome() {
+                Outcome::Success if bytes == 0 => format!("nothing is damaged, by {by}"),
+                Outcome::Success => repaired,
+                _ => format!("{repaired}; {}", totals.left(&self.from, &path)),
+            },
+        );
+        Ok(totals.outcome())
+    }
+
+    fn line(&self, output: &mut Output<'_>, state: &str, range: &Range<u64>) -> anyhow::Result<()> {
+        let Range { start, end } = *range;
+        let (form, line) = match self.json {
+            true => {
+                let mut object = Object::about(&self.file);
+                object.string("state", state).number("start", start).number("end", end);
+                (Form::Json, object.finish())
+            }
+            false => (Form::Lines, format!("{:<8} {start}..{end}\n", state.to_uppercase())),
+        };
+        output.record(form, |to| to.write_all(line.as_bytes()))
+    }
+}

@@ -1,0 +1,274 @@
+//! `treewide outboard slice` and `unslice`.
+
+use super::failure::named;
+use super::files::{Data, Store};
+use super::ranges::range;
+use super::shape::ShapeArgs;
+use super::trust::{self, TrustArgs};
+use crate::args::mode::ModeArgs;
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::sizes::bytes;
+use crate::commands::help::Notes;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::{Output, Prints};
+use crate::shell::stdin::{Stdin, is_stdin};
+use crate::shell::terminal::Form;
+use crate::shell::usage;
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use std::io::{self, BufReader, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use treewide::Hash;
+use treewide::outboard::slice::{EncodeError, Source, decode, decode_bao, encode, encode_bao};
+use treewide::outboard::{Group, create_at};
+use treewide_files::Whole;
+use treewide_files::name::shown;
+
+pub(super) const SLICE: Notes = Notes::new(&[
+    ("treewide outboard slice disk.img --range 1G..+64K -o part.slice", ""),
+    ("treewide outboard slice disk.img --range ..4K --range 1T.. | ssh host 'cat >part.slice'", ""),
+    ("treewide outboard slice disk.img --wire bao --range 0.. -o disk.bao", "as bao encode does"),
+]);
+
+pub(super) const UNSLICE: Notes = Notes::new(&[
+    ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..+64K -o part", ""),
+    ("treewide outboard unslice disk.bao --wire bao --hash HEX --range 0.. -o disk.img", ""),
+]);
+
+/// How a slice is written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Wire {
+    /// As bao-tree and iroh have it: any ranges and groups; the reader must know the length
+    BaoTree,
+    /// As bao has it: one range, groups of 1 KiB, the length in front
+    Bao,
+}
+
+/// What both have.
+#[derive(Args)]
+struct WireArgs {
+    /// Bytes that the slice has: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
+    #[arg(long = "range", value_name = "RANGE", required = true, value_parser = range)]
+    ranges: Vec<Range<u64>>,
+
+    /// The format of the slice
+    #[arg(long, value_name = "FORMAT", default_value = "bao-tree")]
+    wire: Wire,
+}
+
+impl WireArgs {
+    /// Start and length of the only range.
+    fn only(&self) -> anyhow::Result<(u64, u64)> {
+        match &self.ranges[..] {
+            [range] => Ok((range.start, range.end - range.start)),
+            _ => Err(usage::wrong_value("a slice of bao has one --range").into()),
+        }
+    }
+}
+
+/// Write ranges of a file with what verifies them
+///
+/// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Anyone who has the digest can verify it
+/// with `unslice`, without the file. Everything is verified before it is written.
+#[derive(Args)]
+#[command(after_help = SLICE.short(), after_long_help = SLICE.long())]
+pub(super) struct SliceArgs {
+    /// The file
+    file: PathBuf,
+
+    /// Its outboard [default: FILE.obao4, or the only one with another number]
+    #[arg(long, value_name = "OUTBOARD", help_heading = "Outboard")]
+    outboard: Option<PathBuf>,
+
+    #[command(flatten)]
+    wire: WireArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
+    trust: TrustArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl SliceArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Outcome> {
+        let only = (self.wire.wire == Wire::Bao).then(|| self.wire.only()).transpose()?;
+        let progress = self.progress.start(true);
+        let data = Data::open(&self.file)?.counted(progress.hears());
+        let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
+        let (store, layout) = Store::open(&path, shape, data.len())?;
+        let mode = self.mode.mode(&Stdin::default())?;
+        let root = if layout.groups() > 1 {
+            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?.0
+        } else if let Some(digest) = self.trust.digest(&self.file)? {
+            digest
+        } else {
+            // One group has no pair. Then it is all of the file.
+            let digest = create_at(&data, &layout, mode, &mut Vec::new());
+            digest.map_err(|error| named(&error, &self.file, &path))?
+        };
+        let source = Source { data: &data, layout, outboard: &store, root, mode };
+        let inputs = self.trust.inputs(&[&self.file, &path]);
+        let output = self.output.open(&inputs, Prints::Always, &progress)?;
+        let mut to = Sink::new(output);
+        progress.show(|| None);
+        let made = match only {
+            Some((start, len)) => encode_bao(&source, start, len, &mut to),
+            None => encode(&source, layout.group(), &self.wire.ranges, &mut to),
+        };
+        to.end(made.map_err(|error| match error {
+            EncodeError::Source(error) => named(&error, &self.file, &path),
+            error => error.into(),
+        }))?;
+        data.is_done();
+        progress.finish();
+        Ok(Outcome::Success)
+    }
+}
+
+/// Verify a slice, and write its bytes
+///
+/// Nothing is written before it is verified. What the slice is of must be known: the digest, the length of the whole file, the
+/// ranges, and the groups. A slice that ends too early, goes on after its end or was changed is an error.
+#[derive(Args)]
+#[command(after_help = UNSLICE.short(), after_long_help = UNSLICE.long())]
+pub(super) struct UnsliceArgs {
+    /// The slice; - is standard input
+    #[arg(value_name = "SLICE")]
+    file: PathBuf,
+
+    /// The digest of the whole file
+    #[arg(long, value_name = "HEX", value_parser = trust::hash)]
+    hash: Hash,
+
+    /// The bytes of the whole file; a slice of bao has them
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(required_unless_present_any = ["wire"])]
+    len: Option<u64>,
+
+    /// The bytes of a group
+    #[arg(long, value_name = "SIZE", default_value = "16K", value_parser = super::shape::group)]
+    group: Group,
+
+    #[command(flatten)]
+    wire: WireArgs,
+
+    #[command(flatten)]
+    mode: ModeArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl UnsliceArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Outcome> {
+        let bao = (self.wire.wire == Wire::Bao).then(|| self.wire.only()).transpose()?;
+        let progress = self.progress.start(true);
+        let (hears, stdin) = (progress.hears(), Stdin::default());
+        let mode = self.mode.mode(&stdin)?;
+        let mut input = BufReader::with_capacity(256 << 10, open(&self.file, &stdin)?);
+        let output =
+            self.output.open(std::slice::from_ref(&self.file), Prints::Always, &progress)?;
+        let mut to = Sink::new(output);
+        progress.show(|| None);
+        let write = |_, bytes: &[u8]| {
+            hears.hashed(0, bytes.len() as u64);
+            to.write_all(bytes)
+        };
+        let (hash, ranges) = (&self.hash, &self.wire.ranges);
+        let read = match (bao, self.len) {
+            (Some((start, len)), _) => {
+                decode_bao(hash, start, len, mode, &mut input, write).map(|it| it.1)
+            }
+            (None, Some(len)) => decode(hash, len, self.group, ranges, mode, &mut input, write)
+                .map(|it| it.len_is_proven.then_some(len)),
+            (None, None) => return Err(usage::wrong_value("give --len").into()),
+        };
+        let read = read.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)));
+        let ended = read.and_then(|total| {
+            if let (Some(total), Some(len)) = (total, self.len)
+                && total != len
+            {
+                bail!("{}: is of {total} bytes, and not of {len}", shown(&self.file));
+            }
+            at_end(&mut input, &self.file)
+        });
+        to.end(ended)?;
+        progress.finish();
+        Ok(Outcome::Success)
+    }
+}
+
+fn open(path: &Path, stdin: &Stdin) -> anyhow::Result<Box<dyn Read>> {
+    if is_stdin(path) {
+        return Ok(Box::new(stdin.open()?));
+    }
+    crate::shell::descriptor::require(path)?;
+    let file = treewide::file::open(path)?;
+    Ok(Box::new(Whole::new(file).with_context(|| shown(path))?))
+}
+
+/// An error if anything follows.
+fn at_end(input: &mut impl Read, path: &Path) -> anyhow::Result<()> {
+    let mut more = [0];
+    loop {
+        match input.read(&mut more) {
+            Ok(0) => return Ok(()),
+            Ok(_) => bail!(
+                "{}: goes on after its end: it was made with other ranges or groups, or something was added",
+                shown(path)
+            ),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).with_context(|| shown(path)),
+        }
+    }
+}
+
+/// The output as a writer, which keeps its error.
+struct Sink<'a> {
+    output: Output<'a>,
+    failed: Option<anyhow::Error>,
+}
+
+impl<'a> Sink<'a> {
+    fn new(output: Output<'a>) -> Self {
+        Self { output, failed: None }
+    }
+
+    /// Lets the output appear, if everything went well.
+    fn end(self, work: anyhow::Result<()>) -> anyhow::Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        work?;
+        self.output.finish()
+    }
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.record(Form::Raw, |to| to.write_all(bytes)).map_err(|error| {
+            self.failed = Some(error);
+            io::Error::other("the output failed")
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

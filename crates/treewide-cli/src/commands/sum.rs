@@ -1,0 +1,461 @@
+//! `treewide sum`: print digests, as b3sum does.
+
+mod check;
+
+use crate::args::device::DeviceArgs;
+use crate::args::input::{Input, growth, task};
+use crate::args::mode::ModeArgs;
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::read::ReadArgs;
+use crate::args::walk::WalkArgs;
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::{Output, Prints, Written, WrittenAs};
+use crate::shell::program::Program;
+use crate::shell::progress::Progress;
+use crate::shell::stdin::is_stdin;
+use crate::shell::terminal::Form;
+use crate::shell::usage;
+use crate::shell::wording::{cause, count};
+use anyhow::bail;
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use treewide_files::digest::Extent;
+use treewide_files::list::{self, json};
+use treewide_files::name::{Listed, shown};
+use treewide_files::walk::{self, Found};
+use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Source, Task};
+
+/// Messages that are further up than this are repeated at the end.
+const SCREENFUL: u64 = 24;
+
+/// The number of failures that are repeated: enough to see what they have in common.
+const FAILURES_LISTED: usize = 20;
+
+/// The most files that are looked at to know how many bytes there will be.
+const LOOKED_AT: usize = 1000;
+
+const OUTPUT_IS_HERE: &str = "this is where the output goes";
+
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "every file was hashed"),
+        ("1", "one could not be, or the output could not be written"),
+        ("2", "invalid usage"),
+    ],
+    ..Notes::new(&[
+        ("treewide sum *.iso > SUMS", "the digests of some files"),
+        ("treewide check SUMS", "and later: are they still the same?"),
+        ("treewide sum -r photos -o SUMS", "everything below a directory"),
+        ("tar c src | treewide sum", "standard input"),
+        ("treewide sum --json -r . | jq .digest", "for programs"),
+        ("head -c 32 /dev/urandom > key", "a key, and its digests:"),
+        ("treewide sum --keyed FILE < key", ""),
+    ])
+};
+
+/// Print the BLAKE3 digests of files
+///
+/// Takes the options of b3sum 1.8 and prints the same lines. A line is `DIGEST  FILE`. If FILE
+/// holds a newline, a carriage return or a backslash, these are written `\n`, `\r` and `\\`, and
+/// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. Such a line
+/// cannot be checked; a line written with --json can. On a terminal, other control characters in
+/// names are shown as `\u{1b}`.
+///
+/// A file that ends before its length, or goes on after it, gets no line but a message, and the exit
+/// status is 1.
+#[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+pub(crate) struct SumArgs {
+    /// Files to hash, or checkfiles to check
+    ///
+    /// When no file is given, or when - is given, read standard input. A file that standard output is
+    /// directed to is passed over with a message, so that `sum * > SUMS` does not list SUMS.
+    file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    mode: ModeArgs,
+
+    /// The number of output bytes, before hex encoding
+    #[arg(short, long, value_name = "LEN", help_heading = "Digest")]
+    #[arg(default_value_t = treewide::OUT_LEN as u64)]
+    length: u64,
+
+    /// The starting output byte offset, before hex encoding
+    ///
+    /// The output ends after 2^64 - 1 bytes; asking for more is bad usage.
+    #[arg(long, default_value_t = 0, value_name = "SEEK", help_heading = "Digest")]
+    seek: u64,
+
+    #[command(flatten)]
+    walk: WalkArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+
+    /// Omit file names in the output
+    #[arg(long, help_heading = "Output")]
+    no_names: bool,
+
+    /// Write raw output bytes to standard output, rather than hex
+    ///
+    /// --no-names is implied. In this case, only a single input is allowed.
+    #[arg(long, help_heading = "Output")]
+    raw: bool,
+
+    /// Output BSD-style checksums: BLAKE3 (FILE) = DIGEST
+    #[arg(long, help_heading = "Output")]
+    tag: bool,
+
+    /// Write one JSON object a line: path, digest, bytes, error
+    ///
+    /// Either `error` is null, or `digest` and `bytes` are null and `error` says why. If the path is not
+    /// valid UTF-8, `path` has U+FFFD in place of the bytes that are not, and `path_hex` has all its bytes
+    /// in hex. `treewide check` reads these lines, too.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["tag", "raw", "no_names"])]
+    json: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+
+    /// Say only what went wrong
+    ///
+    /// Shows no progress, nothing about links and special files that were passed over, and no list of
+    /// failures at the end of a long run. With --check it is --quiet.
+    #[arg(short = 'q', long, help_heading = "Output")]
+    no_notes: bool,
+
+    /// Read digests from the FILEs and check them, exactly as b3sum does
+    ///
+    /// `treewide check` understands more kinds of lists and says more about them. As b3sum does, this waits for a
+    /// named pipe that is listed, and reads a device to its end, which /dev/zero does not have.
+    #[arg(short, long, help_heading = "Checking")]
+    #[arg(conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names", "json"])]
+    check: bool,
+
+    /// Skip printing OK for each checked file
+    ///
+    /// Must be used with --check.
+    #[arg(long, requires = "check", help_heading = "Checking")]
+    quiet: bool,
+}
+
+impl SumArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        // Bad usage, but b3sum's exit code for it is 1, and scripts may know.
+        if self.raw && self.file.len() > 1 {
+            bail!(
+                "only one file can be given with --raw, because raw digests are written without names"
+            );
+        }
+        let extent = Extent::new(self.seek, self.length)
+            .map_err(|cause| usage::wrong_value(format_args!("--{cause}")))?;
+        let progress = self.progress.start(!self.no_notes);
+        let console = Console::new(program, &progress);
+        let mut input = Input::new(&self.read, &self.mode, &progress)?;
+        input.set_device(self.device.open(input.mode())?);
+        let operands = self.operands();
+        let quiet = self.quiet || self.no_notes;
+        let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
+        let output = self.output.open(&operands, prints, &progress)?;
+        if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
+            bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
+        }
+        let are_few = operands.len() <= LOOKED_AT && !self.check;
+        let named = are_few.then(|| operands.clone());
+        progress.show(move || total_len(&named?));
+        let failures = if self.check {
+            check::run(&input, &console, output, operands, extent, quiet)?
+        } else {
+            let (written, operands) = (output.written(), operands.into_iter());
+            let (walk_args, progress) = (&self.walk, &progress);
+            let walk = None;
+            let found = Operands { program, walk_args, extent, written, operands, progress, walk };
+            let tally = Tally::default();
+            let mut report = Report { args: self, console: &console, output, tally };
+            for event in input.run(found) {
+                report.event(event)?;
+            }
+            report.finish()?
+        };
+        progress.finish();
+        Ok(Outcome::of(failures))
+    }
+
+    fn operands(&self) -> Vec<PathBuf> {
+        match (self.file.is_empty(), self.walk.recursive()) {
+            (false, _) => self.file.clone(),
+            (true, true) => vec![".".into()],
+            (true, false) => vec!["-".into()],
+        }
+    }
+}
+
+/// What there is to say at the end of a run.
+#[derive(Default)]
+struct Tally {
+    files: u64,
+    failures: u64,
+    /// The first of them: names and causes.
+    failed: Vec<(PathBuf, String)>,
+    /// How many files there were when the first one failed.
+    files_before: u64,
+    links: u64,
+    ambiguous_names: u64,
+}
+
+impl Tally {
+    fn failed(&mut self, path: &Path, cause: &str) {
+        if self.failures == 0 {
+            self.files_before = self.files;
+        }
+        self.files += 1;
+        self.failures += 1;
+        if self.failed.len() < FAILURES_LISTED {
+            self.failed.push((path.to_owned(), cause.to_owned()));
+        }
+    }
+
+    /// Whether the message about the first failure may be out of sight by now.
+    fn has_forgotten_failures(&self) -> bool {
+        self.failures > 0 && self.files - self.files_before > SCREENFUL
+    }
+}
+
+/// A place that is not hashed, and what there is to say about it.
+enum Note {
+    Link,
+    Skipped(PathBuf, &'static str),
+    Failed(Error),
+}
+
+/// The files that the operands stand for.
+struct Operands<'a> {
+    program: Program,
+    walk_args: &'a WalkArgs,
+    extent: Extent,
+    written: Written,
+    operands: std::vec::IntoIter<PathBuf>,
+    progress: &'a Progress,
+    /// The walk that is under way.
+    walk: Option<walk::IntoIter>,
+}
+
+impl Operands<'_> {
+    /// What to do about something that a walk found; `None` if nothing.
+    fn found(&self, found: Found) -> Option<Item<(), Note>> {
+        Some(Item::Note(match found {
+            Found::File { path, inode, identity } => match self.written.is_at(&path, inode) {
+                None => {
+                    let (kind, extent) = (Kind::Found(identity), self.extent);
+                    return Some(Item::File(Task { path, kind, extent, about: () }));
+                }
+                Some(WrittenAs::NamedFile) => return None,
+                Some(WrittenAs::StandardOutput) => Note::Skipped(path, OUTPUT_IS_HERE),
+            },
+            Found::Special { path, kind } => Note::Skipped(path, kind),
+            Found::Link(_) => Note::Link,
+            Found::Failed(error) => Note::Failed(error),
+            _ => return None,
+        }))
+    }
+}
+
+impl Source for Operands<'_> {
+    type About = ();
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<(), Note>> {
+        loop {
+            if let Some(walk) = &mut self.walk {
+                match walk.next() {
+                    Some(found) => match self.found(found) {
+                        Some(item) => {
+                            if matches!(item, Item::File(_)) {
+                                self.progress.found();
+                            }
+                            return Some(item);
+                        }
+                        None => continue,
+                    },
+                    None => self.walk = None,
+                }
+            }
+            let Some(operand) = self.operands.next() else {
+                self.progress.has_found_all();
+                return None;
+            };
+            if !self.walk_args.covers(&operand) {
+                // The shell has emptied it. (b3sum hashes it all the same.)
+                if !self.program.speaks_as_b3sum() && self.written.is_standard_output(&operand) {
+                    return Some(Item::Note(Note::Skipped(operand, OUTPUT_IS_HERE)));
+                }
+                self.progress.found();
+                return Some(Item::File(task(operand, self.extent, ())));
+            }
+            self.walk = Some(self.walk_args.walk(&operand).into_iter());
+        }
+    }
+}
+
+/// Writes the results.
+struct Report<'a> {
+    args: &'a SumArgs,
+    console: &'a Console<'a>,
+    output: Output<'a>,
+    tally: Tally,
+}
+
+impl Report<'_> {
+    fn event(&mut self, event: Event<(), Note>) -> anyhow::Result<()> {
+        match event {
+            Event::File(file, Ok(hashed)) => {
+                self.tally.files += 1;
+                self.line(&file.path, hashed)
+            }
+            Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
+                self.failed(&file.path, &cause(Program::B3sum, &error))
+            }
+            Event::File(file, Err(error)) => {
+                self.failed(&file.path, &with_advice(&file.path, &error))
+            }
+            Event::Note(Note::Link) => {
+                self.tally.links += 1;
+                Ok(())
+            }
+            Event::Note(Note::Skipped(..)) if self.args.no_notes => Ok(()),
+            Event::Note(Note::Skipped(path, why)) => {
+                self.say(&path, format_args!("skipped: {why}"))
+            }
+            Event::Note(Note::Failed(error)) => {
+                let cause = cause(self.console.program(), error.kind());
+                self.failed(error.path(), &cause)
+            }
+            Event::Pause => self.output.flush(),
+            Event::Cancelled => bail!("cancelled before the end"),
+        }
+    }
+
+    /// Write the line of a file that was hashed.
+    fn line(&mut self, path: &Path, hashed: Hashed) -> anyhow::Result<()> {
+        if let Some(growth) = growth(&hashed) {
+            self.say(path, growth)?;
+        }
+        let Hashed { digest, bytes, grown_to, .. } = hashed;
+        let args = self.args;
+        if args.raw {
+            return self.output.record(Form::Raw, |to| digest.write_raw(to));
+        }
+        if args.json {
+            let grown_to = args.read.tells_growth().then_some(grown_to);
+            return self
+                .output
+                .record(Form::Json, |to| json::write_digest(to, path, digest, bytes, grown_to));
+        }
+        if args.no_names {
+            return self.output.record(Form::Lines, |to| {
+                digest.write_hex(to)?;
+                to.write_all(b"\n")
+            });
+        }
+        let name = Listed::new(path);
+        self.tally.ambiguous_names += u64::from(name.is_ambiguous());
+        self.output.record(Form::Lines, |to| {
+            if args.tag {
+                list::write_tagged(to, &name, digest)
+            } else {
+                list::write_plain(to, &name, digest)
+            }
+        })
+    }
+
+    /// One input could not be hashed; say so and go on.
+    fn failed(&mut self, path: &Path, cause: &str) -> anyhow::Result<()> {
+        self.tally.failed(path, cause);
+        self.say(path, cause)?;
+        if self.args.json {
+            let tells_growth = self.args.read.tells_growth();
+            self.output
+                .record(Form::Json, |to| json::write_error(to, path, cause, tells_growth))?;
+        }
+        Ok(())
+    }
+
+    /// Say something about a file, after the lines of the files before it.
+    fn say(&mut self, path: &Path, what: impl std::fmt::Display) -> anyhow::Result<()> {
+        self.output.flush()?;
+        self.console.about(path, what);
+        Ok(())
+    }
+
+    /// Say what there is to say at the end, and let the output appear; return the number of failures.
+    fn finish(self) -> anyhow::Result<u64> {
+        if !self.args.no_notes {
+            self.sum_up();
+        }
+        self.output.finish()?;
+        Ok(self.tally.failures)
+    }
+
+    fn sum_up(&self) {
+        let tally = &self.tally;
+        if tally.has_forgotten_failures() && !self.console.program().speaks_as_b3sum() {
+            let files = count(tally.files, "file");
+            self.console.say(&format!("{} of {files} could not be hashed:", tally.failures));
+            for (path, cause) in &tally.failed {
+                self.console.say(&format!("  {}: {cause}", shown(path)));
+            }
+            let more = tally.failures - tally.failed.len() as u64;
+            if more > 0 {
+                self.console.say(&format!("  and {more} more, see above"));
+            }
+        }
+        if tally.links > 0 {
+            let links = count(tally.links, "symbolic link");
+            self.console.say(&format!("{links} not followed; --follow follows them"));
+        }
+        if tally.ambiguous_names > 0 && !self.console.program().speaks_as_b3sum() {
+            let names = count(tally.ambiguous_names, "name");
+            self.console.say(&format!(
+                "warning: {names} not valid UTF-8 and written with U+FFFD, so the list cannot be \
+                 checked there; --json keeps every name"
+            ));
+        }
+    }
+}
+
+fn with_advice(path: &Path, error: &ErrorKind) -> String {
+    match error.io_kind() {
+        // Of what the shell has opened nobody knows the name.
+        Some(io::ErrorKind::IsADirectory) if is_stdin(path) => {
+            format!("{error}; to hash the files in it, name it with -r")
+        }
+        Some(io::ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
+        _ => error.to_string(),
+    }
+}
+
+/// How many bytes there are to hash, as far as file lengths say. `None` if there is something else than files.
+fn total_len(operands: &[PathBuf]) -> Option<u64> {
+    let mut total = 0;
+    for operand in operands {
+        if is_stdin(operand) {
+            return None;
+        }
+        match operand.metadata() {
+            Ok(metadata) if metadata.is_file() => total += metadata.len(),
+            Ok(_) => return None,
+            Err(_) => {}
+        }
+    }
+    Some(total)
+}

@@ -1,0 +1,16 @@
+//! What a program shares with the shell that calls it: streams, signals, the terminal, messages, exit codes.
+
+pub(crate) mod console;
+pub(crate) mod descriptor;
+pub(crate) mod inherited;
+pub(crate) mod outcome;
+pub(crate) mod output;
+pub(crate) mod program;
+pub(crate) mod progress;
+pub(crate) mod signals;
+pub(crate) mod stdin;
+pub(crate) mod streams;
+pub(crate) mod terminal;
+pub(crate) mod usage;
+pub(crate) mod version;
+pub(crate) mod wording;
