@@ -6,14 +6,14 @@
 #   scripts/bench.sh WORD...               only what has one of these words in its name
 #   scripts/bench.sh threads files trees   threads, files and trees, against b3sum
 #
-# A gate, a file in gates/, has bars: a row, an engine, the ratio that it must reach at least. Its
+# A gate, a file in dev/bench/gates/, has bars: a row, an engine, the ratio that it must reach at least. Its
 # report with all samples goes to target/bench/. What treewide-bench cannot time has a script:
 #
 #   files-rest    pipes, cold files, memory       scripts/files-bench.sh
 #   trees         many files, and their memory    scripts/trees-bench.sh
 #   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
 #   unoptimised   a client as `cargo test` compiles it                               scripts/peers.sh unoptimised
-#   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    crates/treewide-capi/check.sh bench
+#   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    bindings/c/check.sh bench
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
 # something it cannot be told, else 0. Nothing else should run at the same time.
@@ -72,7 +72,7 @@ unoptimised() {
 capi() {
     local many=5
     if grep -qw avx512vl /proc/cpuinfo 2>/dev/null; then many=10; fi
-    SECONDS_EACH=0.2 crates/treewide-capi/check.sh bench | awk -F ' *[|] *' -v many="$many" '
+    SECONDS_EACH=0.2 bindings/c/check.sh bench | awk -F ' *[|] *' -v many="$many" '
         /^SKIPPED/ { print }
         NF == 6 && $5 ~ /^[0-9.]+$/ {
             bar = 0.98
@@ -93,21 +93,21 @@ run() {
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
     trees) RUNS=5 scripts/trees-bench.sh ;;
     *)
-        "$target/release/treewide-bench" gate "gates/$1.toml" --budget 100 \
+        "$target/release/treewide-bench" gate "dev/bench/gates/$1.toml" --budget 100 \
             --json "$reports/$1.json" --html "$reports/$1.html"
         ;;
     esac
 }
 
 names=()
-for name in $(basename -s .toml gates/*.toml) files-rest trees peers unoptimised capi; do
+for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees peers unoptimised capi; do
     [[ $# -gt 0 ]] || names+=("$name")
     for word in "$@"; do
         if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
     done
 done
 if [[ ${#names[@]} == 0 ]]; then
-    echo "nothing is called so; there are: $(basename -s .toml gates/*.toml | xargs) files-rest trees peers unoptimised capi" >&2
+    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees peers unoptimised capi" >&2
     exit 2
 fi
 

@@ -33,12 +33,12 @@ carry() {
     mkdir -p "$to"
     cargo build --locked --release -p treewide-gpu --features cuda,wgpu --example gpu-bench
     # With a word that names none of its tests: the environment and the wheel.
-    crates/treewide-python/check.sh none
+    bindings/python/check.sh none
     cargo build --locked --release -p treewide-cli --features gpu
     cargo build --locked --release -p treewide-bench --features gpu
     local built=$target/release
     cp "$built/examples/gpu-bench" "$built/treewide" "$built/treewide-bench" \
-        crates/treewide-python/target/wheels/treewide-*.whl "$to"
+        bindings/python/target/wheels/treewide-*.whl "$to"
     strip "$to/gpu-bench" "$to/treewide" "$to/treewide-bench"
     git rev-parse HEAD >"$to/commit"
     [[ -z $(git status --porcelain) ]] || echo "with changes" >>"$to/commit"

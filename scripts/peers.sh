@@ -8,7 +8,7 @@
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
 
 set -euo pipefail
-cd "$(dirname "$0")/../peers"
+cd "$(dirname "$0")/../dev/peers"
 [[ $# -gt 0 ]] || set -- avx2 sse41 sse2 portable rscrypto wasm unoptimised
 target=${CARGO_TARGET_DIR:-$PWD/target}
 unset RUSTFLAGS TREEWIDE_KERNEL
@@ -27,7 +27,7 @@ echo "$(rustc --version); $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -
     "$(git describe --always --dirty); scripts/peers.sh $*"
 for peer in "$@"; do
     if [[ $peer == wasm ]]; then
-        node --no-warnings ../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm"
+        node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm"
     elif [[ $peer == unoptimised ]]; then
         "$target/$peer/debug/treewide-peers"
     elif [[ $peer == outboards ]]; then

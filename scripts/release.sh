@@ -66,7 +66,7 @@ part_version() {
 part_licences() {
     cargo deny --version >/dev/null 2>&1 || cannot_run "there is no cargo deny: cargo install --locked cargo-deny"
     local it
-    for it in . crates/treewide-capi crates/treewide-capi/full crates/treewide-python; do
+    for it in . bindings/c bindings/c/full bindings/python; do
         step cargo deny --locked --config "$PWD/deny.toml" --manifest-path "$it/Cargo.toml" check bans licenses sources
     done
     if timeout 20 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD; then
@@ -96,15 +96,15 @@ part_c() {
     need make cc pkg-config
     local name=treewide-c-$version work
     work=$(fresh c)
-    step make -C crates/treewide-capi dist
-    cp "crates/treewide-capi/target/$name.tar.gz" "$out"
+    step make -C bindings/c dist
+    cp "bindings/c/target/$name.tar.gz" "$out"
     tar -xzf "$out/$name.tar.gz" -C "$work"
     (
         export CARGO_HOME=$work/no-registry CARGO_NET_OFFLINE=true PKG_CONFIG_PATH=$work/installed/lib/pkgconfig
         unset CARGO_TARGET_DIR
         step make -C "$work/$name" install PREFIX="$work/installed"
         # shellcheck disable=SC2046 # several words
-        step cc "$work/$name/crates/treewide-capi/examples/sum.c" -o "$work/sum" \
+        step cc "$work/$name/bindings/c/examples/sum.c" -o "$work/sum" \
             $(pkg-config --cflags --libs libtreewide) -Wl,-rpath,"$work/installed/lib"
         prints_nothing "$work/sum" /dev/null
     )
@@ -194,8 +194,8 @@ part_binary() {
 
 part_python() {
     need python3
-    step crates/treewide-python/release.sh "$out"
-    local python tools=crates/treewide-python/target/release-tools
+    step bindings/python/release.sh "$out"
+    local python tools=bindings/python/target/release-tools
     for python in "$tools/bin/python" "$tools/Scripts/python.exe"; do [[ ! -e $python ]] || break; done
     step "$python" -m pip install --quiet twine
     step "$python" -m twine check --strict "$out"/treewide-*.whl "$out"/treewide-"$version".tar.gz
@@ -209,7 +209,7 @@ part_npm() {
     local work
     work=$(fresh npm)
     (
-        cd js
+        cd bindings/js
         step npm ci --ignore-scripts --no-audit --no-fund
         step node build.mjs
         step npm pack --pack-destination "$out"

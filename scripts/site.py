@@ -108,9 +108,9 @@ def rust(into):
 
 
 def python(into):
-    tools = ROOT / "crates/treewide-python/target/venv/bin"
+    tools = ROOT / "bindings/python/target/venv/bin"
     if not (tools / "python").exists():
-        raise Missing("the package is not built: run crates/treewide-python/check.sh package")
+        raise Missing("the package is not built: run bindings/python/check.sh package")
     run(tools / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pdoc")
     options = ("--docformat", "markdown", "--template-directory", ROOT / "docs/pdoc")
     run(tools / "python", "-m", "pdoc", *options, "-o", into, "treewide", "!treewide._treewide")
@@ -118,10 +118,10 @@ def python(into):
 
 
 def typescript(into):
-    if not (ROOT / "js/package.json").exists() or not shutil.which("npx"):
-        raise Missing("there is no js/package.json, or no npx")
+    if not (ROOT / "bindings/js/package.json").exists() or not shutil.which("npx"):
+        raise Missing("there is no bindings/js/package.json, or no npx")
     options = ("--name", "treewide for JavaScript", "--entryPoints", "src/index.ts")
-    run("npx", "--yes", "typedoc@0.28", *options, "--out", into, cwd=ROOT / "js")
+    run("npx", "--yes", "typedoc@0.28", *options, "--out", into, cwd=ROOT / "bindings/js")
     return "index.html"
 
 

@@ -104,7 +104,7 @@ unoptimised() {
 # The Python package with pyarrow, polars, pandas, DuckDB, PyTorch, JAX and pyright: several gigabytes.
 python_with_libraries() {
     need python3
-    WITH_LIBRARIES=1 step crates/treewide-python/check.sh
+    WITH_LIBRARIES=1 step bindings/python/check.sh
 }
 
 # 10,000 seeds of the simulation, 1,000 workers, Spark, and a server that ignores If-Match.
@@ -116,7 +116,7 @@ python_scale() {
             echo "SKIPPED: cargo cannot install s3s-fs"
         export PATH=$PATH:$target/s3s/bin
     fi
-    WITH_SPARK=1 TREEWIDE_TEST_SCALE=40 step crates/treewide-python/check.sh scale
+    WITH_SPARK=1 TREEWIDE_TEST_SCALE=40 step bindings/python/check.sh scale
 }
 
 address_sanitizer() {
@@ -157,7 +157,7 @@ client() {
 
 # The C libraries without Cargo, and on a big-endian machine.
 capi() {
-    step crates/treewide-capi/check.sh plain_rustc emulated
+    step bindings/c/check.sh plain_rustc emulated
 }
 
 # The bundle of the Swift package with Swift 6.2, and its measurements.
@@ -171,7 +171,7 @@ swift_release() {
 # The wheels that are released of the Python package, and its source.
 python_release() {
     need python3
-    step crates/treewide-python/release.sh
+    step bindings/python/release.sh
 }
 
 windows() {
@@ -236,10 +236,10 @@ debian() {
     step chroot "$tree" ls /usr/share/man/man1/treewide-verify.1.gz /usr/share/man/man1/treewide-outboard-verify.1.gz
 }
 
-# A file of 4 GiB in the page of the npm package. js/check.sh builds it.
+# A file of 4 GiB in the page of the npm package. bindings/js/check.sh builds it.
 npm_large() {
-    step js/check.sh
-    (cd js && step node --test --test-reporter=tap test/slow/*.test.mjs)
+    step bindings/js/check.sh
+    (cd bindings/js && step node --test --test-reporter=tap test/slow/*.test.mjs)
 }
 
 fuzz() {
@@ -247,8 +247,8 @@ fuzz() {
     cargo fuzz --version || cannot_run "cargo install cargo-fuzz has not been run"
     local corpus=$target/fuzz/corpus/$1
     mkdir -p "$corpus"
-    cd fuzz || return
-    # Large inputs come from few bytes (fuzz/src/lib.rs), so these need not be many.
+    cd dev/fuzz || return
+    # Large inputs come from few bytes (dev/fuzz/src/lib.rs), so these need not be many.
     step cargo +nightly fuzz run --target-dir "$target/fuzz" "$1" "$corpus" -- \
         -max_total_time="$seconds_each" -max_len=4096 -print_final_stats=1
 }
@@ -316,7 +316,7 @@ sections() {
     for it in "${INTERPRETED[@]}"; do
         for kernel in portable array; do section "miri $it $kernel" miri "$it" "$kernel"; done
     done
-    for it in fuzz/fuzz_targets/*.rs; do
+    for it in dev/fuzz/fuzz_targets/*.rs; do
         section "fuzz $(basename "$it" .rs)" fuzz "$(basename "$it" .rs)"
     done
 }

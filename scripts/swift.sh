@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and packs the Swift package in swift/.
+# Builds, tests and packs the Swift package in bindings/swift/.
 #
 #   scripts/swift.sh native       the C libraries, and files for pkg-config that find them
 #   scripts/swift.sh build        the package
@@ -26,7 +26,7 @@ suite=$release
 target=${CARGO_TARGET_DIR:-$PWD/target}/swift
 tree=$target/$release
 native=$target/native
-capi=crates/treewide-capi
+capi=bindings/c
 version=$(sed -n 's/^.define TREEWIDE_VERSION "\(.*\)"/\1/p' $capi/include/treewide.h)
 mkdir -p "$target"
 
@@ -124,7 +124,7 @@ END
 package() {
     local command=$1
     shift
-    step with_swift swift "$command" --package-path swift --scratch-path "$target/build-$release" "$@"
+    step with_swift swift "$command" --package-path bindings/swift --scratch-path "$target/build-$release" "$@"
 }
 
 # What was built, with what a report says of it.
@@ -164,7 +164,7 @@ bundle_of() {
     mkdir -p "$folder/$triple" "$folder/include"
     cp "$native/lib/lib$library.a" "$folder/$triple"
     # The library has a path here, and needs no -l. Debian's Swift calls the system "pc", others "unknown".
-    sed '/link "/d' "swift/Sources/$name/module.modulemap" >"$folder/include/module.modulemap"
+    sed '/link "/d' "bindings/swift/Sources/$name/module.modulemap" >"$folder/include/module.modulemap"
     cat >"$folder/info.json" <<END
 {
   "schemaVersion": "1.0",
@@ -189,9 +189,9 @@ END
 bundle() {
     local package=$target/bundle/treewide-swift
     rm -rf "$target/bundle" && mkdir -p "$package/Sources"
-    cp -r swift/Sources/{Treewide,TreewideGPU} "$package/Sources"
+    cp -r bindings/swift/Sources/{Treewide,TreewideGPU} "$package/Sources"
     bundle_of CTreewide treewide
-    cp $capi/include/treewide.h swift/Sources/CTreewide/values.h "$package/CTreewide.artifactbundle/include"
+    cp $capi/include/treewide.h bindings/swift/Sources/CTreewide/values.h "$package/CTreewide.artifactbundle/include"
     # It includes treewide.h of the other bundle, so that there is one module with each type.
     bundle_of CTreewideGPU treewide_gpu
     cp $capi/include/treewide_gpu.h "$package/CTreewideGPU.artifactbundle/include"

@@ -167,7 +167,7 @@ formatting() {
 
 scripts() {
     need shellcheck
-    step shellcheck -x -P SCRIPTDIR:. scripts/*.sh crates/treewide-{capi,python}/*.sh js/*.sh .ci/run
+    step shellcheck -x -P SCRIPTDIR:. scripts/*.sh bindings/{c,python}/*.sh bindings/js/*.sh .ci/run
 }
 
 workflows() {
@@ -270,24 +270,24 @@ clients() {
 
 # A client that leaves the library at the level of its own profile, where this workspace optimises it.
 unoptimised() {
-    step cargo run --locked --manifest-path peers/Cargo.toml --target-dir "$target/unoptimised" -- check
+    step cargo run --locked --manifest-path dev/peers/Cargo.toml --target-dir "$target/unoptimised" -- check
 }
 
 # The C libraries, as make builds and installs them. BLAKE3's own C library comes with the crate `blake3`.
 capi() {
     need make gcc
-    step crates/treewide-capi/check.sh --quick
+    step bindings/c/check.sh --quick
 }
 
 # The Python package: a wheel, as pip installs it, and the tests of those whose place it takes.
 python_package() {
     need python3
-    step crates/treewide-python/check.sh lints types package blake3_suite
+    step bindings/python/check.sh lints types package blake3_suite
 }
 
 python_scale() {
     need python3
-    step crates/treewide-python/check.sh scale
+    step bindings/python/check.sh scale
 }
 
 # The Swift package over the C libraries, on the twin and lavapipe, and a new package as README.md has it.
@@ -298,7 +298,7 @@ swift_package() {
 
 # The npm package: the module, the scripts around it, bundlers, Chromium, and the suites of the packages whose place it takes.
 npm_package() {
-    step js/check.sh
+    step bindings/js/check.sh
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -322,7 +322,7 @@ readonly OF_NO_KERNEL=" file file_memory outboard sigbus system_calls "
 library_tests() {
     local file name
     echo --lib
-    for file in crates/treewide/tests/*.rs crates/treewide-compat/tests/*.rs; do
+    for file in crates/treewide/tests/*.rs dev/compat/tests/*.rs; do
         name=$(basename "$file" .rs)
         [[ "$OF_NO_KERNEL ${1:-} " == *" $name "* ]] || echo "--test $name"
     done

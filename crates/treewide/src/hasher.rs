@@ -133,7 +133,7 @@ pub struct Hasher {
     pub(crate) chunk: PartialChunk,
 }
 
-// C programs keep a hasher in a `blake3_hasher` (`crates/treewide-capi`).
+// C programs keep a hasher in a `blake3_hasher` (`bindings/c`).
 const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= 8);
 
 impl Hasher {

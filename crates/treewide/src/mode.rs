@@ -26,7 +26,7 @@ pub type ContextKey = [u8; KEY_LEN];
 ///
 /// A mode holds the key. `Debug` names the mode and shows no key. With the feature `zeroize` a mode can
 /// be wiped.
-// Of one layout for every compiler: C programs hand a mode from one library to another (`crates/treewide-capi`).
+// Of one layout for every compiler: C programs hand a mode from one library to another (`bindings/c`).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Mode {

@@ -1,0 +1,130 @@
+// What users get: `npm pack`, installed into an empty project, and what the README says there.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import test, { after, before, describe } from "node:test";
+import { install, run } from "./lib/install.mjs";
+
+const here = new URL("..", import.meta.url);
+
+/** The examples of a document that are JavaScript. */
+const examples = (path) => [...readFileSync(new URL(path, here), "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
+
+describe("package", () => {
+  let project;
+  before(() => (project = install()));
+  after(() => project?.remove());
+
+  test("it has what it needs, and nothing else", () => {
+    const { files } = project;
+    for (const path of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json", "dist/index.js", "dist/index.js.map", "dist/types/index.d.ts"]) {
+      assert.ok(files.includes(path), path);
+    }
+    const others = files.filter((path) => !/^(dist\/|README\.md$|LICENSE-|package\.json$)/.test(path));
+    assert.deepEqual(others, []);
+    const { exports, dependencies, scripts } = JSON.parse(readFileSync(join(project.folder, "node_modules/treewide/package.json"), "utf8"));
+    assert.equal(dependencies, undefined);
+    assert.equal(scripts.install ?? scripts.postinstall, undefined);
+    const paths = (target) => (typeof target === "string" ? [target] : Object.values(target).flatMap(paths));
+    for (const path of Object.values(exports).flatMap(paths)) assert.ok(existsSync(join(project.folder, "node_modules/treewide", path)), path);
+    for (const script of files.filter((path) => /^dist\/[^/]*\.js$/.test(path))) {
+      const text = readFileSync(join(project.folder, "node_modules/treewide", script), "utf8");
+      assert.ok(!text.includes("import.meta"), `${script} finds its place by itself`);
+      assert.ok(text.includes("sourceMappingURL"), script);
+    }
+  });
+
+  for (const document of ["README.md", "../../README.md", "../../docs/javascript.md"]) {
+    test(`the examples of ${document} run`, (t) => {
+      const all = examples(document);
+      assert.ok(all.length > 0);
+      all.forEach((code, index) => {
+        const path = join(project.folder, `example-${index}.mjs`);
+        writeFileSync(path, code);
+        run(process.execPath, [path], { cwd: project.folder });
+      });
+      t.diagnostic(`${document}: ${all.length} cases`);
+    });
+  }
+
+  test("a program with a pool waits for it, and ends", () => {
+    const path = join(project.folder, "pool.mjs");
+    writeFileSync(path, `import { Pool } from "treewide"; console.log((await new Pool(2).hashBlob(new Blob([new Uint8Array(9e6)]))).length);`);
+    assert.equal(run(process.execPath, [path], { cwd: project.folder, timeout: 30_000 }), "32\n");
+  });
+
+  test("require takes it", () => {
+    const code = `const { hashHex } = require("treewide"); console.log(hashHex("abc"), require("treewide/blake3-wasm").hash("abc").toString("hex"))`;
+    const out = run(process.execPath, ["--no-warnings", "-e", code], { cwd: project.folder });
+    assert.equal(new Set(out.trim().split(" ")).size, 1);
+  });
+
+  test("it says what an engine lacks", (t) => {
+    const code = `
+      import { hash, ready } from "treewide";
+      import { hashHex } from "treewide/scalar";
+      const message = (call) => new Promise((resolve) => resolve(call())).then(String, (error) => error.message);
+      for (const call of [ready, () => hash("abc"), () => hashHex("abc")]) console.log(await message(call));`;
+    const lines = (flags) => run(process.execPath, [...flags, "--input-type=module", "-e", code], { cwd: project.folder }).trim().split("\n");
+    const off = lines(["--jitless"]).filter((line) => line.startsWith("treewide needs WebAssembly, which is off here"));
+    assert.equal(off.length, 3);
+    if (process.arch !== "x64") return t.diagnostic("SKIPPED: only V8 for x64 can be told to have no SIMD");
+    const [first, second, digest] = lines(["--no-enable-sse4-1", "--no-enable-ssse3", "--no-enable-sse3", "--no-enable-avx"]);
+    for (const line of [first, second]) assert.match(line, /^treewide cannot be compiled here: .*`treewide\/scalar`/);
+    assert.equal(digest, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+  });
+
+  test("treewide/blake3-wasm refuses what has no bytes", async () => {
+    const { hash } = await import("../dist/blake3-wasm.node.js");
+    for (const input of [5, null, undefined, new DataView(new ArrayBuffer(3))]) assert.throws(() => hash(input), /^TypeError: input must be/);
+  });
+
+  test("the types are those of the functions", () => {
+    writeFileSync(
+      join(project.folder, "use.ts"),
+      `
+import { hash, hashBlob, hashHex, hashMany, hashStream, Hasher, Pool, ready, verifyRange, groupsAround, type Options } from "treewide";
+import { createHash, hash as compatible } from "treewide/blake3-wasm";
+import { hash as scalar } from "treewide/scalar";
+const options: Options = { key: new Uint8Array(32), length: 5 };
+const a: Uint8Array = hash("a", options);
+const b: string = hashHex(new DataView(new ArrayBuffer(3)));
+const c: Uint8Array = hashMany([a, b, a.buffer]);
+const d: Hasher = Hasher.load(Hasher.keyed(a).update(b).save());
+const e = hashStream([a]);
+const f = new Pool(2, {}).hashBlob(new Blob([]), { onProgress: (done: number) => done });
+const g: [number, number] = groupsAround(0, 1, 2);
+const h: string = createHash().update(a).digest("hex");
+const i: Uint8Array = scalar(d.xof().read(3));
+verifyRange({ digest: a, size: 3, outboard: a }, 0, a);
+// What browsers do not take of shared memory: here, where a caller gave no array, it never is.
+new Blob([hash("a"), hash("a", { length: 5 }), hashMany([a]), d.digest(), d.save(), d.xof().read(3)]);
+const j: Promise<ArrayBuffer> = crypto.subtle.digest("SHA-256", hash("a"));
+const k = async () => new Blob([await e, await f, await hashBlob(new Blob([]))]);
+const m = hashBlob(new Blob([]), { onProgress: (done, total) => done / total });
+const n = new Pool().hashBlob(new Blob([]), { onProgress: (done, total) => done / total });
+const l: string = hash("a", { out: Buffer.alloc(32) }).toString("hex") + d.xof().fill(Buffer.alloc(3)).toString("hex");
+hashMany([a], { out: new Uint8Array(new SharedArrayBuffer(32)) });
+// @ts-expect-error: a number is not an input
+hash(5);
+// @ts-expect-error: there is no such option
+hash("a", { size: 3 });
+void [c, e, f, g, h, i, j, k, l, m, n, ready(), hashBlob, compatible];
+`,
+    );
+    const tsc = fileURLToPath(new URL("node_modules/.bin/tsc", here));
+    const types = fileURLToPath(new URL("node_modules/@types", here));
+    const options = ["--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "--typeRoots", types];
+    // The newest, and the oldest that has what the types use: before 5.7 arrays are not generic.
+    const oldest = fileURLToPath(new URL("peers/node_modules/typescript-5.4/bin/tsc", here));
+    run(tsc, [...options, "--module", "nodenext", "use.ts"], { cwd: project.folder });
+    run(process.execPath, [oldest, ...options, "--module", "es2022", "--moduleResolution", "bundler", "use.ts"], { cwd: project.folder });
+    // A program for Node alone.
+    writeFileSync(
+      join(project.folder, "node.ts"),
+      `import { Worker } from "node:worker_threads";\nimport { Pool } from "treewide";\nnew Pool(2, { createWorker: () => new Worker("") });\n`,
+    );
+    run(tsc, [...options, "--module", "nodenext", "--lib", "es2022", "node.ts"], { cwd: project.folder });
+  });
+});

@@ -1,0 +1,281 @@
+"""`treewide.gpu`, with the stand-in for NVIDIA's driver whose device is the CPU, and on a GPU where there is one."""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import pattern
+from dlpack_by_hand import Lent
+from treewide import digest, gpu, hash_many
+
+KERNELS = Path(__file__).parents[3] / "crates" / "treewide-gpu" / "kernels"
+
+#: Lengths around chunks and tiles of 128 chunks.
+LENGTHS = (0, 1, 64, 1023, 1024, 1025, 5000, 128 * 1024, 128 * 1024 + 1, 1_000_003)
+
+
+def has_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    """The stand-in for the driver, which is late: work is done when somebody waits for it."""
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if sys.platform != "linux" or compiler is None:
+        pytest.skip("the stand-in for the driver is made for Linux, by g++")
+    if has_driver():
+        pytest.skip("this machine has NVIDIA's driver")
+    library = tmp_path_factory.mktemp("driver") / "libcuda.so"
+    sources = [KERNELS / "cuda" / "host" / name for name in ("stages.cpp", "driver.cpp")]
+    flags = ["-std=c++17", "-O1", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-Wl,-soname,libcuda.so"]
+    subprocess.run([compiler, *flags, "-o", library, *sources, "-ldl"], check=True)
+    # By this name it is found in place of the driver.
+    return ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+
+@contextlib.contextmanager
+def in_context(driver):
+    """Calls of the driver by the test itself are made in here."""
+    context = ctypes.c_void_p()
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    driver.cuCtxPushCurrent_v2(context)
+    yield
+    driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+
+
+def new_stream(driver):
+    stream = ctypes.c_void_p()
+    with in_context(driver):
+        assert driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    return stream.value
+
+
+def cuda(data, **options):
+    """A tensor of bytes on device 0."""
+    return Lent(data, (len(data),), 8, device=(2, options.pop("index", 0)), **options)
+
+
+@pytest.mark.skipif(has_driver(), reason="this machine has NVIDIA's driver")
+def test_without_a_driver_it_says_so():
+    program = """if True:
+        import treewide.gpu
+        from dlpack_by_hand import Lent
+        (found,) = treewide.gpu.devices()
+        print(found.problem)
+        try:
+            treewide.gpu.digest(Lent(b"abc", (3,), 8, device=(2, 0)))
+        except RuntimeError as error:
+            print(error)
+        assert treewide.gpu.hash_many([]).tolist() == [], "there is nothing to do"
+    """
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env).stdout
+    listed, raised = said.splitlines()
+    assert "driver" in listed and raised == listed
+
+
+def test_tensors_have_the_digests_of_their_bytes(driver):
+    assert [it.index for it in gpu.devices()] == [0, 1] and all(it.problem is None for it in gpu.devices())
+    for index in (0, 1):
+        for length in LENGTHS:
+            data = pattern(length)
+            for mode in ({}, {"key": b"k" * 32}, {"derive_key_context": "ctx"}, {"length": 100}, {"length": 1}):
+                tensor = cuda(data, index=index)
+                assert gpu.digest(tensor, **mode) == digest(data, **mode)
+                assert tensor.deleted == 1
+    tensor = Lent(pattern(80), (5, 3), 16, device=(13, 0), byte_offset=7)
+    assert gpu.digest(tensor) == digest(pattern(80)[7:37])
+
+
+@pytest.mark.parametrize("version", [None, (1, 0), (1, 1)])
+def test_many_tensors_in_one_call(driver, version):
+    inputs = {f"layer.{length}": pattern(length) for length in LENGTHS}
+    lent = {name: cuda(data, version=version) for name, data in inputs.items()}
+    expected = {name: digest(data) for name, data in inputs.items()}
+    assert gpu.hash_many(lent) == expected
+    assert gpu.hash_many(lent.values()).tolist() == list(expected.values())
+    keyed = gpu.hash_many(iter(lent.values()), key=b"k" * 32)
+    assert keyed == hash_many(list(inputs.values()), key=b"k" * 32)
+    assert all(it.deleted == 3 for it in lent.values())
+    assert gpu.hash_many({}) == {} and len(gpu.hash_many([])) == 0
+    rows = Lent(pattern(60), (4, 5), 24, device=(2, 0))
+    assert gpu.hash_many(rows).tolist() == [digest(pattern(60)[i : i + 15]) for i in range(0, 60, 15)]
+
+
+def test_the_producer_is_told_the_stream(driver):
+    stream = new_stream(driver)
+
+    class OfPyTorch:
+        cuda_stream = stream
+
+    class OfCuPy:
+        ptr = stream
+
+    class OfTheProtocol:
+        def __cuda_stream__(self):
+            return (0, stream)
+
+    for given, asked in [(None, 1), (0, 1), (1, 1), (stream, stream)] + [
+        (kind(), stream) for kind in (OfPyTorch, OfCuPy, OfTheProtocol)
+    ]:
+        tensor = cuda(b"abc")
+        assert gpu.digest(tensor, stream=given) == digest(b"abc")
+        assert tensor.asked == [{"stream": asked, "max_version": (1, 1)}]
+
+    class OfNumpy:
+        def __index__(self):
+            return stream
+
+    assert gpu.digest(cuda(b"abc"), stream=OfNumpy()) == digest(b"abc")
+    for wrong in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=str(wrong)):
+            gpu.digest(cuda(b"abc"), stream=wrong)
+    for wrong in ("0", True, 1.0):
+        with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
+            gpu.digest(cuda(b"abc"), stream=wrong)
+
+
+def test_rows_without_bytes_and_in_parts_of_bytes(driver):
+    def rows(shape, bits=8, data=b""):
+        return Lent(data or None, shape, bits, device=(2, 0))
+
+    assert gpu.hash_many(rows((0, 5))).tolist() == []
+    assert gpu.hash_many(rows((3, 0))).tolist() == [digest(b"")] * 3
+    endless = rows((1 << 58, 0))
+    with pytest.raises(MemoryError, match="no memory for a list"):
+        gpu.hash_many(endless)
+    assert endless.deleted == 1
+    assert gpu.hash_many(rows((2, 2), 4, b"ab")).tolist() == [digest(b"a"), digest(b"b")]
+    for shape, bits in (((2, 1), 4), ((3, 3), 2)):
+        for hashes, device in ((gpu.hash_many, (2, 0)), (hash_many, (1, 0))):
+            with pytest.raises(BufferError, match="not whole bytes"):
+                hashes(Lent(b"abc", shape, bits, device=device))
+
+
+def test_digests_stay_on_the_device(driver):
+    inputs = [pattern(length) for length in LENGTHS]
+    lent = [cuda(data) for data in inputs]
+    out = cuda(bytes(32 * len(inputs)))
+    gpu.hash_many_to(lent, out)
+    assert out.deleted == 0 and lent[-1].deleted == 0, "nothing is given back before the work is done"
+    assert out.memory.raw[: 32 * len(inputs)] == bytes(32 * len(inputs)), "nobody waited"
+    with in_context(driver):
+        assert driver.cuStreamSynchronize(ctypes.c_void_p(1)) == 0
+    assert out.memory.raw[: 32 * len(inputs)] == hash_many(inputs).tobytes()
+    for _ in range(3):  # the stand-in says that work is done when it is asked again
+        gpu.digest(cuda(b""))
+    assert out.deleted == 1 and all(it.deleted == 1 for it in lent)
+    gpu.hash_many_to([], cuda(b""))
+
+
+def test_what_is_not_taken_is_said(driver):
+    for refused, error, words in [
+        (b"abc", TypeError, "and not bytes"),
+        (Lent(b"abc", (3,), 8), BufferError, "treewide.digest, or x.cuda()"),
+        (Lent(b"abc", (3,), 8, device=(10, 0)), BufferError, "on ROCm device 0"),
+        (Lent(b"abcdef", (3,), 8, strides=(2,), device=(2, 0)), BufferError, "not contiguous"),
+        (cuda(b"abc", index=7), RuntimeError, "no CUDA device 7"),
+    ]:
+        with pytest.raises(error) as caught:
+            gpu.digest(refused)
+        assert words in str(caught.value)
+        with pytest.raises(error) as caught:
+            gpu.hash_many({"first": cuda(b"a"), "second": refused} if error is not RuntimeError else [refused])
+        if error is not RuntimeError:
+            assert "'second'" in caught.value.__notes__[0]
+    with pytest.raises(BufferError, match="CUDA device 1, and the first one on 0"):
+        gpu.hash_many([cuda(b"a"), cuda(b"b", index=1)])
+    with pytest.raises(TypeError, match=r"pass \[x\]"):
+        gpu.hash_many(cuda(b"abc"))
+    with pytest.raises(BufferError, match=r"pass it to treewide\.gpu"):
+        digest(cuda(b"abc"))
+
+    shared = cuda(bytes(64))
+    for out, error, words in [
+        (cuda(bytes(31)), ValueError, "31 bytes"),
+        (cuda(bytes(32), flags=1), BufferError, "read-only"),
+        (cuda(bytes(32), index=1), BufferError, "device 1"),
+        (Lent(bytes(32), (32,), 8), BufferError, "x.cuda()"),
+        (cuda(bytes(40), byte_offset=0), ValueError, "40 bytes"),
+    ]:
+        with pytest.raises(error) as caught:
+            gpu.hash_many_to([cuda(b"abc")], out)
+        assert words in str(caught.value)
+    with pytest.raises(ValueError, match="same memory"):
+        gpu.hash_many_to([shared, shared], shared)
+
+
+def test_a_call_that_fails_gives_tensors_back_once(driver):
+    tensor, out = cuda(b"abc"), cuda(bytes(32))
+    with pytest.raises(MemoryError):
+        gpu.digest(tensor, length=(1 << 31) + 1)  # more than the stand-in has
+    assert tensor.deleted == 1
+    with pytest.raises(ValueError, match="multiple of 4 bytes"):
+        gpu.hash_many_to([tensor], Lent(bytes(40), (32,), 8, device=(2, 0), byte_offset=1))
+    gpu.hash_many_to([tensor], out)
+    for _ in range(3):
+        gpu.digest(cuda(b""))
+    assert tensor.deleted == 3 and out.deleted == 1
+
+
+def test_a_forked_process_is_told(driver):
+    assert gpu.digest(cuda(b"abc")) == digest(b"abc")
+    unfinished = cuda(b"abc")
+    gpu.hash_many_to([unfinished], cuda(bytes(32)))
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for _ in range(3):
+            try:
+                gpu.digest(cuda(b"abc"))
+            except RuntimeError as error:
+                os.write(write, str(error).encode())
+        # What the parent's work uses is not given back here.
+        os._exit(unfinished.deleted)
+    os.close(write)
+    with os.fdopen(read, "rb") as said:
+        assert b"forked" in said.read()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_more_streams_than_stay_open(driver):
+    streams = [new_stream(driver) for _ in range(12)]
+    for _ in range(2):
+        for stream in streams:
+            assert gpu.digest(cuda(b"abc"), stream=stream) == digest(b"abc")
+
+
+@pytest.mark.skipif(not has_driver(), reason="this machine has no NVIDIA driver")
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_tensors_of_libraries(library):
+    module = pytest.importorskip(library)
+    if library == "torch":
+        made = {name: module.randn(n, device="cuda") for name, n in (("a", 3), ("b", 100_000), ("c", 5_000_000))}
+        made["d"] = made["b"].to(module.bfloat16)
+        on_cpu = {name: it.cpu() for name, it in made.items()}
+        out = module.empty((len(made), 32), dtype=module.uint8, device="cuda")
+        stream = module.cuda.Stream()
+        stream.wait_stream(module.cuda.current_stream())
+    else:
+        made = {name: module.random.rand(n) for name, n in (("a", 3), ("b", 100_000), ("c", 5_000_000))}
+        on_cpu = {name: module.asnumpy(it) for name, it in made.items()}
+        out = module.empty((len(made), 32), dtype="u1")
+        stream = module.cuda.Stream(non_blocking=True)
+    expected = hash_many(on_cpu)
+    assert gpu.hash_many(made) == expected
+    assert gpu.hash_many(made, stream=stream) == expected
+    assert {name: gpu.digest(it) for name, it in made.items()} == expected
+    gpu.hash_many_to(made, out, stream=stream)
+    stream.synchronize()
+    host = out.cpu().numpy() if library == "torch" else module.asnumpy(out)
+    assert host.tobytes() == b"".join(expected.values())

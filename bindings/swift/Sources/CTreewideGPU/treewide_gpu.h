@@ -1,0 +1,1 @@
+../../../c/include/treewide_gpu.h

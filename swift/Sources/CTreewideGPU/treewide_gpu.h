@@ -1,1 +1,0 @@
-../../../crates/treewide-capi/include/treewide_gpu.h
