@@ -70,7 +70,7 @@ def test_damage_is_found_where_it_is(files):
 
 def test_the_command_line_reads_the_same(files):
     path, _, expected = files
-    run = [sys.executable, "-m", "treewide", "outboard", "verify", path, "--hash", expected.hex()]
+    run = [sys.executable, "-m", "treewide", "outboard", "verify", path, "--expect", expected.hex()]
     assert subprocess.run(run, capture_output=True).returncode == 0
     overwrite(path, 0, b"!")
     assert subprocess.run(run, capture_output=True).returncode == 1

@@ -59,7 +59,7 @@ def test_outboards_next_to_objects_of_a_store(store, command, tmp_path):
     (tmp_path / "data").write_bytes(DATA)
     (tmp_path / "data.obao10").write_bytes(pairs)
     assert len(pairs) == 5 * 64 and made["Metadata"] == {"blake3": HASH, "length": str(len(DATA))}
-    program = [sys.executable, "-m", "treewide", "outboard", "verify", "data", "--hash", HASH]
+    program = [sys.executable, "-m", "treewide", "outboard", "verify", "data", "--expect", HASH]
     done = subprocess.run(program, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert treewide.outboard.create("data", "again", group=MIB).hex() == HASH

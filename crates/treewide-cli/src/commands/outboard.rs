@@ -6,15 +6,12 @@ mod create;
 mod diff;
 mod failure;
 mod files;
-mod journal;
 mod ranges;
 mod repair;
-mod root;
 mod shape;
 mod slice;
 mod totals;
 mod trust;
-mod update;
 mod verify;
 
 use crate::commands::help::Notes;
@@ -33,11 +30,9 @@ const NOTES: Notes = Notes {
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
         ("treewide outboard verify disk.img --list SUMS", "and later: which bytes are damaged?"),
         ("treewide outboard repair disk.img --from copy --list SUMS", "from a copy"),
-        ("treewide outboard update disk.img --dirty 1G..+4K", "after a write that you know"),
         ("treewide outboard diff old.obao4 new.obao4", "which bytes differ?"),
-        ("treewide outboard root disk.img.obao4", "the digest that an outboard stands for"),
         ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
-        ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..1G+64K", ""),
+        ("treewide outboard unslice part.slice --expect HEX --len N --range 1G..1G+64K", ""),
     ])
 };
 
@@ -58,9 +53,7 @@ enum Command {
     Create(create::CreateArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
-    Update(update::UpdateArgs),
     Diff(diff::DiffArgs),
-    Root(root::RootArgs),
     Slice(slice::SliceArgs),
     Unslice(slice::UnsliceArgs),
 }
@@ -71,9 +64,7 @@ pub(crate) fn notes(part: Option<&str>) -> Notes {
         Some("create") => create::CREATE,
         Some("verify") => verify::VERIFY,
         Some("repair") => repair::REPAIR,
-        Some("update") => update::UPDATE,
         Some("diff") => diff::DIFF,
-        Some("root") => root::ROOT,
         Some("slice") => slice::SLICE,
         Some("unslice") => slice::UNSLICE,
         _ => NOTES,
@@ -86,9 +77,7 @@ impl OutboardArgs {
             Command::Create(args) => args.run(program),
             Command::Verify(args) => args.run(program),
             Command::Repair(args) => args.run(program),
-            Command::Update(args) => args.run(program),
             Command::Diff(args) => args.run(program),
-            Command::Root(args) => args.run(),
             Command::Slice(args) => args.run(),
             Command::Unslice(args) => args.run(),
         }

@@ -11,6 +11,7 @@ mod check;
 mod device;
 mod docs;
 mod hints;
+mod hundred_thousand;
 #[cfg(target_os = "linux")]
 mod inherited;
 mod input;
@@ -28,7 +29,6 @@ mod manifest_xattrs;
 mod named_output;
 mod names_in_lists;
 mod outboard;
-mod outboard_update;
 mod output;
 #[cfg(target_os = "linux")]
 mod output_fails;
@@ -39,7 +39,6 @@ mod readme;
 mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
-mod scale;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminals;

@@ -113,7 +113,6 @@ impl CreateArgs {
         hears.hashed(1, 0);
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
-        super::journal::forget(&path);
         appear(replacement, &path)?;
         let header = if shape.is_bao { 8 } else { 0 };
         self.say(&path, &digest, len, layout.bytes() + header, layout.group().bytes())?;

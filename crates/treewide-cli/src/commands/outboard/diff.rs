@@ -6,7 +6,6 @@ use super::trust;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
-use crate::args::sizes::bytes;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
@@ -42,8 +41,8 @@ pub(super) const DIFF: Notes = Notes {
 
 /// Print the ranges in which two files differ, without reading them
 ///
-/// Reads the two outboards only, and of them what is above the differences. Ranges are whole groups. Only bytes at the same
-/// place are compared.
+/// Reads the two outboards only, and of them what is above the differences. Ranges are whole groups, the last one too. Only
+/// bytes at the same place are compared.
 #[derive(Args)]
 #[command(after_help = DIFF.short(), after_long_help = DIFF.long())]
 pub(super) struct DiffArgs {
@@ -54,14 +53,6 @@ pub(super) struct DiffArgs {
     /// The outboard of the new file
     #[arg(id = "file", value_name = "NEW")]
     new: PathBuf,
-
-    /// The bytes of the old file; without it, its last group counts as a whole one
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
-    old_len: Option<u64>,
-
-    /// The bytes of the new file; without it, its last group counts as a whole one
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
-    new_len: Option<u64>,
 
     /// Write one JSON object a line: path (of NEW), start, end
     #[arg(long, help_heading = "Output")]
@@ -93,8 +84,8 @@ impl DiffArgs {
         let progress = self.progress.start(false);
         let console = Console::new(program, &progress);
         let mode = self.mode.mode(&Stdin::default())?;
-        let old = self.open(&self.old, self.old_len, mode)?;
-        let new = self.open(&self.new, self.new_len, mode)?;
+        let old = self.open(&self.old, mode)?;
+        let new = self.open(&self.new, mode)?;
         let (group, other) = (new.layout().group().bytes(), old.layout().group().bytes());
         if group != other {
             bail!(
@@ -138,9 +129,9 @@ impl DiffArgs {
         Ok(if ranges == 0 { Outcome::Success } else { Outcome::SomeFailed })
     }
 
-    fn open(&self, path: &Path, len: Option<u64>, mode: Mode) -> anyhow::Result<Outboard<Store>> {
+    fn open(&self, path: &Path, mode: Mode) -> anyhow::Result<Outboard<Store>> {
         let shape = self.shape.shape(Some(path));
-        let (store, layout) = Store::open_alone(path, shape, len)?;
+        let (store, layout) = Store::open_alone(path, shape)?;
         let root = trust::root(path, &store, &layout, mode)?;
         let root = root.with_context(|| format!("{}: {}", shown(path), trust::EMPTY))?;
         Ok(Outboard::new(&root, layout, mode, store))

@@ -1,6 +1,5 @@
 //! Errors of the library, with the file that they are about.
 
-use super::journal;
 use std::path::Path;
 use treewide::outboard::Error;
 use treewide_files::name::shown;
@@ -20,7 +19,6 @@ pub(super) fn named(error: &Error, data: &Path, outboard: &Path) -> anyhow::Erro
         // Which file cannot be read or written is said by its name.
         Error::Data(error) | Error::Copy(error) => (data.to_owned(), error.to_string()),
         Error::Outboard(error) => (outboard.to_owned(), error.to_string()),
-        Error::Journal(error) => (journal::path_of(outboard), error.to_string()),
         Error::Unknown(_) => (outboard.to_owned(), error.to_string()),
         _ => (data.to_owned(), error.to_string()),
     };

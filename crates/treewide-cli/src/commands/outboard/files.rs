@@ -161,7 +161,7 @@ impl Store {
         };
         if shape.is_bao && layout.len() != len {
             bail!(
-                "{}: is the outboard of {} bytes, and there are {len}; --len (or --old-len) says how many there were",
+                "{}: is the outboard of {} bytes, and there are {len}; --len says how many there were",
                 shown(path),
                 layout.len()
             );
@@ -169,7 +169,7 @@ impl Store {
         if size != layout.bytes() {
             bail!(
                 "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
-                 file, or the file had another length, which --len (or --old-len) says",
+                 file, or the file had another length, which --len says",
                 shown(path),
                 indicatif::HumanBytes(layout.group().bytes()),
                 layout.bytes()
@@ -178,43 +178,15 @@ impl Store {
         Ok((store, layout))
     }
 
-    /// Opens an outboard that is written to as well.
-    pub(super) fn open_to_write(
-        path: &Path,
-        shape: Shape,
-        len: u64,
-    ) -> anyhow::Result<(Self, Layout)> {
-        let (_, layout) = Self::open(path, shape, len)?;
-        Ok((Self::open_torn(path)?, layout))
-    }
-
-    /// Opens pairs to write them, whatever their length is.
-    pub(super) fn open_torn(path: &Path) -> anyhow::Result<Self> {
-        Ok(Self::Pairs(Data::open_to_write(path)?.file))
-    }
-
     /// Opens an outboard without its data. Where it does not say how long that is, the last group counts as a whole one.
-    pub(super) fn open_alone(
-        path: &Path,
-        shape: Shape,
-        len: Option<u64>,
-    ) -> anyhow::Result<(Self, Layout)> {
-        let len = match len {
-            Some(len) => len,
-            None if shape.is_bao => {
-                let (layout, _) =
-                    BaoFile::open(open(path)?).map_err(|error| named(&error, path, path))?;
-                layout.len()
-            }
-            None => Self::groups(path)?.saturating_mul(shape.group.bytes()),
+    pub(super) fn open_alone(path: &Path, shape: Shape) -> anyhow::Result<(Self, Layout)> {
+        let len = if shape.is_bao {
+            BaoFile::open(open(path)?).map_err(|error| named(&error, path, path))?.0.len()
+        } else {
+            let size = open(path)?.metadata().with_context(|| shown(path))?.len();
+            (size / PAIR_LEN as u64 + 1).saturating_mul(shape.group.bytes())
         };
         Self::open(path, shape, len)
-    }
-
-    /// The number of groups of an outboard that is not bao's.
-    pub(super) fn groups(path: &Path) -> anyhow::Result<u64> {
-        let size = open(path)?.metadata().with_context(|| shown(path))?.len();
-        Ok(size / PAIR_LEN as u64 + 1)
     }
 
     /// Makes the pairs of a new outboard.

@@ -41,7 +41,7 @@ pub(super) const REPAIR: Notes = Notes {
     ],
     ..Notes::new(&[
         ("treewide outboard repair disk.img --from /backup/disk.img --list SUMS", ""),
-        ("treewide outboard repair disk.img --from copy --range 1G..2G --hash HEX", ""),
+        ("treewide outboard repair disk.img --from copy --range 1G..2G --expect HEX", ""),
     ])
 };
 
@@ -49,7 +49,7 @@ pub(super) const REPAIR: Notes = Notes {
 ///
 /// Finds the groups that are bad, as `verify` does, and reads only these from the copy. Each is verified before it is written,
 /// and again afterwards. Nothing else of the file is written. If it is interrupted, run it again. Keep a file that
-/// nobody has a digest of apart: without --hash or --list, what is right is what the outboard says.
+/// nobody has a digest of apart: without --expect or --list, what is right is what the outboard says.
 #[derive(Args)]
 #[command(after_help = REPAIR.short(), after_long_help = REPAIR.long())]
 pub(super) struct RepairArgs {

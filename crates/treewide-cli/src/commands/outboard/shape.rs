@@ -67,6 +67,11 @@ impl ShapeArgs {
         }
     }
 
+    /// Whether a file of bao was asked for.
+    pub(super) fn is_bao(&self) -> bool {
+        self.bao
+    }
+
     /// Whether anything was asked for.
     fn is_some(&self) -> bool {
         self.bao || self.group.is_some() || self.order.is_some()

@@ -16,7 +16,7 @@ use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
 use crate::shell::usage;
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -29,36 +29,23 @@ use treewide_files::name::shown;
 pub(super) const SLICE: Notes = Notes::new(&[
     ("treewide outboard slice disk.img --range 1G..+64K -o part.slice", ""),
     ("treewide outboard slice disk.img --range ..4K --range 1T.. | ssh host 'cat >part.slice'", ""),
-    ("treewide outboard slice disk.img --wire bao --range 0.. -o disk.bao", "as bao encode does"),
+    ("treewide outboard slice disk.img --bao --range 0.. -o disk.bao", "as bao encode does"),
 ]);
 
 pub(super) const UNSLICE: Notes = Notes::new(&[
-    ("treewide outboard unslice part.slice --hash HEX --len N --range 1G..+64K -o part", ""),
-    ("treewide outboard unslice disk.bao --wire bao --hash HEX --range 0.. -o disk.img", ""),
+    ("treewide outboard unslice part.slice --expect HEX --len N --range 1G..+64K -o part", ""),
+    ("treewide outboard unslice disk.bao --bao --expect HEX --range 0.. -o disk.img", ""),
 ]);
 
-/// How a slice is written.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Wire {
-    /// As bao-tree and iroh have it: any ranges and groups; the reader must know the length
-    BaoTree,
-    /// As bao has it: one range, groups of 1 KiB, the length in front
-    Bao,
-}
-
-/// What both have.
+/// The ranges of a slice.
 #[derive(Args)]
-struct WireArgs {
+struct RangeArgs {
     /// Bytes that the slice has: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
     #[arg(long = "range", value_name = "RANGE", required = true, value_parser = range)]
     ranges: Vec<Range<u64>>,
-
-    /// The format of the slice
-    #[arg(long, value_name = "FORMAT", default_value = "bao-tree")]
-    wire: Wire,
 }
 
-impl WireArgs {
+impl RangeArgs {
     /// Start and length of the only range.
     fn only(&self) -> anyhow::Result<(u64, u64)> {
         match &self.ranges[..] {
@@ -71,7 +58,8 @@ impl WireArgs {
 /// Write ranges of a file with what verifies them
 ///
 /// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Anyone who has the digest can verify it
-/// with `unslice`, without the file. Everything is verified before it is written.
+/// with `unslice`, without the file. Everything is verified before it is written. With --bao, both the outboard and the
+/// slice are those of bao.
 #[derive(Args)]
 #[command(after_help = SLICE.short(), after_long_help = SLICE.long())]
 pub(super) struct SliceArgs {
@@ -83,7 +71,7 @@ pub(super) struct SliceArgs {
     outboard: Option<PathBuf>,
 
     #[command(flatten)]
-    wire: WireArgs,
+    range: RangeArgs,
 
     #[command(flatten)]
     mode: ModeArgs,
@@ -103,7 +91,7 @@ pub(super) struct SliceArgs {
 
 impl SliceArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let only = (self.wire.wire == Wire::Bao).then(|| self.wire.only()).transpose()?;
+        let only = self.shape.is_bao().then(|| self.range.only()).transpose()?;
         let progress = self.progress.start(true);
         let data = Data::open(&self.file)?.counted(progress.hears());
         let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
@@ -125,7 +113,7 @@ impl SliceArgs {
         progress.show(|| None);
         let made = match only {
             Some((start, len)) => encode_bao(&source, start, len, &mut to),
-            None => encode(&source, layout.group(), &self.wire.ranges, &mut to),
+            None => encode(&source, layout.group(), &self.range.ranges, &mut to),
         };
         to.end(made.map_err(|error| match error {
             EncodeError::Source(error) => named(&error, &self.file, &path),
@@ -150,19 +138,23 @@ pub(super) struct UnsliceArgs {
 
     /// The digest of the whole file
     #[arg(long, value_name = "HEX", value_parser = trust::hash)]
-    hash: Hash,
+    expect: Hash,
 
     /// The bytes of the whole file; a slice of bao has them
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    #[arg(required_unless_present_any = ["wire"])]
+    #[arg(required_unless_present = "bao")]
     len: Option<u64>,
 
     /// The bytes of a group
     #[arg(long, value_name = "SIZE", default_value = "16K", value_parser = super::shape::group)]
     group: Group,
 
+    /// A slice of bao: one range, groups of 1 KiB, the length in front
+    #[arg(long, conflicts_with = "group")]
+    bao: bool,
+
     #[command(flatten)]
-    wire: WireArgs,
+    range: RangeArgs,
 
     #[command(flatten)]
     mode: ModeArgs,
@@ -176,7 +168,7 @@ pub(super) struct UnsliceArgs {
 
 impl UnsliceArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let bao = (self.wire.wire == Wire::Bao).then(|| self.wire.only()).transpose()?;
+        let bao = self.bao.then(|| self.range.only()).transpose()?;
         let progress = self.progress.start(true);
         let (hears, stdin) = (progress.hears(), Stdin::default());
         let mode = self.mode.mode(&stdin)?;
@@ -189,7 +181,7 @@ impl UnsliceArgs {
             hears.hashed(0, bytes.len() as u64);
             to.write_all(bytes)
         };
-        let (hash, ranges) = (&self.hash, &self.wire.ranges);
+        let (hash, ranges) = (&self.expect, &self.range.ranges);
         let read = match (bao, self.len) {
             (Some((start, len)), _) => {
                 decode_bao(hash, start, len, mode, &mut input, write).map(|it| it.1)

@@ -15,7 +15,7 @@ use treewide_files::name::shown;
 pub(super) struct TrustArgs {
     /// The digest of the file, from where you trust it: 64 hexadecimal digits
     #[arg(long, value_name = "HEX", value_parser = hash, conflicts_with = "list")]
-    hash: Option<Hash>,
+    expect: Option<Hash>,
 
     /// A list with the digest of the file, as b3sum and `treewide sum` write it
     #[arg(long, value_name = "SUMS")]
@@ -29,7 +29,7 @@ pub(super) fn hash(text: &str) -> Result<Hash, String> {
 impl TrustArgs {
     /// The digest of the file at `path`, if one was given.
     pub(super) fn digest(&self, path: &Path) -> anyhow::Result<Option<Hash>> {
-        match (&self.hash, &self.list) {
+        match (&self.expect, &self.list) {
             (Some(hash), _) => Ok(Some(*hash)),
             (None, Some(list)) => find(list, path).map(Some),
             (None, None) => Ok(None),
@@ -54,13 +54,14 @@ impl TrustArgs {
             return Ok((digest, true));
         }
         let root = root(outboard, store, layout, mode)?;
-        root.map(|root| (root, false))
-            .with_context(|| format!("{}: {EMPTY}; give it with --hash or --list", shown(outboard)))
+        root.map(|root| (root, false)).with_context(|| {
+            format!("{}: {EMPTY}; give it with --expect or --list", shown(outboard))
+        })
     }
 }
 
 /// The digest in `list` of the file at `path`.
-pub(super) fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
+fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
     let mut lines = Lines::open(list).with_context(|| shown(list))?;
     let full = path.canonicalize();
     let mut found: Option<Hash> = None;

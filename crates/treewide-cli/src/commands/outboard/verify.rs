@@ -42,7 +42,7 @@ pub(super) const VERIFY: Notes = Notes {
     exit: EXIT,
     ..Notes::new(&[
         (
-            "treewide outboard verify disk.img --hash HEX",
+            "treewide outboard verify disk.img --expect HEX",
             "read everything, and name what is damaged",
         ),
         ("treewide outboard verify disk.img --list SUMS --range 1G..+1M", "read 1 MiB"),
@@ -53,7 +53,7 @@ pub(super) const VERIFY: Notes = Notes {
 /// Verify a file, or ranges of it, and name the bytes that are damaged
 ///
 /// Reads the ranges and the part of the outboard above them. BAD bytes are not those of the digest. UNKNOWN bytes are below a
-/// broken part of the outboard: nothing is known of them. EXTRA bytes are behind the end. The digest comes from --hash or
+/// broken part of the outboard: nothing is known of them. EXTRA bytes are behind the end. The digest comes from --expect or
 /// --list; without them, the file is compared with its outboard only, which shows accidents, not attackers.
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
@@ -138,9 +138,6 @@ impl VerifyArgs {
         }
         output.finish()?;
         let outcome = totals.outcome();
-        if let (Outcome::CannotTell, Some(hint)) = (outcome, super::journal::hint(&path)) {
-            console.say(&hint);
-        }
         if !(self.quiet && outcome == Outcome::Success) {
             console.about(
                 &self.file,
@@ -242,7 +239,7 @@ fn summary(
     match is_trusted {
         true => format!("verified: {what}"),
         false => format!(
-            "consistent with its outboard {}: {what}; nothing was verified, because no digest was given with --hash or --list",
+            "consistent with its outboard {}: {what}; nothing was verified, because no digest was given with --expect or --list",
             shown(outboard)
         ),
     }

@@ -1,4 +1,4 @@
-//! Many of everything.
+//! A hundred thousand of something: arguments, lines, files.
 
 use crate::support::{Folder, TREEWIDE, find_program, hex, skip, sums};
 
