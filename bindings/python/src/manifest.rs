@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
 use treewide_files::name::{os_path, shown};
+use treewide_manifest::machine::{Clock, Draft, Update, Verify};
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
-    Budget, Cancel, Class, Clock, Error, ErrorKind, Finding, Globs, Manifest, Options, Pair,
-    Report, Rules, Totals, Update, Verify, facts_of,
+    Budget, Cancel, Class, Error, ErrorKind, Finding, Globs, Manifest, Options, Report, Rules,
+    Totals, facts_of,
 };
 
 use crate::failure;
@@ -161,7 +162,7 @@ pub(crate) fn _verify<'py>(
 pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyResult<Ended<'py>> {
     let (report, findings) = run(py, Threads::One, None, move |_, cancel, each| {
         let (old, new) = (Manifest::open(&old.0)?, Manifest::open(&new.0)?);
-        treewide_manifest::diff(&old, &new, cancel, each)
+        treewide_manifest::machine::diff(&old, &new, cancel, each)
     })?;
     ended(py, findings, &report)
 }
@@ -199,15 +200,15 @@ pub(crate) fn _make<'py>(
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // Nobody else can write the manifest once this one has begun.
-        let pair = Pair::begin(&output.0, index)?;
+        let draft = Draft::begin(&output.0, index)?;
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
         let clock = Box::new(clock);
-        update.run(old.as_ref(), &directory.0, pair, clock, options, each)
+        update.run(old.as_ref(), &directory.0, draft, clock, options, each)
     };
     let (made, findings) = run(py, Threads::new(max_threads)?, progress, work)?;
-    let (report, pair) = (made.report, made.pair);
+    let (report, draft) = (made.report, made.draft);
     // Only when nothing can stop it any more.
-    let totals = py.detach(|| pair.appear()).map_err(|error| failed(py, error))?;
+    let totals = py.detach(|| draft.appear()).map_err(|error| failed(py, error))?;
     let Totals { files, bytes, list, facts } = totals;
     let hash = |hash: &treewide::Hash| PyBytes::new(py, hash.as_bytes());
     Ok((ended(py, findings, &report)?, (files, bytes), hash(&list), hash(&facts)))

@@ -20,7 +20,7 @@ use crate::name::Listed;
 use std::io::{self, Write};
 
 pub(crate) use entry::is_missing;
-pub use entry::{Entry, Fault, NameIs, parse};
+pub use entry::{Entry, Fault, NameIs, Strict, parse, strict};
 pub use lines::{Lines, MAX_LINE, read_line};
 
 /// Writes a line `DIGEST  NAME`.

@@ -4,11 +4,29 @@
 //! It finds files that are new, gone, moved or replaced, and distinguishes an edit from rot: content that changed although nothing
 //! shows that anybody wrote to the file. It prints nothing and never ends the process.
 //!
+//! ```
+//! # let dir = std::env::temp_dir().join("treewide-manifest-doc");
+//! # let _ = std::fs::remove_dir_all(&dir);
+//! # std::fs::create_dir_all(dir.join("photos")).unwrap();
+//! # std::fs::write(dir.join("photos/a"), "a").unwrap();
+//! use treewide_manifest::{Class, Options, snapshot, update, verify};
+//!
+//! let (photos, list, options) = (dir.join("photos"), dir.join("photos.b3"), Options::new());
+//! snapshot(&photos, &list, &options)?;
+//! std::fs::write(photos.join("b"), "b").unwrap();
+//! let report = verify(&list, &photos, &options, &mut |finding| {
+//!     println!("{} {}", finding.verdict.class().word(), finding.path().display());
+//! })?;
+//! assert_eq!((report.count(Class::Same), report.count(Class::Added)), (1, 1));
+//! update(&list, &photos, &options, &mut |_| {})?;
+//! # std::fs::remove_dir_all(&dir).unwrap();
+//! # Ok::<(), treewide_manifest::Error>(())
+//! ```
+//!
 //! | to | use |
 //! |---|---|
-//! | make a manifest, or bring it up to date | [`Update`], which writes into a [`Pair`] |
-//! | compare a tree with its manifest | [`Verify`] |
-//! | compare two manifests | [`diff()`] |
+//! | make, update, verify or compare manifests in one call | [`snapshot`], [`update`], [`verify`], [`diff`] |
+//! | choose what is read, where the result goes, and what is accepted | [`machine`] |
 //! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Class`], [`Report`] |
 //! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
@@ -30,50 +48,32 @@
 
 #![forbid(unsafe_code)]
 
-mod beneath;
-pub mod clock;
-pub mod day;
-pub mod diff;
+mod ahead;
+mod door;
 mod error;
-pub mod facts;
-pub mod index;
-mod join;
-pub mod journal;
-mod judge;
-pub mod list;
-mod located;
-mod long_files;
-mod manifest;
-mod moves;
-mod name;
-mod outboards;
-mod pair;
-pub mod record;
-mod records_ahead;
-mod regular;
-mod resume;
-mod rules;
-mod scan;
-mod scan_ahead;
-mod scrub;
-pub mod statement;
-pub mod trust;
-mod update;
-mod usual;
-mod verdict;
-mod verify;
-pub mod xattrs;
+mod format;
+mod keep;
+mod run;
+mod tree;
 
-pub use clock::Clock;
-pub use diff::diff;
+pub use door::{diff, snapshot, update, verify};
 pub use error::{Error, ErrorKind};
-pub use located::{Bad, Located};
-pub use manifest::{Manifest, Records, State, facts as facts_of, index_path};
-pub use outboards::{Outboards, Written};
-pub use pair::{Pair, Totals};
-pub use rules::{Globs, Rules};
-pub use scrub::Budget;
+pub use format::manifest::{Index, Manifest, Records, facts as facts_of, index_path};
+pub use format::rules::{Globs, Rules};
+pub use format::{day, facts, index, list, record, statement, trust, xattrs};
+pub use keep::draft::Totals;
+pub use keep::journal;
+pub use keep::located::{Bad, Located};
+pub use keep::outboards::{Outboards, Written};
+pub use run::scrub::Budget;
+pub use run::verdict::{Change, Class, Finding, Report, Verdict};
 pub use treewide_files::{Cancel, Options, Progress};
-pub use update::{Made, Update};
-pub use verdict::{Change, Class, Finding, Report, Verdict};
-pub use verify::Verify;
+
+/// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
+pub mod machine {
+    pub use crate::keep::draft::Draft;
+    pub use crate::run::diff::diff;
+    pub use crate::run::update::{Made, Update};
+    pub use crate::run::verify::Verify;
+    pub use crate::tree::clock::Clock;
+}

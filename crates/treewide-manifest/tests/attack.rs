@@ -11,9 +11,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use treewide_manifest::{
-    Budget, Class, Globs, Manifest, Options, Pair, Rules, Update, Verify, diff, index_path,
-};
+use treewide_manifest::machine::{Draft, Update, Verify, diff};
+use treewide_manifest::{Budget, Class, Globs, Manifest, Options, Rules, index_path};
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444")])
@@ -263,9 +262,9 @@ fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
     }
     for resumes in [false, true] {
         fs::remove_file(index_path(&tree.list())).ok();
-        let pair = Pair::begin(&tree.list(), true).unwrap().with_journal(resumes);
+        let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(resumes);
         let (clock, options) = (Box::new(AllIsOld), Options::new());
-        let made = Update::new().run(None, &tree.root(), pair, clock, &options, &mut |_| {});
+        let made = Update::new().run(None, &tree.root(), draft, clock, &options, &mut |_| {});
         assert!(made.unwrap_err().to_string().contains("is not a regular file"));
     }
 }
@@ -278,7 +277,7 @@ fn pipes_in_the_place_of_the_list_are_refused() {
     fs::remove_file(tree.list()).unwrap();
     let made = std::process::Command::new("mkfifo").arg(tree.list()).status();
     assert!(made.unwrap().success());
-    let refused = [Manifest::open(&tree.list()).err(), Pair::begin(&tree.list(), true).err()];
+    let refused = [Manifest::open(&tree.list()).err(), Draft::begin(&tree.list(), true).err()];
     for error in refused {
         let error = error.unwrap().to_string();
         assert!(error.contains("X.b3: is not a regular file"), "{error}");
@@ -337,18 +336,18 @@ fn update_with_other_rules_is_a_snapshot() {
     }
 }
 
-/// M31: the manifest in its own tree is left out, and nothing else that is the same file under another name.
+/// The manifest in its own tree is left out, and nothing else that is the same file under another name.
 #[test]
 fn only_the_manifest_itself_is_left_out() {
     let tree = tree();
     let list = tree.at("X.b3");
     let snapshot = |old: Option<&Path>, list: &Path| {
         let old = old.map(|old| Manifest::open(old).unwrap());
-        let (pair, clock) = (Pair::begin(list, true).unwrap(), Box::new(AllIsOld));
+        let (draft, clock) = (Draft::begin(list, true).unwrap(), Box::new(AllIsOld));
         let (root, options) = (tree.root(), Options::new());
         let made =
-            Update::new().run(old.as_ref(), &root, pair, clock, &options, &mut |_| {}).unwrap();
-        made.pair.appear().unwrap();
+            Update::new().run(old.as_ref(), &root, draft, clock, &options, &mut |_| {}).unwrap();
+        made.draft.appear().unwrap();
     };
     let verify = |list: &Path, root: &Path| {
         let mut said = Said::default();
@@ -384,11 +383,11 @@ fn only_the_manifest_itself_is_left_out() {
     fs::remove_file(tree.at("b/X.b3")).unwrap();
     // So a new manifest has it, also if its run would keep a journal.
     for keeps in [false, true] {
-        let pair = Pair::begin(&list, true).unwrap();
-        let pair = if keeps { pair.with_journal(false) } else { pair };
+        let draft = Draft::begin(&list, true).unwrap();
+        let draft = if keeps { draft.with_journal(false) } else { draft };
         let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
-        let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
-        made.pair.appear().unwrap();
+        let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
+        made.draft.appear().unwrap();
         assert_eq!(verify(&list, &tree.root()), [""; 0]);
         assert!(fs::read_to_string(&list).unwrap().contains("  X.b3.part\n"));
         assert_eq!(fs::read_to_string(tree.at("X.b3.part")).unwrap(), "evil");

@@ -1,4 +1,4 @@
-//! What is done to a manifest or its tree by accident or on purpose. The numbers are those of the cases in the design.
+//! What is done to a manifest or its tree by accident or on purpose.
 
 mod common;
 
@@ -6,10 +6,10 @@ use common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::path::Path;
 use treewide_manifest::list::List;
+use treewide_manifest::machine::{Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
-    Cancel, Class, Error, ErrorKind, Manifest, Options, Rules, State, Update, Verdict, Verify,
-    index_path,
+    Cancel, Class, Error, ErrorKind, Index, Manifest, Options, Rules, Verdict, index_path,
 };
 
 fn line(content: &str, name: &str) -> String {
@@ -29,9 +29,9 @@ impl Moments for Frozen {
     }
 }
 
-/// M1: a file that is too new has no key, so that a write in the same tick is seen.
+/// A file that is too new has no key, so that a write in the same tick is seen.
 #[test]
-fn m1_racy_files_are_always_read() {
+fn update_always_reads_racy_files() {
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot_with(Update::new(), Box::new(Frozen));
     let said = tree.quick();
@@ -51,10 +51,10 @@ fn m1_racy_files_are_always_read() {
     assert_eq!(tree.quick().differences(), ["changed a"]);
 }
 
-/// M2: same length, mtime put back.
+/// Same length, mtime put back.
 #[cfg(unix)]
 #[test]
-fn m2_mtime_that_is_put_back_is_seen() {
+fn update_sees_an_mtime_that_is_put_back() {
     let tree = Tree::new(&[("a", "12345")]);
     tree.snapshot();
     std::thread::sleep(std::time::Duration::from_millis(30));
@@ -62,10 +62,10 @@ fn m2_mtime_that_is_put_back_is_seen() {
     assert_eq!(tree.quick().differences(), ["changed a"]);
 }
 
-/// M5: times in the future are never trusted.
+/// Times in the future are never trusted.
 #[cfg(unix)]
 #[test]
-fn m5_future_times_have_no_key() {
+fn key_is_not_given_to_future_times() {
     let tree = Tree::new(&[("a", "1")]);
     let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
     let year_2099 = std::time::UNIX_EPOCH + std::time::Duration::from_secs(4_070_908_800);
@@ -75,10 +75,10 @@ fn m5_future_times_have_no_key() {
     assert_eq!(tree.quick().report.files_unread, 0);
 }
 
-/// M11: a restored backup has other inodes and the same times; that costs one read.
+/// A restored backup has other inodes and the same times; that costs one read.
 #[cfg(unix)]
 #[test]
-fn m11_other_inodes_are_read_once() {
+fn update_reads_other_inodes_once() {
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot();
     let times = fs::metadata(tree.at("a")).unwrap().modified().unwrap();
@@ -90,10 +90,10 @@ fn m11_other_inodes_are_read_once() {
     assert_eq!((said.report.count(Class::Touched), said.report.files_read), (1, 1));
 }
 
-/// M16: the root may be a link.
+/// The root may be a link.
 #[cfg(unix)]
 #[test]
-fn m16_root_may_be_a_link() {
+fn root_may_be_a_link() {
     let tree = Tree::new(&[("d/a", "1")]);
     tree.snapshot();
     let link = tree.folder().join("link");
@@ -102,10 +102,10 @@ fn m16_root_may_be_a_link() {
     assert!(!report.differs() && report.is_certain());
 }
 
-/// M17: every name that a file can have.
+/// Every name that a file can have.
 #[cfg(target_os = "linux")]
 #[test]
-fn m17_every_name_is_kept() {
+fn list_keeps_every_name() {
     use std::os::unix::ffi::OsStrExt;
     let tree = Tree::new(&[]);
     let long = "x".repeat(255);
@@ -141,10 +141,10 @@ fn m17_every_name_is_kept() {
     assert!(!tree.verify().report.is_certain());
 }
 
-/// M18: composed letters in the list, separate ones on the disk.
+/// Composed letters in the list, separate ones on the disk.
 #[cfg(target_os = "linux")]
 #[test]
-fn m18_other_unicode_forms_are_one_finding() {
+fn verify_finds_other_unicode_forms_once() {
     let (composed, apart) = ("\u{e9}.jpg", "e\u{301}.jpg");
     let tree = Tree::new(&[(composed, "1")]);
     tree.snapshot();
@@ -158,9 +158,9 @@ fn m18_other_unicode_forms_are_one_finding() {
     assert!(tree.verify().is_fine());
 }
 
-/// M20: names that lead elsewhere are refused before anything is opened.
+/// Names that lead elsewhere are refused before anything is opened.
 #[test]
-fn m20_names_that_lead_out_are_refused() {
+fn list_refuses_names_that_lead_out() {
     for name in ["../x", "/etc/passwd", "a/../../b", "a//b", "a/", ".."] {
         let error = list(line("1", "a") + &line("1", name)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::List(_)), "{name}");
@@ -171,9 +171,9 @@ fn m20_names_that_lead_out_are_refused() {
     assert!(tree.verify().is_fine());
 }
 
-/// M22: a name twice.
+/// A name twice.
 #[test]
-fn m22_names_may_stand_twice_with_one_digest() {
+fn list_may_have_a_name_twice_with_one_digest() {
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     fs::write(tree.list(), line("1", "a") + &line("1", "a") + &line("2", "b")).unwrap();
     assert!(tree.verify().is_fine());
@@ -185,9 +185,9 @@ fn m22_names_may_stand_twice_with_one_digest() {
     }
 }
 
-/// M23 and M44: any order, CRLF, a byte-order mark, UTF-16, tags, JSON.
+/// Any order, CRLF, a byte-order mark, UTF-16, tags, JSON.
 #[test]
-fn m23_foreign_lists_are_read() {
+fn list_may_be_foreign() {
     let tree = Tree::new(&[("a", "1"), ("b/c", "2"), ("z", "3")]);
     let plain = line("3", "z") + &line("1", "a") + &line("2", "b/c");
     let crlf = plain.replace('\n', "\r\n");
@@ -213,9 +213,9 @@ fn m23_foreign_lists_are_read() {
     }
 }
 
-/// M24: a list that is cut anywhere is never fine.
+/// A list that is cut anywhere is never fine.
 #[test]
-fn m24_cut_lists_are_never_fine() {
+fn list_that_is_cut_is_never_fine() {
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot();
     let whole = fs::read(tree.list()).unwrap();
@@ -228,9 +228,9 @@ fn m24_cut_lists_are_never_fine() {
     }
 }
 
-/// M25: an index that is cut off, edited, or of another list is not used.
+/// An index that is cut off, edited, or of another list is not used.
 #[test]
-fn m25_broken_indexes_are_never_trusted() {
+fn index_that_is_broken_is_never_trusted() {
     let tree = Tree::new(&[("a", "1"), ("b", "2"), ("d/e", "3")]);
     tree.snapshot();
     let path = index_path(&tree.list());
@@ -239,7 +239,7 @@ fn m25_broken_indexes_are_never_trusted() {
         fs::write(&path, &whole[..len]).unwrap();
         let said = tree.quick();
         assert!(!said.report.is_certain() && said.report.files_unread == 0, "{len} bytes");
-        assert!(matches!(tree.manifest().index(), State::Ignored(_)), "{len} bytes");
+        assert!(matches!(tree.manifest().index(), Index::Ignored(_)), "{len} bytes");
         assert!(!said.report.differs(), "{len} bytes");
     }
     // One byte of a fact that lasts, in the middle.
@@ -265,14 +265,14 @@ fn m25_broken_indexes_are_never_trusted() {
     }
     for (from, to) in [("manifest 1", "manifest 2"), ("\"modes\"", "\"moods\"")] {
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
-        assert!(matches!(tree.manifest().index(), State::Ignored(_)), "{from}");
+        assert!(matches!(tree.manifest().index(), Index::Ignored(_)), "{from}");
     }
 }
 
-/// M25: a forged key can only make `quick` read less.
+/// A forged key can only make `quick` read less.
 #[cfg(unix)]
 #[test]
-fn m25_forged_keys_do_not_reach_a_full_verify() {
+fn verify_ignores_forged_keys() {
     let tree = Tree::new(&[("a", "1")]);
     tree.snapshot();
     tree.write("a", "x");
@@ -303,9 +303,9 @@ fn m25_forged_keys_do_not_reach_a_full_verify() {
     assert!(tree.verify().is_fine());
 }
 
-/// M26: nothing at all.
+/// Nothing at all.
 #[test]
-fn m26_empty_trees_and_lists() {
+fn verify_takes_empty_trees_and_lists() {
     let tree = Tree::new(&[]);
     tree.snapshot();
     assert!(tree.verify().is_fine(), "the index says that there is nothing");
@@ -317,10 +317,10 @@ fn m26_empty_trees_and_lists() {
     assert!(tree.verify().is_fine());
 }
 
-/// M29: what is below a directory that cannot be read is not gone.
+/// What is below a directory that cannot be read is not gone.
 #[cfg(unix)]
 #[test]
-fn m29_unreadable_is_not_removed() {
+fn verify_tells_unreadable_from_removed() {
     use std::os::unix::fs::PermissionsExt;
     let tree = Tree::new(&[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("z", "4")]);
     tree.snapshot();
@@ -352,41 +352,41 @@ fn m29_unreadable_is_not_removed() {
     assert!(tree.verify().is_fine(), "the update kept what it could not read");
 }
 
-/// M31: the manifest and its temporary files inside of the tree.
+/// The manifest and its temporary files inside of the tree.
 #[test]
-fn m31_own_files_are_left_out() {
+fn walk_leaves_own_files_out() {
     let tree = Tree::new(&[("a", "1")]);
     let path = tree.at("X.b3");
     for _ in 0..2 {
-        let pair = treewide_manifest::Pair::begin(&path, true).unwrap();
+        let draft = treewide_manifest::machine::Draft::begin(&path, true).unwrap();
         let made = Update::new().run(
             None,
             &tree.root(),
-            pair,
+            draft,
             Box::new(AllIsOld),
             &Options::new(),
             &mut |_| {},
         );
-        assert_eq!(made.unwrap().pair.appear().unwrap().files, 1);
+        assert_eq!(made.unwrap().draft.appear().unwrap().files, 1);
     }
     let manifest = Manifest::open(&path).unwrap();
     let report = Verify::new().run(&manifest, &tree.root(), &Options::new(), &mut |_| {}).unwrap();
     assert!(!report.differs() && report.is_certain());
 }
 
-/// M32: an update that is dropped before it appears, and one that is killed between the two renames.
+/// An update that is dropped before it appears, and one that is killed between the two renames.
 #[test]
-fn m32_half_of_a_pair_is_never_trusted() {
+fn index_of_another_list_is_never_trusted() {
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot();
     let before = (fs::read(tree.list()).unwrap(), fs::read(index_path(&tree.list())).unwrap());
     tree.write("a", "x");
     let old = tree.manifest();
-    let pair = treewide_manifest::Pair::begin(&tree.list(), true).unwrap();
+    let draft = treewide_manifest::machine::Draft::begin(&tree.list(), true).unwrap();
     let made = Update::new().run(
         Some(&old),
         &tree.root(),
-        pair,
+        draft,
         Box::new(AllIsOld),
         &Options::new(),
         &mut |_| {},
@@ -404,10 +404,10 @@ fn m32_half_of_a_pair_is_never_trusted() {
     assert_eq!(said.report.files_unread, 0);
 }
 
-/// M36: hard links are files of their own, and read once.
+/// Hard links are files of their own, and read once.
 #[cfg(target_os = "linux")]
 #[test]
-fn m36_hard_links_are_read_once_and_reported_by_each_name() {
+fn hard_links_are_read_once_and_reported_by_each_name() {
     let large = "12345678".repeat(1 << 18);
     let tree = Tree::new(&[("a", "1"), ("d/large", &large), ("one", "22")]);
     let link = |from: &str, to: &str| fs::hard_link(tree.at(from), tree.at(to)).unwrap();
@@ -458,9 +458,9 @@ fn m36_hard_links_are_read_once_and_reported_by_each_name() {
     }
 }
 
-/// M42: scrubbing reads every file in its turn.
+/// Scrubbing reads every file in its turn.
 #[test]
-fn m42_scrub_starves_nobody() {
+fn scrub_starves_nobody() {
     let names: Vec<String> = (0..20).map(|number| format!("{number:02}")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "12345")).collect();
     let tree = Tree::new(&files);
@@ -557,9 +557,9 @@ fn list_that_is_a_link_has_its_index_next_to_the_link() {
     assert!(!Manifest::open(&real).unwrap().has_index(), "it counts as a plain list");
 }
 
-/// M30: a file that is written to all the time.
+/// A file that is written to all the time.
 #[test]
-fn m30_files_that_change_while_they_are_read() {
+fn snapshot_sees_files_that_change_while_they_are_read() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     let tree = Tree::new(&[("a", "1"), ("log", "")]);

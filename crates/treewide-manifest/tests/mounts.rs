@@ -9,8 +9,9 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use treewide_manifest::machine::{Draft, Update, Verify};
 use treewide_manifest::trust::Moments;
-use treewide_manifest::{Class, Manifest, Options, Pair, Rules, Update, Verify};
+use treewide_manifest::{Class, Manifest, Options, Rules};
 
 /// Runs a program; what it prints, or why there is nothing.
 fn run(program: &str, args: &[&str]) -> Result<String, String> {
@@ -81,10 +82,10 @@ impl Drop for Mounted {
 
 fn make(list: &Path, root: &Path, rules: Rules, moments: Box<dyn Moments>, updates: bool) {
     let old = updates.then(|| Manifest::open(list).unwrap());
-    let (pair, options) = (Pair::begin(list, true).unwrap(), Options::new());
+    let (draft, options) = (Draft::begin(list, true).unwrap(), Options::new());
     let update = Update::new().rules(rules);
-    let made = update.run(old.as_ref(), root, pair, moments, &options, &mut |_| {}).unwrap();
-    made.pair.appear().unwrap();
+    let made = update.run(old.as_ref(), root, draft, moments, &options, &mut |_| {}).unwrap();
+    made.draft.appear().unwrap();
 }
 
 fn verify(list: &Path, root: &Path, quick: bool) -> Said {
@@ -96,9 +97,9 @@ fn verify(list: &Path, root: &Path, quick: bool) -> Said {
     said
 }
 
-/// M4: the disk changes a byte, and nobody has written to the file.
+/// The disk changes a byte, and nobody has written to the file.
 #[test]
-fn m4_a_byte_that_changed_below_the_file_system_is_rot() {
+fn byte_that_changed_below_the_file_system_is_rot() {
     let Some(mounted) = Mounted::new(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal"]) else {
         return;
     };
@@ -121,9 +122,9 @@ fn m4_a_byte_that_changed_below_the_file_system_is_rot() {
     assert_eq!(mounted.verify(false).differences(), ["rot a"]);
 }
 
-/// M7: times of FAT have steps of 2 s, so that a write in the same step must be seen all the same.
+/// Times of FAT have steps of 2 s, so that a write in the same step must be seen all the same.
 #[test]
-fn m7_a_write_in_the_same_step_of_fat_is_seen() {
+fn write_in_the_same_step_of_fat_is_seen() {
     let Some(mounted) = Mounted::new(&["mkfs.vfat", "-F", "16"]) else { return };
     for round in 0..4 {
         fs::write(mounted.at().join("a"), format!("{round}")).unwrap();
@@ -137,9 +138,9 @@ fn m7_a_write_in_the_same_step_of_fat_is_seen() {
     assert_eq!(mounted.verify(true).report.files_unread, 1, "it is old now");
 }
 
-/// M19: `A` and `a` are one file on a disk that does not distinguish them.
+/// `A` and `a` are one file on a disk that does not distinguish them.
 #[test]
-fn m19_names_that_differ_only_in_case() {
+fn names_may_differ_only_in_case() {
     let casefold = &["mkfs.ext4", "-q", "-F", "-O", "casefold", "-E", "encoding=utf8"];
     let Some(mounted) = Mounted::new(casefold) else { return };
     let folder = mounted.at().join("d");
@@ -166,9 +167,9 @@ fn m19_names_that_differ_only_in_case() {
     assert_eq!(mounted.verify(false).differences(), ["removed d/A"]);
 }
 
-/// M39: what is mounted inside of the tree.
+/// What is mounted inside of the tree.
 #[test]
-fn m39_mount_points_are_left_alone_with_one_file_system() {
+fn one_file_system_leaves_mount_points_alone() {
     let tree = Tree::new(&[("a", "1"), ("other/below", "hidden by the mount")]);
     let other = tree.at("other");
     let target = other.to_str().unwrap().to_owned();

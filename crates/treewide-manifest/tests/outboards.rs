@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use treewide::outboard::{self, Found, Group, Order, State};
-use treewide_manifest::{
-    Bad, Error, Located, Made, Options, Outboards, Pair, Progress, Rules, Update, Verify,
-};
+use treewide_manifest::machine::{Draft, Made, Update, Verify};
+use treewide_manifest::{Bad, Error, Located, Options, Outboards, Progress, Rules};
 
 /// The least length of files that have outboards here.
 const MIN: u64 = 50_000;
@@ -50,8 +49,8 @@ fn names(folder: &Path) -> Vec<String> {
 
 fn make(tree: &Tree, update: &Update, resumes: bool, options: &Options) -> Result<Made, Error> {
     let old = tree.list().exists().then(|| tree.manifest());
-    let pair = Pair::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
-    update.run(old.as_ref(), &tree.root(), pair, Box::new(AllIsOld), options, &mut |_| {})
+    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
+    update.run(old.as_ref(), &tree.root(), draft, Box::new(AllIsOld), options, &mut |_| {})
 }
 
 /// Makes the manifest, and returns how many outboards were written and files read.
@@ -59,7 +58,7 @@ fn made(tree: &Tree) -> (u64, u64) {
     let update = Update::new().outboards(outboards(tree));
     let made = make(tree, &update, false, &Options::new()).unwrap();
     assert_eq!(made.outboards.failed, None);
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     (made.outboards.files, made.report.files_read)
 }
 
@@ -219,7 +218,7 @@ fn outboards_are_not_written_into_the_tree() {
     let update = Update::new().rules(rules).outboards(Outboards::new(tree.at("b/new/er")).min(MIN));
     let made = make(&tree, &update, false, &Options::new()).unwrap();
     assert_eq!((made.outboards.files, names(&tree.at("b/new/er")).len()), (4, 3));
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());
     // A file is in the way.
     fs::write(folder(&tree), "").unwrap();
@@ -258,7 +257,7 @@ fn outboards_that_cannot_be_written_cost_no_manifest() {
     let failed = made.outboards.failed.clone().unwrap();
     assert!(failed.contains("outboards: cannot write: "), "{failed}");
     assert_eq!((made.outboards.files, made.report.files_read), (1, 6));
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());
 }
 
@@ -290,7 +289,7 @@ fn runs_share_a_folder() {
                 let update = Update::new().outboards(Outboards::new(shared.path()).min(MIN));
                 let made = make(tree, &update, false, &Options::new()).unwrap();
                 assert_eq!((made.outboards.files, made.outboards.failed), (4, None));
-                made.pair.appear().unwrap();
+                made.draft.appear().unwrap();
             });
         }
     });
@@ -317,6 +316,6 @@ fn resumed_files_have_outboards_too() {
     // What it has made is there when it goes on once more.
     let made = make(&tree, &update, true, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (6, 0));
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());
 }

@@ -13,9 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use treewide_manifest::{
-    Cancel, Class, Clock, Manifest, Options, Pair, Report, Rules, Totals, Update, diff, facts_of,
-};
+use treewide_manifest::machine::{Clock, Draft, Update, diff};
+use treewide_manifest::{Cancel, Class, Manifest, Options, Report, Rules, Totals, facts_of};
 
 const SCRIPTS: f64 = 3.0;
 const ROUNDS: u64 = 4;
@@ -336,11 +335,11 @@ fn snapshot_twice_is_the_same_index() {
         (0..20).for_each(|_| script.edit());
         let snapshot = |at: &str| -> (Vec<u8>, Totals) {
             let list = script.tree.folder().join(at);
-            let pair = Pair::begin(&list, true).unwrap();
+            let draft = Draft::begin(&list, true).unwrap();
             let clock = Box::new(AllIsOld);
             let (root, options) = (script.tree.root(), Options::new());
-            let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
-            let totals = made.pair.appear().unwrap();
+            let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
+            let totals = made.draft.appear().unwrap();
             (index_without_header(&list), totals)
         };
         assert_eq!(snapshot("one.b3"), snapshot("two.b3"), "{:#?}", script.steps);

@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use treewide_manifest::journal::journal_path;
+use treewide_manifest::machine::{Draft, Update};
 use treewide_manifest::trust::{Moment, Moments};
-use treewide_manifest::{Class, Options, Pair, Rules, Update};
+use treewide_manifest::{Class, Options, Rules};
 
-/// M3: a program writes to a page that it has mapped and written to before.
+/// A program writes to a page that it has mapped and written to before.
 #[cfg(target_os = "linux")]
 #[test]
-fn m3_a_write_through_a_mapping_is_seen() {
+fn write_through_a_mapping_is_seen() {
     const WRITER: &str = "
 import mmap, sys
 file = open(sys.argv[1], 'r+b')
@@ -78,9 +79,9 @@ impl Moments for Shows {
     }
 }
 
-/// M6: the clock is set back by an hour between two runs.
+/// The clock is set back by an hour between two runs.
 #[test]
-fn m6_a_clock_that_is_set_back_hides_nothing() {
+fn clock_that_is_set_back_hides_nothing() {
     let hour = Duration::from_secs(3600);
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot();
@@ -110,9 +111,9 @@ impl Moments for Before {
     }
 }
 
-/// M14: a file becomes a pipe, a link or a directory after it was found. Nothing hangs, and nothing else is hashed for it.
+/// A file becomes a pipe, a link or a directory after it was found. Nothing hangs, and nothing else is hashed for it.
 #[test]
-fn m14_a_file_that_becomes_something_else_is_not_hashed() {
+fn file_that_becomes_something_else_is_not_hashed() {
     type Replace = fn(&Path);
     let kinds: [(&str, Replace); 4] = [
         ("pipe", |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success())),
@@ -140,9 +141,9 @@ fn m14_a_file_that_becomes_something_else_is_not_hashed() {
     }
 }
 
-/// M15: links that lead to themselves, to a directory above, and to `/`.
+/// Links that lead to themselves, to a directory above, and to `/`.
 #[test]
-fn m15_links_that_lead_in_circles_come_to_an_end() {
+fn links_that_lead_in_circles_come_to_an_end() {
     let tree = Tree::new(&[("a", "1"), ("d/b", "2")]);
     symlink("loop", tree.at("loop")).unwrap();
     symlink(".", tree.at("self")).unwrap();
@@ -158,9 +159,9 @@ fn m15_links_that_lead_in_circles_come_to_an_end() {
     assert!(!said.report.is_certain() && !said.report.differs(), "{:?}", said.differences());
 }
 
-/// M35: a sparse file of 1 TiB, which a run before this one has read. The journal is written as `docs/formats.md` says.
+/// A sparse file of 1 TiB, which a run before this one has read. The journal is written as `docs/formats.md` says.
 #[test]
-fn m35_a_sparse_file_of_a_tebibyte_is_not_read() {
+fn sparse_file_of_a_tebibyte_is_not_read() {
     let tree = Tree::new(&[("a", "1")]);
     let file = fs::File::create(tree.at("big")).unwrap();
     if file.set_len(1 << 40).is_err() {
@@ -183,12 +184,12 @@ fn m35_a_sparse_file_of_a_tebibyte_is_not_read() {
     );
     journal += &format!("{{\"check\":\"{}\"}}\n", treewide::hash(journal.as_bytes()));
     fs::write(journal_path(&tree.list()), journal).unwrap();
-    let pair = Pair::begin(&tree.list(), true).unwrap().with_journal(true);
+    let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(true);
     let (root, options): (PathBuf, _) = (tree.root(), Options::new());
-    let made = Update::new().run(None, &root, pair, Box::new(AllIsOld), &options, &mut |_| {});
+    let made = Update::new().run(None, &root, draft, Box::new(AllIsOld), &options, &mut |_| {});
     let made = made.unwrap();
     assert_eq!((made.report.files_resumed, made.report.bytes_resumed), (1, 1 << 40));
-    assert_eq!(made.pair.appear().unwrap().bytes, (1 << 40) + 1);
+    assert_eq!(made.draft.appear().unwrap().bytes, (1 << 40) + 1);
     for said in [tree.quick(), tree.update()] {
         assert!(said.is_fine());
         assert_eq!((said.report.bytes_read, said.report.bytes_unread), (0, (1 << 40) + 1));
@@ -197,9 +198,9 @@ fn m35_a_sparse_file_of_a_tebibyte_is_not_read() {
     assert_eq!(tree.quick().differences(), ["changed big"]);
 }
 
-/// M43: a lost setuid bit, if modes are recorded.
+/// A lost setuid bit, if modes are recorded.
 #[test]
-fn m43_setuid_bits_are_compared() {
+fn setuid_bits_are_compared() {
     let tree = Tree::new(&[("a", "1")]);
     let set = |mode| {
         fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(mode)).unwrap();

@@ -1,4 +1,4 @@
-//! M34: a run goes on where another one was ended, and reads what changed since.
+//! A run goes on where another one was ended, and reads what changed since.
 
 mod common;
 
@@ -12,7 +12,8 @@ use std::time::Duration;
 use treewide::file::Strategy;
 use treewide::outboard::Group;
 use treewide_manifest::journal::{is_left, journal_path};
-use treewide_manifest::{Error, Made, Manifest, Options, Pair, Report, Rules, Update, index_path};
+use treewide_manifest::machine::{Draft, Made, Update};
+use treewide_manifest::{Error, Manifest, Options, Report, Rules, index_path};
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444"), ("e/f", "55555")])
@@ -20,9 +21,9 @@ fn tree() -> Tree {
 
 fn make(tree: &Tree, update: &Update, resumes: bool, said: &mut Said) -> Result<Made, Error> {
     let old = tree.list().exists().then(|| tree.manifest());
-    let pair = Pair::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
+    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
     let (root, options) = (tree.root(), Options::new());
-    update.run(old.as_ref(), &root, pair, Box::new(AllIsOld), &options, &mut |it| said.add(it))
+    update.run(old.as_ref(), &root, draft, Box::new(AllIsOld), &options, &mut |it| said.add(it))
 }
 
 /// A run that has read everything, and is ended before its manifest appears.
@@ -34,7 +35,7 @@ fn end_early(tree: &Tree, resumes: bool) -> Report {
 fn resume(tree: &Tree) -> Report {
     let mut said = Said::default();
     let made = make(tree, &Update::new(), true, &mut said).unwrap();
-    let totals = made.pair.appear().unwrap();
+    let totals = made.draft.appear().unwrap();
     let (list, afresh) = tree.afresh(tree.manifest().rules());
     assert_eq!((fs::read(tree.list()).unwrap(), totals), (list, afresh));
     assert!(!is_left(&tree.list()) && tree.verify().is_fine() && tree.quick().is_fine());
@@ -49,7 +50,7 @@ fn refusal(tree: &Tree, update: &Update) -> String {
 }
 
 #[test]
-fn m34_files_that_changed_are_read_again() {
+fn resume_reads_files_that_changed() {
     let tree = tree();
     assert_eq!(end_early(&tree, false).files_read, 5);
     assert!(is_left(&tree.list()) && !tree.list().exists());
@@ -63,7 +64,7 @@ fn m34_files_that_changed_are_read_again() {
 }
 
 #[test]
-fn m34_torn_journals_count_up_to_the_last_check() {
+fn journal_counts_up_to_its_last_check() {
     let tree = tree();
     let mut journal = Vec::new();
     for name in ["z", "y", "x"] {
@@ -100,7 +101,7 @@ fn m34_torn_journals_count_up_to_the_last_check() {
 }
 
 #[test]
-fn m34_journals_of_other_runs_are_refused() {
+fn resume_refuses_journals_of_other_runs() {
     let tree = tree();
     end_early(&tree, false);
     let modes = Update::new().rules(Rules { modes: true, ..Rules::default() });
@@ -109,9 +110,9 @@ fn m34_journals_of_other_runs_are_refused() {
 
     let other = tree.folder().join("other");
     fs::create_dir(&other).unwrap();
-    let pair = Pair::begin(&tree.list(), true).unwrap().with_journal(true);
+    let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(true);
     let (clock, options) = (Box::new(AllIsOld), Options::new());
-    let error = Update::new().run(None, &other, pair, clock, &options, &mut |_| {}).unwrap_err();
+    let error = Update::new().run(None, &other, draft, clock, &options, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("is of the directory"), "{error}");
 
     let path = journal_path(&tree.list());
@@ -124,7 +125,7 @@ fn m34_journals_of_other_runs_are_refused() {
         assert!(refusal(&tree, &Update::new()).contains("is not a journal"));
         // Nor is it thrown away.
         let made = make(&tree, &Update::new(), false, &mut Said::default()).unwrap();
-        made.pair.appear().unwrap();
+        made.draft.appear().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
     }
 }
@@ -149,7 +150,7 @@ fn journal_stays_until_a_manifest_is_complete() {
     assert_eq!(fs::read(journal_path(&tree.list())).unwrap(), before);
     let made = make(&tree, &Update::new(), false, &mut Said::default()).unwrap();
     assert_eq!((made.report.files_resumed, is_left(&tree.list())), (0, true));
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     assert!(!is_left(&tree.list()));
 }
 
@@ -182,30 +183,30 @@ fn update_that_goes_on_says_what_it_would_have_said() {
     assert_eq!(first, ["added new", "changed a", "rot b/d"]);
     let (made, second) = run(true);
     assert_eq!((second, made.report.files_resumed, made.report.files_read), (first, 6, 0));
-    made.pair.appear().unwrap();
+    made.draft.appear().unwrap();
     assert_eq!(tree.verify().differences(), ["rot b/d"]);
 }
 
-/// M31: the journal in the tree is not a part of it, also if it is written when the walk is under way.
+/// The journal in the tree is not a part of it, also if it is written when the walk is under way.
 #[test]
-fn m31_journal_in_the_tree_is_left_out() {
+fn walk_leaves_the_journal_out() {
     let tree = Tree::new(&[("a", "1")]);
     let list = tree.at("X.b3");
     for resumes in [false, true, true] {
-        let pair = Pair::begin(&list, true).unwrap().with_journal_from(resumes, Duration::ZERO);
+        let draft = Draft::begin(&list, true).unwrap().with_journal_from(resumes, Duration::ZERO);
         let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
-        let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
+        let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
         assert_eq!(made.totals.files, 1);
     }
     assert!(is_left(&list));
     tree.write("d/X.b3.part", "another file of this name");
-    let pair = Pair::begin(&list, true).unwrap();
+    let draft = Draft::begin(&list, true).unwrap();
     let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
-    let made = Update::new().run(None, &root, pair, clock, &options, &mut |_| {}).unwrap();
-    assert_eq!(made.pair.appear().unwrap().files, 2);
+    let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
+    assert_eq!(made.draft.appear().unwrap().files, 2);
     let mut said = Said::default();
     let manifest = Manifest::open(&list).unwrap();
-    said.report = treewide_manifest::Verify::new()
+    said.report = treewide_manifest::machine::Verify::new()
         .run(&manifest, &tree.root(), &Options::new(), &mut |it| said.add(it))
         .unwrap();
     assert!(said.is_fine(), "{:?}", said.differences());
@@ -234,17 +235,17 @@ fn stop_in_the_middle(folder: &Path) {
             std::thread::sleep(Duration::from_secs(600));
         }
     };
-    let pair = Pair::begin(&folder.join("X.b3"), true).unwrap();
-    let pair = pair.with_journal_from(true, Duration::ZERO);
+    let draft = Draft::begin(&folder.join("X.b3"), true).unwrap();
+    let draft = draft.with_journal_from(true, Duration::ZERO);
     // A tile at a time, so that it stops soon.
     let options = Options::new().threads(1).strategy(Strategy::Read).progress(Arc::new(progress));
     let (root, clock) = (folder.join("root"), Box::new(AllIsOld));
-    let _ = in_pieces().run(None, &root, pair, clock, &options, &mut |_| {});
+    let _ = in_pieces().run(None, &root, draft, clock, &options, &mut |_| {});
 }
 
-/// M34: SIGKILL in the middle of a long file.
+/// SIGKILL in the middle of a long file.
 #[test]
-fn m34_long_files_go_on_behind_the_last_piece() {
+fn resume_goes_on_in_a_long_file_after_the_last_piece() {
     if let Some(folder) = std::env::var_os(CHILD) {
         stop_in_the_middle(Path::new(&folder));
         return;
@@ -253,7 +254,7 @@ fn m34_long_files_go_on_behind_the_last_piece() {
     tree.write("c/long", long_content());
     let journal = journal_path(&tree.list());
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "m34_long_files_go_on_behind_the_last_piece"])
+        .args(["--exact", "resume_goes_on_in_a_long_file_after_the_last_piece"])
         .env(CHILD, tree.folder())
         .stdout(Stdio::null())
         .spawn()
@@ -269,7 +270,7 @@ fn m34_long_files_go_on_behind_the_last_piece() {
     let go_on = |update: &Update| {
         fs::write(&journal, &journal_then).unwrap();
         let made = make(&tree, update, true, &mut Said::default()).unwrap();
-        let totals = made.pair.appear().unwrap();
+        let totals = made.draft.appear().unwrap();
         let (list, afresh) = tree.afresh(Rules::default());
         assert_eq!((fs::read(tree.list()).unwrap(), totals), (list, afresh));
         fs::remove_file(tree.list()).unwrap();

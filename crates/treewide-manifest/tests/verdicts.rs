@@ -98,7 +98,7 @@ fn put_back_times_are_told() {
     }
 }
 
-/// M8 and M9: chmod and hard links move ctime, and nothing else.
+/// `chmod` and hard links move ctime, and nothing else.
 #[cfg(unix)]
 #[test]
 fn touched_files_are_read_once_and_the_same() {
@@ -117,7 +117,7 @@ fn touched_files_are_read_once_and_the_same() {
     assert_eq!(tree.update().report.files_read, 0);
 }
 
-/// M13.
+/// A directory in place of a file, and the other way round.
 #[test]
 fn replaced_types_are_one_verdict() {
     let tree = tree();
@@ -175,10 +175,11 @@ fn links_and_special_files_are_compared() {
 #[test]
 fn modes_are_compared_where_they_are_recorded() {
     use std::os::unix::fs::PermissionsExt;
-    use treewide_manifest::{Rules, Update};
+    use treewide_manifest::Rules;
+    use treewide_manifest::machine::Update;
     let tree = tree();
     let rules = Rules { modes: true, ..Rules::default() };
-    // M43: setuid is lost.
+    // Setuid is lost.
     fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(0o4755)).unwrap();
     tree.snapshot_with(Update::new().rules(rules), Box::new(common::AllIsOld));
     assert!(tree.verify().is_fine());

@@ -1,4 +1,4 @@
-//! Extended attributes: M38 of the design.
+//! Extended attributes.
 
 #![cfg(all(unix, feature = "xattrs"))]
 
@@ -7,8 +7,9 @@ mod common;
 use common::{AllIsOld, Tree};
 use std::fs;
 use std::path::Path;
+use treewide_manifest::machine::Update;
 use treewide_manifest::xattrs::{LONGEST, Xattrs};
-use treewide_manifest::{Cancel, Change, Rules, Update, Verdict, index_path};
+use treewide_manifest::{Cancel, Change, Rules, Verdict, index_path};
 
 /// The names and values that a file may have.
 const VALUES: [(&str, &[u8]); 4] = [
@@ -62,7 +63,7 @@ fn details(tree: &Tree, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn m38_any_value_is_recorded_and_compared() {
+fn xattrs_of_any_value_are_recorded_and_compared() {
     let Some(tree) = tree() else { return };
     for (name, value) in VALUES {
         xattr::set(tree.at("a"), name, value).unwrap();
@@ -117,7 +118,7 @@ fn m38_any_value_is_recorded_and_compared() {
 
 /// A file system may keep ctime as it was: the key does not count for attributes.
 #[test]
-fn m38_quick_sees_attributes_where_the_key_is_as_recorded() {
+fn quick_sees_attributes_where_the_key_is_as_recorded() {
     let Some(tree) = tree() else { return };
     xattr::set(tree.at("a"), "user.x", b"1").unwrap();
     snapshot(&tree);
@@ -136,7 +137,7 @@ fn m38_quick_sees_attributes_where_the_key_is_as_recorded() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn m38_access_lists_are_attributes() {
+fn access_lists_are_attributes() {
     let Some(tree) = tree() else { return };
     let acl = "system.posix_acl_access";
     snapshot(&tree);
@@ -163,7 +164,7 @@ fn m38_access_lists_are_attributes() {
 /// Links and pipes have no `user.*`, and directories, links and pipes have no key.
 #[cfg(target_os = "linux")]
 #[test]
-fn m38_trusted_attributes_are_covered_where_they_are_seen() {
+fn trusted_attributes_are_covered_where_they_are_seen() {
     let Some(tree) = tree() else { return };
     std::os::unix::fs::symlink("nowhere", tree.at("link")).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(tree.at("pipe")).status().unwrap();
@@ -222,9 +223,10 @@ fn diff_compares_attributes_that_both_have() {
     let diff = |old: &Path, new: &Path| {
         let open = |path| treewide_manifest::Manifest::open(path).unwrap();
         let mut details = Vec::new();
-        let report = treewide_manifest::diff(&open(old), &open(new), &Cancel::new(), &mut |it| {
-            details.push(it.verdict.detail());
-        });
+        let report =
+            treewide_manifest::machine::diff(&open(old), &open(new), &Cancel::new(), &mut |it| {
+                details.push(it.verdict.detail());
+            });
         details.retain(|it| !it.is_empty());
         assert_eq!(report.unwrap().differs(), !details.is_empty());
         details
@@ -246,7 +248,7 @@ fn diff_compares_attributes_that_both_have() {
 
 /// An edited attribute in an index has other facts.
 #[test]
-fn m38_forged_attributes_are_noticed() {
+fn verify_notices_forged_attributes() {
     let Some(tree) = tree() else { return };
     xattr::set(tree.at("a"), "user.x", b"1").unwrap();
     xattr::set(tree.at("a"), "user.y", b"2").unwrap();

@@ -170,7 +170,7 @@ fn json_has_an_object_for_each_difference_and_one_that_counts() {
     assert_eq!(lines.len(), 2);
 }
 
-/// M31: what is written into the tree itself is not a part of it.
+/// What is written into the tree itself is not a part of it.
 #[test]
 fn manifest_inside_of_its_tree_is_left_out() {
     let folder = Folder::with(&["a"]);
@@ -193,7 +193,7 @@ fn check_and_sum_agree_with_a_manifest() {
     assert_eq!(sums, fs::read_to_string(list).unwrap());
 }
 
-/// M32: nothing of a run that is ended is left, and the old pair is as it was.
+/// Nothing of a run that is ended is left, and the old pair is as it was.
 #[test]
 fn update_that_is_ended_leaves_the_old_pair() {
     let folder = snapshot();
@@ -231,7 +231,7 @@ fn update_at_the_same_time_is_refused() {
     assert_eq!(out(&folder, "update m.b3 t").0, Some(0));
 }
 
-/// M34: a run that is killed leaves a journal, and the next one goes on with it.
+/// A run that is killed leaves a journal, and the next one goes on with it.
 #[cfg(target_os = "linux")]
 #[test]
 fn snapshot_that_is_killed_goes_on_with_resume() {

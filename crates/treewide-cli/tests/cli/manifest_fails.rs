@@ -1,4 +1,4 @@
-//! Manifests where the system fails: files that cannot be read (M29), and a disk that is full or broken (M32).
+//! Manifests where the system fails: files that cannot be read, and a disk that is full or broken.
 //!
 //! strace makes system calls fail. Where it is missing, or is not allowed to do that, the cases print SKIPPED.
 
@@ -38,9 +38,9 @@ fn has_strace() -> bool {
         && strace.output().is_ok_and(|ended| ended.status.success())
 }
 
-/// M29: the root of this machine reads everything, so it gives that right up.
+/// The root of this machine reads everything, so it gives that right up.
 #[test]
-fn m29_what_cannot_be_read_is_not_removed() {
+fn verify_tells_what_cannot_be_read_from_what_is_gone() {
     let folder = snapshot();
 
     let (program, args) = match is_root() {
@@ -82,9 +82,9 @@ fn m29_what_cannot_be_read_is_not_removed() {
     assert_eq!(folder.treewide("verify m.b3 t").run().code, Some(0));
 }
 
-/// M29: an error in the middle of a file.
+/// An error in the middle of a file.
 #[test]
-fn m29_read_errors_in_the_middle_of_a_file() {
+fn verify_reports_read_errors_in_the_middle_of_a_file() {
     if !has_strace() {
         return skip("read errors", "strace is missing, or not allowed");
     }
@@ -113,9 +113,9 @@ fn m29_read_errors_in_the_middle_of_a_file() {
     assert_eq!(folder.treewide("verify m.b3 t").run().code, Some(0));
 }
 
-/// M32: each call of the end of an update fails in its turn. Nothing that is left then passes for the tree if it is not.
+/// Each call of the end of an update fails in its turn. Nothing that is left then passes for the tree if it is not.
 #[test]
-fn m32_any_failure_at_the_end_leaves_nothing_that_is_trusted() {
+fn update_that_fails_at_its_end_leaves_nothing_that_is_trusted() {
     if !has_strace() {
         return skip("failures at the end of an update", "strace is missing, or not allowed");
     }
@@ -173,9 +173,9 @@ fn m32_any_failure_at_the_end_leaves_nothing_that_is_trusted() {
     assert!(failed >= 5);
 }
 
-/// M32: a disk that is full in truth, with less and less on it.
+/// A disk that is full in truth, with less and less on it.
 #[test]
-fn m32_full_disks_keep_the_old_pair() {
+fn update_on_a_full_disk_keeps_the_old_manifest() {
     if !is_root() {
         return skip("a full disk", "only root may mount one");
     }

@@ -76,7 +76,7 @@ fn update_reads_no_byte_of_files_that_did_not_change() {
     assert_eq!(run("update m.b3 t"), Ok(7));
 }
 
-/// M36: a file is read once, however many names it has.
+/// A file is read once, however many names it has.
 #[test]
 fn hard_links_are_read_once() {
     let folder = Folder::new();

@@ -123,6 +123,41 @@ pub(crate) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
+/// A line exactly as b3sum writes it, taken apart. Neither the digits nor the name were looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strict<'a> {
+    /// Whether the name has escapes: a backslash announces them.
+    pub has_escapes: bool,
+    /// The digits of the digest.
+    pub digits: &'a [u8],
+    /// The name as it stands.
+    pub name: &'a [u8],
+    /// Whether it is `BLAKE3 (NAME) = DIGEST`, and not `DIGEST  NAME`.
+    pub is_tagged: bool,
+}
+
+/// Takes a line apart exactly as b3sum does, without its end. `None` if it has another form, which [`parse`] may know.
+pub fn strict(line: &[u8]) -> Option<Strict<'_>> {
+    const BLANKS: &[u8] = b"  ";
+    let (has_escapes, rest) = match line {
+        [b'\\', rest @ ..] => (true, rest),
+        _ => (false, line),
+    };
+    // Nearly all lines have a digest of the usual length.
+    let usual = 2 * USUAL_LEN as usize;
+    let is_usual = rest.get(usual..usual + BLANKS.len()) == Some(BLANKS)
+        && !rest[..usual].iter().fold(false, |found, byte| found | (*byte == b' '));
+    let at = if is_usual { Some(usual) } else { memchr::memmem::find(rest, BLANKS) };
+    // From the left, for names with two blanks in them; then, for those with `) = `, the right.
+    if let Some(at) = at {
+        let (digits, name) = (&rest[..at], &rest[at + BLANKS.len()..]);
+        return Some(Strict { has_escapes, digits, name, is_tagged: false });
+    }
+    let inner = rest.strip_prefix(b"BLAKE3 (")?;
+    let at = memchr::memmem::rfind(inner, b") = ")?;
+    Some(Strict { has_escapes, digits: &inner[at + 4..], name: &inner[..at], is_tagged: true })
+}
+
 /// Parses a line without its end. `None` for a comment or an empty line.
 ///
 /// `len` is the number of bytes that the digest must have. Without it any length of 32 bytes or more will
@@ -531,6 +566,30 @@ mod tests {
         ] {
             let fault = name_in(line).unwrap_err();
             assert!(matches!(fault, Fault::Digest { .. }), "{line}: {fault:?}");
+        }
+    }
+
+    #[test]
+    fn strict_takes_lines_of_b3sum_alone() {
+        let named = |line: &str| {
+            let found = strict(line.replace('@', HEX).as_bytes())?.name.to_vec();
+            String::from_utf8(found).ok()
+        };
+        for (line, name) in [
+            ("@  a", Some("a")),
+            ("@    a  b", Some("  a  b")),
+            (r"\@  a\n", Some(r"a\n")),
+            ("BLAKE3 (a) = b) = @", Some("a) = b")),
+            ("x  a", Some("a")),
+            ("  @  a", Some("")),
+            ("@ a", None),
+            ("@", None),
+            ("blake3 (a) = @", None),
+            ("", None),
+        ] {
+            let name =
+                name.map(|it| if line.starts_with(' ') { format!("{HEX}  a") } else { it.into() });
+            assert_eq!(named(line), name, "{line}");
         }
     }
 

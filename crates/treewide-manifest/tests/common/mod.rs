@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use treewide_manifest::machine::{Clock, Draft, Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
-use treewide_manifest::{
-    Clock, Error, Finding, Manifest, Options, Pair, Report, Rules, Totals, Update, Verdict, Verify,
-};
+use treewide_manifest::{Error, Finding, Manifest, Options, Report, Rules, Totals, Verdict};
 
 /// Knows nothing of the time, and takes every time for old: for tests that are not about trust.
 pub struct AllIsOld;
@@ -72,10 +71,10 @@ impl Tree {
     }
 
     pub fn snapshot_with(&self, update: Update, moments: Box<dyn Moments>) -> (Report, Totals) {
-        let pair = Pair::begin(&self.list(), true).unwrap();
+        let draft = Draft::begin(&self.list(), true).unwrap();
         let options = Options::new();
-        let made = update.run(None, &self.root(), pair, moments, &options, &mut |_| {}).unwrap();
-        (made.report, made.pair.appear().unwrap())
+        let made = update.run(None, &self.root(), draft, moments, &options, &mut |_| {}).unwrap();
+        (made.report, made.draft.appear().unwrap())
     }
 
     pub fn manifest(&self) -> Manifest {
@@ -105,13 +104,13 @@ impl Tree {
 
     pub fn update_with(&self, update: Update, moments: Box<dyn Moments>) -> Said {
         let mut said = Said::default();
-        let (old, pair) = (self.manifest(), Pair::begin(&self.list(), true).unwrap());
+        let (old, draft) = (self.manifest(), Draft::begin(&self.list(), true).unwrap());
         let options = Options::new();
         let made =
-            update.run(Some(&old), &self.root(), pair, moments, &options, &mut |it| said.add(it));
+            update.run(Some(&old), &self.root(), draft, moments, &options, &mut |it| said.add(it));
         let made = made.unwrap();
         said.report = made.report;
-        made.pair.appear().unwrap();
+        made.draft.appear().unwrap();
         said.check();
         said
     }
@@ -119,12 +118,12 @@ impl Tree {
     /// The list and the facts that a snapshot has now.
     pub fn afresh(&self, rules: Rules) -> (Vec<u8>, Totals) {
         let path = self.folder.path().join("afresh.b3");
-        let pair = Pair::begin(&path, true).unwrap();
+        let draft = Draft::begin(&path, true).unwrap();
         let clock = Box::new(AllIsOld);
         let update = Update::new().rules(rules);
         let made =
-            update.run(None, &self.root(), pair, clock, &Options::new(), &mut |_| {}).unwrap();
-        let totals = made.pair.appear().unwrap();
+            update.run(None, &self.root(), draft, clock, &Options::new(), &mut |_| {}).unwrap();
+        let totals = made.draft.appear().unwrap();
         let list = fs::read(&path).unwrap();
         fs::remove_file(treewide_manifest::index_path(&path)).unwrap();
         fs::remove_file(path).unwrap();

@@ -16,7 +16,8 @@ use crate::shell::program::Program;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use treewide_manifest::{Cancel, Class, Globs, Manifest, Outboards, Report, State, Verify};
+use treewide_manifest::machine::Verify;
+use treewide_manifest::{Cancel, Class, Globs, Index, Manifest, Outboards, Report};
 
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -159,7 +160,7 @@ impl SayArgs {
         lines.finish(console, report)?;
         let outcome = self.outcome(report);
         if let Some(cause) = &report.damage {
-            let ignored = |it: &&&Manifest| matches!(it.index(), State::Ignored(_));
+            let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
             report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
         }
@@ -220,7 +221,7 @@ impl VerifyArgs {
             verify = verify.leave_out(place);
         }
         let mut lines = Lines::new(output, self.say.json, self.say.quiet);
-        if let (true, State::Bound(ends)) = (self.quick, manifest.index()) {
+        if let (true, Index::Bound(ends)) = (self.quick, manifest.index()) {
             progress.expects(ends.1.files);
         }
         progress.show(move || total);
@@ -321,7 +322,8 @@ impl DiffArgs {
             return Ok(outcome);
         };
         let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
-        let report = treewide_manifest::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
+        let report =
+            treewide_manifest::machine::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
         let outcome = self.say.end(lines, &console, &[&old, &new], &report)?;
         self.say.not_compared(&console, outcome, &report::not_in_both(&old, &new));

@@ -17,9 +17,9 @@ use crate::shell::signals;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
+use treewide_manifest::machine::{Clock, Draft, Made, Update};
 use treewide_manifest::{
-    Budget, Class, Clock, Finding, Globs, Made, Manifest, Outboards, Pair, Report, State, Totals,
-    Update, Written, journal,
+    Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Totals, Written, journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -150,14 +150,14 @@ impl WithArgs {
         self.say_what_is_left(&console, path);
         let old = old.map(Manifest::open).transpose()?;
         let dir = root(dir, old.as_ref())?;
-        if let Some(State::Ignored(cause)) = old.as_ref().map(Manifest::index) {
+        if let Some(Index::Ignored(cause)) = old.as_ref().map(Manifest::index) {
             let index = treewide_manifest::index_path(path);
             console.about(&index, format_args!("is not used: {cause}; every file is read"));
         }
         let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
         let mut lines = Lines::new(output, self.json, self.quiet);
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
-        if let Some(State::Bound(ends)) = old.as_ref().map(Manifest::index) {
+        if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
             progress.expects(ends.1.files);
         }
         // As many bytes as at the last time, if all are read. It is looked for only if there is time to show it.
@@ -235,11 +235,11 @@ impl WithArgs {
     }
 }
 
-fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow::Result<Pair> {
+fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow::Result<Draft> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let pair = Pair::begin(path, has_index)?;
+    let pair = Draft::begin(path, has_index)?;
     unfinished.extend(pair.temporaries());
     unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)
@@ -247,8 +247,8 @@ fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow:
 
 fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
     let mut unfinished = signals::unfinished();
-    let Made { report, pair, outboards, .. } = made;
-    let appeared = pair.appear();
+    let Made { report, draft, outboards, .. } = made;
+    let appeared = draft.appear();
     unfinished.clear();
     Ok((report, appeared?, outboards))
 }

@@ -14,7 +14,7 @@ use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
 use treewide_manifest::record::Type;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Class, Finding, Located, Manifest, Report, Rules, State, Verdict};
+use treewide_manifest::{Class, Finding, Index, Located, Manifest, Report, Rules, Verdict};
 
 /// Problems that are shown again at the end, at most.
 const SHOWN_AGAIN: usize = 20;
@@ -202,7 +202,7 @@ pub(super) fn resumed(report: &Report) -> Option<String> {
 
 /// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.
 pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
-    if matches!(manifest.index(), State::Absent) {
+    if matches!(manifest.index(), Index::Absent) {
         return vec!["links, directories and special files, as there is no index".into()];
     }
     let rules = manifest.rules();
@@ -225,7 +225,7 @@ pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
 
 /// What two manifests do not both record, so that nobody can compare it.
 pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
-    if [old, new].iter().any(|it| matches!(it.index(), State::Absent)) {
+    if [old, new].iter().any(|it| matches!(it.index(), Index::Absent)) {
         return vec!["links, directories and special files, as one has no index".into()];
     }
     if !(old.has_index() && new.has_index()) {

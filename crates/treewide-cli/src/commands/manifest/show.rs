@@ -13,7 +13,7 @@ use treewide_files::name::{Listed, shown};
 use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Manifest, State};
+use treewide_manifest::{Index, Manifest};
 
 pub(crate) const MANIFEST: Notes = Notes::new(&[
     ("treewide manifest stat photos.b3", "totals, rules and digests"),
@@ -102,9 +102,9 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
     let mut text = format!("files in the list: {}\n", manifest.list().len());
     let _ = writeln!(text, "digest of the list: {}", manifest.list().hash().to_hex());
     match manifest.index() {
-        State::Absent => text += "index: there is none\n",
-        State::Ignored(cause) => drop(writeln!(text, "index: not used, {cause}")),
-        State::Bound(ends) => {
+        Index::Absent => text += "index: there is none\n",
+        Index::Ignored(cause) => drop(writeln!(text, "index: not used, {cause}")),
+        Index::Bound(ends) => {
             let (header, trailer) = &**ends;
             let _ = writeln!(text, "entries: {}", trailer.end);
             let _ = writeln!(text, "files: {}, {} bytes", trailer.files, trailer.bytes);

@@ -228,32 +228,26 @@ fn parse(line: &str) -> Result<Entry, Fault> {
     if line.is_empty() {
         return Err("empty line".into());
     }
-    let (mark, rest) = line.split_at(usize::from(line.starts_with('\\')));
-    // From the left, for names with two blanks in them; then, for those with `) = `, the right.
-    let (digits, listed) = rest
-        .split_once("  ")
-        .or_else(|| {
-            let (name, digits) = rest.strip_prefix("BLAKE3 (")?.rsplit_once(") = ")?;
-            Some((digits, name))
-        })
-        .ok_or("invalid check line format")?;
-    let path = if mark.is_empty() {
-        name::to_path(listed.as_bytes())
-    } else {
-        let name = name::unescape(listed.as_bytes()).ok_or("invalid backslash escape");
+    let strict = list::strict(line.as_bytes()).ok_or("invalid check line format")?;
+    let path = if strict.has_escapes {
+        let name = name::unescape(strict.name).ok_or("invalid backslash escape");
         name.and_then(|name| name::to_path(&name))
+    } else {
+        name::to_path(strict.name)
     };
-    match unhex(digits) {
-        Ok(digest) => Ok(Entry { listed: format!("{mark}{listed}"), path: path?, digest }),
+    let mark = if strict.has_escapes { "\\" } else { "" };
+    let listed = format!("{mark}{}", String::from_utf8_lossy(strict.name));
+    match unhex(strict.digits) {
+        Ok(digest) => Ok(Entry { listed, path: path?, digest }),
         Err(cause) => Err(Fault { cause, named: path.ok() }),
     }
 }
 
-fn unhex(digits: &str) -> Result<Vec<u8>, &'static str> {
+fn unhex(digits: &[u8]) -> Result<Vec<u8>, &'static str> {
     if digits.len() != 2 * OUT_LEN {
         return Err("invalid hash length");
     }
-    let is_lower_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digest = digest::unhex(digits.as_bytes()).filter(|_| digits.bytes().all(is_lower_hex));
+    let is_lower_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digest = digest::unhex(digits).filter(|_| digits.iter().all(is_lower_hex));
     digest.ok_or("invalid hex")
 }

@@ -1,0 +1,15 @@
+//! What a manifest is made of: names, records, rules, keys, and the two files that hold them.
+
+pub mod day;
+pub mod facts;
+pub mod index;
+pub mod list;
+pub(crate) mod manifest;
+pub(crate) mod name;
+pub mod record;
+pub(crate) mod regular;
+pub(crate) mod rules;
+pub mod statement;
+pub mod trust;
+mod usual;
+pub mod xattrs;

@@ -1,0 +1,435 @@
+//! The list `X.b3`: lines `DIGEST  NAME` in the order of their names, as b3sum writes and reads them.
+//!
+//! A list is read twice: once to see that every line is good, that the order is right, and which digest the list itself
+//! has, before anything else is done; and then line by line, next to the walk. Lists of other programs are read, too. If
+//! they have another order, they are sorted in memory.
+
+use crate::error::{Error, ErrorKind};
+use crate::format::name;
+use crate::format::regular;
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use treewide::file::read_at;
+use treewide::{Hash, Hasher, OUT_LEN};
+use treewide_files::list::{self, Lines, Strict};
+use treewide_files::name::{Listed, unescape};
+
+/// Bytes of a list that is not sorted, at most: it is kept in memory.
+const IN_MEMORY: u64 = 256 << 20;
+
+/// Hexadecimal digits of a digest.
+const DIGITS: usize = 2 * OUT_LEN;
+
+/// A file and its digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The name, relative to the root.
+    pub name: Vec<u8>,
+    /// The digest.
+    pub digest: [u8; OUT_LEN],
+    /// U+FFFD stands for a part of the name that the list could not hold.
+    pub is_ambiguous: bool,
+}
+
+/// A list that was found good.
+#[derive(Clone, Debug)]
+pub struct List {
+    path: PathBuf,
+    source: Source,
+    sorted: Option<Arc<Vec<Line>>>,
+    hash: Hash,
+    lines: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    File(Arc<File>),
+    Memory(Arc<Vec<u8>>),
+}
+
+impl Source {
+    fn reader(&self) -> Box<dyn Read + Send> {
+        match self {
+            Self::File(file) => Box::new(Positioned { file: Arc::clone(file), at: 0 }),
+            Self::Memory(bytes) => Box::new(Cursor::new(Shared(Arc::clone(bytes)))),
+        }
+    }
+}
+
+struct Shared(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reads a file from the beginning, whatever its own position is.
+struct Positioned {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Positioned {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(&self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Hashes what is read.
+struct Hashing<R> {
+    from: R,
+    hasher: Arc<Mutex<Hasher>>,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.hasher.lock().unwrap_or_else(PoisonError::into_inner).update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+impl List {
+    /// Reads the whole list at `path` and checks it.
+    ///
+    /// # Errors
+    /// If it is not a regular file, cannot be read, has a line that cannot be used, a name that leads out of the root, two
+    /// digests for one name, or no end.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = regular::open(path).map_err(|error| Error::read(path, error))?;
+        Self::new(path, Source::File(Arc::new(file)))
+    }
+
+    /// Reads a list that is in memory; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::new(path, Source::Memory(Arc::new(bytes)))
+    }
+
+    fn new(path: &Path, source: Source) -> Result<Self, Error> {
+        let (mut lines, hasher) = hashing(path, &source)?;
+        let (mut previous, mut line) = (Line::empty(), Line::empty());
+        let (mut count, mut is_sorted) = (0, true);
+        while lines.read(&mut line)? {
+            match line.name.cmp(&previous.name) {
+                Ordering::Less => is_sorted = false,
+                Ordering::Equal if line.digest != previous.digest => {
+                    return Err(Error::list(path, lines.number, twice(&line.name)));
+                }
+                Ordering::Equal => {}
+                Ordering::Greater => count += 1,
+            }
+            std::mem::swap(&mut previous, &mut line);
+        }
+        if lines.is_endless {
+            let cause = "the list may be cut off here: no line end";
+            return Err(Error::list(path, lines.number, cause));
+        }
+        let hash = hash_of(&hasher);
+        let mut list = Self { path: path.into(), source, sorted: None, hash, lines: count };
+        if !is_sorted {
+            list.sorted = Some(Arc::new(list.sort()?));
+            // Two digests for one name are found before any file is looked at.
+            let mut all = list.lines();
+            while all.next(&mut line)? {}
+            list.lines = all.returned;
+        }
+        Ok(list)
+    }
+
+    fn sort(&self) -> Result<Vec<Line>, Error> {
+        let mut reader = Reader::new(&self.path, self.source.reader())?;
+        let (mut lines, mut line, mut bytes) = (Vec::new(), Line::empty(), 0);
+        while reader.read(&mut line)? {
+            bytes += (line.name.len() + size_of::<Line>()) as u64;
+            if bytes > IN_MEMORY {
+                let cause = "is not sorted by name and too long to sort in memory; sort it first, \
+                             as with LC_ALL=C sort -k 2";
+                return Err(Error::new(&self.path, ErrorKind::List(cause.into())));
+            }
+            lines.push(line.clone());
+        }
+        lines.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(lines)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The BLAKE3 hash of the bytes of the list.
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// The number of files that it names.
+    pub fn len(&self) -> u64 {
+        self.lines
+    }
+
+    /// Whether it names no file.
+    pub fn is_empty(&self) -> bool {
+        self.lines == 0
+    }
+
+    /// The file that it is read from, unless it is in memory.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.source {
+            Source::File(file) => Some(file),
+            Source::Memory(_) => None,
+        }
+    }
+
+    /// Its lines in the order of their names, each name once.
+    pub fn lines(&self) -> InOrder {
+        let lines = match &self.sorted {
+            Some(lines) => Ordered::Memory(Arc::clone(lines), 0),
+            None => Ordered::Opening(self.source.clone()),
+        };
+        let hash = self.hash;
+        InOrder { hash, path: self.path.clone(), lines, previous: None, returned: 0 }
+    }
+}
+
+/// The lines of a list in the order of their names.
+pub struct InOrder {
+    path: PathBuf,
+    /// What all bytes have together, so that the list that is read again is the one that was checked.
+    hash: Hash,
+    lines: Ordered,
+    previous: Option<Line>,
+    returned: u64,
+}
+
+enum Ordered {
+    Opening(Source),
+    File(Box<Reader>, Arc<Mutex<Hasher>>),
+    Memory(Arc<Vec<Line>>, usize),
+}
+
+impl std::fmt::Debug for InOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InOrder").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl InOrder {
+    fn read(&mut self, line: &mut Line) -> Result<bool, Error> {
+        loop {
+            match &mut self.lines {
+                Ordered::Opening(source) => {
+                    let (reader, hasher) = hashing(&self.path, source)?;
+                    self.lines = Ordered::File(Box::new(reader), hasher);
+                }
+                Ordered::File(reader, hasher) => {
+                    let is_line = reader.read(line)?;
+                    return if is_line || hash_of(hasher) == self.hash {
+                        Ok(is_line)
+                    } else {
+                        Err(changed(&self.path))
+                    };
+                }
+                Ordered::Memory(lines, at) => {
+                    let Some(next) = lines.get(*at) else { return Ok(false) };
+                    *at += 1;
+                    line.clone_from(next);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Puts the next line into `line`; `false` at the end.
+    ///
+    /// # Errors
+    /// If a name has two digests, or the list has changed since it was opened.
+    pub fn next(&mut self, line: &mut Line) -> Result<bool, Error> {
+        loop {
+            if !self.read(line)? {
+                return Ok(false);
+            }
+            match &mut self.previous {
+                None => self.previous = Some(line.clone()),
+                Some(before) => {
+                    match line.name.cmp(&before.name) {
+                        Ordering::Greater => {}
+                        Ordering::Equal if line.digest == before.digest => continue,
+                        Ordering::Equal => {
+                            let cause = twice(&line.name);
+                            return Err(Error::new(&self.path, ErrorKind::List(cause)));
+                        }
+                        Ordering::Less => return Err(changed(&self.path)),
+                    }
+                    before.name.clone_from(&line.name);
+                    before.digest = line.digest;
+                }
+            }
+            self.returned += 1;
+            return Ok(true);
+        }
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    let cause = "changed while it was being read; run it again";
+    Error::new(path, ErrorKind::List(cause.into()))
+}
+
+/// A reader, and what hashes all that it reads.
+fn hashing(path: &Path, source: &Source) -> Result<(Reader, Arc<Mutex<Hasher>>), Error> {
+    let hasher = Arc::new(Mutex::new(Hasher::new()));
+    let reader = Hashing { from: source.reader(), hasher: Arc::clone(&hasher) };
+    Ok((Reader::new(path, reader)?, hasher))
+}
+
+fn hash_of(hasher: &Mutex<Hasher>) -> Hash {
+    hasher.lock().unwrap_or_else(PoisonError::into_inner).finalize()
+}
+
+fn twice(name: &[u8]) -> String {
+    let shown = treewide_files::name::shown(&name::path(name));
+    format!("{shown} is listed twice, with two digests; leave out the line that is wrong")
+}
+
+impl Line {
+    /// Writes it as b3sum does, with a line end.
+    pub fn push_to(&self, to: &mut Vec<u8>) {
+        push(to, &self.name, &self.digest);
+    }
+
+    /// For [`InOrder::next`] to fill.
+    pub fn empty() -> Self {
+        Self { name: Vec::new(), digest: [0; OUT_LEN], is_ambiguous: false }
+    }
+}
+
+/// Reads lines as they stand.
+struct Reader {
+    path: PathBuf,
+    lines: Lines,
+    number: u64,
+    is_endless: bool,
+}
+
+impl Reader {
+    fn new(path: &Path, bytes: impl Read + Send + 'static) -> Result<Self, Error> {
+        let lines = Lines::new(bytes, false).map_err(|error| Error::read(path, error))?;
+        Ok(Self { path: path.into(), lines, number: 0, is_endless: false })
+    }
+
+    fn read(&mut self, into: &mut Line) -> Result<bool, Error> {
+        loop {
+            let next = self.lines.next().map_err(|error| Error::read(&self.path, error))?;
+            let Some((number, line)) = next else {
+                self.is_endless = self.lines.is_endless();
+                return Ok(false);
+            };
+            self.number = number;
+            if parse(line, into).map_err(|cause| Error::list(&self.path, number, cause))? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Parses a line; `false` if it is empty or a comment.
+fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
+    if let Some(Strict { has_escapes, digits, name: written, is_tagged: false }) =
+        list::strict(line)
+        && let Ok(digits) = digits.try_into()
+        && unhex(digits, &mut into.digest)
+    {
+        into.name.clear();
+        if has_escapes {
+            let plain = unescape(written).ok_or("file name with an invalid escape")?;
+            into.name.extend_from_slice(name::checked(&plain)?);
+        } else {
+            into.name.extend_from_slice(name::checked(written)?);
+        }
+        into.is_ambiguous = !name::is_listable(&into.name);
+        return Ok(true);
+    }
+    let Some(entry) = list::parse(line, None).map_err(|fault| fault.to_string())? else {
+        return Ok(false);
+    };
+    let len = entry.digest.len();
+    into.digest =
+        entry.digest.try_into().map_err(|_| format!("digest of {len} bytes instead of 32"))?;
+    into.name.clear();
+    into.name.extend_from_slice(name::checked(&entry.name)?);
+    into.is_ambiguous = entry.name_is != list::NameIs::Exact && !name::is_listable(&into.name);
+    Ok(true)
+}
+
+/// The bytes that these digits stand for, by a look at all of them without a branch for each; `false` if one is not a digit.
+fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
+    let (mut values, mut are_digits) = ([0; DIGITS], true);
+    for (value, byte) in values.iter_mut().zip(digits) {
+        let (digit, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));
+        are_digits &= (digit < 10) | (letter < 6);
+        *value = if digit < 10 { digit } else { letter.wrapping_add(10) };
+    }
+    for (byte, [high, low]) in into.iter_mut().zip(values.as_chunks::<2>().0) {
+        *byte = high << 4 | low;
+    }
+    are_digits
+}
+
+/// The digits of a digest.
+fn hex(digest: &[u8; OUT_LEN]) -> [u8; DIGITS] {
+    let mut digits = [0; DIGITS];
+    for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(digest) {
+        *pair = [byte >> 4, byte & 15];
+    }
+    digits.map(|value| value + if value < 10 { b'0' } else { b'a' - 10 })
+}
+
+/// Writes a line of a list.
+pub(crate) fn push(to: &mut Vec<u8>, name: &[u8], digest: &[u8; OUT_LEN]) {
+    let is_special = |byte: u8| (byte == b'\\') | (byte == b'\n') | (byte == b'\r');
+    let needs_escapes = name.iter().fold(false, |found, byte| found | is_special(*byte));
+    let escaped = needs_escapes.then(|| Listed::new(&name::path(name)));
+    if escaped.is_some() {
+        to.push(b'\\');
+    }
+    to.extend_from_slice(&hex(digest));
+    to.extend_from_slice(b"  ");
+    match &escaped {
+        Some(listed) => to.extend_from_slice(listed.text().as_bytes()),
+        None => to.extend_from_slice(name),
+    }
+    to.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unhex_takes_digits_of_either_case() {
+        let digest: [u8; OUT_LEN] = std::array::from_fn(|at| (at * 37 + 5) as u8);
+        let digits = hex(&digest);
+        assert_eq!(digits[..], *treewide_files::digest::hex(&digest).as_bytes());
+        let mut read = [0; OUT_LEN];
+        for digits in [digits, digits.map(|byte| byte.to_ascii_uppercase())] {
+            assert!(unhex(&digits, &mut read));
+            assert_eq!(read, digest);
+        }
+        for at in [0, 1, 31, 63] {
+            for byte in 0..=255_u8 {
+                let mut digits = digits;
+                digits[at] = byte;
+                assert_eq!(unhex(&digits, &mut read), byte.is_ascii_hexdigit(), "{byte} at {at}");
+            }
+        }
+    }
+}

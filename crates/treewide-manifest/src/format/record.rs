@@ -1,0 +1,154 @@
+//! What a manifest says of one path.
+
+use crate::format::day::Day;
+use crate::format::trust::Key;
+use crate::format::xattrs::Xattr;
+use treewide::OUT_LEN;
+
+/// A path and what is recorded of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The bytes of the path relative to the root. That of a directory has a `/` at its end, which gives the order.
+    pub name: Vec<u8>,
+    /// What it was.
+    pub what: What,
+    /// Its extended attributes, in the order of their names, if they are recorded.
+    pub xattrs: Vec<Xattr>,
+}
+
+/// What a path was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A regular file.
+    File(FileRecord),
+    /// A symbolic link, and the bytes that it holds.
+    Link(Vec<u8>),
+    /// A directory, and its permission bits if they are recorded.
+    Directory(Option<u32>),
+    /// A named pipe, a socket or a device.
+    Special(Special),
+    /// Something that cannot be compared, and why.
+    Unknown(String),
+}
+
+/// What is recorded of a regular file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRecord {
+    /// The BLAKE3 hash of its content.
+    pub digest: [u8; OUT_LEN],
+    /// What the index says, if there is one.
+    pub facts: Option<Facts>,
+}
+
+/// What an index says of a regular file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its length.
+    pub bytes: u64,
+    /// Its permission bits, if they are recorded.
+    pub mode: Option<u32>,
+    /// By what a later run sees that nobody wrote to it; `None` if nothing shows that.
+    pub key: Option<Key>,
+    /// When it was read and was as recorded. A file without this day is read each time.
+    pub read: Option<Day>,
+}
+
+/// Files that are not hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+}
+
+impl Special {
+    /// The word in the index.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::Device => "device",
+        }
+    }
+
+    /// From what a walk calls it.
+    pub(crate) fn of_walk(kind: &str) -> Self {
+        match kind {
+            "a named pipe" => Self::Pipe,
+            "a socket" => Self::Socket,
+            _ => Self::Device,
+        }
+    }
+}
+
+/// What something is, as a word for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A directory.
+    Directory,
+    /// Anything else.
+    Special(Special),
+    /// Not known.
+    Unknown,
+}
+
+impl Type {
+    /// The word for it: `file`, `link`, `directory`, `pipe`, `socket`, `device`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Link => "link",
+            Self::Directory => "directory",
+            Self::Special(special) => special.word(),
+            Self::Unknown => "something",
+        }
+    }
+}
+
+/// For [`Records`](crate::Records) to fill.
+impl Default for Record {
+    fn default() -> Self {
+        Self::new(Vec::new(), What::Directory(None))
+    }
+}
+
+impl Record {
+    /// A path without extended attributes.
+    pub fn new(name: impl Into<Vec<u8>>, what: What) -> Self {
+        Self { name: name.into(), what, xattrs: Vec::new() }
+    }
+
+    /// The name without the `/` at the end of that of a directory.
+    pub fn bare(&self) -> &[u8] {
+        match self.what {
+            What::Directory(_) => self.name.strip_suffix(b"/").unwrap_or(&self.name),
+            _ => &self.name,
+        }
+    }
+
+    /// [`bare`](Self::bare), of a record that is not needed any more.
+    pub(crate) fn into_bare(self) -> Vec<u8> {
+        let len = self.bare().len();
+        let mut name = self.name;
+        name.truncate(len);
+        name
+    }
+
+    /// What it was.
+    pub fn kind(&self) -> Type {
+        match self.what {
+            What::File(_) => Type::File,
+            What::Link(_) => Type::Link,
+            What::Directory(_) => Type::Directory,
+            What::Special(special) => Type::Special(special),
+            What::Unknown(_) => Type::Unknown,
+        }
+    }
+}

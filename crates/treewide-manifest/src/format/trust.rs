@@ -1,0 +1,173 @@
+//! When what the system says of a file is enough to take its content for unchanged.
+//!
+//! A file that was hashed gets a *key*: length, times, inode and device. A later run that finds the same key does not read
+//! the file. So a key must not stay the same when somebody writes to the file afterwards. It would, if the clock of the
+//! file system stood still in between: its times move in steps. And a program that has mapped the file moves no time
+//! at all as long as the page that it writes to has not been written to the disk since its last write.
+//!
+//! ```text
+//!            last write (mtime, ctime)     sync begins          file is read
+//!   ──────────────┼───────── slack ─────────────┼─────────────────────┼──────▶ the file system's clock
+//!                 └── a write from here on has another time, or is seen by the reading ──▶
+//! ```
+//!
+//! So a key is given only if both times are older than the last sync by more than the step of the clock, which is the
+//! file system's own: that of this machine may be another. A file that has no key is read each time.
+//!
+//! Nothing here asks the system. [`crate::tree::clock`] does, and tests put in what they like.
+
+use treewide_files::Stamp;
+
+/// By what a later run sees that nobody wrote to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// When the content was changed, in nanoseconds since 1970.
+    pub mtime: i64,
+    /// When the content or anything else about the file was changed.
+    pub ctime: i64,
+    /// The inode, where files keep theirs.
+    pub inode: Option<u64>,
+    /// The device, where it keeps its number.
+    pub device: Option<u64>,
+}
+
+/// What is known of a file system when files of it are about to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The file system's clock when the last sync began, in nanoseconds since 1970. `None` if nothing was synced.
+    pub synced: Option<i64>,
+    /// The longest step of its clock, in nanoseconds.
+    pub slack: i64,
+    /// Whether its files keep their inodes.
+    pub keeps_inodes: bool,
+    /// Whether its device keeps its number.
+    pub keeps_device: bool,
+}
+
+/// Says what is known of file systems. [`crate::tree::clock::Clock`] asks the system.
+pub trait Moments: Send {
+    /// What is known of the file system of this device, on which `near` is.
+    fn moment(&mut self, device: u64, near: &std::path::Path) -> Moment;
+}
+
+impl Moment {
+    /// The key of a file that was read after this moment, and was like this before and after. `None` if no key can be
+    /// trusted.
+    pub fn key(&self, file: &Stamp) -> Option<Key> {
+        let (mtime, ctime) = (file.mtime?, file.ctime?);
+        let is_old = mtime.max(ctime).checked_add(self.slack)? <= self.synced?;
+        is_old.then_some(Key {
+            mtime,
+            ctime,
+            inode: self.keeps_inodes.then_some(file.inode),
+            device: (self.keeps_inodes && self.keeps_device).then_some(file.device),
+        })
+    }
+}
+
+impl Key {
+    /// Whether the file still has this key.
+    pub fn is_of(&self, file: &Stamp) -> bool {
+        file.mtime == Some(self.mtime)
+            && file.ctime == Some(self.ctime)
+            && self.inode.is_none_or(|inode| inode == file.inode)
+            && self.device.is_none_or(|device| device == file.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    const MOMENT: Moment = Moment {
+        synced: Some(100 * SECOND),
+        slack: 2 * SECOND,
+        keeps_inodes: true,
+        keeps_device: true,
+    };
+
+    fn file(mtime: i64, ctime: i64) -> Stamp {
+        Stamp {
+            len: 3,
+            mtime: Some(mtime),
+            ctime: Some(ctime),
+            inode: 7,
+            device: 9,
+            mode: 0o644,
+            links: 1,
+            is_file: true,
+        }
+    }
+
+    #[test]
+    fn key_needs_both_times_to_be_older_than_the_sync_by_a_step() {
+        let edge = 98 * SECOND;
+        for (mtime, ctime, expected) in [
+            (0, 0, true),
+            (edge, edge, true),
+            (edge + 1, 0, false),
+            (0, edge + 1, false),
+            // Put back by utimensat: that moves ctime.
+            (0, 99 * SECOND, false),
+            // In the year 2099, and where the sum is too large.
+            (4_070_908_800 * SECOND, 0, false),
+            (i64::MAX, 0, false),
+            (-SECOND, -SECOND, true),
+        ] {
+            assert_eq!(MOMENT.key(&file(mtime, ctime)).is_some(), expected, "{mtime} {ctime}");
+        }
+    }
+
+    #[test]
+    fn key_needs_a_sync_and_both_times() {
+        assert_eq!(Moment { synced: None, ..MOMENT }.key(&file(0, 0)), None);
+        assert_eq!(MOMENT.key(&Stamp { ctime: None, ..file(0, 0) }), None);
+        assert_eq!(MOMENT.key(&Stamp { mtime: None, ..file(0, 0) }), None);
+    }
+
+    /// A write of the same length within one step of the clock, before or after the file was read.
+    #[test]
+    fn write_within_a_step_of_the_clock_leaves_no_key_that_stays() {
+        for step in [4_000_000, SECOND, 2 * SECOND] {
+            let moment = Moment { slack: step, ..MOMENT };
+            let stamp = |time: i64| time / step * step;
+            for written in (90 * SECOND..100 * SECOND).step_by(7_777_777) {
+                let Some(key) = moment.key(&file(stamp(written), stamp(written))) else { continue };
+                // Whatever was written after the sync began has a later time.
+                let later = stamp(100 * SECOND);
+                assert!(!key.is_of(&file(later, later)), "written at {written}, step {step}");
+            }
+        }
+    }
+
+    /// The clock of the machine is set back by an hour between two runs: new times may equal old ones only by their value.
+    #[test]
+    fn key_is_of_a_file_only_if_everything_is_the_same() {
+        let key = MOMENT.key(&file(10, 20)).unwrap();
+        assert!(key.is_of(&file(10, 20)));
+        for other in [
+            file(11, 20),
+            file(10, 21),
+            Stamp { inode: 8, ..file(10, 20) },
+            Stamp { device: 8, ..file(10, 20) },
+            Stamp { ctime: None, ..file(10, 20) },
+        ] {
+            assert!(!key.is_of(&other), "{other:?}");
+        }
+        // What is not a part of it.
+        assert!(key.is_of(&Stamp { mode: 0, ..file(10, 20) }));
+    }
+
+    #[test]
+    fn key_leaves_out_numbers_that_do_not_last() {
+        let fuse = Moment { keeps_inodes: false, ..MOMENT };
+        let key = fuse.key(&file(10, 20)).unwrap();
+        assert!(key.is_of(&Stamp { inode: 8, device: 8, ..file(10, 20) }));
+        let btrfs = Moment { keeps_device: false, ..MOMENT };
+        let key = btrfs.key(&file(10, 20)).unwrap();
+        assert!(key.is_of(&Stamp { device: 8, ..file(10, 20) }));
+        assert!(!key.is_of(&Stamp { inode: 8, ..file(10, 20) }));
+    }
+}

@@ -1,0 +1,215 @@
+//! Lines of an index as this program writes them for a file with a plain name: nearly all lines are such.
+//!
+//! Whatever has another form, other keys or another order is left to the parser for all of JSON, which takes several times as
+//! long. Both give the same record.
+
+use crate::format::day::Day;
+use crate::format::name;
+use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::trust::Key;
+use treewide::OUT_LEN;
+
+/// Parses such lines.
+#[derive(Debug, Default)]
+pub(crate) struct Usual {
+    /// The last day, and its text: nearly all lines have the same.
+    day: Option<([u8; 10], Day)>,
+}
+
+impl Usual {
+    /// The record of a line with its end. `None` if it has another form.
+    pub(crate) fn parse(&mut self, line: &[u8]) -> Option<Record> {
+        let mut rest = Rest(line);
+        rest.skip(b"{\"path\":\"")?;
+        let name = rest.text()?;
+        let is_plain = name.iter().fold(true, |all, byte| all & (*byte >= b' ') & (*byte != b'\\'));
+        let is_utf8 = name.is_ascii() || str::from_utf8(name).is_ok();
+        if !is_plain || !is_utf8 || name::checked(name) != Ok(name) {
+            return None;
+        }
+        rest.skip(b",\"type\":\"file\",\"bytes\":")?;
+        let bytes = rest.number()?;
+        let mode = match rest.skip(b",\"mode\":\"") {
+            Some(()) => Some(rest.octal()?),
+            None => None,
+        };
+        rest.skip(b",\"mtime\":")?;
+        let key = match rest.skip(b"null") {
+            Some(()) => None,
+            None => {
+                let mtime = rest.number()?.try_into().ok()?;
+                rest.skip(b",\"ctime\":")?;
+                let ctime = rest.number()?.try_into().ok()?;
+                let inode = rest.number_of(b",\"ino\":")?;
+                let device = rest.number_of(b",\"dev\":")?;
+                Some(Key { mtime, ctime, inode, device })
+            }
+        };
+        let read = match rest.skip(b",\"read\":\"") {
+            Some(()) => Some(self.day(rest.text()?)?),
+            None => None,
+        };
+        if rest.0 != b"}\n" {
+            return None;
+        }
+        let facts = Some(Facts { bytes, mode, key, read });
+        let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
+        Some(Record::new(name, what))
+    }
+
+    fn day(&mut self, text: &[u8]) -> Option<Day> {
+        match self.day {
+            Some((same, day)) if same == text => Some(day),
+            _ => {
+                let day = Day::parse(str::from_utf8(text).ok()?)?;
+                self.day = text.try_into().ok().map(|text| (text, day));
+                Some(day)
+            }
+        }
+    }
+}
+
+/// What is left of a line.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn skip(&mut self, text: &[u8]) -> Option<()> {
+        self.0 = self.0.strip_prefix(text)?;
+        Some(())
+    }
+
+    /// The bytes before a quotation mark, which is skipped.
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let (text, rest) = self.0.split_at(self.0.iter().position(|byte| *byte == b'"')?);
+        self.0 = &rest[1..];
+        Some(text)
+    }
+
+    /// A number as JSON has it: without a sign here, and without zeros before it.
+    fn number(&mut self) -> Option<u64> {
+        let (mut number, mut len) = (0_u64, 0);
+        while let Some(digit @ b'0'..=b'9') = self.0.get(len) {
+            number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+            len += 1;
+        }
+        if len == 0 || len > 1 && self.0[0] == b'0' {
+            return None;
+        }
+        self.0 = &self.0[len..];
+        Some(number)
+    }
+
+    /// A number after its key. `Some(None)` if there is another key, or none.
+    fn number_of(&mut self, key: &[u8]) -> Option<Option<u64>> {
+        match self.skip(key) {
+            Some(()) => self.number().map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// Four octal digits, and a quotation mark.
+    fn octal(&mut self) -> Option<u32> {
+        let (digits, rest) = self.0.split_first_chunk::<4>()?;
+        let digit = |all: u32, digit: &u8| match digit {
+            b'0'..=b'7' => Some(all << 3 | u32::from(digit - b'0')),
+            _ => None,
+        };
+        let mode = digits.iter().try_fold(0, digit)?;
+        self.0 = rest.strip_prefix(b"\"")?;
+        Some(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::index::{Lines, parse};
+    use crate::format::record::Special;
+    use crate::format::rules::Rules;
+
+    fn line(record: &Record) -> Vec<u8> {
+        let mut line = Vec::new();
+        Lines::new(&Rules::default()).push(&mut line, record);
+        line
+    }
+
+    fn file(name: &[u8], facts: Facts) -> Record {
+        let what = What::File(FileRecord { digest: [0; OUT_LEN], facts: Some(facts) });
+        Record::new(name, what)
+    }
+
+    #[test]
+    fn parse_gives_what_was_written() {
+        let keys = [
+            None,
+            Some(Key { mtime: 0, ctime: i64::MAX, inode: Some(u64::MAX), device: Some(0) }),
+            Some(Key { mtime: 1_732_500_000_123_456_789, ctime: 1, inode: None, device: None }),
+            Some(Key { mtime: 10, ctime: 100, inode: Some(7), device: None }),
+        ];
+        let (mut usual, mut count) = (Usual::default(), 0);
+        for name in ["a", " a/b }", "größe", "a,\u{7f}:"] {
+            for bytes in [0, 9, 10, u64::MAX] {
+                for mode in [None, Some(0), Some(0o7777), Some(0o644)] {
+                    for key in keys {
+                        for read in [None, Some(Day(20_782)), Some(Day(0))] {
+                            let record = file(name.as_bytes(), Facts { bytes, mode, key, read });
+                            let line = line(&record);
+                            assert_eq!(usual.parse(&line), Some(record.clone()));
+                            assert_eq!(parse(&line).unwrap().record, record);
+                            count += 1;
+                        }
+                    }
+                }
+            }
+        }
+        println!("{count} lines");
+    }
+
+    /// Other lines are left alone, or mean the same.
+    #[test]
+    fn parse_takes_nothing_that_json_does_not_take() {
+        let facts = Facts {
+            bytes: 120,
+            mode: Some(0o644),
+            key: Some(Key { mtime: 12, ctime: 34, inode: Some(5), device: Some(6) }),
+            read: Some(Day(20_782)),
+        };
+        let good = line(&file(b"a/b", facts));
+        let (mut usual, mut taken, mut left) = (Usual::default(), 0, 0);
+        let mut check = |line: &[u8]| match usual.parse(line) {
+            Some(record) => {
+                let same = parse(line).unwrap_or_else(|cause| {
+                    panic!("{cause}: {}", String::from_utf8_lossy(line));
+                });
+                assert_eq!(same.record, record);
+                taken += 1;
+            }
+            None => left += 1,
+        };
+        for at in 0..good.len() {
+            for byte in 0..=255 {
+                let mut line = good.clone();
+                line[at] = byte;
+                check(&line);
+                line.insert(at, good[at]);
+                check(&line);
+            }
+            let mut line = good.clone();
+            line.remove(at);
+            check(&line);
+            check(&good[..at]);
+        }
+        println!("{taken} lines taken, {left} left");
+        assert!(taken > 1000 && left > 1000);
+        for other in [
+            Record::new(b"a/", What::Directory(None)),
+            Record::new(b"a", What::Link(b"b".into())),
+            Record::new(b"a", What::Special(Special::Pipe)),
+            file(b"\xff", Facts { bytes: 1, mode: None, key: None, read: None }),
+            file(b"a\n\"\\", Facts { bytes: 1, mode: None, key: None, read: None }),
+        ] {
+            assert_eq!(usual.parse(&line(&other)), None);
+            assert_eq!(parse(&line(&other)).unwrap().record, other);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What runs write: a new manifest, the journal until it is complete, and outboards.
+
+pub(crate) mod draft;
+pub mod journal;
+pub(crate) mod located;
+pub(crate) mod long_files;
+pub(crate) mod outboards;

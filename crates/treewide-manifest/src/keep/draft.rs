@@ -1,0 +1,289 @@
+//! Writing a list and its index so that nobody ever trusts a half of them.
+//!
+//! ```text
+//! begin      two temporary files next to the final places
+//! add        a line to each
+//! complete   both on the disk; the index ends with the hash of the list
+//! appear     first the list, then the index
+//! ```
+//!
+//! If the program is killed between the last two steps, the old index stands next to the new list. It belongs to another
+//! list, so it is not used, and every file is read once.
+
+use crate::error::Error;
+use crate::format::index;
+use crate::format::list;
+use crate::format::manifest::{Manifest, index_path};
+use crate::format::record::{Record, What};
+use crate::format::regular;
+use crate::format::rules::Rules;
+use crate::keep::journal::{self, Journal, Taken, journal_path};
+use crate::tree::scan::Own;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use treewide::{Hash, Hasher};
+use treewide_files::name::shown;
+use treewide_files::{Replacement, Stamp};
+
+/// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
+const STEP: usize = 64 << 10;
+
+/// A manifest that is being written. Dropping it removes the temporary files.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    list: Replacement,
+    index: Option<Replacement>,
+    /// Of what the list has, except for what is in `lines`.
+    hasher: Hasher,
+    /// Lines of the list, and of the index, that are not written yet.
+    lines: Vec<u8>,
+    facts: Vec<u8>,
+    totals: Option<Totals>,
+    /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
+    keeps: Option<(bool, Duration)>,
+    journal: Option<Journal>,
+    /// The old list, locked: nobody else writes a new one at the same time.
+    lock: Option<File>,
+}
+
+/// What a manifest has in its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Files in it.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The BLAKE3 hash of the list: what is signed.
+    pub list: Hash,
+    /// The hash of all facts.
+    pub facts: Hash,
+}
+
+impl Draft {
+    /// Begins to write a list at `path`, and its index with it unless `has_index` is false.
+    ///
+    /// # Errors
+    /// As [`Replacement::begin`], and if another program is writing a manifest there, too.
+    pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
+        let begin =
+            |path: &Path| Replacement::begin(path).map_err(|error| Error::write(path, error));
+        let lock = lock(path)?;
+        let list = begin(path)?;
+        let index = if has_index { Some(begin(&index_path(path))?) } else { None };
+        Ok(Self {
+            path: path.into(),
+            list,
+            index,
+            hasher: Hasher::new(),
+            lines: Vec::new(),
+            facts: Vec::new(),
+            totals: None,
+            keeps: None,
+            journal: None,
+            lock,
+        })
+    }
+
+    /// Keeps a [journal](crate::keep::journal) of what is read after the first second, until the manifest appears. With `resumes`,
+    /// what is in a journal that is there already is not read again.
+    pub fn with_journal(self, resumes: bool) -> Self {
+        self.with_journal_from(resumes, journal::FROM)
+    }
+
+    /// As [`with_journal`](Self::with_journal), of what is read after another time.
+    pub fn with_journal_from(self, resumes: bool, from: Duration) -> Self {
+        Self { keeps: Some((resumes, from)), ..self }
+    }
+
+    pub(crate) fn begin_journal(
+        &mut self,
+        root: &Path,
+        rules: &Rules,
+    ) -> Result<Option<Taken>, Error> {
+        let Some((resumes, from)) = self.keeps else { return Ok(None) };
+        let (journal, taken) = Journal::begin(&self.path, root, rules, resumes, from)?;
+        self.journal = Some(journal);
+        Ok(taken)
+    }
+
+    /// The journal, if what is read is to be added to it.
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref().filter(|it| it.is_kept())
+    }
+
+    /// Where pieces of long files are kept, if there is a journal.
+    pub(crate) fn adder(&self) -> Option<journal::Adder> {
+        self.journal.as_ref().and_then(Journal::adder)
+    }
+
+    /// The temporary files, which a program that is ended by a signal removes.
+    pub fn temporaries(&self) -> Vec<PathBuf> {
+        let all = [Some(&self.list), self.index.as_ref()].into_iter().flatten();
+        all.map(|it| it.temporary().to_owned()).collect()
+    }
+
+    pub(crate) fn own(&self, own: &mut Own) {
+        for path in self.temporaries() {
+            own.add(&path);
+        }
+        own.add(&self.path);
+        own.add(&index_path(&self.path));
+        // Any other file of this name is a part of the tree.
+        let (journal, is_left) = (journal_path(&self.path), journal::is_left(&self.path));
+        if self.journal.as_ref().map_or(is_left, Journal::is_ours) {
+            own.add_later(&journal);
+        }
+    }
+
+    pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> index::Lines {
+        self.facts.extend_from_slice(index::Lines::header(rules, root).as_bytes());
+        index::Lines::new(rules)
+    }
+
+    pub(crate) fn add(&mut self, record: &Record, lines: &mut index::Lines) -> Result<(), Error> {
+        if let What::File(file) = &record.what
+            && crate::format::name::is_listable(&record.name)
+        {
+            list::push(&mut self.lines, &record.name, &file.digest);
+        }
+        lines.push(&mut self.facts, record);
+        let is_enough = self.lines.len() >= STEP || self.facts.len() >= STEP;
+        if is_enough { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        self.hasher.update(&self.lines);
+        let written = self.list.write_all(&self.lines);
+        written.map_err(|error| Error::write(&self.path, error))?;
+        self.lines.clear();
+        if let Some(index) = &mut self.index {
+            let written = index.write_all(&self.facts);
+            written.map_err(|error| Error::write(index_path(&self.path), error))?;
+        }
+        self.facts.clear();
+        Ok(())
+    }
+
+    pub(crate) fn complete(&mut self, lines: &index::Lines) -> Result<Totals, Error> {
+        self.write()?;
+        let hash = self.hasher.finalize();
+        let trailer = lines.trailer(&hash);
+        let text = serde_json::to_string(&trailer)
+            .map_err(|error| Error::write(&self.path, error.into()))?;
+        self.facts.extend_from_slice((text + "\n").as_bytes());
+        self.write()?;
+        // Next to each other, as each waits for the disk.
+        let (list, index) = (&mut self.list, &mut self.index);
+        let (list, index) = std::thread::scope(|scope| {
+            let index = scope.spawn(|| index.as_mut().map_or(Ok(()), Replacement::complete));
+            let list = list.complete();
+            let panicked = |_| Err(io::Error::other("writing the index panicked"));
+            (list, index.join().unwrap_or_else(panicked))
+        });
+        let index_path = index_path(&self.path);
+        match (list, index) {
+            (Ok(()), Ok(())) => {}
+            (Err(error), Ok(())) => return Err(Error::write(&self.path, error)),
+            (Ok(()), Err(error)) => return Err(Error::write(index_path, error)),
+            // Each names the file that it leaves.
+            (Err(list), Err(index)) => {
+                let text = format!("{list}; {}: {index}", shown(&index_path));
+                return Err(Error::write(&self.path, io::Error::new(list.kind(), text)));
+            }
+        }
+        let facts = Hash::from_hex(&trailer.facts)
+            .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
+        let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };
+        self.totals = Some(totals);
+        Ok(totals)
+    }
+
+    /// Lets both appear.
+    ///
+    /// # Errors
+    /// If nothing was written to it ([`Update::run`](crate::Update::run) does), and as [`Replacement::appear`].
+    pub fn appear(self) -> Result<Totals, Error> {
+        let index = index_path(&self.path);
+        let totals = self.totals.ok_or_else(|| {
+            Error::write(
+                &self.path,
+                io::Error::other("is not complete: the run did not come to its end"),
+            )
+        })?;
+        // A replaced file is deleted when nobody has it open any more, which takes milliseconds.
+        let has_old = cfg!(unix) && self.index.is_some();
+        let old = if has_old { regular::open(&index).ok() } else { None };
+        let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;
+        match self.index {
+            Some(new) => {
+                let also = new.appear().map_err(|error| Error::write(&index, error))?;
+                left = left.or(also);
+            }
+            // An old one would belong to another list.
+            None => match fs::remove_file(&index) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::write(&index, error));
+                }
+                _ => {}
+            },
+        }
+        if let Some(journal) = self.journal {
+            journal.remove();
+        }
+        std::thread::scope(|scope| {
+            if old.is_some() {
+                scope.spawn(|| drop(old));
+            }
+            drop(self.lock);
+        });
+        if let Some((temporary, error)) = left {
+            let text =
+                format!("this temporary file cannot be removed: {error}; the manifest is complete");
+            return Err(Error::write(temporary, io::Error::new(error.kind(), text)));
+        }
+        Ok(totals)
+    }
+}
+
+/// The files of a manifest, which a walk leaves out.
+pub(crate) fn files_of(manifest: &Manifest) -> Vec<PathBuf> {
+    let list = manifest.list().path();
+    let mut files = vec![list.to_owned(), index_path(list)];
+    // Any other file of this name is a part of the tree.
+    if journal::is_left(list) {
+        files.push(journal_path(list));
+    }
+    files
+}
+
+/// Locks the list at `path`, if there is one, until the new one has appeared.
+fn lock(path: &Path) -> Result<Option<File>, Error> {
+    let busy = || {
+        let cause =
+            "another program is writing a new manifest in its place; wait until that is done";
+        Error::write(path, io::Error::other(cause))
+    };
+    // On Windows a locked file cannot be read.
+    if cfg!(windows) {
+        return Ok(None);
+    }
+    // What is not a regular file is refused when the new list begins.
+    let Ok(file) = regular::open(path) else { return Ok(None) };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(busy()),
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) => Ok(None),
+        // It was replaced between opening and locking.
+        Ok(()) if !is_still_at(&file, path) => Err(busy()),
+        Ok(()) => Ok(Some(file)),
+    }
+}
+
+fn is_still_at(file: &File, path: &Path) -> bool {
+    let numbers = |it: Stamp| (it.device, it.inode);
+    let is = Stamp::of(file).map(numbers);
+    is.is_ok_and(|is| Stamp::at(path, true).map(numbers).is_ok_and(|there| there == is))
+}

@@ -1,0 +1,11 @@
+//! Runs: a manifest and a tree next to each other, and the verdict on each path.
+
+pub(crate) mod diff;
+mod join;
+mod judge;
+mod moves;
+mod resume;
+pub(crate) mod scrub;
+pub(crate) mod update;
+pub(crate) mod verdict;
+pub(crate) mod verify;

@@ -1,0 +1,325 @@
+//! What becomes of each path that a manifest and a tree have in common, for [`crate::run::verify`] and [`crate::run::update`].
+
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::format::rules::Rules;
+use crate::format::xattrs::{Xattr, Xattrs, changes};
+use crate::keep::located::{Differs, Located};
+use crate::keep::outboards::Outboards;
+use crate::run::join::About;
+use crate::run::moves::{Moves, finding};
+use crate::run::verdict::{Change, Finding, Report, Verdict};
+use crate::tree::scan::{Entry, There};
+use crate::tree::xattrs;
+use std::io::Seek;
+use std::path::Path;
+use treewide::OUT_LEN;
+use treewide_files::digest::{Digest, Extent};
+use treewide_files::long_path;
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Stamp, Stamps, Task};
+
+/// A file that changes while it is being read is read this many times.
+const TRIES: usize = 3;
+
+/// Hears of findings, and counts them.
+pub(crate) struct Judge<'a> {
+    pub(crate) report: Report,
+    pub(crate) moves: Moves,
+    rules: Rules,
+    /// The extended attributes that are compared.
+    compared: Xattrs,
+    each: &'a mut dyn FnMut(Finding),
+}
+
+/// What came of reading a file.
+pub(crate) struct Read {
+    pub(crate) digest: [u8; OUT_LEN],
+    pub(crate) bytes: u64,
+    /// What it was like before and after; `None` if it changed each time.
+    pub(crate) stamp: Option<Stamp>,
+    /// What is to be recorded of it, if a run before this one has read it.
+    pub(crate) facts: Option<Facts>,
+    pub(crate) xattrs: Vec<Xattr>,
+    /// Whether it was read under another name, some time before.
+    pub(crate) linked: bool,
+}
+
+impl<'a> Judge<'a> {
+    /// `rules` say what is looked at, and `compared` which extended attributes are recorded as well.
+    pub(crate) fn new(rules: Rules, compared: Xattrs, each: &'a mut dyn FnMut(Finding)) -> Self {
+        Self { report: Report::default(), moves: Moves::default(), rules, compared, each }
+    }
+
+    pub(crate) fn tell(&mut self, finding: Finding) {
+        self.report.add(finding.verdict.class());
+        (self.each)(finding);
+    }
+
+    pub(crate) fn record(&mut self, record: &Record, verdict: Verdict) {
+        self.tell(finding(record, verdict));
+    }
+
+    /// As [`record`](Self::record), of a record that is not needed any more.
+    pub(crate) fn last_of(&mut self, record: Record, verdict: Verdict) {
+        self.last_of_located(record, verdict, None);
+    }
+
+    /// The same, with the bytes that differ.
+    pub(crate) fn last_of_located(
+        &mut self,
+        record: Record,
+        verdict: Verdict,
+        located: Option<Located>,
+    ) {
+        let kind = record.kind();
+        self.tell(Finding { name: record.into_bare(), kind, verdict, located });
+    }
+
+    /// What came of hashing a file; it is hashed again if it changed at the same time.
+    pub(crate) fn read(
+        &mut self,
+        options: &Options,
+        alone: &mut dyn HashAlone,
+        task: &Task<About>,
+        hashed: Result<Hashed, ErrorKind>,
+    ) -> Result<Read, ErrorKind> {
+        let mut hashed = hashed;
+        for tries in 1.. {
+            let is_last = tries == TRIES;
+            match hashed {
+                Ok(Hashed { digest, bytes, stamps, .. }) => {
+                    let linked = stamps.as_ref().is_some_and(|it| it.linked);
+                    let stamp = stamps.and_then(|it| (it.before == it.after).then_some(it.after));
+                    // The bytes that were hashed are all that it has.
+                    let stamp = stamp.filter(|it| it.len == bytes);
+                    let xattrs = match &stamp {
+                        Some(stamp) => self.xattrs(task, stamp),
+                        None => Err(ErrorKind::Replaced),
+                    };
+                    let stamp =
+                        stamp.filter(|_| xattrs.as_ref().err().is_none_or(|it| !is_change(it)));
+                    if stamp.is_some() || is_last {
+                        match linked {
+                            true => self.report.files_linked += 1,
+                            false => self.report.files_read += 1,
+                        }
+                        self.report.bytes_read += if linked { 0 } else { bytes };
+                        let digest = hash_of(digest);
+                        let xattrs = if stamp.is_some() { xattrs? } else { Vec::new() };
+                        return Ok(Read { digest, bytes, stamp, facts: None, xattrs, linked });
+                    }
+                }
+                Err(error) if is_last || !is_change(&error) => return Err(error),
+                Err(_) => {}
+            }
+            hashed = again(options, alone, task);
+        }
+        unreachable!("the last try returns")
+    }
+
+    /// The extended attributes of a file that was like this when it had been read, if it still is: what belongs to one moment
+    /// is recorded.
+    pub(crate) fn xattrs(
+        &self,
+        task: &Task<About>,
+        stamp: &Stamp,
+    ) -> Result<Vec<Xattr>, ErrorKind> {
+        if self.rules.xattrs == Xattrs::None {
+            return Ok(Vec::new());
+        }
+        let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
+        let (file, now) = identity.open_stamped(&task.path)?;
+        let xattrs = xattrs::of_file(&file, self.rules.xattrs);
+        let is_as_it_was = now == *stamp && Stamp::of(&file)? == now;
+        if is_as_it_was { xattrs.map_err(ErrorKind::Read) } else { Err(ErrorKind::Replaced) }
+    }
+
+    /// Compares what is recorded with what is there, if nothing else differs.
+    fn compared(&self, was: &[Xattr], is: &[Xattr]) -> Option<Verdict> {
+        let changes = changes(was, is, self.compared);
+        (!changes.is_empty()).then_some(Verdict::Changed(Change::Xattrs(changes)))
+    }
+
+    /// The verdict on a file that could not be read.
+    pub(crate) fn failure(error: &ErrorKind) -> Verdict {
+        match is_change(error) {
+            true => Verdict::Changing,
+            false => Verdict::Unreadable(error.to_string()),
+        }
+    }
+
+    /// The verdict on a file that was recorded and read.
+    pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
+        let Some(stamp) = &is.stamp else { return Verdict::Changing };
+        let key = was.facts.as_ref().and_then(|facts| facts.key.as_ref().map(|key| (facts, key)));
+        if !treewide_files::digest::equal(&was.digest, &is.digest) {
+            return match key {
+                Some((facts, key)) if facts.bytes == is.bytes && key.is_of(stamp) => Verdict::Rot,
+                Some((facts, key)) => Verdict::Changed(Change::Content {
+                    time_put_back: facts.bytes == is.bytes && stamp.mtime == Some(key.mtime),
+                }),
+                None => Verdict::Changed(Change::Content { time_put_back: false }),
+            };
+        }
+        match was.facts.as_ref().and_then(|facts| facts.mode) {
+            Some(mode) if mode != stamp.mode => {
+                return Verdict::Changed(Change::Mode(mode, stamp.mode));
+            }
+            _ => {}
+        }
+        // A list that lost its index does not say what attributes there were.
+        if was.facts.is_some()
+            && let Some(verdict) = self.compared(xattrs, &is.xattrs)
+        {
+            return verdict;
+        }
+        match key {
+            Some((_, key)) if !key.is_of(stamp) => Verdict::Touched,
+            _ => Verdict::Same { read: true },
+        }
+    }
+
+    /// Which bytes differ, if this verdict is about the content.
+    pub(crate) fn located(
+        outboards: Option<&Outboards>,
+        options: &Options,
+        (path, kind): (&Path, Kind),
+        was: &FileRecord,
+        is: &Read,
+        verdict: &Verdict,
+    ) -> Option<Located> {
+        let is_content = matches!(verdict, Verdict::Rot | Verdict::Changed(Change::Content { .. }));
+        let (true, Some(outboards), Kind::Found(identity), Some(stamp)) =
+            (is_content, outboards, kind, &is.stamp)
+        else {
+            return None;
+        };
+        outboards.locate(&Differs { path, identity, was, stamp }, options)
+    }
+
+    /// The verdict where at least one of what was recorded and what is there is not a file, and what is to be recorded.
+    pub(crate) fn other(&self, was: &Record, is: &Entry) -> (Verdict, Option<Record>) {
+        if let What::Unknown(cause) = &was.what {
+            return (Verdict::NotCheckable(cause.clone()), None);
+        }
+        if was.kind() != is.kind() {
+            return (Verdict::ReplacedType { was: was.kind() }, observed(is, &self.rules).ok());
+        }
+        let now = match observed(is, &self.rules) {
+            Ok(now) => now,
+            Err(error) => return (Verdict::Unreadable(error.to_string()), None),
+        };
+        let verdict = match (&was.what, &now.what) {
+            (What::Link(was), What::Link(is)) if was != is => {
+                Verdict::Changed(Change::Target(was.clone(), is.clone()))
+            }
+            (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
+                Verdict::Changed(Change::Mode(*was, *is))
+            }
+            _ => self.compared(&was.xattrs, &now.xattrs).unwrap_or(Verdict::Same { read: true }),
+        };
+        (verdict, Some(now))
+    }
+
+    /// The verdict on a record that the walk did not find, with what is at its name. `None` if it is gone.
+    pub(crate) fn gone(
+        &mut self,
+        record: Record,
+        there: Result<Option<Type>, String>,
+    ) -> Option<Verdict> {
+        let verdict = match (&record.what, there) {
+            (What::Unknown(cause), _) => Verdict::NotCheckable(cause.clone()),
+            (_, Err(cause)) => Verdict::Unreadable(cause),
+            (_, Ok(Some(there))) if there != record.kind() => {
+                self.moves.replaced(record.bare());
+                self.tell(Finding {
+                    name: record.bare().to_vec(),
+                    kind: there,
+                    verdict: Verdict::ReplacedType { was: record.kind() },
+                    located: None,
+                });
+                return None;
+            }
+            // Also if there is a file of this name: the walk, which lists names as they are, did not find it.
+            (_, Ok(_)) => {
+                if let Some(finding) = self.moves.gone(record) {
+                    self.tell(finding);
+                }
+                return None;
+            }
+        };
+        self.record(&record, verdict.clone());
+        Some(verdict)
+    }
+
+    /// Reports names whose type differs, of what is gone and new.
+    pub(crate) fn replaced_types(&mut self) {
+        for finding in self.moves.take_replaced() {
+            self.tell(finding);
+        }
+    }
+
+    /// Everything was looked at.
+    pub(crate) fn finish(mut self) -> Report {
+        for finding in std::mem::take(&mut self.moves).finish() {
+            self.tell(finding);
+        }
+        self.report
+    }
+}
+
+/// What is to be recorded of something that is not a file.
+pub(crate) fn observed(entry: &Entry, rules: &Rules) -> std::io::Result<Record> {
+    let what = match entry.what {
+        There::Link => {
+            let target = long_path::read_link(&entry.path)?;
+            What::Link(target.as_os_str().as_encoded_bytes().to_vec())
+        }
+        There::Directory => What::Directory(match rules.modes {
+            true => Some(Stamp::at(&entry.path, true)?.mode),
+            false => None,
+        }),
+        There::Special(special) => What::Special(special),
+        There::File(_) => {
+            let len = Stamp::at(&entry.path, true)?.len;
+            let facts = Some(Facts { bytes: len, mode: None, key: None, read: None });
+            What::File(FileRecord { digest: [0; OUT_LEN], facts })
+        }
+    };
+    let follows = rules.follow && !matches!(entry.what, There::Link);
+    let xattrs = xattrs::at(&entry.path, follows, rules.xattrs)?;
+    Ok(Record { name: entry.name().to_owned(), what, xattrs })
+}
+
+/// The hash that a digest is: every file is hashed to [`Extent::HASH`].
+fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
+    match digest.hash() {
+        Some(hash) => hash.into(),
+        None => digest.into_bytes().try_into().unwrap_or([0; OUT_LEN]),
+    }
+}
+
+/// Whether the error says that somebody changes the file.
+fn is_change(error: &ErrorKind) -> bool {
+    match error {
+        ErrorKind::Shrank { .. } | ErrorKind::GoesOn { .. } | ErrorKind::Replaced => true,
+        error => error.io_kind() == Some(std::io::ErrorKind::NotFound),
+    }
+}
+
+fn again(
+    options: &Options,
+    alone: &mut dyn HashAlone,
+    task: &Task<About>,
+) -> Result<Hashed, ErrorKind> {
+    let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
+    let (file, before) = identity.open_stamped(&task.path)?;
+    let mut hashed = match alone.hash_found(&file, &task.path, Extent::HASH) {
+        Some(hashed) => hashed?,
+        None => {
+            (&file).rewind()?;
+            options.hash_file(&file, &task.path, Extent::HASH)?
+        }
+    };
+    hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)?, linked: false }));
+    Ok(hashed)
+}

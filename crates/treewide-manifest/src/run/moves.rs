@@ -1,0 +1,323 @@
+//! What is gone and what is new, held until the end, when it shows what has only another name.
+//!
+//! This takes memory for each difference, not for each file. What is more than a million of them is told as it is.
+
+use crate::format::name;
+use crate::format::record::{FileRecord, Record, Type, What};
+use crate::run::verdict::{Finding, Verdict};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use treewide::OUT_LEN;
+use unicode_normalization::UnicodeNormalization;
+
+/// Paths that are held, at most.
+const HELD: usize = 1 << 20;
+
+/// Paths that are recorded and not there, and paths that are there and not recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    gone: Vec<Record>,
+    new: Vec<New>,
+    /// Names whose type was replaced: what is new there was told with that.
+    replaced: HashSet<Vec<u8>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct New {
+    pub(crate) record: Record,
+    /// Whether the digest in the record is that of its content.
+    pub(crate) is_hashed: bool,
+}
+
+fn file(record: &Record) -> Option<&FileRecord> {
+    match &record.what {
+        What::File(file) => Some(file),
+        _ => None,
+    }
+}
+
+impl Moves {
+    /// A recorded path that is gone. It comes back if it cannot be held.
+    pub(crate) fn gone(&mut self, record: Record) -> Option<Finding> {
+        if self.gone.len() >= HELD {
+            return Some(finding(&record, Verdict::Removed { still_at: None }));
+        }
+        self.gone.push(record);
+        None
+    }
+
+    /// A path that is new.
+    pub(crate) fn new_path(&mut self, record: Record, is_hashed: bool) -> Option<Finding> {
+        if self.new.len() >= HELD {
+            return Some(finding(&record, Verdict::Added));
+        }
+        self.new.push(New { record, is_hashed });
+        None
+    }
+
+    /// The type of what has this name was replaced.
+    pub(crate) fn replaced(&mut self, bare: &[u8]) {
+        self.replaced.insert(bare.to_vec());
+    }
+
+    /// Finds names that have another type now, for [`crate::run::diff`]: those of directories come with a `/`.
+    pub(crate) fn take_replaced(&mut self) -> Vec<Finding> {
+        let new: HashMap<Vec<u8>, Type> =
+            self.new.iter().map(|new| (new.record.bare().to_vec(), new.record.kind())).collect();
+        let (mut findings, mut gone) = (Vec::new(), Vec::new());
+        for record in std::mem::take(&mut self.gone) {
+            match new.get(record.bare()) {
+                Some(kind) => {
+                    self.replaced.insert(record.bare().to_vec());
+                    let verdict = Verdict::ReplacedType { was: record.kind() };
+                    findings.push(about(record.bare(), *kind, verdict));
+                }
+                None => gone.push(record),
+            }
+        }
+        self.gone = gone;
+        findings
+    }
+
+    /// The new files that have the length of one that is gone, so that their digests matter; by their places.
+    pub(crate) fn to_hash(&self) -> Vec<usize> {
+        let mut lengths = HashSet::new();
+        let mut any = false;
+        for gone in self.gone.iter().filter_map(file) {
+            match &gone.facts {
+                Some(facts) => drop(lengths.insert(facts.bytes)),
+                None => any = true,
+            }
+        }
+        let matters = |new: &New| {
+            let len = file(&new.record).and_then(|it| it.facts.as_ref()).map(|it| it.bytes);
+            !new.is_hashed
+                && file(&new.record).is_some()
+                && len.is_none_or(|len| len > 0 && any || lengths.contains(&len))
+        };
+        (0..self.new.len()).filter(|at| matters(&self.new[*at])).collect()
+    }
+
+    /// The digest of a new file.
+    pub(crate) fn hashed(&mut self, place: usize, digest: [u8; OUT_LEN]) {
+        let new = &mut self.new[place];
+        if let What::File(file) = &mut new.record.what {
+            (file.digest, new.is_hashed) = (digest, true);
+        }
+    }
+
+    /// The verdicts on all of them, in the order of their names.
+    pub(crate) fn finish(mut self) -> Vec<Finding> {
+        let replaced = std::mem::take(&mut self.replaced);
+        self.new.retain(|new| !replaced.contains(new.record.bare()));
+        let mut pairs = Pairs {
+            of_new: vec![None; self.new.len()],
+            gone: vec![None; self.gone.len()],
+            findings: Vec::new(),
+        };
+        self.same_letters(&mut pairs);
+        self.same_content(&mut pairs);
+        let Pairs { of_new, gone, mut findings } = pairs;
+        for (new, told) in self.new.iter().zip(of_new) {
+            findings.push(finding(&new.record, told.unwrap_or(Verdict::Added)));
+        }
+        for (record, told) in self.gone.iter().zip(gone) {
+            match told {
+                // It was told with the new path.
+                Some(Gone::Paired) => {}
+                Some(Gone::StillAt(name)) => {
+                    findings.push(finding(record, Verdict::Removed { still_at: Some(name) }));
+                }
+                None => findings.push(finding(record, Verdict::Removed { still_at: None })),
+            }
+        }
+        findings.sort_by(|a, b| a.name.cmp(&b.name));
+        findings
+    }
+
+    /// Names that are equal in another Unicode form, with the same content.
+    fn same_letters(&self, pairs: &mut Pairs) {
+        let normal = |name: &[u8]| match name.is_ascii() {
+            true => None,
+            false => str::from_utf8(name).ok().map(|text| text.nfc().collect::<String>()),
+        };
+        let mut by_letters: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, record) in self.gone.iter().enumerate() {
+            if let Some(letters) = normal(&record.name) {
+                by_letters.entry(letters).or_default().push(at);
+            }
+        }
+        for (at, new) in self.new.iter().enumerate() {
+            let Some(same) = normal(&new.record.name).and_then(|it| by_letters.get(&it)) else {
+                continue;
+            };
+            let fits =
+                |gone: &&usize| pairs.gone[**gone].is_none() && is_same(&self.gone[**gone], new);
+            if let Some(&gone) = same.iter().find(fits) {
+                pairs.gone[gone] = Some(Gone::Paired);
+                let from = self.gone[gone].bare().to_vec();
+                pairs.of_new[at] = Some(Verdict::Renamed { from });
+            }
+        }
+    }
+
+    /// Files with equal content, one to one: those with the same last part of their names first.
+    fn same_content(&self, pairs: &mut Pairs) {
+        let empty = *treewide::hash(b"").as_bytes();
+        let mut contents: BTreeMap<[u8; OUT_LEN], (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for (at, record) in self.gone.iter().enumerate() {
+            if let (None, Some(file)) = (&pairs.gone[at], file(record)) {
+                contents.entry(file.digest).or_default().0.push(at);
+            }
+        }
+        for (at, new) in self.new.iter().enumerate() {
+            if let (None, true, Some(file)) = (&pairs.of_new[at], new.is_hashed, file(&new.record))
+                && let Some(content) = contents.get_mut(&file.digest)
+            {
+                content.1.push(at);
+            }
+        }
+        contents.remove(&empty);
+        for (gone, new) in contents.values().filter(|(_, new)| !new.is_empty()) {
+            self.pair(gone, new, pairs);
+        }
+    }
+
+    fn pair(&self, gone: &[usize], new: &[usize], pairs: &mut Pairs) {
+        let mut by_base: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for &at in gone.iter().rev() {
+            by_base.entry(name::base(&self.gone[at].name)).or_default().push(at);
+        }
+        let join = |new: usize, gone: usize, pairs: &mut Pairs| {
+            pairs.gone[gone] = Some(Gone::Paired);
+            let from = self.gone[gone].name.clone();
+            pairs.of_new[new] = Some(Verdict::Moved { from });
+        };
+        for &at in new {
+            let same = by_base.get_mut(name::base(&self.new[at].record.name)).and_then(Vec::pop);
+            if let Some(gone) = same {
+                join(at, gone, pairs);
+            }
+        }
+        let mut rest = gone
+            .iter()
+            .copied()
+            .filter(|at| pairs.gone[*at].is_none())
+            .collect::<Vec<_>>()
+            .into_iter();
+        for &at in new {
+            if pairs.of_new[at].is_some() {
+                continue;
+            }
+            match rest.next() {
+                Some(gone) => join(at, gone, pairs),
+                None => {
+                    let from = self.gone[gone[0]].name.clone();
+                    pairs.of_new[at] = Some(Verdict::Copied { from });
+                }
+            }
+        }
+        for at in rest {
+            pairs.gone[at] = Some(Gone::StillAt(self.new[new[0]].record.name.clone()));
+        }
+    }
+}
+
+struct Pairs {
+    of_new: Vec<Option<Verdict>>,
+    gone: Vec<Option<Gone>>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Clone)]
+enum Gone {
+    Paired,
+    StillAt(Vec<u8>),
+}
+
+/// Whether a path that is gone was what is new now.
+fn is_same(gone: &Record, new: &New) -> bool {
+    match (&gone.what, &new.record.what) {
+        (What::File(was), What::File(is)) => new.is_hashed && was.digest == is.digest,
+        (What::Directory(_), What::Directory(_)) => true,
+        (was, is) => was == is,
+    }
+}
+
+pub(crate) fn finding(record: &Record, verdict: Verdict) -> Finding {
+    Finding { name: record.bare().to_vec(), kind: record.kind(), verdict, located: None }
+}
+
+/// The finding about something that has no record.
+pub(crate) fn about(name: &[u8], kind: Type, verdict: Verdict) -> Finding {
+    let bare = if kind == Type::Directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
+    Finding { name: bare.to_vec(), kind, verdict, located: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, content: &str) -> Record {
+        let digest = *treewide::hash(content.as_bytes()).as_bytes();
+        Record::new(name, What::File(FileRecord { digest, facts: None }))
+    }
+
+    fn pair(gone: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
+        let mut moves = Moves::default();
+        for (name, content) in gone {
+            assert!(moves.gone(record(name, content)).is_none());
+        }
+        for (name, content) in new {
+            assert!(moves.new_path(record(name, content), true).is_none());
+        }
+        moves
+            .finish()
+            .into_iter()
+            .map(|it| {
+                let name = String::from_utf8(it.name).unwrap();
+                let other = match &it.verdict {
+                    Verdict::Removed { still_at } => still_at.clone(),
+                    verdict => verdict.from().map(<[u8]>::to_vec),
+                };
+                let other = other.map(|it| format!(" {}", String::from_utf8(it).unwrap()));
+                format!("{} {name}{}", it.verdict.class().word(), other.unwrap_or_default())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn moves_are_paired_one_to_one() {
+        assert_eq!(pair(&[("a", "1")], &[("b", "1")]), ["moved b a"]);
+        assert_eq!(pair(&[("a", "1")], &[("b", "2")]), ["removed a", "added b"]);
+        // The same last part first, whatever the order.
+        assert_eq!(
+            pair(&[("a/x", "1"), ("a/y", "1")], &[("b/y", "1"), ("c/x", "1")]),
+            ["moved b/y a/y", "moved c/x a/x"]
+        );
+        assert_eq!(pair(&[("a", "1")], &[("b", "1"), ("c", "1")]), ["moved b a", "copied c a"]);
+        assert_eq!(pair(&[("a", "1"), ("b", "1")], &[("c", "1")]), ["removed b c", "moved c a"]);
+        // Empty files have nothing by which to know them again.
+        assert_eq!(pair(&[("a", "")], &[("b", "")]), ["removed a", "added b"]);
+    }
+
+    #[test]
+    fn same_letters_are_one_finding() {
+        let (composed, apart) = ("\u{e9}", "e\u{301}");
+        assert_eq!(
+            pair(&[(composed, "")], &[(apart, "")]),
+            [format!("renamed {apart} {composed}")]
+        );
+        assert_eq!(
+            pair(&[(composed, "1")], &[(apart, "2")]),
+            [format!("added {apart}"), format!("removed {composed}")]
+        );
+    }
+
+    #[test]
+    fn replaced_types_are_told_once() {
+        let mut moves = Moves::default();
+        moves.replaced(b"a");
+        moves.new_path(record("a", "1"), true);
+        assert_eq!(moves.finish(), []);
+    }
+}

@@ -1,0 +1,490 @@
+//! Making a manifest of a tree: anew, or from an old one by reading only what changed.
+
+use crate::error::Error;
+use crate::format::day::Day;
+use crate::format::index;
+use crate::format::manifest::{Index, Manifest};
+use crate::format::name;
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::format::rules::{Globs, Rules};
+use crate::format::trust::{Moment, Moments};
+use crate::format::xattrs::Xattrs;
+use crate::keep::draft::{Draft, Totals};
+use crate::keep::journal::Taken;
+use crate::keep::long_files::{self, LongFiles, Shared};
+use crate::keep::outboards::{Making, Outboards, Written};
+use crate::run::join::{About, Join, Note, Policy, Resumed};
+use crate::run::judge::{Judge, Read, observed};
+use crate::run::moves::about;
+use crate::run::resume::Resuming;
+use crate::run::scrub::{Budget, Picked};
+use crate::run::verdict::{Finding, Report, Verdict};
+use crate::tree::beneath::Beneath;
+use crate::tree::scan::{Own, Scan};
+use std::cell::Cell;
+use std::fs::File;
+use std::path::Path;
+use treewide::outboard::Group;
+use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Task};
+
+/// How a manifest is made.
+///
+/// ```
+/// # let dir = std::env::temp_dir().join("treewide-manifest-doc-update");
+/// # let _ = std::fs::remove_dir_all(&dir);
+/// # std::fs::create_dir_all(dir.join("photos")).unwrap();
+/// # std::fs::write(dir.join("photos/a"), "a").unwrap();
+/// use treewide_manifest::machine::{Clock, Draft, Update};
+/// use treewide_manifest::{Manifest, Options};
+///
+/// let (photos, list) = (dir.join("photos"), dir.join("photos.b3"));
+/// // Anew: a snapshot.
+/// let draft = Draft::begin(&list, true)?;
+/// let clock = Box::new(Clock::new());
+/// let made = Update::new().run(None, &photos, draft, clock, &Options::new(), &mut |_| {})?;
+/// made.draft.appear()?;
+/// // Later: only what changed is read.
+/// std::fs::write(photos.join("b"), "b").unwrap();
+/// let (old, draft) = (Manifest::open(&list)?, Draft::begin(&list, true)?);
+/// let clock = Box::new(Clock::new());
+/// let made = Update::new().run(Some(&old), &photos, draft, clock, &Options::new(), &mut |finding| {
+///     println!("{} {}", finding.verdict.class().word(), finding.path().display());
+/// })?;
+/// assert_eq!(made.draft.appear()?.files, 2);
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), treewide_manifest::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Update {
+    rules: Option<Rules>,
+    full: bool,
+    scrub: Option<Budget>,
+    accept_rot: Globs,
+    outboards: Option<Outboards>,
+    long: Option<(u64, Group)>,
+}
+
+/// A manifest that was made and has not appeared yet.
+#[derive(Debug)]
+pub struct Made {
+    /// What became of each path.
+    pub report: Report,
+    /// What is in the manifest.
+    pub totals: Totals,
+    /// The manifest: [`Draft::appear`] puts it into its place.
+    pub draft: Draft,
+    /// Outboards that were written.
+    pub outboards: Written,
+}
+
+impl Update {
+    /// Reads what changed; takes the rules of the old manifest, or the usual ones.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the new manifest covers.
+    pub fn rules(self, rules: Rules) -> Self {
+        Self { rules: Some(rules), ..self }
+    }
+
+    /// Whether all files are read.
+    pub fn full(self, full: bool) -> Self {
+        Self { full, ..self }
+    }
+
+    /// Reads the files that were read longest ago, too.
+    pub fn scrub(self, budget: Budget) -> Self {
+        Self { scrub: Some(budget), ..self }
+    }
+
+    /// Takes the new digest of files that one of these globs matches, also if they rotted. The manifest keeps the old digest
+    /// of others.
+    pub fn accept_rot(self, globs: Globs) -> Self {
+        Self { accept_rot: globs, ..self }
+    }
+
+    /// Writes the outboards of files that are read, while they are read, and reads the files whose outboards are missing. A folder in
+    /// the tree is an error, unless the rules exclude it. That an outboard cannot be written is [told](Made::outboards) in the end.
+    pub fn outboards(self, outboards: Outboards) -> Self {
+        Self { outboards: Some(outboards), ..self }
+    }
+
+    /// Keeps in the [journal](crate::keep::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
+    /// more. A run that goes on begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
+    /// [outboard](Self::outboards) is read from its beginning.
+    ///
+    /// # Panics
+    /// If a piece has less than 64 KiB.
+    pub fn long_files(self, from: u64, piece: Group) -> Self {
+        assert!(piece.bytes() >= 64 << 10, "a piece has 64 KiB or more");
+        Self { long: Some((from, piece)), ..self }
+    }
+
+    /// Looks at the tree at `dir` and writes its manifest into `draft`. `each` gets the verdict on every path that was in
+    /// `old` or is new since; without `old`, only what could not be read.
+    ///
+    /// A recorded file that cannot be read stays in the manifest with its old digest, and is read next time.
+    ///
+    /// # Errors
+    /// If `old` cannot be read, `draft` cannot be written, `dir` is not a directory, or the run is cancelled.
+    pub fn run(
+        &self,
+        old: Option<&Manifest>,
+        dir: &Path,
+        draft: Draft,
+        moments: Box<dyn Moments>,
+        options: &Options,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Made, Error> {
+        let rules = self.rules_of(old, dir)?;
+        let mut draft = draft;
+        let (from, piece) = self.long.unwrap_or(long_files::USUAL);
+        let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
+        let options = options.clone().stamps(true).links_once(true).alone_from(least);
+        let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
+        let making = self.outboards.as_ref().map(begin).transpose()?;
+        let mut taken = draft.begin_journal(dir, &rules)?;
+        let moments = Shared::new(moments);
+        let long = draft.adder().map(|adder| LongFiles {
+            options: &options,
+            root: dir.to_owned(),
+            from,
+            piece,
+            moments: moments.clone(),
+            adder,
+            begun: taken
+                .as_mut()
+                .map(|taken| std::mem::take(&mut taken.begun))
+                .unwrap_or_default()
+                .into(),
+            resumed: Cell::new(0),
+        });
+        let alone = Alone { making: making.as_ref(), long: long.as_ref() };
+        let source = self.source(old, dir, &rules, &draft, moments, taken)?;
+        let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
+        let mut judge = Judge::new(rules.clone(), compared, each);
+        if let Some(Index::Ignored(cause)) = old.map(Manifest::index) {
+            judge.report.damage = Some(cause.clone());
+        }
+        let mut run = Run {
+            update: self,
+            rules: &rules,
+            root: dir,
+            lines: draft.start(&rules, dir),
+            draft,
+            old: old.map(Manifest::has_index),
+            today: Day::today(),
+            options: &options,
+            alone,
+            first: Vec::new(),
+        };
+        for event in options.run_with(source, alone) {
+            run.event(event, &mut judge)?;
+        }
+        let totals = run.draft.complete(&run.lines)?;
+        if let Some(long) = &long {
+            judge.report.bytes_resumed += long.resumed.get();
+            judge.report.bytes_read -= long.resumed.get().min(judge.report.bytes_read);
+        }
+        let draft = run.draft;
+        let outboards = making.map(Making::finish).unwrap_or_default();
+        Ok(Made { report: judge.finish(), totals, draft, outboards })
+    }
+
+    /// What the new manifest covers; an error if this process cannot see all of it.
+    fn rules_of(&self, old: Option<&Manifest>, dir: &Path) -> Result<Rules, Error> {
+        let rules = self.rules.clone().or_else(|| old.map(Manifest::rules)).unwrap_or_default();
+        rules.can_be_read().map_err(|cause| Error::read(dir, cause))?;
+        if rules.xattrs > Xattrs::readable() {
+            let cause = "extended attributes trusted.* are covered, and only the administrator of the machine sees them; \
+                         run it as root, or give rules that leave them out";
+            return Err(Error::read(dir, std::io::Error::other(cause)));
+        }
+        Ok(rules)
+    }
+
+    /// The old manifest and the tree, next to each other, without the files that an interrupted run has read.
+    fn source(
+        &self,
+        old: Option<&Manifest>,
+        dir: &Path,
+        rules: &Rules,
+        draft: &Draft,
+        moments: Shared,
+        taken: Option<Taken>,
+    ) -> Result<Resuming, Error> {
+        let mut own = Own::default();
+        draft.own(&mut own);
+        let scan = Scan::new(dir, rules, &Globs::default(), own)?;
+        let picked = match (old, self.scrub) {
+            (Some(old), Some(budget)) => Picked::new(old, budget)?,
+            _ => Picked::default(),
+        };
+        let policy = Policy {
+            trusts: !self.full && old.is_some_and(Manifest::has_index),
+            picked,
+            hashes_new: true,
+            follows: rules.follow,
+            modes: rules.modes,
+            xattrs: rules.xattrs,
+            outboards: self.outboards.clone(),
+        };
+        let records = old.map(Manifest::records).transpose()?;
+        let (beneath, moments) = (Beneath::new(dir, rules.follow), Some(Box::new(moments) as _));
+        let join = Join::new(records, &Globs::default(), scan, beneath, policy, moments);
+        Ok(Resuming::new(join, taken, dir, rules.follow, rules.modes, self.outboards.clone()))
+    }
+}
+
+struct Run<'a> {
+    update: &'a Update,
+    rules: &'a Rules,
+    root: &'a Path,
+    draft: Draft,
+    lines: index::Lines,
+    /// Whether there is an old manifest, and whether that has an index.
+    old: Option<bool>,
+    today: Day,
+    /// The first moment of each device, at which none of its files was read.
+    first: Vec<(u64, Moment)>,
+    options: &'a Options,
+    alone: Alone<'a>,
+}
+
+/// Hashes the files that are to have an outboard, and long files.
+#[derive(Clone, Copy)]
+struct Alone<'a> {
+    making: Option<&'a Making<'a>>,
+    long: Option<&'a LongFiles<'a>>,
+}
+
+impl HashAlone for Alone<'_> {
+    fn hash_alone(&mut self, _: &Path, _: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        None
+    }
+
+    fn hash_found(
+        &mut self,
+        file: &File,
+        path: &Path,
+        _: Extent,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let made = self.making.and_then(|making| making.hash_found(file, path));
+        // If the outboard cannot be written, the file may have been read up to there.
+        made.or_else(|| self.long?.hash_found(file, path))
+    }
+}
+
+impl Run<'_> {
+    fn write(&mut self, record: &Record) -> Result<(), Error> {
+        self.draft.add(record, &mut self.lines)
+    }
+
+    fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
+        match event {
+            Event::File(mut task, hashed) => {
+                let first = self.first(&task);
+                let read = judge.read(self.options, &mut self.alone, &task, hashed);
+                if read.as_ref().is_ok_and(|read| read.linked) {
+                    // It was read then, or later.
+                    task.about.moment = first;
+                }
+                if let (Ok(read), Some(journal)) = (&read, self.draft.journal()) {
+                    let what = What::File(self.recorded(read, task.about.moment));
+                    journal.add(Record::new(name::relative(&task.path, self.root), what));
+                }
+                self.file(task, read, judge)
+            }
+            Event::Note(note) => self.note(note, judge),
+            Event::Pause => Ok(()),
+            Event::Cancelled => Err(Error::cancelled()),
+        }
+    }
+
+    /// The first moment of its device.
+    fn first(&mut self, task: &Task<About>) -> Option<Moment> {
+        let Kind::Found(identity) = task.kind else { return None };
+        let (device, moment) = (identity.numbers().0, task.about.moment?);
+        if let Some((_, first)) = self.first.iter().find(|(it, _)| *it == device) {
+            return Some(*first);
+        }
+        self.first.push((device, moment));
+        Some(moment)
+    }
+
+    fn file(
+        &mut self,
+        task: Task<About>,
+        read: Result<Read, treewide_files::ErrorKind>,
+        judge: &mut Judge<'_>,
+    ) -> Result<(), Error> {
+        let About { record, moment } = task.about;
+        let (mut read, record) = match (read, record) {
+            (Ok(read), record) => (read, record),
+            (Err(error), Some(record)) => {
+                return self.keep(*record, Judge::failure(&error), judge);
+            }
+            (Err(error), None) => {
+                let name = name::relative(&task.path, self.root);
+                judge.tell(about(&name, Type::File, Judge::failure(&error)));
+                return Ok(());
+            }
+        };
+        let what = What::File(self.recorded(&read, moment));
+        let Some(record) = record else {
+            let name = name::into_relative(task.path, self.root);
+            let new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
+            self.new_file(&new, &read, judge);
+            return self.write(&new);
+        };
+        let was = record.kind();
+        let mut new = Record::new(record.name, what);
+        match record.what {
+            What::File(mut was) => {
+                let verdict = judge.file(&was, &record.xattrs, &read);
+                if verdict == Verdict::Rot && !self.update.accept_rot.cover(&new.name, false) {
+                    // It is read each time, and found again, until it is accepted.
+                    if let Some(facts) = &mut was.facts {
+                        facts.read = None;
+                    }
+                    new.what = What::File(was.clone());
+                }
+                let mut finding = about(&new.name, Type::File, verdict);
+                if finding.verdict == Verdict::Rot {
+                    let outboards = self.update.outboards.as_ref();
+                    let place = (&*task.path, task.kind);
+                    let (options, verdict) = (self.options, &finding.verdict);
+                    finding.located =
+                        Judge::located(outboards, options, place, &was, &read, verdict);
+                }
+                judge.tell(finding);
+            }
+            What::Unknown(_) => self.new_file(&new, &read, judge),
+            _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
+        }
+        new.xattrs = read.xattrs;
+        self.write(&new)
+    }
+
+    fn new_file(&mut self, new: &Record, read: &Read, judge: &mut Judge<'_>) {
+        match read.stamp {
+            Some(_) => self.added(new, judge),
+            None => judge.tell(about(&new.name, Type::File, Verdict::Changing)),
+        }
+    }
+
+    /// What is recorded of a file that was read.
+    fn recorded(&self, read: &Read, moment: Option<Moment>) -> FileRecord {
+        if let Some(facts) = &read.facts {
+            return FileRecord { digest: read.digest, facts: Some(facts.clone()) };
+        }
+        let key = moment.zip(read.stamp).and_then(|(moment, stamp)| moment.key(&stamp));
+        let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
+        let facts = Facts { bytes: read.bytes, mode, key, read: Some(self.today) };
+        FileRecord { digest: read.digest, facts: Some(facts) }
+    }
+
+    /// What is recorded of a path stays, without its key, because the path cannot be looked at.
+    fn keep(
+        &mut self,
+        mut record: Record,
+        verdict: Verdict,
+        judge: &mut Judge<'_>,
+    ) -> Result<(), Error> {
+        if let What::File(FileRecord { facts, .. }) = &mut record.what {
+            match facts {
+                Some(facts) => facts.key = None,
+                None => *facts = Some(Facts { bytes: 0, mode: None, key: None, read: None }),
+            }
+        }
+        judge.record(&record, verdict);
+        if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
+    }
+
+    fn added(&mut self, record: &Record, judge: &mut Judge<'_>) {
+        match self.old {
+            // In a snapshot everything is new.
+            None => judge.report.add(crate::run::verdict::Class::Added),
+            // The old list had no directories, links and the rest.
+            Some(false) if !matches!(record.what, What::File(_)) => {
+                judge.record(record, Verdict::Same { read: true });
+            }
+            Some(_) => {
+                if let Some(finding) = judge.moves.new_path(record.clone(), true) {
+                    judge.tell(finding);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
+        match note {
+            Note::Unread(record) => {
+                if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
+                    let bytes = &mut judge.report.bytes_unread;
+                    *bytes = bytes.saturating_add(facts.bytes);
+                }
+                judge.report.files_unread += 1;
+                self.write(&record)?;
+                judge.last_of(record, Verdict::Same { read: false });
+                Ok(())
+            }
+            Note::Other(both) => {
+                let (record, entry) = *both;
+                let (verdict, now) = judge.other(&record, &entry);
+                if let Verdict::Unreadable(_) = verdict {
+                    return self.keep(record, verdict, judge);
+                }
+                let now = now.or_else(|| observed(&entry, self.rules).ok());
+                judge.tell(about(entry.name(), entry.kind(), verdict));
+                now.map_or(Ok(()), |now| self.write(&now))
+            }
+            Note::Gone(record, there) => match judge.gone(record.clone(), there) {
+                Some(Verdict::Unreadable(_)) => self.write(&record),
+                _ => Ok(()),
+            },
+            Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
+            Note::New(entry) => match observed(&entry, self.rules) {
+                Ok(record) => {
+                    self.added(&record, judge);
+                    self.write(&record)
+                }
+                Err(error) => {
+                    let verdict = Verdict::Unreadable(error.to_string());
+                    judge.tell(about(entry.name(), entry.kind(), verdict));
+                    Ok(())
+                }
+            },
+            Note::Failed(Some(record), _, cause) => {
+                self.keep(record, Verdict::Unreadable(cause), judge)
+            }
+            Note::Failed(None, name, cause) => {
+                let name = name.strip_suffix(b"/").unwrap_or(&name);
+                judge.tell(about(name, Type::Unknown, Verdict::Unreadable(cause)));
+                Ok(())
+            }
+            Note::Resumed(resumed) => {
+                let Resumed { task, digest, facts, stamp } = *resumed;
+                judge.report.files_resumed += 1;
+                judge.report.bytes_resumed += facts.bytes;
+                let xattrs = judge.xattrs(&task, &stamp);
+                let read = xattrs.map(|xattrs| Read {
+                    digest,
+                    bytes: facts.bytes,
+                    stamp: Some(stamp),
+                    facts: Some(facts),
+                    xattrs,
+                    linked: false,
+                });
+                self.file(task, read, judge)
+            }
+            Note::Damaged(cause) => {
+                judge.report.damage.get_or_insert(cause);
+                Ok(())
+            }
+            Note::Broken(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What was found out about each path, and how often.
+
+use crate::format::name;
+use crate::format::record::Type;
+use crate::format::xattrs::XattrChange;
+use crate::keep::located::Located;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A path and the verdict on it. Every path has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The bytes of the path, relative to the root.
+    pub name: Vec<u8>,
+    /// What it is, or was if it is gone.
+    pub kind: Type,
+    /// What was found out.
+    pub verdict: Verdict,
+    /// Which bytes of a file are not as recorded, if its content is not and there are [outboards](crate::Outboards).
+    pub located: Option<Located>,
+}
+
+impl Finding {
+    /// The path, relative to the root.
+    pub fn path(&self) -> PathBuf {
+        name::path(&self.name)
+    }
+}
+
+/// What was found out about a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is as recorded.
+    Same {
+        /// Whether its content was read, and not only its key compared. Of what is not a file, there is nothing to read.
+        read: bool,
+    },
+    /// Its content is as recorded; times, inode or device are not.
+    Touched,
+    /// It is not as recorded.
+    Changed(Change),
+    /// Its content is not as recorded, and nothing shows that anybody wrote to it.
+    Rot,
+    /// Something else is in its place.
+    ReplacedType {
+        /// What was recorded.
+        was: Type,
+    },
+    /// It is not recorded.
+    Added,
+    /// It does not exist any more.
+    Removed {
+        /// A path that has its content now, if another file took its name.
+        still_at: Option<Vec<u8>>,
+    },
+    /// It is what was recorded at another path, where nothing is now.
+    Moved {
+        /// That path.
+        from: Vec<u8>,
+    },
+    /// It is not recorded, and has the content of a file that moved.
+    Copied {
+        /// Where that content was recorded.
+        from: Vec<u8>,
+    },
+    /// Its name has the same letters as one that is recorded, in another Unicode form.
+    Renamed {
+        /// That name.
+        from: Vec<u8>,
+    },
+    /// It changed each time while it was being read.
+    Changing,
+    /// It could not be read, and why.
+    Unreadable(String),
+    /// What is recorded cannot be compared, and why.
+    NotCheckable(String),
+}
+
+/// In what a path is not as recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The content of a file.
+    Content {
+        /// Length and time of change are as recorded: somebody has put the time back.
+        time_put_back: bool,
+    },
+    /// Permission bits: what they were and are.
+    Mode(u32, u32),
+    /// What a link holds: what it was and is.
+    Target(Vec<u8>, Vec<u8>),
+    /// Extended attributes, in the order of their names. Everything else that is recorded is as it was.
+    Xattrs(Vec<XattrChange>),
+}
+
+/// Attributes that are named, at most.
+const NAMED: usize = 5;
+
+/// Such as `user.note "a" -> "b", and 2 more attributes`.
+fn named(changes: &[XattrChange]) -> String {
+    let mut parts: Vec<String> = changes.iter().take(NAMED).map(XattrChange::to_string).collect();
+    let more = changes.len() - parts.len();
+    if more > 0 {
+        parts.push(format!(
+            "and {more} more {}",
+            if more == 1 { "attribute" } else { "attributes" }
+        ));
+    }
+    parts.join(", ")
+}
+
+/// The kinds of verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Class {
+    /// [`Verdict::Same`].
+    Same,
+    /// [`Verdict::Touched`].
+    Touched,
+    /// [`Verdict::Changed`].
+    Changed,
+    /// [`Verdict::Rot`].
+    Rot,
+    /// [`Verdict::ReplacedType`].
+    ReplacedType,
+    /// [`Verdict::Moved`].
+    Moved,
+    /// [`Verdict::Renamed`].
+    Renamed,
+    /// [`Verdict::Copied`].
+    Copied,
+    /// [`Verdict::Added`].
+    Added,
+    /// [`Verdict::Removed`].
+    Removed,
+    /// [`Verdict::Changing`].
+    Changing,
+    /// [`Verdict::Unreadable`].
+    Unreadable,
+    /// [`Verdict::NotCheckable`].
+    NotCheckable,
+}
+
+impl Class {
+    /// All, in the order in which they are counted for people.
+    pub const ALL: [Self; 13] = [
+        Self::Same,
+        Self::Touched,
+        Self::Changed,
+        Self::Rot,
+        Self::ReplacedType,
+        Self::Moved,
+        Self::Renamed,
+        Self::Copied,
+        Self::Added,
+        Self::Removed,
+        Self::Changing,
+        Self::Unreadable,
+        Self::NotCheckable,
+    ];
+
+    /// The word for it, as in `--json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Touched => "touched",
+            Self::Changed => "changed",
+            Self::Rot => "rot",
+            Self::ReplacedType => "replaced-type",
+            Self::Moved => "moved",
+            Self::Renamed => "renamed",
+            Self::Copied => "copied",
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changing => "changing",
+            Self::Unreadable => "unreadable",
+            Self::NotCheckable => "not-checkable",
+        }
+    }
+
+    /// Whether the tree differs from what is recorded.
+    pub fn differs(self) -> bool {
+        !matches!(self, Self::Same | Self::Touched) && !self.is_unknown()
+    }
+
+    /// Whether nobody can say if the path differs.
+    pub fn is_unknown(self) -> bool {
+        matches!(self, Self::Changing | Self::Unreadable | Self::NotCheckable)
+    }
+}
+
+impl Verdict {
+    /// Its kind.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Same { .. } => Class::Same,
+            Self::Touched => Class::Touched,
+            Self::Changed(_) => Class::Changed,
+            Self::Rot => Class::Rot,
+            Self::ReplacedType { .. } => Class::ReplacedType,
+            Self::Added => Class::Added,
+            Self::Removed { .. } => Class::Removed,
+            Self::Moved { .. } => Class::Moved,
+            Self::Copied { .. } => Class::Copied,
+            Self::Renamed { .. } => Class::Renamed,
+            Self::Changing => Class::Changing,
+            Self::Unreadable(_) => Class::Unreadable,
+            Self::NotCheckable(_) => Class::NotCheckable,
+        }
+    }
+
+    /// The path that it names besides that of the finding.
+    pub fn from(&self) -> Option<&[u8]> {
+        match self {
+            Self::Moved { from } | Self::Copied { from } | Self::Renamed { from } => Some(from),
+            _ => None,
+        }
+    }
+
+    /// What there is to say in addition to its kind. Empty if nothing.
+    pub fn detail(&self) -> String {
+        let shown = |name: &[u8]| treewide_files::name::shown(&name::path(name));
+        match self {
+            Self::Changed(Change::Content { time_put_back: true }) => {
+                "its mtime was put back".into()
+            }
+            Self::Changed(Change::Content { .. }) => String::new(),
+            Self::Changed(Change::Mode(was, is)) => format!("mode {was:04o} -> {is:04o}"),
+            Self::Changed(Change::Target(was, is)) => {
+                format!("leads to {} and not to {} any more", shown(is), shown(was))
+            }
+            Self::Changed(Change::Xattrs(changes)) => named(changes),
+            Self::Rot => "size, mtime, ctime and inode are as before, the content is not".into(),
+            Self::ReplacedType { was } => format!("was a {}", was.word()),
+            Self::Removed { still_at: Some(name) } => {
+                format!("content is still at {}", shown(name))
+            }
+            Self::Copied { from } => format!("has the content that was at {}", shown(from)),
+            Self::Renamed { from } => {
+                format!("same letters as {} in another Unicode form", shown(from))
+            }
+            Self::Changing => "changed while it was being read".into(),
+            Self::Unreadable(cause) | Self::NotCheckable(cause) => cause.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// How a comparison ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    counts: [u64; Class::ALL.len()],
+    /// Files whose content was read.
+    pub files_read: u64,
+    /// Their bytes.
+    pub bytes_read: u64,
+    /// Files that were read under another name, which they have as well.
+    pub files_linked: u64,
+    /// Files whose content was not read, because their keys are as recorded.
+    pub files_unread: u64,
+    /// Their bytes.
+    pub bytes_unread: u64,
+    /// Files that a run before this one has read, which was [interrupted](crate::keep::journal).
+    pub files_resumed: u64,
+    /// Their bytes.
+    pub bytes_resumed: u64,
+    /// What is wrong with the index, so that links, modes, names that are not UTF-8 and keys could not be used.
+    pub damage: Option<String>,
+    /// Nothing was recorded, and no index says that this is so.
+    pub nothing_checked: bool,
+    /// Globs of [`Verify::only`](crate::Verify::only) that match nothing, so that nothing was compared for them.
+    pub unmatched: Vec<String>,
+    /// Extended attributes `trusted.*` are covered, and this process cannot see them.
+    pub trusted_unseen: bool,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, class: Class) {
+        self.counts[class as usize] += 1;
+    }
+
+    /// The number of paths with a verdict of this kind.
+    pub fn count(&self, class: Class) -> u64 {
+        self.counts[class as usize]
+    }
+
+    /// All paths.
+    pub fn entries(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Whether somebody can say about every path if it differs.
+    pub fn is_certain(&self) -> bool {
+        self.damage.is_none()
+            && !self.nothing_checked
+            && !self.trusted_unseen
+            && self.unmatched.is_empty()
+            && Class::ALL.into_iter().all(|class| !class.is_unknown() || self.count(class) == 0)
+    }
+
+    /// Whether the tree differs from what is recorded.
+    pub fn differs(&self) -> bool {
+        Class::ALL.into_iter().any(|class| class.differs() && self.count(class) > 0)
+    }
+}
+
+/// Such as `20004 entries: 20003 same, 1 changed`.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.entries();
+        write!(f, "{entries} {}", if entries == 1 { "entry" } else { "entries" })?;
+        let mut sign = ": ";
+        for class in Class::ALL {
+            let count = self.count(class);
+            if count > 0 {
+                write!(f, "{sign}{count} {}", class.word())?;
+                sign = ", ";
+            }
+        }
+        Ok(())
+    }
+}

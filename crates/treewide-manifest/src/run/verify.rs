@@ -1,0 +1,292 @@
+//! Is a tree what its manifest says?
+
+use crate::error::{Error, ErrorKind};
+use crate::format::manifest::{Index, Manifest};
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::format::rules::Globs;
+use crate::format::rules::Rules;
+use crate::format::xattrs::Xattrs;
+use crate::keep::draft::files_of;
+use crate::keep::outboards::Outboards;
+use crate::run::join::{About, Join, Note, Policy};
+use crate::run::judge::{Judge, observed};
+use crate::run::moves::about;
+use crate::run::scrub::Picked;
+use crate::run::verdict::{Finding, Report, Verdict};
+use crate::tree::beneath::Beneath;
+use crate::tree::scan::{Own, Scan, There};
+use std::path::{Path, PathBuf};
+use treewide::OUT_LEN;
+use treewide_files::digest::Extent;
+use treewide_files::{Event, Identity, Item, Kind, Options, Source, Task};
+
+/// How a tree is compared with its manifest. By default every file is read.
+///
+/// ```
+/// # let dir = std::env::temp_dir().join("treewide-manifest-doc-verify");
+/// # let _ = std::fs::remove_dir_all(&dir);
+/// # std::fs::create_dir_all(dir.join("photos")).unwrap();
+/// # std::fs::write(dir.join("photos/a"), "a").unwrap();
+/// # let line = format!("{}  a\n{}  b\n", treewide::hash(b"a"), treewide::hash(b"b"));
+/// # std::fs::write(dir.join("photos.b3"), line).unwrap();
+/// use treewide_manifest::machine::Verify;
+/// use treewide_manifest::{Class, Manifest, Options};
+///
+/// let manifest = Manifest::open(&dir.join("photos.b3"))?;
+/// let report = Verify::new().run(&manifest, &dir.join("photos"), &Options::new(), &mut |finding| {
+///     println!("{} {}", finding.verdict.class().word(), finding.path().display());
+/// })?;
+/// assert_eq!((report.count(Class::Same), report.count(Class::Removed)), (1, 1));
+/// assert!(report.differs() && report.is_certain());
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), treewide_manifest::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Verify {
+    quick: bool,
+    only: Globs,
+    left_out: Vec<PathBuf>,
+    outboards: Option<Outboards>,
+}
+
+impl Verify {
+    /// Reads every file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether only files are read whose size, times, inode or device are not those recorded. What is not read is
+    /// [counted](Report::files_unread).
+    pub fn quick(self, quick: bool) -> Self {
+        Self { quick, ..self }
+    }
+
+    /// Compares only paths that one of these globs matches, and what is below them.
+    pub fn only(self, only: Globs) -> Self {
+        Self { only, ..self }
+    }
+
+    /// Leaves out a file that the caller writes, such as a report, wherever it is. The manifest itself is left out always.
+    pub fn leave_out(mut self, path: PathBuf) -> Self {
+        self.left_out.push(path);
+        self
+    }
+
+    /// Finds which bytes are bad of files whose content differs and that have an outboard here. Such a file is read twice. An
+    /// outboard is believed only as far as the recorded digest proves it.
+    pub fn outboards(self, outboards: Outboards) -> Self {
+        Self { outboards: Some(outboards), ..self }
+    }
+
+    /// Compares the tree at `dir`. `each` gets the verdict on every path, also if it is the same; what is gone or
+    /// new comes last.
+    ///
+    /// # Errors
+    /// If the manifest cannot be read, `dir` is not a directory, or the run is cancelled. A file that cannot be read is
+    /// a verdict.
+    pub fn run(
+        &self,
+        manifest: &Manifest,
+        dir: &Path,
+        options: &Options,
+        each: &mut dyn FnMut(Finding),
+    ) -> Result<Report, Error> {
+        let mut rules = manifest.rules();
+        rules.can_be_read().map_err(|cause| Error::read(manifest.list().path(), cause))?;
+        let trusted_unseen = rules.xattrs > Xattrs::readable();
+        rules.xattrs = rules.xattrs.min(Xattrs::readable());
+        let mut own = Own::default();
+        for path in files_of(manifest).iter().chain(&self.left_out) {
+            own.add(path);
+        }
+        let scan = Scan::new(dir, &rules, &self.only, own)?;
+        let policy = Policy {
+            trusts: self.quick && manifest.has_index(),
+            picked: Picked::default(),
+            hashes_new: false,
+            follows: rules.follow,
+            modes: rules.modes,
+            xattrs: rules.xattrs,
+            outboards: None,
+        };
+        let beneath = Beneath::new(dir, rules.follow);
+        let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
+        let compared = rules.xattrs;
+        let mut found = vec![false; self.only.texts().len()];
+        let mut each = |finding: Finding| {
+            if !found.is_empty() {
+                let is_directory = finding.kind == Type::Directory;
+                self.only.note(&finding.name, is_directory, &mut found);
+                if let Some(from) = finding.verdict.from() {
+                    self.only.note(from, is_directory, &mut found);
+                }
+            }
+            each(finding);
+        };
+        let mut judge = Judge::new(rules, compared, &mut each);
+        let mut run = Run { manifest, outboards: self.outboards.as_ref(), found: Vec::new() };
+        if let Index::Ignored(cause) = manifest.index() {
+            judge.report.damage = Some(cause.clone());
+        }
+        let options = options.clone().stamps(true).links_once(true);
+        for event in options.run(join) {
+            run.event(event, &options, &mut judge)?;
+        }
+        run.hash_new(&options, &mut judge)?;
+        let mut report = judge.finish();
+        // Globs that match nothing are a mistake; an index says that a tree is empty.
+        let may_be_empty = manifest.has_index() && self.only.is_empty();
+        report.nothing_checked = report.entries() == 0 && !may_be_empty;
+        report.trusted_unseen = trusted_unseen;
+        let unmatched = self.only.texts().iter().zip(found).filter(|(_, found)| !found);
+        report.unmatched = unmatched.map(|(glob, _)| glob.clone()).collect();
+        Ok(report)
+    }
+}
+
+struct Run<'a> {
+    manifest: &'a Manifest,
+    outboards: Option<&'a Outboards>,
+    /// New files, in the order in which `Moves` holds them: where they are, unless they are not files.
+    found: Vec<Option<(std::path::PathBuf, Identity)>>,
+}
+
+impl Run<'_> {
+    fn event(
+        &mut self,
+        event: Event<About, Note>,
+        options: &Options,
+        judge: &mut Judge<'_>,
+    ) -> Result<(), Error> {
+        match event {
+            Event::File(task, hashed) => {
+                let read = judge.read(options, &mut (), &task, hashed);
+                if let Some(record) = task.about.record {
+                    let mut located = None;
+                    let verdict = match (&record.what, &read) {
+                        (_, Err(error)) => Judge::failure(error),
+                        (What::File(was), Ok(read)) => {
+                            let verdict = judge.file(was, &record.xattrs, read);
+                            let place = (&*task.path, task.kind);
+                            located =
+                                Judge::located(self.outboards, options, place, was, read, &verdict);
+                            verdict
+                        }
+                        (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
+                    };
+                    judge.last_of_located(*record, verdict, located);
+                }
+            }
+            Event::Note(note) => self.note(note, judge)?,
+            Event::Pause => {}
+            Event::Cancelled => return Err(Error::cancelled()),
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
+        match note {
+            Note::Unread(record) => {
+                if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
+                    let bytes = &mut judge.report.bytes_unread;
+                    *bytes = bytes.saturating_add(facts.bytes);
+                }
+                judge.report.files_unread += 1;
+                judge.last_of(record, Verdict::Same { read: false });
+            }
+            Note::Other(both) => {
+                let (record, entry) = &*both;
+                let (verdict, _) = judge.other(record, entry);
+                judge.tell(about(entry.name(), entry.kind(), verdict));
+            }
+            Note::Gone(record, there) => {
+                let _ = judge.gone(record, there);
+            }
+            Note::Below(record, cause) => judge.record(&record, Verdict::Unreadable(cause)),
+            Note::New(entry) => {
+                // Without an index nothing is known of directories, links and the rest.
+                let has_index = self.manifest.has_index() && judge.report.damage.is_none();
+                if !has_index && !matches!(entry.what, There::File(_)) {
+                    return Ok(());
+                }
+                let (record, place) = match entry.what {
+                    There::File(identity) => {
+                        let bytes = entry.stamp.map(|it| it.len);
+                        let facts =
+                            bytes.map(|bytes| Facts { bytes, mode: None, key: None, read: None });
+                        let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
+                        (Record::new(entry.name(), what), Some((entry.path, identity)))
+                    }
+                    _ => match observed(&entry, &Rules::default()) {
+                        Ok(record) => (record, None),
+                        Err(error) => {
+                            let verdict = Verdict::Unreadable(error.to_string());
+                            judge.tell(about(entry.name(), entry.kind(), verdict));
+                            return Ok(());
+                        }
+                    },
+                };
+                match judge.moves.new_path(record, false) {
+                    Some(finding) => judge.tell(finding),
+                    None => self.found.push(place),
+                }
+            }
+            Note::Failed(record, name, cause) => {
+                let verdict = Verdict::Unreadable(cause);
+                match record {
+                    Some(record) => judge.record(&record, verdict),
+                    None => {
+                        let kind = Type::Unknown;
+                        let name = name.strip_suffix(b"/").unwrap_or(&name);
+                        judge.tell(about(name, kind, verdict));
+                    }
+                }
+            }
+            Note::Damaged(cause) => {
+                judge.report.damage.get_or_insert(cause);
+            }
+            Note::Broken(error) => return Err(error),
+            // Only what makes a manifest goes on where another run ended.
+            Note::Resumed(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Hashes new files that may be others under a new name.
+    fn hash_new(&mut self, options: &Options, judge: &mut Judge<'_>) -> Result<(), Error> {
+        let places = judge.moves.to_hash();
+        let found = std::mem::take(&mut self.found);
+        let tasks = places.into_iter().filter_map(|place| {
+            let (path, identity) = found.get(place)?.clone()?;
+            let kind = Kind::Found(identity);
+            Some(Task { path, kind, extent: Extent::HASH, about: place })
+        });
+        for event in options.run(Tasks(tasks)) {
+            match event {
+                // What cannot be read is new all the same.
+                Event::File(_, Err(_)) => {}
+                Event::File(task, Ok(hashed)) => {
+                    judge.report.files_read += 1;
+                    judge.report.bytes_read += hashed.bytes;
+                    if let Ok(digest) = hashed.digest.into_bytes().try_into() {
+                        judge.moves.hashed(task.about, digest);
+                    }
+                }
+                Event::Note(()) | Event::Pause => {}
+                Event::Cancelled => return Err(Error::new("", ErrorKind::Cancelled)),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Tasks<I>(I);
+
+impl<I: Iterator<Item = Task<usize>>> Source for Tasks<I> {
+    type About = usize;
+    type Note = ();
+
+    fn next(&mut self) -> Option<Item<usize, ()>> {
+        self.0.next().map(Item::File)
+    }
+}
