@@ -56,6 +56,9 @@ pub(crate) enum Command {
     /// inconclusive (its interval contains the bar) or was not measured.
     Gate(Gate),
     /// Writes earlier reports as an HTML page; without files, makes a short run of everything first.
+    ///
+    /// Of samples that another program printed, a FILE.jsonl or - for standard input, it prints the tables, and exits as
+    /// `gate` does if they have bars.
     Report(ReportArgs),
     /// Checks reports: schema, provenance, digests, and every statistic against its samples.
     Validate(Validate),
@@ -370,7 +373,7 @@ pub(crate) struct Gate {
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Reports that `--json` wrote.
+    /// Reports that `--json` wrote, or one file of samples.
     pub(crate) files: Vec<PathBuf>,
     /// The page to write.
     #[arg(short, long, default_value = "treewide-bench.html", value_name = "FILE")]
@@ -388,7 +391,7 @@ pub(crate) struct ReportArgs {
 
 #[derive(Args)]
 pub(crate) struct Validate {
-    /// Reports that `--json` wrote.
+    /// Reports that `--json` wrote, or files of samples.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Accept only reports from an optimised build of a commit without changes.

@@ -12,7 +12,7 @@ use crate::busy;
 use crate::cli::{Command, Common};
 use crate::html;
 use crate::measure::Session;
-use crate::report::{Report, Settings};
+use crate::report::{Bar, Report, Settings, Verdict};
 use crate::table;
 
 mod attribution;
@@ -88,6 +88,16 @@ fn finish_with(report: &Report, common: &Common, text: &str) -> Result<ExitCode>
     }
     print(text)?;
     Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// 1 if a bar is short, 3 if a bar is inconclusive or was not measured.
+fn code(bars: &[Bar], not_measured: usize) -> ExitCode {
+    let any = |verdict| bars.iter().any(|bar| bar.verdict == verdict);
+    match () {
+        () if any(Verdict::Short) => ExitCode::from(1),
+        () if any(Verdict::Inconclusive) || not_measured > 0 => ExitCode::from(3),
+        () => ExitCode::SUCCESS,
+    }
 }
 
 /// Prints to standard output. A reader that closes the pipe early is not an error.

@@ -99,7 +99,7 @@ fn heading(report: &Report) -> String {
 
 /// The verdicts of a gate.
 fn bars(report: &Report) -> String {
-    let verdicts = escape(&table::verdicts(report));
+    let verdicts = escape(&table::verdicts(&report.rows, &report.bars, report.refused.len()));
     let (counts, rows) = verdicts.split_once('\n').unwrap_or_default();
     let mut html = format!("<section>\n<h2>Bars</h2>\n<p>{counts}</p>\n");
     if !rows.is_empty() {
@@ -131,7 +131,8 @@ fn axis(row: &Row) -> Option<f64> {
         | Work::Output { bytes }
         | Work::File { bytes, .. }
         | Work::Program { bytes, .. }
-        | Work::Device { bytes, .. } => Some(bytes as f64),
+        | Work::Device { bytes, .. }
+        | Work::Sampled { bytes } => Some(bytes as f64),
         _ => None,
     }
 }

@@ -20,6 +20,7 @@ mod measure;
 mod plan;
 mod random;
 mod report;
+mod samples;
 mod size;
 mod stats;
 mod table;

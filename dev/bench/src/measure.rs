@@ -457,15 +457,7 @@ impl Contender {
             samples_ns: self.samples,
             digest_before: self.before,
             digest_after: after,
-            stats: Stats {
-                min: 0.,
-                median: 0.,
-                low: 0.,
-                high: 0.,
-                p95: None,
-                max: 0.,
-                bytes_per_second: 0.,
-            },
+            stats: Stats::default(),
         };
         side.stats = Stats::of(&side.times(), bytes, 0.95);
         side

@@ -185,7 +185,7 @@ pub(crate) struct Side {
 }
 
 /// Nanoseconds for a call; the last field is bytes a second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stats {
     pub(crate) min: f64,
@@ -233,6 +233,9 @@ pub(crate) struct Refused {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bar {
     pub(crate) row: String,
+    /// The other side; the second one of the row if this is missing, as it is in reports.
+    #[serde(skip)]
+    pub(crate) of: Option<String>,
     pub(crate) at_least: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) aim: Option<f64>,
@@ -250,14 +253,27 @@ pub(crate) enum Verdict {
     Inconclusive,
 }
 
-impl Verdict {
-    pub(crate) fn of(ratio: &Ratio, at_least: f64) -> Self {
-        if ratio.low >= at_least {
-            Self::Met
-        } else if ratio.high < at_least {
-            Self::Short
+impl Bar {
+    /// The ratio that it is about, if these rows have it.
+    pub(crate) fn ratio<'a>(&self, rows: &'a [Row]) -> Option<&'a Ratio> {
+        let row = rows.iter().find(|row| row.id == self.row)?;
+        row.ratios.iter().find(|ratio| self.of.as_ref().is_none_or(|of| ratio.of == *of))
+    }
+
+    /// What follows from that ratio.
+    pub(crate) fn verdict_of(&self, ratio: &Ratio) -> Verdict {
+        if ratio.low >= self.at_least {
+            Verdict::Met
+        } else if ratio.high < self.at_least {
+            Verdict::Short
         } else {
-            Self::Inconclusive
+            Verdict::Inconclusive
+        }
+    }
+
+    pub(crate) fn judge(&mut self, rows: &[Row]) {
+        if let Some(ratio) = self.ratio(rows) {
+            self.verdict = self.verdict_of(ratio);
         }
     }
 }
@@ -320,10 +336,7 @@ impl Report {
             row.compute(confidence);
         }
         for bar in &mut self.bars {
-            let row = self.rows.iter().find(|row| row.id == bar.row);
-            if let Some(ratio) = row.and_then(|row| row.ratios.first()) {
-                bar.verdict = Verdict::of(ratio, bar.at_least);
-            }
+            bar.judge(&self.rows);
         }
         self.seal = seal(&serde_json::to_value(&*self).expect("a report is JSON"));
     }

@@ -4,17 +4,14 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 
-use crate::report::{Family, Ratio, Report, Row, Side, Varies, Verdict};
+use crate::report::{Bar, Family, Ratio, Report, Row, Side, Varies, Verdict};
 use crate::size;
 use crate::work::Work;
 
 /// A whole report on one page.
 pub(crate) fn of(report: &Report) -> String {
     let mut text = heading(report);
-    for rows in groups(&report.rows) {
-        text.push('\n');
-        text.push_str(&group(rows));
-    }
+    text.push_str(&tables(&report.rows));
     if !report.refused.is_empty() {
         text.push_str("\nnot measured\n");
         for refused in &report.refused {
@@ -24,23 +21,18 @@ pub(crate) fn of(report: &Report) -> String {
     text
 }
 
+/// The tables of these rows, with an empty line before each.
+pub(crate) fn tables(rows: &[Row]) -> String {
+    groups(rows).into_iter().map(|rows| format!("\n{}", group(rows))).collect()
+}
+
 /// Where the numbers come from, and how to read them.
 fn heading(report: &Report) -> String {
     let (build, machine) = (&report.build, &report.machine);
     let mut text = String::new();
     let _ = writeln!(text, "{}; {} CPUs; {}", machine.cpu, machine.cpus, machine.os);
     let _ = writeln!(text, "{}; {}; kernel {}", source(report), build.rustc, report.kernel);
-    let _ = writeln!(
-        text,
-        "Medians. A ratio is how many times as long the other takes, turn by turn: above 1, {} is \
-         faster.\nAll {:.0}% intervals [low, high] hold together.",
-        report.rows.first().and_then(|row| row.sides.first()).map_or("the first", |it| &it.name),
-        report.settings.confidence * 100.0,
-    );
-    if report.rows.iter().flat_map(|row| &row.ratios).any(Ratio::is_wide) {
-        let wide = Ratio::WIDE;
-        let _ = writeln!(text, "?: the ends of the interval differ by a factor of {wide} or more.");
-    }
+    text.push_str(&reading(&report.rows, report.settings.confidence));
     if let Some(load) = machine.is_busy() {
         let _ = writeln!(
             text,
@@ -50,6 +42,21 @@ fn heading(report: &Report) -> String {
     }
     if build.profile.contains("opt-level 0") {
         text.push_str("THIS BUILD IS NOT OPTIMISED: build with --release.\n");
+    }
+    text
+}
+
+/// How to read the tables of these rows.
+pub(crate) fn reading(rows: &[Row], confidence: f64) -> String {
+    let mut text = format!(
+        "Medians. A ratio is how many times as long the other takes, turn by turn: above 1, {} is \
+         faster.\nAll {:.0}% intervals [low, high] hold together.\n",
+        rows.first().and_then(|row| row.sides.first()).map_or("the first", |it| &it.name),
+        confidence * 100.0,
+    );
+    if rows.iter().flat_map(|row| &row.ratios).any(Ratio::is_wide) {
+        let wide = Ratio::WIDE;
+        let _ = writeln!(text, "?: the ends of the interval differ by a factor of {wide} or more.");
     }
     text
 }
@@ -95,12 +102,14 @@ pub(crate) fn caption(rows: &[Row]) -> String {
         "wrapped" => "Bytes of the host, which the device reads where they are",
         "end-to-end" => "Bytes of the host, to new memory of the device",
         "file" => "Files in the page cache, through buffers that are there",
+        "sampled" => "A call, as another program timed it",
         class => class,
     };
     let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();
     let threads = match first.varies {
         Varies::Threads => ", different numbers of threads".to_owned(),
         Varies::Nothing if matches!(first.work, Work::Device { .. }) => String::new(),
+        _ if matches!(first.work, Work::Sampled { .. }) => String::new(),
         _ if threads.iter().all(|&n| n == 1) => ", one thread".to_owned(),
         _ => format!(", {} threads each", threads[0]),
     };
@@ -187,18 +196,17 @@ fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]{mark}", ratio.median, ratio.low, ratio.high)
 }
 
-/// The verdicts of a gate: the number of each, then the rows that are short or inconclusive.
-pub(crate) fn verdicts(report: &Report) -> String {
+/// The verdicts of bars: the number of each, then the rows that are short or inconclusive.
+pub(crate) fn verdicts(rows: &[Row], bars: &[Bar], not_measured: usize) -> String {
     let mut lines =
         vec![["row", "ratio", "at least", "aim", "verdict"].map(str::to_owned).to_vec()];
-    let of = |verdict| report.bars.iter().filter(move |bar| bar.verdict == verdict);
+    let of = |verdict| bars.iter().filter(move |bar| bar.verdict == verdict);
     for (verdict, word) in [(Verdict::Short, "SHORT"), (Verdict::Inconclusive, "inconclusive")] {
         for bar in of(verdict) {
-            let row = report.rows.iter().find(|row| row.id == bar.row);
-            let figures = row.and_then(|row| row.ratios.first()).map(ratio).unwrap_or_default();
+            let of = bar.of.as_ref().map_or(String::new(), |of| format!(", {of}"));
             lines.push(vec![
-                bar.row.clone(),
-                figures,
+                format!("{}{of}", bar.row),
+                bar.ratio(rows).map(ratio).unwrap_or_default(),
                 format!("{:.2}", bar.at_least),
                 bar.aim.map_or(String::new(), |aim| format!("{aim:.2}")),
                 word.to_owned(),
@@ -207,18 +215,17 @@ pub(crate) fn verdicts(report: &Report) -> String {
     }
     let table = if lines.len() > 1 { align(&lines) } else { String::new() };
     format!(
-        "{} met, {} short, {} inconclusive, {} not measured\n{table}",
+        "{} met, {} short, {} inconclusive, {not_measured} not measured\n{table}",
         of(Verdict::Met).count(),
         of(Verdict::Short).count(),
         of(Verdict::Inconclusive).count(),
-        report.refused.len(),
     )
 }
 
 /// Only the tables, in Markdown.
-pub(crate) fn markdown(report: &Report) -> String {
+pub(crate) fn markdown(rows: &[Row]) -> String {
     let mut text = String::new();
-    for (index, rows) in groups(&report.rows).into_iter().enumerate() {
+    for (index, rows) in groups(rows).into_iter().enumerate() {
         if index > 0 {
             text.push('\n');
         }

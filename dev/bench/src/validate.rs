@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 
 use crate::engine;
 use crate::machine;
-use crate::report::{Report, Row, SCHEMA, Side, Stats, Varies, Verdict, seal};
+use crate::report::{Report, Row, SCHEMA, Side, Stats, Varies, seal};
 use crate::stats::MIN_SAMPLES;
 use crate::work::Work;
 
@@ -215,12 +215,11 @@ impl Faults {
 
     fn bars(&mut self, report: &Report) {
         for bar in &report.bars {
-            let row = report.rows.iter().find(|row| row.id == bar.row);
-            let Some(ratio) = row.and_then(|row| row.ratios.first()) else {
+            let Some(ratio) = bar.ratio(&report.rows) else {
                 self.0.push(format!("bar '{}': there is no such row", bar.row));
                 continue;
             };
-            self.check(bar.verdict == Verdict::of(ratio, bar.at_least), || {
+            self.check(bar.verdict == bar.verdict_of(ratio), || {
                 format!("bar '{}': the verdict does not follow from the ratio", bar.row)
             });
         }

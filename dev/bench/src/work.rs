@@ -44,6 +44,9 @@ pub(crate) enum Work {
     Program { bytes: u64, cache: Cache },
     /// By a device, and where the bytes are the host's, by the CPU too.
     Device { bytes: u64, place: Place },
+    /// By another program, which printed its samples; not in reports.
+    #[serde(skip)]
+    Sampled { bytes: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -236,6 +239,7 @@ impl Work {
             Self::Program { cache: Cache::Warm, .. } => "program-warm",
             Self::Program { cache: Cache::Cold, .. } => "program-cold",
             Self::Device { place, .. } => place.class(),
+            Self::Sampled { .. } => "sampled",
         }
     }
 
@@ -246,7 +250,8 @@ impl Work {
             | Self::Output { bytes }
             | Self::File { bytes, .. }
             | Self::Program { bytes, .. }
-            | Self::Device { bytes, .. } => *bytes,
+            | Self::Device { bytes, .. }
+            | Self::Sampled { bytes } => *bytes,
             Self::Batch { shape } => {
                 shape.lengths().iter().fold(0, |sum, &len| sum.saturating_add(len as u64))
             }
@@ -267,7 +272,8 @@ impl Work {
             Self::Output { bytes }
             | Self::File { bytes, .. }
             | Self::Program { bytes, .. }
-            | Self::Device { bytes, .. } => Some(*bytes),
+            | Self::Device { bytes, .. }
+            | Self::Sampled { bytes } => Some(*bytes),
         };
         needs.is_some_and(|needs| needs <= memory) && self.bytes() <= memory
     }
@@ -312,7 +318,9 @@ impl fmt::Display for Work {
             Self::Merkle { leaves } => write!(f, "merkle {leaves} leaves"),
             Self::File { bytes, cache } => write!(f, "file {} {cache}", size::show(*bytes)),
             Self::Program { bytes, cache } => write!(f, "program {} {cache}", size::show(*bytes)),
-            Self::Device { bytes, place } => write!(f, "{} {}", place.class(), size::show(*bytes)),
+            Self::Device { bytes, .. } | Self::Sampled { bytes } => {
+                write!(f, "{} {}", self.class(), size::show(*bytes))
+            }
         }
     }
 }

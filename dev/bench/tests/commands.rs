@@ -459,3 +459,29 @@ fn a_kernel_that_is_not_there_is_told() {
         said(&output)
     );
 }
+
+/// As harnesses of other languages print them.
+#[test]
+fn samples_of_other_programs_are_judged() {
+    let document = include_str!("../../../docs/benchmarking.md");
+    let example = document.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("good.jsonl"), example).unwrap();
+    std::fs::write(dir.path().join("short.jsonl"), example.replace("1.5", "1.8")).unwrap();
+    std::fs::write(dir.path().join("wrong.jsonl"), "{}").unwrap();
+    for (args, code, expected) in [
+        (&["report", "good.jsonl"][..], 0, "1 met, 0 short"),
+        (&["report", "good.jsonl"], 0, "41.0 ns"),
+        (&["report", "good.jsonl", "--markdown"], 0, "blake3 / treewide |"),
+        (&["report", "short.jsonl"], 1, "hash 64 B, blake3"),
+        (&["report", "wrong.jsonl"], 2, "wrong.jsonl: line 1: missing field `name`"),
+        (&["report", "none.jsonl"], 2, "cannot read none.jsonl"),
+        (&["report", "-"], 2, "-: no samples"),
+        (&["validate", "good.jsonl"], 0, "good.jsonl: valid"),
+        (&["validate", "wrong.jsonl"], 1, "wrong.jsonl: line 1"),
+    ] {
+        let output = bench(dir.path(), args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", said(&output));
+        assert!(said(&output).contains(expected), "{args:?}: {}", said(&output));
+    }
+}

@@ -93,7 +93,7 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
             let row = plan.id.clone();
             // Until it is measured.
             let verdict = Verdict::Inconclusive;
-            (plan, Bar { row, at_least: ask.at_least, aim: ask.aim, verdict })
+            (plan, Bar { row, of: None, at_least: ask.at_least, aim: ask.aim, verdict })
         }));
     }
     let mut ids = BTreeSet::new();
@@ -109,9 +109,8 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
     let unclear = |row: &&Row| {
         let bar = asked.iter().find(|(plan, _)| plan.id == row.id);
         let ratio = row.ratios_of_samples(confidence).into_iter().next();
-        bar.zip(ratio).is_some_and(|((_, bar), ratio)| {
-            Verdict::of(&ratio, bar.at_least) == Verdict::Inconclusive
-        })
+        bar.zip(ratio)
+            .is_some_and(|((_, bar), ratio)| bar.verdict_of(&ratio) == Verdict::Inconclusive)
     };
     let unclear: Vec<String> =
         session.rows().iter().filter(unclear).map(|row| row.id.clone()).collect();
@@ -123,17 +122,16 @@ pub(super) fn run(args: &cli::Gate) -> Result<ExitCode> {
     let measured: BTreeSet<String> = session.rows().iter().map(|row| row.id.clone()).collect();
     let bars = asked.into_iter().map(|(_, bar)| bar).filter(|bar| measured.contains(&bar.row));
     let report = session.finish_with(bars.collect());
-    let mut text = format!("{}: {}", gate.title, table::verdicts(&report));
+    let mut text = format!(
+        "{}: {}",
+        gate.title,
+        table::verdicts(&report.rows, &report.bars, report.refused.len())
+    );
     for refused in &report.refused {
         text += &format!("  not measured: {}: {}\n", refused.id, refused.reason);
     }
     super::finish_with(&report, &args.common, &text)?;
-    let any = |verdict| report.bars.iter().any(|bar| bar.verdict == verdict);
-    Ok(match () {
-        () if any(Verdict::Short) => ExitCode::from(1),
-        () if any(Verdict::Inconclusive) || !report.refused.is_empty() => ExitCode::from(3),
-        () => ExitCode::SUCCESS,
-    })
+    Ok(super::code(&report.bars, report.refused.len()))
 }
 
 impl Ask {

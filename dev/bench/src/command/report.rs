@@ -11,6 +11,7 @@ use crate::html;
 use crate::measure::Session;
 use crate::plan::{Plan, Spec, inputs, table_sizes};
 use crate::report::{Report, Settings};
+use crate::samples::{self, Samples};
 use crate::table;
 use crate::validate::{self, Asked};
 use crate::work::{Feed, Mode};
@@ -19,9 +20,14 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
     if let Some(document) = &args.into {
         return into(document);
     }
+    if let [path] = &args.files[..]
+        && samples::are_in(path)
+    {
+        return of_samples(path, args.markdown);
+    }
     if args.markdown {
         for path in &args.files {
-            super::print(&table::markdown(&read(path)?))?;
+            super::print(&table::markdown(&read(path)?.rows))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -40,6 +46,24 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
     write(&args.output, &html::page(std::slice::from_ref(&report))?)?;
     super::print(&table::of(&report))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the tables and the verdicts of samples that another program printed.
+fn of_samples(path: &Path, markdown: bool) -> Result<ExitCode> {
+    let Samples { about, rows, bars } = samples::file(path)?
+        .map_err(|faults| anyhow!("{}: {}", path.display(), faults.join("; ")))?;
+    let mut text = about.join("\n") + "\n";
+    if markdown {
+        text += &format!("\n{}", table::markdown(&rows));
+    } else {
+        text += &table::reading(&rows, samples::CONFIDENCE);
+        text += &table::tables(&rows);
+    }
+    if !bars.is_empty() {
+        text += &format!("\n{}", table::verdicts(&rows, &bars, 0));
+    }
+    super::print(&text)?;
+    Ok(super::code(&bars, 0))
 }
 
 /// Reads a report whose statistics follow from its samples; others are not drawn.
@@ -73,7 +97,7 @@ fn into(document: &Path) -> Result<ExitCode> {
         let (comment, after) =
             after.split_once("-->").with_context(|| format!("{name}: a comment has no end"))?;
         let table = match comment.trim() {
-            it if it.ends_with(".json") => Some(table::markdown(&read(&folder.join(it))?)),
+            it if it.ends_with(".json") => Some(table::markdown(&read(&folder.join(it))?.rows)),
             it => match it.strip_prefix("machines\n") {
                 Some(it) => Some(machines(folder, it).with_context(|| format!("{name}: {it}"))?),
                 None => None,
