@@ -15,7 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use treewide::Hasher;
-use treewide::kernel::explain;
+use treewide::explain;
 
 /// What `max_threads` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,6 @@
 //! or a link in the place of a directory on the way. What is opened then has another device or inode.
 
 use crate::error::ErrorKind;
-#[cfg(target_os = "linux")]
-use crate::folder::Folder;
 use crate::long_path;
 use crate::stamp::Stamp;
 use std::fs::{self, File};
@@ -25,39 +23,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the file at `path` if it is still the same, and returns its length, too.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Replaced`] if it is another file, and [`ErrorKind::Open`].
-    pub fn open(self, path: &Path) -> Result<(File, u64), ErrorKind> {
-        self.open_stamped(path).map(|(file, stamp)| (file, stamp.len))
-    }
-
-    /// As [`open`](Self::open), with all that the system says of the open file.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_stamped(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
-        #[cfg(target_os = "linux")]
-        return self.open_in(&mut Folder::default(), path);
-        #[cfg(not(target_os = "linux"))]
-        self.open_by_path(path)
-    }
-
-    /// As [`open_stamped`](Self::open_stamped), with a directory that may be open already.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn open_in(
-        self,
-        folder: &mut Folder,
-        path: &Path,
-    ) -> Result<(File, Stamp), ErrorKind> {
-        match folder.open(self, path)? {
-            Some(file) => self.stamped(file, path),
-            None => self.open_by_path(path),
-        }
-    }
-
-    fn open_by_path(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
+    pub(crate) fn open_by_path(self, path: &Path) -> Result<(File, Stamp), ErrorKind> {
         let file = match long_path::open_found(path, self.follows) {
             Ok(file) => file,
             Err(error) if self.follows => return Err(error),
@@ -72,7 +38,7 @@ impl Identity {
     }
 
     /// A file that was opened at `path`, if it is still the same.
-    fn stamped(self, file: File, path: &Path) -> Result<(File, Stamp), ErrorKind> {
+    pub(crate) fn stamped(self, file: File, path: &Path) -> Result<(File, Stamp), ErrorKind> {
         let now = Stamp::of(&file)?;
         let is_same = now.is_file && self.is(&now, &file, path);
         if is_same { Ok((file, now)) } else { Err(ErrorKind::Replaced) }

@@ -99,6 +99,7 @@ mod links;
 pub mod list;
 pub mod long_path;
 pub mod name;
+mod opening;
 mod options;
 mod progress;
 mod queue;

@@ -1,7 +1,7 @@
 //! What the environment asks for and cannot have.
 //!
 //! A library must not end its host program over a variable. What cannot be used is ignored, and
-//! [`explain`](crate::kernel::explain) says so; programs that would rather refuse call [`check_environment`].
+//! [`explain`](crate::explain()) says so; programs that would rather refuse call [`check_environment`].
 
 use std::fmt;
 

@@ -38,9 +38,9 @@ pub struct Explanation {
 /// optimisation does without a kernel.
 ///
 /// ```
-/// let short = treewide::kernel::explain(100);
+/// let short = treewide::explain(100);
 /// assert_eq!(short.passes().map(|passes| passes.count).sum::<u64>(), 1);
-/// println!("{}", treewide::kernel::explain(1 << 20));
+/// println!("{}", treewide::explain(1 << 20));
 /// ```
 pub fn explain(bytes: u64) -> Explanation {
     #[cfg(feature = "rayon")]

@@ -49,8 +49,9 @@
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::kernel::running;
+use crate::mode;
 pub use crate::mode::ContextKey;
-use crate::mode::{self, context_key};
+use crate::oneshot::context_key;
 use crate::spec::{CHUNK_LEN, KEY_LEN};
 use crate::tree::{self, Node};
 use crate::xof::OutputReader;

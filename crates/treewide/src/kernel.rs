@@ -96,6 +96,7 @@ mod tests;
 mod vectors;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
+mod word;
 // Programs without an operating system may be compiled without SSE, and then have no vectors at all.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86_64;
@@ -107,5 +108,3 @@ pub(crate) use choice::{passed_over, running};
 pub use contract::Kernel;
 pub(crate) use contract::{Flags, Marks, Own};
 pub(crate) use runnable::Runnable;
-
-pub use crate::explain::{Explanation, Passes, explain};

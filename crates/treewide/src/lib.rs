@@ -103,7 +103,7 @@ compile_error!(
     "the feature `file` needs Unix or Windows: elsewhere Rust has no stable way to read at a place \
      of a file; `Hasher::update_reader` hashes files on WASI"
 );
-mod explain;
+pub mod explain;
 #[doc(hidden)]
 #[deprecated(since = "0.1.0", note = "use the hazmat module instead")]
 pub mod guts;
@@ -136,6 +136,7 @@ pub use batch::Batch;
 pub use batch::hash_many;
 #[cfg(feature = "std")]
 pub use environment::{EnvironmentError, check_environment};
+pub use explain::explain;
 pub use hash::{Hash, Hex, HexError};
 pub use hasher::Hasher;
 pub use mode::Mode;

@@ -2,10 +2,8 @@
 
 use core::fmt;
 
-use crate::kernel::running;
-use crate::spec::flags::{DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, KEYED_HASH};
+use crate::spec::flags::{DERIVE_KEY_MATERIAL, KEYED_HASH};
 use crate::spec::{IV, KEY_LEN, Words, words};
-use crate::tree;
 
 /// What [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) returns, and nothing else.
 pub type ContextKey = [u8; KEY_LEN];
@@ -43,12 +41,6 @@ impl Mode {
         Self { key: words(key), flags: KEYED_HASH }
     }
 
-    /// The derive-key mode, [`derive_key`](crate::derive_key()), whose documentation says what a context
-    /// must be. This hashes the context.
-    pub fn derive_key(context: &str) -> Self {
-        Self::from_context_key(&context_key(context.as_bytes()))
-    }
-
     /// The derive-key mode with a context that is already hashed, which saves hashing it each time.
     ///
     /// Only [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) makes such keys; any
@@ -68,11 +60,6 @@ impl Mode {
     pub fn flags(&self) -> u8 {
         self.flags
     }
-}
-
-/// The key that a context string stands for: the first of the two hashes of the derive-key mode.
-pub(crate) fn context_key(context: &[u8]) -> ContextKey {
-    tree::hash(running(), context, &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
 }
 
 /// The plain mode.

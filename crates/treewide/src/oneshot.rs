@@ -3,8 +3,9 @@
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::kernel::running;
-use crate::mode::Mode;
-use crate::spec::{CHUNK_LEN, KEY_LEN, OUT_LEN};
+use crate::mode::{ContextKey, Mode};
+use crate::spec::flags::DERIVE_KEY_CONTEXT;
+use crate::spec::{CHUNK_LEN, IV, KEY_LEN, OUT_LEN};
 use crate::tree::{self, SMALL};
 
 #[inline(always)]
@@ -53,7 +54,17 @@ pub fn derive_key(context: &str, key_material: &[u8]) -> [u8; OUT_LEN] {
     of(key_material, &Mode::derive_key(context))
 }
 
+/// The key that a context string stands for: the first of the two hashes of the derive-key mode.
+pub(crate) fn context_key(context: &[u8]) -> ContextKey {
+    of(context, &Mode { key: IV, flags: DERIVE_KEY_CONTEXT })
+}
+
 impl Mode {
+    /// The derive-key mode, [`derive_key`], whose documentation says what a context must be. This hashes the context.
+    pub fn derive_key(context: &str) -> Self {
+        Self::from_context_key(&context_key(context.as_bytes()))
+    }
+
     /// Returns the digest of `input` in this mode, as [`hash`] does in the plain mode.
     ///
     /// ```
@@ -61,6 +72,6 @@ impl Mode {
     /// assert_eq!(mode.hash(b"abc"), treewide::keyed_hash(&[42; 32], b"abc"));
     /// ```
     pub fn hash(&self, input: &[u8]) -> Hash {
-        Hash::from_bytes(tree::hash(running(), input, self))
+        Hash::from_bytes(of(input, self))
     }
 }

@@ -37,12 +37,14 @@ mod bao;
 mod climb;
 #[cfg(feature = "std")]
 mod compare;
+mod compared;
 mod create;
 #[cfg(feature = "std")]
 mod differences;
 mod error;
 #[cfg(feature = "std")]
 mod find;
+mod flaw;
 mod io;
 #[cfg(feature = "std")]
 mod journal;
@@ -59,6 +61,7 @@ mod reader;
 mod repair;
 #[cfg(feature = "std")]
 pub mod slice;
+mod stored;
 mod tile;
 #[cfg(feature = "std")]
 mod tile_at;
@@ -76,6 +79,7 @@ pub use create::{create, create_at};
 #[cfg(feature = "std")]
 pub use differences::Differences;
 pub use error::{Error, IoError};
+pub use flaw::{Found, State};
 pub use io::{ReadAt, WriteAt};
 #[cfg(feature = "std")]
 pub use journal::Change;
@@ -86,6 +90,7 @@ pub use ranges::joined;
 pub use reader::VerifiedReader;
 #[cfg(feature = "std")]
 pub use repair::{Mended, Repair};
+pub use stored::Outboard;
 #[cfg(all(feature = "file", any(unix, windows)))]
 pub(crate) use tops::Tops;
-pub use verify::{Damage, Found, Outboard, State};
+pub use verify::Damage;

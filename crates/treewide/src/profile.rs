@@ -22,7 +22,7 @@
 //!
 //! A file that cannot be read, or that has a wrong line, is ignored as a whole. If only the kernel is one that this
 //! build does not have or this CPU cannot run, only the kernel is ignored: programs of 32 and of 64 bits share the
-//! profile of their machine. [`explain`](crate::kernel::explain) names what is ignored, and
+//! profile of their machine. [`explain`](crate::explain()) names what is ignored, and
 //! [`check_environment`](crate::check_environment) makes it an error.
 
 use std::fmt;
@@ -45,7 +45,7 @@ pub(crate) const TILES: RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// What a file chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "file"), allow(dead_code, reason = "each feature reads its own"))]
+#[allow(dead_code, reason = "files have no choices of their own")]
 pub(crate) struct Profile {
     /// The place where it stands, and the name; this module does not know which there are.
     pub(crate) kernel: Option<(String, String)>,

@@ -97,48 +97,44 @@ fn every_strategy_at_every_length() {
     }
 }
 
-/// What a profile may ask for, and tile edges of each: also where a file shrinks.
+/// Also where a file shrinks.
 #[test]
-fn other_tiles() {
-    let mut tally = Tally::new("file/other tiles");
-    for tile in [64 << 10, 128 << 10, 1 << 20, 4 << 20] {
-        let input = pattern(3 * tile + 1025);
-        for len in [1, tile - 1, tile, tile + 1, 2 * tile - 1024, 2 * tile, input.len()] {
-            let file = TempFile::new("tiles", &input[..len]);
-            for strategy in Strategy::ALL {
-                for (threads, drop_cache) in [(1, false), (2, true), (5, false)] {
-                    let options = Options::new().tile(tile).strategy(strategy).threads(threads);
-                    let hashed = options.drop_cache(drop_cache).hash(&file).expect("it is there");
-                    let what = format!("{strategy}, {threads} threads, {len} bytes by {tile}");
-                    assert_eq!(hashed.hash(), treewide::hash(&input[..len]), "{what}");
-                    assert_eq!(hashed.report().bytes(), len as u64, "{what}");
-                    tally.case();
-                }
+fn edges_of_tiles() {
+    let mut tally = Tally::new("file/edges of tiles");
+    let tile = TILE;
+    let input = pattern(3 * tile + 1025);
+    for len in [1, tile - 1, tile, tile + 1, 2 * tile - 1024, 2 * tile, input.len()] {
+        let file = TempFile::new("tiles", &input[..len]);
+        for strategy in Strategy::ALL {
+            for (threads, drop_cache) in [(1, false), (2, true), (5, false)] {
+                let options = Options::new().strategy(strategy).threads(threads);
+                let hashed = options.drop_cache(drop_cache).hash(&file).expect("it is there");
+                let what = format!("{strategy}, {threads} threads, {len} bytes by {tile}");
+                assert_eq!(hashed.hash(), treewide::hash(&input[..len]), "{what}");
+                assert_eq!(hashed.report().bytes(), len as u64, "{what}");
+                tally.case();
             }
         }
-        for strategy in Strategy::ALL {
-            let file = TempFile::new("tiles", &input);
-            let watch = |_| {
-                file.set_len(2 * tile as u64 - 5);
-                ControlFlow::Continue(())
-            };
-            let options = Options::new().tile(tile).strategy(strategy).watch(watch);
-            let error = options.hash(&file).expect_err("there is no such content");
-            assert!(
-                matches!(error.kind(), ErrorKind::Shrank { .. }),
-                "{strategy}, {tile}: {error}"
-            );
-            tally.case();
-            // What was hashed before may end anywhere in a tile.
-            let file = TempFile::new("tiles", &input);
-            let mut hasher = Hasher::new();
-            hasher.update(&input[..tile / 2]);
-            let options = Options::new().tile(tile).strategy(strategy);
-            options.update(&mut hasher, &file).expect("it is there");
-            let expected = treewide::hash(&[&input[..tile / 2], &input].concat());
-            assert_eq!(hasher.finalize(), expected, "{strategy}, {tile}");
-            tally.case();
-        }
+    }
+    for strategy in Strategy::ALL {
+        let file = TempFile::new("tiles", &input);
+        let watch = |_| {
+            file.set_len(2 * tile as u64 - 5);
+            ControlFlow::Continue(())
+        };
+        let options = Options::new().strategy(strategy).watch(watch);
+        let error = options.hash(&file).expect_err("there is no such content");
+        assert!(matches!(error.kind(), ErrorKind::Shrank { .. }), "{strategy}, {tile}: {error}");
+        tally.case();
+        // What was hashed before may end anywhere in a tile.
+        let file = TempFile::new("tiles", &input);
+        let mut hasher = Hasher::new();
+        hasher.update(&input[..tile / 2]);
+        let options = Options::new().strategy(strategy);
+        options.update(&mut hasher, &file).expect("it is there");
+        let expected = treewide::hash(&[&input[..tile / 2], &input].concat());
+        assert_eq!(hasher.finalize(), expected, "{strategy}, {tile}");
+        tally.case();
     }
 }
 

@@ -199,7 +199,7 @@ fn child() {
     .unwrap_or_else(|_| std::process::exit(9));
     assert!(names.iter().all(|name| *name == names[0]));
     println!("detected={}", names[0]);
-    let explained = kernel::explain(64).to_string();
+    let explained = treewide::explain(64).to_string();
     println!("{explained}");
     let ignored = explained.lines().find_map(|line| line.strip_prefix("ignored: "));
     assert_eq!(treewide::check_environment().err().map(|it| it.to_string()).as_deref(), ignored);

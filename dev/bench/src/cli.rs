@@ -336,7 +336,6 @@ pub(crate) enum Choice {
     ParallelFrom,
     BatchTask,
     FileFrom,
-    FileTile,
     /// gpu-staged-from, gpu-wrapped-from, gpu-file-from; in builds with `--features gpu`.
     Gpu,
 }

@@ -31,7 +31,7 @@ pub(crate) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let explanation = kernel::explain(self.bytes);
+        let explanation = treewide::explain(self.bytes);
         // First what a report of a bug needs.
         let (version, system) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
         let mut text = format!("treewide {version} on {system}\nCPU: {}\n", cpu());

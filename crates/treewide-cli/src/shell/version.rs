@@ -6,7 +6,7 @@ use treewide::{check_environment, kernel};
 pub(crate) fn long(version: &str) -> String {
     let features = if cfg!(feature = "gpu") { "gpu" } else { "none (gpu was left out)" };
     let kernel = match check_environment() {
-        Ok(()) => kernel::explain(0).kernel().name().to_owned(),
+        Ok(()) => treewide::explain(0).kernel().name().to_owned(),
         Err(error) => format!("none ({error})"),
     };
     format!("{version}\nfeatures: {features}\nkernel: {kernel}")

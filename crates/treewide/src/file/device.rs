@@ -20,7 +20,8 @@ pub(super) use other::{
     drop_from_cache, is_cached, is_named_pipe, open, prefers_order, widen, will_read_in_order,
 };
 
-use super::{ErrorKind, Watch};
+use super::error::ErrorKind;
+use super::watch::Watch;
 use crate::length::is_promise;
 
 /// A file without a length. While it has nothing to read, the watcher is asked every 20 ms whether to continue.

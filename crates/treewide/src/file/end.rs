@@ -3,7 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 
-use super::ErrorKind;
+use super::error::ErrorKind;
 use crate::length;
 
 /// Checks that reading a regular file from its beginning found the end at `end`, where the file ends: for callers who

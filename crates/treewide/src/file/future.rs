@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Error, ErrorKind, Hashed, Options, device};
+use super::device;
+use super::error::{Error, ErrorKind};
+use super::options::Options;
+use super::report::Hashed;
 use crate::hasher::Hasher;
 
 /// Stops the threads when the future is dropped.

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::{ErrorKind, Hooks, read};
+use super::error::ErrorKind;
+use super::hooks::Hooks;
+use super::read;
 use crate::length;
 use crate::parallel::leaves::{self, Leaves, Sink};
 

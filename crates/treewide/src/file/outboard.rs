@@ -11,7 +11,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Error, ErrorKind, Options, Report, open_at_once};
+use super::end::if_changed;
+use super::error::{Error, ErrorKind};
+use super::opening::open_at_once;
+use super::options::Options;
+use super::report::Report;
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::length;
@@ -139,7 +143,7 @@ impl Options<'_> {
             Some(watch) => watch(bytes),
             None => ControlFlow::Continue(()),
         };
-        let options = Options { tile: Some(tile), ..self.clone() }.watch(watch);
+        let options = self.clone().tile(tile).watch(watch);
         let tops = Tops::new(&layout, tile as u64, &self.mode);
         let mut making = Making {
             out: Mutex::new(out),
@@ -152,7 +156,7 @@ impl Options<'_> {
         if let Some(error) = making.error.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(OutboardError::Outboard(error));
         }
-        let report = result.map_err(|kind| failed(super::if_changed(file, &opened, kind)))?;
+        let report = result.map_err(|kind| failed(if_changed(file, &opened, kind)))?;
         let digest = making.finish().map_err(OutboardError::Outboard)?;
         Ok(Outboarded { digest, layout, report })
     }

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use super::{Error, ErrorKind, Options, Report, if_changed};
+use super::end::if_changed;
+use super::error::{Error, ErrorKind};
+use super::options::{LEAST_TILE, Options};
+use super::report::Report;
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::hazmat::HasherExt;
@@ -12,7 +15,6 @@ use crate::length;
 use crate::mode::Mode;
 use crate::outboard::Group;
 use crate::parallel::leaves::Sink;
-use crate::profile;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::subtrees::Subtrees;
 use crate::tree::WIDE;
@@ -53,8 +55,7 @@ impl Options<'_> {
         known: &[ChainingValue],
         each: impl FnMut(ChainingValue) + Send + Sync,
     ) -> Result<(Hash, Report), Error> {
-        let least = *profile::TILES.start();
-        assert!(piece.bytes() >= least as u64, "a piece has 64 KiB or more");
+        assert!(piece.bytes() >= LEAST_TILE as u64, "a piece has 64 KiB or more");
         let path = path.as_ref();
         let failed = |kind| Error::new(path, kind);
         let opened = file.metadata().map_err(|error| failed(ErrorKind::Read(error)))?;
@@ -69,7 +70,7 @@ impl Options<'_> {
         let at = known.len() as u64 * piece.bytes();
         { file }.seek(SeekFrom::Start(at)).map_err(|error| failed(ErrorKind::Read(error)))?;
         let tile = self.tile_of(self.most_threads()).min(piece.bytes() as usize);
-        let options = Options { tile: Some(tile), ..self.clone() };
+        let options = self.clone().tile(tile);
         let mut pieces = Pieces::new(self.mode, piece, known, each);
         let result = options.absorb_regular(&mut pieces, file, &opened);
         let report = result.map_err(|kind| failed(if_changed(file, &opened, kind)))?;

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Error, ErrorKind, Options, Report};
+use super::error::{Error, ErrorKind};
+use super::options::Options;
+use super::report::Report;
+use super::strategy::Strategy;
 use crate::hasher::Hasher;
 
 impl Options<'_> {
@@ -42,7 +45,7 @@ impl Options<'_> {
     ) -> Result<Report, Error> {
         let failed = |kind| Error::new(path.as_ref(), kind);
         if range.is_empty() {
-            return Ok(Report { bytes: 0, grown_to: None, strategy: super::Strategy::Read });
+            return Ok(Report { bytes: 0, grown_to: None, strategy: Strategy::Read });
         }
         let (bytes, strategy) =
             self.append(hasher, file, range.start, range.end).map_err(failed)?;

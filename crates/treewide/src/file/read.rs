@@ -6,7 +6,8 @@ use std::io::{self, ErrorKind::Interrupted, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{ErrorKind, Hooks};
+use super::error::ErrorKind;
+use super::hooks::Hooks;
 use crate::length;
 use crate::parallel::leaves::{self, Leaves, Sink};
 
@@ -310,7 +311,7 @@ mod tests {
 
     #[test]
     fn at_several_places() {
-        let tile = crate::file::TILE;
+        let tile = crate::file::options::TILE;
         let len = 2 * STRETCH + 3 * tile as u64 + 77;
         let path = std::env::temp_dir().join(format!("treewide-places-{}", std::process::id()));
         let options = File::options().read(true).write(true).create_new(true).clone();

@@ -2,7 +2,9 @@
 
 use std::fs::File;
 
-use super::{ErrorKind, Hooks, read};
+use super::error::ErrorKind;
+use super::hooks::Hooks;
+use super::read;
 use crate::parallel::leaves::Sink;
 
 pub(super) fn mapped(

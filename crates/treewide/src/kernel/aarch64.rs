@@ -3,8 +3,6 @@
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
 
-#[cfg(all(test, feature = "std"))]
-mod abi;
-mod columns;
+pub(super) mod columns;
 pub(super) mod neon;
 pub(super) mod sve2;

@@ -73,7 +73,7 @@ macro_rules! kernels {
                             return xof_pass::<$single, 1>(root, counter, out, count);
                         })?
                         if count == 1 {
-                            return crate::kernel::portable::xof_block(root, counter, out);
+                            return crate::kernel::word::xof_block(root, counter, out);
                         }
                         $(if count <= $lanes {
                             return $($by::)?xof_pass::<$vector, $lanes>(root, counter, out, count);

@@ -4,12 +4,16 @@
 //! and what it does not is named. Each test loops over the kernels and over one dimension of the
 //! contract, and lets the others (alignment, key, counter, flags) vary with it.
 
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod abi_aarch64;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod abi_x86_64;
 mod alignment;
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
 ))]
-pub(super) mod calls;
+mod calls;
 mod chunks;
 mod nodes;
 #[cfg(all(any(unix, target_arch = "wasm32"), not(miri)))]
@@ -32,7 +36,7 @@ use super::runnable::Runnable;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 
 /// The kernels that this CPU runs; the others are named.
-pub(super) fn supported() -> impl Iterator<Item = Runnable> {
+fn supported() -> impl Iterator<Item = Runnable> {
     all().iter().filter_map(|kernel| {
         // Miri runs plain Rust only, and takes a fifth of a second for a compression: it runs the one
         // kernel that it is told to, and of chunks side by side no more than

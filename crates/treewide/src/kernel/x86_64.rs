@@ -13,14 +13,12 @@
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
 
-#[cfg(all(test, feature = "std"))]
-mod abi;
 mod assembly;
 pub(super) mod avx2;
 pub(super) mod avx512;
-mod columns;
+pub(super) mod columns;
 mod cores;
-mod rows;
+pub(super) mod rows;
 mod scalar;
 pub(super) mod sse2;
 pub(super) mod sse41;

@@ -1,7 +1,9 @@
 //! The outboard files of `bao`: the length of the data in 8 bytes, little-endian, and behind it the pairs in pre-order, of groups of
 //! one chunk.
 
-use super::{Error, Group, IoError, Layout, Order, ReadAt, WriteAt};
+use super::error::{Error, IoError};
+use super::io::{ReadAt, WriteAt};
+use super::layout::{Group, Layout, Order};
 
 /// Bytes in front of the pairs.
 const HEADER: u64 = 8;

@@ -1,7 +1,7 @@
 //! From tiles to the root: tiles come in order, and a pair is complete when the tile that ends it is there.
 
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::hash_pair;
-use super::{Layout, Node, PAIR_LEN};
 use crate::mode::Mode;
 use crate::spec::{MAX_HEIGHT, OUT_LEN};
 

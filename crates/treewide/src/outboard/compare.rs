@@ -1,21 +1,17 @@
-//! Whole tiles, compared in one go, and long ranges, on several threads.
+//! Whole tiles, compared in one go.
 
 use std::collections::VecDeque;
 
+use super::compared::Compared;
+use super::error::Error;
+use super::flaw::{Found, State};
+use super::io::ReadAt;
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::{halves, hash_pair};
-use super::tile::{TILE, groups_of_tile, hash_tile, pairs_of_tile};
+use super::tile::{TILE, hash_tile, pairs_of_tile};
 use super::tile_at::{in_memory, place_of};
-use super::verify::{Found, State};
-use super::walk::{Compared, Walk};
-use super::{Error, Layout, Node, PAIR_LEN, ReadAt, pool};
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;
-
-/// The most tiles of a part that one thread takes. A guess: at 32 MiB, the pairs above the parts are few.
-const TILES_OF_PART: u64 = 64;
-
-/// Parts that each thread should find, so that none waits long for another. A guess.
-const PARTS_OF_THREAD: u64 = 8;
 
 /// Room for comparing tiles.
 pub(super) struct Tiles {
@@ -113,71 +109,4 @@ impl Tile<'_> {
         self.compare(left, stored.0, made.0, found);
         self.compare(right, stored.1, made.1, found);
     }
-}
-
-impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
-    /// Has the groups of `node`, if they are many, compared by several threads. Returns whether it did.
-    pub(super) fn spread(
-        &self,
-        node: Node,
-        expected: [u8; OUT_LEN],
-        found: &mut VecDeque<Result<Found, Error>>,
-    ) -> Result<bool, Error> {
-        let tile = groups_of_tile(&self.layout);
-        if node.groups() <= tile {
-            return Ok(false);
-        }
-        let span = self.layout.span(node);
-        let threads = pool::threads(span.end - span.start) as u64;
-        // Above a window of the longest parts, the walk goes on to the children.
-        let most = TILES_OF_PART * tile;
-        if threads < 2 || node.groups() / most >= pool::WINDOW as u64 {
-            return Ok(false);
-        }
-        let part = node.groups() / (threads * PARTS_OF_THREAD);
-        let part = part.clamp(tile, most).next_power_of_two();
-        let mut parts = Vec::new();
-        self.descend((node, expected), part, &mut parts)?;
-        let results = pool::map(
-            threads as usize,
-            &parts,
-            || (),
-            |(), part| match part {
-                Part::Below(node, expected) => {
-                    let groups = node.first_group()..node.first_group() + node.groups();
-                    Walk::below(self.clone(), (*node, *expected), groups).alone().collect()
-                }
-                Part::Found(found) => Ok(vec![found.clone()]),
-            },
-        )?;
-        found.extend(results.into_iter().flatten().map(Ok));
-        Ok(true)
-    }
-
-    fn descend(
-        &self,
-        top: (Node, [u8; OUT_LEN]),
-        most: u64,
-        parts: &mut Vec<Part>,
-    ) -> Result<(), Error> {
-        let (node, expected) = top;
-        if node.groups() <= most {
-            parts.push(Part::Below(node, expected));
-            return Ok(());
-        }
-        let Some(pair) = self.pair(node, &expected)? else {
-            parts.push(Part::Found(Found { range: self.layout.span(node), state: State::Unknown }));
-            return Ok(());
-        };
-        let [left, right] = self.layout.children(node).expect("it is above parts");
-        let hashes = halves(&pair);
-        self.descend((left, *hashes.0), most, parts)?;
-        self.descend((right, *hashes.1), most, parts)
-    }
-}
-
-/// What a thread takes.
-enum Part {
-    Below(Node, [u8; OUT_LEN]),
-    Found(Found),
 }

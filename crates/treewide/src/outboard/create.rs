@@ -1,8 +1,8 @@
 //! Makes outboards of data in memory, and of any bytes that can be read at places.
 
 use super::climb::{Climb, Tiles};
+use super::layout::{Layout, PAIR_LEN};
 use super::tile::{groups_of_tile, hash_tile, pairs_of_tile};
-use super::{Layout, PAIR_LEN};
 use crate::hash::Hash;
 use crate::mode::Mode;
 use core::convert::Infallible;
@@ -75,9 +75,11 @@ mod at {
     use std::sync::{Mutex, PoisonError};
 
     use super::*;
+    use crate::outboard::error::Error;
+    use crate::outboard::io::{ReadAt, WriteAt};
+    use crate::outboard::layout::Node;
     use crate::outboard::pool;
     use crate::outboard::tile_at::{TileReader, place_of};
-    use crate::outboard::{Error, Node, ReadAt, WriteAt};
 
     /// Makes the outboard of `data`, and returns the digest of the data.
     ///

@@ -3,10 +3,13 @@
 use core::fmt;
 use core::ops::Range;
 
+use super::compared::Compared;
+use super::error::Error;
 use super::find::Finder;
+use super::io::ReadAt;
+use super::layout::Node;
 use super::nodes::halves;
-use super::walk::Compared;
-use super::{Error, Node, Outboard, ReadAt};
+use super::stored::Outboard;
 use crate::spec::OUT_LEN;
 
 impl<S: ReadAt> Outboard<S> {

@@ -1,8 +1,11 @@
 //! Hashes of nodes by their place, each verified from the digest down. Neighbours are cheap: the way to the last node is kept.
 
+use super::compared::Compared;
+use super::error::Error;
+use super::io::ReadAt;
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::halves;
-use super::walk::Compared;
-use super::{Error, Layout, Node, Outboard, PAIR_LEN, ReadAt};
+use super::stored::Outboard;
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;
 

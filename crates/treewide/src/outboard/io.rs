@@ -1,6 +1,6 @@
 //! Bytes at places: memory, files, or what a program brings.
 
-use super::IoError;
+use super::error::IoError;
 
 /// Bytes that can be read at any place, by several threads at the same time.
 pub trait ReadAt: Sync {

@@ -13,9 +13,12 @@
 //! A journal that is cut off or torn has another hash. Then the outboard is as before, as it changes only after the whole
 //! journal is on the disk. To write the entries of a whole journal twice does no harm.
 
+use super::error::{Error, IoError};
+use super::io::{ReadAt, WriteAt};
+use super::layout::{Group, Layout, Order, PAIR_LEN};
 use super::nodes::hash_pair;
+use super::stored::Outboard;
 use super::tile_at::place_of;
-use super::{Error, Group, IoError, Layout, Order, Outboard, PAIR_LEN, ReadAt, WriteAt};
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::mode::Mode;

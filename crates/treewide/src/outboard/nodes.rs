@@ -1,6 +1,6 @@
 //! The hashes of groups and pairs, as their parent holds them: the digest at the root, chaining values below.
 
-use super::{Layout, Node, PAIR_LEN};
+use super::layout::{Layout, Node, PAIR_LEN};
 use crate::kernel::running;
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;

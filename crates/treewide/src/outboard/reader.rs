@@ -4,10 +4,13 @@ use core::fmt;
 use core::ops::Range;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use super::error::Error;
 use super::find::Finder;
+use super::io::ReadAt;
+use super::layout::Node;
+use super::stored::Outboard;
 use super::tile::{hash_tile, pairs_of_tile};
 use super::tile_at::in_memory;
-use super::{Error, Node, Outboard, ReadAt};
 use crate::spec::OUT_LEN;
 
 /// Bytes that are verified at a time where reading goes on from group to group: two passes of 32 lanes. A guess.

@@ -2,10 +2,12 @@
 
 use core::ops::{Bound, Range, RangeBounds};
 
+use super::error::{Error, IoError};
 use super::find::Finder;
+use super::flaw::{Found, State};
+use super::io::{ReadAt, WriteAt};
 use super::nodes::hash_group;
-use super::verify::{Found, State};
-use super::{Error, IoError, Outboard, ReadAt, WriteAt};
+use super::stored::Outboard;
 
 /// What came of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -54,7 +54,7 @@ pub use error::{DecodeError, EncodeError};
 
 use crate::kernel::running;
 use crate::mode::Mode;
-use crate::outboard::PAIR_LEN;
+use crate::outboard::layout::PAIR_LEN;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{self, left_len};
 use std::ops::Range;

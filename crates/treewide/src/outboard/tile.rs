@@ -5,8 +5,8 @@
 //! pairs    | in the order of the layout              |   two neighbours of a level are a pair
 //! ```
 
+use super::layout::{Layout, Node, Order, PAIR_LEN};
 use super::nodes::hash_group;
-use super::{Layout, Node, Order, PAIR_LEN};
 use crate::kernel::{Runnable, running};
 use crate::merkle::groups;
 use crate::mode::Mode;

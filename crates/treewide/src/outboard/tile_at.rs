@@ -1,7 +1,9 @@
 //! Tiles of bytes that are read at places.
 
+use super::error::{Error, IoError};
+use super::io::ReadAt;
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::tile::{TILE, hash_tile, pairs_of_tile};
-use super::{Error, IoError, Layout, Node, PAIR_LEN, ReadAt};
 use crate::hasher::Hasher;
 use crate::hazmat::HasherExt;
 use crate::mode::Mode;

@@ -3,9 +3,10 @@
 //! Where a group is longer than a tile, a tile is a part of a group, and has no pairs; the tops up to the group have none either.
 
 use super::climb::Climb;
+use super::error::IoError;
+use super::layout::{Group, Layout};
 use super::tile::{hash_tile, pairs_of_tile};
 use super::tile_at::place_of;
-use super::{Group, IoError, Layout};
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;
 

@@ -5,12 +5,16 @@
 
 use core::ops::Range;
 
+use super::error::Error;
 use super::find::Finder;
+use super::io::{ReadAt, WriteAt};
 use super::journal::{Change, Writer};
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::hash_pair;
+use super::ranges::joined;
+use super::stored::Outboard;
 use super::tile::groups_of_tile;
 use super::tile_at::{TileReader, place_of};
-use super::{Error, Layout, Node, Outboard, PAIR_LEN, ReadAt, WriteAt, joined};
 use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::spec::OUT_LEN;

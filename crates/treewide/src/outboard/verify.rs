@@ -1,83 +1,13 @@
 //! Compares data with a digest, by the outboard between them.
 
 use core::fmt;
-use core::ops::{Bound, Range, RangeBounds};
+use core::ops::{Bound, RangeBounds};
 
+use super::error::Error;
+use super::flaw::{Found, State};
+use super::io::ReadAt;
+use super::stored::Outboard;
 use super::walk::Walk;
-use super::{Error, Layout, ReadAt};
-use crate::hash::Hash;
-use crate::mode::Mode;
-
-/// An outboard, and the digest that it is compared with.
-///
-/// The digest comes from where you trust it. Data and outboard need no trust: what is wrong with them is found.
-///
-/// ```
-/// use treewide::Mode;
-/// use treewide::outboard::{self, Found, Group, Layout, Order, Outboard, State};
-///
-/// let mut data = vec![7; 1_000_000];
-/// let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
-/// let layout = Layout::new(1_000_000, Group::IROH, Order::Pre);
-/// let outboard = Outboard::new(&digest, layout, Mode::PLAIN, pairs);
-/// outboard.verify(&data, ..)?;
-///
-/// data[500_000] ^= 1;
-/// outboard.verify(&data, ..400_000)?;
-/// let found: Result<Vec<Found>, _> = outboard.damage(&data, ..).collect();
-/// assert_eq!(found?, [Found { range: 491_520..507_904, state: State::Bad }]);
-/// # Ok::<(), outboard::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Outboard<S> {
-    pub(super) root: Hash,
-    pub(super) layout: Layout,
-    pub(super) mode: Mode,
-    pub(super) store: S,
-}
-
-/// What is wrong with some bytes of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum State {
-    /// They differ from those of the digest, or are missing.
-    Bad,
-    /// The outboard is broken above them, so nothing is known of them.
-    Unknown,
-    /// They are behind the end.
-    Extra,
-}
-
-/// Bytes of the data that are not verified.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Found {
-    /// Where they are: whole groups.
-    pub range: Range<u64>,
-    /// What is wrong.
-    pub state: State,
-}
-
-impl<S> Outboard<S> {
-    /// Puts an outboard and the digest together that it is to be compared with. Nothing is read yet.
-    pub const fn new(root: &Hash, layout: Layout, mode: Mode, store: S) -> Self {
-        Self { root: *root, layout, mode, store }
-    }
-
-    /// Returns the digest: of [`new`](Self::new), or of the last `update`.
-    pub const fn root(&self) -> &Hash {
-        &self.root
-    }
-
-    /// Returns the layout.
-    pub const fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Returns the store of the pairs.
-    pub fn into_store(self) -> S {
-        self.store
-    }
-}
 
 impl<S: ReadAt> Outboard<S> {
     /// Verifies the bytes of `data` in `range`: the groups that they are in, and no others. Of the outboard it reads the pairs above
@@ -129,25 +59,6 @@ impl<S: ReadAt> Outboard<S> {
             groups = layout.groups() - 1..layout.groups();
         }
         Damage { walk: Walk::new(self, data, groups), pending: None, look_behind: to_the_end, data }
-    }
-}
-
-/// Shows the digest and the layout.
-impl<S> fmt::Debug for Outboard<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Outboard");
-        debug.field("root", &self.root).field("layout", &self.layout);
-        debug.field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
-
-impl Found {
-    fn error(self) -> Error {
-        match self.state {
-            State::Bad => Error::Bad(self.range),
-            State::Unknown => Error::Unknown(self.range),
-            State::Extra => Error::Extra(self.range),
-        }
     }
 }
 

@@ -6,30 +6,22 @@
 
 use core::ops::Range;
 
-use super::nodes::{halves, hash_pair};
-use super::verify::{Found, Outboard, State};
-use super::{Error, Layout, Node, PAIR_LEN, ReadAt};
-use crate::mode::Mode;
+#[cfg(feature = "std")]
+use super::compare::Tiles;
+use super::compared::{Compared, Expected};
+use super::error::Error;
+use super::flaw::{Found, State};
+use super::io::ReadAt;
+use super::layout::Node;
+use super::nodes::halves;
+#[cfg(feature = "std")]
+use super::pool;
+use super::stored::Outboard;
+#[cfg(feature = "std")]
+use super::tile::groups_of_tile;
 use crate::spec::{MAX_HEIGHT, OUT_LEN};
 #[cfg(feature = "std")]
 use std::collections::VecDeque;
-
-/// A node, and the hash that it must have.
-type Expected = (Node, [u8; OUT_LEN]);
-
-/// What a walk compares.
-pub(super) struct Compared<'a, D: ?Sized, S> {
-    pub(super) data: &'a D,
-    pub(super) store: &'a S,
-    pub(super) layout: Layout,
-    pub(super) mode: Mode,
-}
-
-impl<D: ?Sized, S> Clone for Compared<'_, D, S> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
-}
 
 /// Yields what is not verified of some groups.
 pub(super) struct Walk<'a, D: ?Sized, S> {
@@ -43,7 +35,7 @@ pub(super) struct Walk<'a, D: ?Sized, S> {
     #[cfg(feature = "std")]
     is_alone: bool,
     #[cfg(feature = "std")]
-    tiles: super::compare::Tiles,
+    tiles: Tiles,
     /// What was found and not yielded yet.
     #[cfg(feature = "std")]
     found: VecDeque<Result<Found, Error>>,
@@ -62,7 +54,7 @@ impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
             #[cfg(feature = "std")]
             is_alone: false,
             #[cfg(feature = "std")]
-            tiles: super::compare::Tiles::new(),
+            tiles: Tiles::new(),
             #[cfg(feature = "std")]
             found: VecDeque::new(),
             compared,
@@ -110,7 +102,7 @@ impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
             if !self.is_alone && self.compared.spread(node, expected, &mut self.found)? {
                 return Ok(None);
             }
-            if node.groups() <= super::tile::groups_of_tile(&layout)
+            if node.groups() <= groups_of_tile(&layout)
                 && self.tiles.compare(&self.compared, (node, expected), &mut self.found)?
             {
                 return Ok(None);
@@ -164,54 +156,79 @@ fn overlap(node: Node, groups: &Range<u64>) -> u64 {
     end.saturating_sub(node.first_group().max(groups.start))
 }
 
+/// The most tiles of a part that one thread takes. A guess: at 32 MiB, the pairs above the parts are few.
+#[cfg(feature = "std")]
+const TILES_OF_PART: u64 = 64;
+
+/// Parts that each thread should find, so that none waits long for another. A guess.
+#[cfg(feature = "std")]
+const PARTS_OF_THREAD: u64 = 8;
+
+#[cfg(feature = "std")]
 impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
-    /// The pair of `node`, if the hash of the node is the expected one.
-    pub(super) fn pair(
+    /// Has the groups of `node`, if they are many, compared by several threads. Returns whether it did.
+    fn spread(
         &self,
         node: Node,
-        expected: &[u8; OUT_LEN],
-    ) -> Result<Option<[u8; PAIR_LEN]>, Error> {
-        let mut pair = [0; PAIR_LEN];
-        let at = self.layout.position(node).expect("it is above groups") * PAIR_LEN as u64;
-        match self.store.read_exact_at(&mut pair, at) {
-            Ok(()) => {}
-            Err(error) if error.is_end() => return Ok(None),
-            Err(error) => return Err(Error::Outboard(error)),
+        expected: [u8; OUT_LEN],
+        found: &mut VecDeque<Result<Found, Error>>,
+    ) -> Result<bool, Error> {
+        let tile = groups_of_tile(&self.layout);
+        if node.groups() <= tile {
+            return Ok(false);
         }
-        Ok((hash_pair(&pair, &self.layout, node, &self.mode) == *expected).then_some(pair))
+        let span = self.layout.span(node);
+        let threads = pool::threads(span.end - span.start) as u64;
+        // Above a window of the longest parts, the walk goes on to the children.
+        let most = TILES_OF_PART * tile;
+        if threads < 2 || node.groups() / most >= pool::WINDOW as u64 {
+            return Ok(false);
+        }
+        let part = node.groups() / (threads * PARTS_OF_THREAD);
+        let part = part.clamp(tile, most).next_power_of_two();
+        let mut parts = Vec::new();
+        self.descend((node, expected), part, &mut parts)?;
+        let results = pool::map(
+            threads as usize,
+            &parts,
+            || (),
+            |(), part| match part {
+                Part::Below(node, expected) => {
+                    let groups = node.first_group()..node.first_group() + node.groups();
+                    Walk::below(self.clone(), (*node, *expected), groups).alone().collect()
+                }
+                Part::Found(found) => Ok(vec![found.clone()]),
+            },
+        )?;
+        found.extend(results.into_iter().flatten().map(Ok));
+        Ok(true)
     }
 
-    /// The hash of the group `node`; `None` if the data ends before it does.
-    pub(super) fn hash_group(&self, node: Node) -> Result<Option<[u8; OUT_LEN]>, Error> {
-        use crate::hazmat::HasherExt;
-        let span = self.layout.span(node);
-        let mut hasher = crate::hasher::Hasher::with_mode(self.mode);
-        hasher.set_input_offset(span.start);
-        if let Some(all) = self.data.as_slice() {
-            let (start, end) = (usize::try_from(span.start), usize::try_from(span.end));
-            let part = start.ok().zip(end.ok()).and_then(|(start, end)| all.get(start..end));
-            let Some(part) = part else { return Ok(None) };
-            hasher.update(part);
-        } else {
-            // Without an allocator a few chunks at a time.
-            #[cfg(feature = "std")]
-            let mut buffer = vec![0; (span.end - span.start).min(super::tile::TILE) as usize];
-            #[cfg(not(feature = "std"))]
-            let mut buffer = [0; 4 * crate::spec::CHUNK_LEN];
-            let mut at = span.start;
-            while at < span.end {
-                let len = (span.end - at).min(buffer.len() as u64) as usize;
-                match self.data.read_exact_at(&mut buffer[..len], at) {
-                    Ok(()) => hasher.update(&buffer[..len]),
-                    Err(error) if error.is_end() => return Ok(None),
-                    Err(error) => return Err(Error::Data(error)),
-                };
-                at += len as u64;
-            }
+    fn descend(
+        &self,
+        top: (Node, [u8; OUT_LEN]),
+        most: u64,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
+        let (node, expected) = top;
+        if node.groups() <= most {
+            parts.push(Part::Below(node, expected));
+            return Ok(());
         }
-        Ok(Some(match self.layout.is_root(node) {
-            true => *hasher.finalize().as_bytes(),
-            false => hasher.finalize_non_root(),
-        }))
+        let Some(pair) = self.pair(node, &expected)? else {
+            parts.push(Part::Found(Found { range: self.layout.span(node), state: State::Unknown }));
+            return Ok(());
+        };
+        let [left, right] = self.layout.children(node).expect("it is above parts");
+        let hashes = halves(&pair);
+        self.descend((left, *hashes.0), most, parts)?;
+        self.descend((right, *hashes.1), most, parts)
     }
+}
+
+/// What a thread takes.
+#[cfg(feature = "std")]
+enum Part {
+    Below(Node, [u8; OUT_LEN]),
+    Found(Found),
 }

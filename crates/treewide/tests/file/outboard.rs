@@ -32,12 +32,12 @@ fn outboards_of_files_by_every_strategy() {
         let input = random.bytes(len);
         let file = TempFile::new("outboard", &input);
         for strategy in Strategy::ALL {
-            for (threads, tile) in [(1, TILE), (2, 64 << 10), (3, 4 << 20)] {
+            for threads in [1, 2, 3] {
                 let log2 = random.below(13) as u8;
                 let group = Group::new(log2).expect("a group");
                 let order = if random.below(2) == 0 { Order::Pre } else { Order::Post };
                 let mode = Mode::any(&mut random);
-                let options = options(&mode).strategy(strategy).threads(threads).tile(tile);
+                let options = options(&mode).strategy(strategy).threads(threads);
                 let mut pairs = vec![9; random.below(1000)];
                 let made = options.outboard(&file, group, order, &mut pairs).expect("made");
                 assert_eq!((made.layout.len(), made.report.bytes()), (len as u64, len as u64));

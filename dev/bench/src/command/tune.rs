@@ -90,10 +90,6 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
             limit.found(&profile);
         }
     }
-    if wanted(Choice::FileTile) {
-        file_tile(&mut session, &mut profile, cpus)?;
-        limit.found(&profile);
-    }
     if wanted(Choice::Gpu) {
         #[cfg(feature = "gpu")]
         gpu::thresholds(&mut session, &mut profile, &args.which, &limit)?;
@@ -217,57 +213,6 @@ fn file_from(session: &mut Session, profile: &mut String, cpus: usize) -> Result
     let from = found.from.map(|_| found.before);
     let up_to = Found { from, ..found };
     up_to.line(profile, "file-from", &format!("{cpus} threads win"), "files", "one");
-    Ok(())
-}
-
-/// The tile of a file, if another tile is faster than the library's for short or long files (which are read in different
-/// ways), and slower for neither. The fastest of several looks faster than it is, so it is measured again.
-fn file_tile(session: &mut Session, profile: &mut String, cpus: usize) -> Result<()> {
-    const DEFAULT: u64 = 512 << 10;
-    const FILES: [u64; 2] = [8 << 20, 64 << 20];
-    let side = |tile: u64| way(&format!("auto/{}K", tile >> 10), cpus);
-    let plan = |bytes, sides: &[Spec], what: &str| {
-        let plan = Plan::new(Work::File { bytes, cache: Cache::Warm }, sides);
-        Plan { id: format!("{}, {what}", plan.id), varies: Varies::Strategy, ..plan }
-    };
-    let others: Vec<u64> = (16..=22).map(|n| 1 << n).filter(|&tile| tile != DEFAULT).collect();
-    let sides: Vec<Spec> = [DEFAULT].iter().chain(&others).map(|&tile| side(tile)).collect();
-    let plans = FILES.map(|bytes| plan(bytes, &sides, "tiles"));
-    of_processes(session, |session| session.run_for(&plans, session.budget() * LONGER))?;
-    let rows = || plans.iter().map(|plan| session.rows().iter().find(|row| row.id == plan.id));
-    let Some(rows) = rows().collect::<Option<Vec<_>>>() else {
-        let _ = writeln!(profile, "# file-tile: files cannot be measured in this folder");
-        return Ok(());
-    };
-    // Times of the others by that of the default.
-    let times = |at: usize| rows.iter().map(move |row| &row.ratios[at]);
-    let of_both = |at: usize| times(at).map(|ratio| ratio.median).product::<f64>();
-    let best = (0..others.len())
-        .filter(|&at| times(at).all(|ratio| ratio.low <= 1.0))
-        .filter(|&at| times(at).any(|ratio| ratio.high < 1.0 && ratio.median * GAIN <= 1.0))
-        .min_by(|&a, &b| of_both(a).total_cmp(&of_both(b)));
-    if let Some(tile) = best.map(|at| others[at]) {
-        let name = format!("tiles of {}", size::show(tile));
-        let again = FILES.map(|bytes| plan(bytes, &[side(tile), side(DEFAULT)], &name));
-        let mut ratios = vec![];
-        for plan in again {
-            ratios.extend(of_processes(session, |session| told(session, plan))?);
-        }
-        let all_good = ratios.iter().all(|ratio| ratio.high >= 1.0);
-        if let Some(ratio) = ratios.iter().find(|ratio| all_good && wins(ratio)) {
-            let Ratio { median, low, high, .. } = ratio;
-            let _ = writeln!(
-                profile,
-                "# {median:.2} [{low:.2}, {high:.2}] times as fast as 512 KiB for some files, and \
-                 slower for none\nfile-tile = {tile}"
-            );
-            return Ok(());
-        }
-    }
-    let _ = writeln!(
-        profile,
-        "# No tile is faster than this one without being slower somewhere.\nfile-tile = {DEFAULT}"
-    );
     Ok(())
 }
 

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use tempfile::NamedTempFile;
 use treewide::file::{Options, Strategy};
 
 use super::Task;
 use crate::interrupt;
 use crate::plan::Spec;
-use crate::size;
 use crate::work::Cache;
 
 /// The hidden command that hashes one file.
@@ -226,20 +225,12 @@ impl Task for InThisProcess {
     }
 }
 
-/// Hashes a file in a way, `STRATEGY[/TILE]`, and prints digest and nanoseconds.
+/// Hashes a file in a way, a strategy, and prints digest and nanoseconds.
 pub(crate) fn child(way: &str, threads: usize, path: &Path) -> Result<()> {
-    let (strategy, tile) = match way.split_once('/') {
-        Some((strategy, tile)) => (strategy, Some(size::parse(tile).map_err(Error::msg)?)),
-        None => (way, None),
-    };
-    let strategy: Strategy = strategy.parse()?;
+    let strategy: Strategy = way.parse()?;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let start = Instant::now();
-    let mut options = Options::new().strategy(strategy).threads(threads);
-    if let Some(tile) = tile {
-        options = options.tile(tile as usize);
-    }
-    let hashed = options.hash(path)?;
+    let hashed = Options::new().strategy(strategy).threads(threads).hash(path)?;
     let hash = hashed.hash();
     println!("{hash} {}", start.elapsed().as_nanos());
     Ok(())

@@ -12,10 +12,9 @@
 //! second state   v16 v17 v18 v19  v20 .. v23 v28 v29 v18 v19  v24 .. v27     v30, v31 to spare
 //! ```
 
+use core::arch::aarch64::uint32x4_t;
 use core::arch::asm;
 
-use super::neon::N4;
-use crate::kernel::pair::Pair;
 use crate::spec::IV;
 
 /// An operation on a list of registers.
@@ -210,7 +209,7 @@ macro_rules! compression {
 }
 
 /// Defines the compressions of one state or of both by an instruction set, with and without the last eight words
-/// of output; they are called as C's, so that `abi.rs` knows where arguments go.
+/// of output; they are called as C's, so that `tests/abi_aarch64.rs` knows where arguments go.
 macro_rules! routines {
     ($states:ident $isa:ident $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident
      $(, enable = $features:literal)?) => {
@@ -220,7 +219,7 @@ macro_rules! routines {
         #[doc = concat!("The CPU has ", $cpu, ".")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe extern "C" fn $compress(
+        pub(in crate::kernel) unsafe extern "C" fn $compress(
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 8],
         ) {
@@ -233,7 +232,7 @@ macro_rules! routines {
         #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
         #[inline(never)]
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe extern "C" fn $compress_xof(
+        pub(in crate::kernel) unsafe extern "C" fn $compress_xof(
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
             out: *mut [$vector; 16],
         ) {
@@ -242,7 +241,7 @@ macro_rules! routines {
     };
 }
 
-routines!(one neon "NEON" N4<false>, compress_4, compress_xof_4);
-routines!(both neon "NEON" Pair<N4<false>>, compress_8, compress_xof_8);
-routines!(one sve2 "SVE2" N4<true>, compress_sve2_4, compress_xof_sve2_4, enable = "sve2");
-routines!(both sve2 "SVE2" Pair<N4<true>>, compress_sve2_8, compress_xof_sve2_8, enable = "sve2");
+routines!(one neon "NEON" uint32x4_t, compress_4, compress_xof_4);
+routines!(both neon "NEON" [uint32x4_t; 2], compress_8, compress_xof_8);
+routines!(one sve2 "SVE2" uint32x4_t, compress_sve2_4, compress_xof_sve2_4, enable = "sve2");
+routines!(both sve2 "SVE2" [uint32x4_t; 2], compress_sve2_8, compress_xof_sve2_8, enable = "sve2");

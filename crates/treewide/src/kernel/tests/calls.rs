@@ -1,4 +1,4 @@
-//! Calls for tests of what a call may not change: `abi.rs` of each architecture that has assembly.
+//! Calls for tests of what a call may not change: `abi_x86_64.rs` and `abi_aarch64.rs`.
 
 use core::ffi::c_void;
 
@@ -8,17 +8,17 @@ use crate::kernel::contract::{Flags, Root, Unequal};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, flags};
 
 /// A call of an entry, with its arguments.
-pub(in crate::kernel) type Closure<'a> = &'a mut dyn FnMut();
+pub(super) type Closure<'a> = &'a mut dyn FnMut();
 
 /// Calls a [`Closure`], which is what the argument points to.
-pub(in crate::kernel) unsafe extern "C" fn call(closure: *mut c_void) {
+pub(super) unsafe extern "C" fn call(closure: *mut c_void) {
     // SAFETY: the caller passes a pointer to one.
     unsafe { (*closure.cast::<Closure<'_>>())() }
 }
 
 /// Gives `check` the name and a call of every entry of every kernel, with enough nodes for every width of
 /// pass, alone and next to others, with long and short last ones.
-pub(in crate::kernel) fn every_entry(check: impl Fn(&str, Closure<'_>)) {
+pub(super) fn every_entry(check: impl Fn(&str, Closure<'_>)) {
     let mut random = Random::new(31);
     let bytes = random.bytes(70 * CHUNK_LEN);
     let key = any_key(&mut random);

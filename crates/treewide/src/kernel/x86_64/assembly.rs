@@ -93,6 +93,14 @@ pub(super) use store;
 /// Words of the initialisation vector, for routines that load them.
 pub(super) static IV: Words = crate::spec::IV;
 
+/// A table of bytes for each of two lanes.
+#[repr(align(32))]
+pub(super) struct Table(#[allow(dead_code, reason = "assembly reads it")] [[u64; 2]; 2]);
+
+/// Where each byte comes from when every word rotates right by 16, and by 8.
+pub(super) static BY_16: Table = Table([[0x0504_0706_0100_0302, 0x0d0c_0f0e_0908_0b0a]; 2]);
+pub(super) static BY_8: Table = Table([[0x0407_0605_0003_0201, 0x0c0f_0e0d_080b_0a09]; 2]);
+
 /// The same as immediate values, some to two registers: where message words are stored a load may wait for one of
 /// those, one whose address has the same last twelve bits.
 macro_rules! iv {
@@ -235,7 +243,7 @@ macro_rules! routine {
         /// # Safety
         #[doc = concat!("The CPU has ", $cpu, "; `out` may be `cv` if it gets eight words.")]
         #[unsafe(naked)]
-        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
+        pub(in crate::kernel) unsafe extern "sysv64" fn $name(
             cv: *const u8,
             message: *const u8,
             tail: *const u8,
@@ -256,7 +264,7 @@ macro_rules! blocks_routine {
         /// The CPU has the instructions, and the OS saves its registers; the blocks are readable; `cv` and `operands` are
         /// vectors, as [`blocks`](crate::kernel::x86_64::columns::blocks::blocks) has them.
         #[unsafe(naked)]
-        pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn $name(
+        pub(in crate::kernel) unsafe extern "sysv64" fn $name(
             cv: *mut u8,
             operands: *mut u8,
             inputs: *const *const u8,

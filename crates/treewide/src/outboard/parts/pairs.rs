@@ -7,7 +7,7 @@ use super::subtrees::sibling;
 use super::{NoOutboard, Part, Parts};
 use crate::kernel::running;
 use crate::mode::Mode;
-use crate::outboard::{Group, Layout, Node, Order, PAIR_LEN};
+use crate::outboard::layout::{Group, Layout, Node, Order, PAIR_LEN};
 use crate::spec::ChainingValue;
 use crate::tree;
 

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::{DecodeError, Decoded, EncodeError, Source, decode, encode};
 use crate::hash::Hash;
 use crate::mode::Mode;
-use crate::outboard::{Group, ReadAt};
+use crate::outboard::io::ReadAt;
+use crate::outboard::layout::Group;
 
 /// The bytes from `start` on, `len` of them; at least one, as `bao` has it, so that there is something to verify.
 fn range(start: u64, len: u64) -> Range<u64> {

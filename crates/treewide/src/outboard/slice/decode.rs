@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{DecodeError, Place, Wanted};
 use crate::hash::Hash;
 use crate::mode::Mode;
-use crate::outboard::{Group, PAIR_LEN};
+use crate::outboard::layout::{Group, PAIR_LEN};
 
 /// What is known after a slice was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,9 @@ use super::group::LoadedGroup;
 use super::{EncodeError, Place, Wanted};
 use crate::hash::Hash;
 use crate::mode::Mode;
-use crate::outboard::{Error, Group, Layout, Node, PAIR_LEN, ReadAt};
+use crate::outboard::error::Error;
+use crate::outboard::io::ReadAt;
+use crate::outboard::layout::{Group, Layout, Node, PAIR_LEN};
 
 /// An input with its outboard.
 pub struct Source<'a, D: ?Sized, S: ?Sized> {

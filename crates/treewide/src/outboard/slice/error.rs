@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 
-use crate::outboard::Error;
+use crate::outboard::error::Error;
 
 /// Why a slice could not be made. What was written before must not be used.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::outboard::joined;
+use crate::outboard::ranges::joined;
 use crate::spec::CHUNK_LEN;
 
 const CHUNK: u64 = CHUNK_LEN as u64;

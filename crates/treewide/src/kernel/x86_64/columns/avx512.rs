@@ -248,7 +248,7 @@ blocks_routine!(
 /// The CPU has AVX-512F and AVX-512VL, and the OS saves its registers; `tail` is four vectors of 512 bits, `out` has
 /// room for sixteen, and is not `cv`, which is read again when half of it is written.
 #[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn output_16(
+pub(in crate::kernel) unsafe extern "sysv64" fn output_16(
     cv: *const Words,
     block: *const [u8; BLOCK_LEN],
     tail: *const u8,

@@ -22,13 +22,11 @@
 //! registers, and backtraces from inside of them end there.
 
 use core::arch::naked_asm;
+use core::arch::x86_64::__m512i;
 
-use crate::kernel::pair::Pair;
 use crate::kernel::x86_64::assembly::{
     blocks_routine, fold, high_words, interleave, isa, iv, load, pair, routine, store,
 };
-use crate::kernel::x86_64::avx512::X16;
-use crate::kernel::x86_64::cores::Zen5;
 use crate::spec::IV;
 
 /// The message words in the order in which messages are kept. From round to round each takes the place of the one
@@ -225,10 +223,10 @@ macro_rules! store_words {
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn load(
+pub(in crate::kernel) unsafe extern "sysv64" fn load(
     inputs: *const [*const u8; 32],
     offset: usize,
-    message: *mut [Pair<X16<Zen5>>; 16],
+    message: *mut [[__m512i; 2]; 16],
 ) {
     naked_asm!(
         load_rows!(0),

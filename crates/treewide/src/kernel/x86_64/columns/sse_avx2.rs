@@ -17,10 +17,9 @@
 use core::arch::naked_asm;
 
 use crate::kernel::x86_64::assembly::{
-    IV, blocks_routine, fold, high_words, interleave_two, isa, load, next_flags, pair, rounds,
-    routine, store,
+    BY_8, BY_16, IV, blocks_routine, fold, high_words, interleave_two, isa, load, next_flags, pair,
+    rounds, routine, store,
 };
-use crate::kernel::x86_64::rows::x1::{BY_8, BY_16};
 
 /// The rest of the state, where a block begins.
 macro_rules! begin {

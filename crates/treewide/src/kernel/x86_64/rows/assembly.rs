@@ -15,9 +15,9 @@ use core::arch::asm;
 use core::arch::x86_64::{__m128i, __m256i};
 use core::mem::MaybeUninit;
 
-use super::x1::{BY_8, BY_16};
+use super::vector::AHEAD;
 use crate::kernel::contract::Flags;
-use crate::kernel::x86_64::assembly::{IV, isa};
+use crate::kernel::x86_64::assembly::{BY_8, BY_16, IV, isa};
 use crate::spec::{BLOCK_LEN, Words};
 
 /// Words 0 and 1 of every part picked from `a`, 2 and 3 from `b`; `to` is not `b`.
@@ -439,7 +439,7 @@ macro_rules! next {
     };
 }
 
-/// Compresses blocks of two lanes with AVX2, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
+/// Compresses blocks of two lanes with AVX2, as [`RowVector::blocks`](super::vector::RowVector::blocks) says.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn blocks_avx2_2(
@@ -462,7 +462,7 @@ pub(super) unsafe fn blocks_avx2_2(
         isa!([avx2] "pxor" 1 "ymm3"),
         next!([avx2] 1 "r8" "r9"),
         iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
-        ahead = const super::pass::AHEAD * BLOCK_LEN,
+        ahead = const AHEAD * BLOCK_LEN,
         inout("ymm0") *a, inout("ymm1") *b,
         in("rdi") tails,
         inout("r8") p.add(offset) => _, inout("r9") q.add(offset) => _,
@@ -478,7 +478,7 @@ pub(super) unsafe fn blocks_avx2_2(
 macro_rules! blocks_of_pairs {
     ($name:ident $isa:tt $features:literal $vector:ty, $lanes:literal: $first:tt $second:tt [$($lane:tt $n:literal)*]
      $a:tt $b:tt $e:tt $f:tt $($other:tt)*) => {
-        /// Compresses blocks of pairs, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
+        /// Compresses blocks of pairs, as [`RowVector::blocks`](super::vector::RowVector::blocks) says.
         #[inline]
         #[target_feature(enable = $features)]
         pub(super) unsafe fn $name(
@@ -515,7 +515,7 @@ macro_rules! blocks_of_pairs {
                 isa!($isa "pxor" 5 isa!($isa register 7)),
                 next!($isa 2 $($lane)*),
                 iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
-                ahead = const super::pass::AHEAD * BLOCK_LEN,
+                ahead = const AHEAD * BLOCK_LEN,
                 inout($a) *a, inout($b) *b, inout($e) *e, inout($f) *f,
                 in("rdi") tails,
                 in("rsi") messages.as_mut_ptr(),

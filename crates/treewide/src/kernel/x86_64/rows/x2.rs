@@ -3,9 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::assembly;
-use super::pass::{RowOperands, RowVector, compiled_blocks, compiled_rounds, loaded_rounds};
-use super::x1::{barrier, load, store, turned};
-use super::x4;
+use super::kit::{active, barrier, early_operations, joined, load, row_operations, store, turned};
+use super::vector::{RowOperands, RowVector, compiled_blocks, compiled_rounds, loaded_rounds};
 use super::zen4::{self, Early};
 use crate::kernel::rows::{Next, Row};
 use crate::kernel::vectors::operations;
@@ -19,57 +18,13 @@ unsafe impl<C: Core> Row for Two<C> {
     const NEXT_IN_PAIRS: Next = C::NEXT_IN_PAIRS;
 
     operations!(add: _mm256_add_epi32, xor: _mm256_xor_si256, last_two: _mm256_unpackhi_epi32);
-    #[inline(always)]
-    unsafe fn rotate<const R: i32, const LEFT: i32>(self) -> Self {
-        Self::new({
-            match C::AVX512 {
-                true => _mm256_ror_epi32::<R>(self.0),
-                false => {
-                    let right = _mm256_srli_epi32::<R>(self.0);
-                    _mm256_or_si256(right, _mm256_slli_epi32::<LEFT>(self.0))
-                }
-            }
-        })
-    }
-    #[inline(always)]
-    unsafe fn shuffle<const PICK: i32>(self) -> Self {
-        Self::new(_mm256_shuffle_epi32::<PICK>(self.0))
-    }
-    #[inline(always)]
-    unsafe fn rotate_words<const PICK: i32>(self) -> Self {
-        match C::ALIGN {
-            true => Self::new(turned!(ymm_reg "avx2" __m256i, self.0, PICK)),
-            false => self.shuffle::<PICK>(),
-        }
-    }
-    #[inline(always)]
-    unsafe fn two_of_each<const PICK: i32>(self, other: Self) -> Self {
-        Self::new({
-            let [a, b] = [_mm256_castsi256_ps(self.0), _mm256_castsi256_ps(other.0)];
-            _mm256_castps_si256(_mm256_shuffle_ps::<PICK>(a, b))
-        })
-    }
+    row_operations!(ymm_reg "avx2" __m256i;
+        rotate: _mm256_ror_epi32, _mm256_srli_epi32, _mm256_slli_epi32, _mm256_or_si256; shuffle: _mm256_shuffle_epi32;
+        two_of_each: _mm256_castsi256_ps, _mm256_shuffle_ps, _mm256_castps_si256);
     #[inline(always)]
     unsafe fn with_last(self, other: Self) -> Self {
         Self::new(_mm256_blend_epi32::<0b1000_1000>(self.0, other.0))
     }
-    #[inline(always)]
-    unsafe fn ordered_pair([a, b]: [Self; 2]) -> [Self; 2] {
-        let [a, b] = barrier!(ymm_reg "avx2" [__m256i; 2] a b,);
-        [Self::new(a), Self::new(b)]
-    }
-    #[inline(always)]
-    unsafe fn hidden(self) -> Self {
-        let row = self;
-        let [row] = barrier!(ymm_reg "avx2" [__m256i; 1] row, pure);
-        Self::new(row)
-    }
-}
-
-/// `a` below `b`.
-#[inline(always)]
-pub(in crate::kernel::x86_64) unsafe fn joined(a: __m128i, b: __m128i) -> __m256i {
-    _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b)
 }
 
 // SAFETY: AVX2, or AVX-512F, BW and VL, and BMI2.
@@ -132,7 +87,7 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
     unsafe fn replace(self, live: &[u32; 2], new: Self) -> Self {
         Self::new({
             if Self::MASKS {
-                _mm256_mask_mov_epi32(self.0, x4::active(live) as u8, new.0)
+                _mm256_mask_mov_epi32(self.0, active(live) as u8, new.0)
             } else {
                 let live = joined(_mm_set1_epi32(live[0] as i32), _mm_set1_epi32(live[1] as i32));
                 _mm256_blendv_epi8(self.0, new.0, live)
@@ -152,19 +107,7 @@ unsafe impl<C: Core> RowVector<2> for Two<C> {
 
 // SAFETY: AVX-512F and VL.
 unsafe impl<C: Core> Early<2> for Two<C> {
-    #[inline(always)]
-    unsafe fn ordered_triple([a, b, c]: [Self; 3]) -> [Self; 3] {
-        let [a, b, c] = barrier!(ymm_reg "avx2" [__m256i; 3] a b c,);
-        [Self::new(a), Self::new(b), Self::new(c)]
-    }
-    #[inline(always)]
-    unsafe fn xor_rotated<const R: i32, const LEFT: i32>(self, late: Self) -> Self {
-        Self::new({
-            let right = _mm256_srli_epi32::<R>(late.0);
-            let left = _mm256_slli_epi32::<LEFT>(late.0);
-            _mm256_ternarylogic_epi32::<0b1001_0110>(self.0, left, right)
-        })
-    }
+    early_operations!(ymm_reg "avx2" __m256i; _mm256_srli_epi32, _mm256_slli_epi32, _mm256_ternarylogic_epi32);
     #[inline(always)]
     unsafe fn pick([first, second]: &[__m512i; 2], order: __m512i) -> __m512i {
         _mm512_permutex2var_epi32(*first, order, *second)

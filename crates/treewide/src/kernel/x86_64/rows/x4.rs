@@ -2,9 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::pass::{RowOperands, RowVector, compiled_blocks};
-use super::x1::barrier;
-use super::x2::joined;
+use super::kit::{active, barrier, joined, load};
+use super::vector::{RowOperands, RowVector, compiled_blocks};
 use super::zen5;
 use crate::kernel::rows::Row;
 use crate::kernel::x86_64::cores::{Core, vector};
@@ -61,19 +60,6 @@ unsafe impl<C: Core> Row for Four<C> {
     }
 }
 
-#[inline(always)]
-unsafe fn load(words: &[u32; 4]) -> __m128i {
-    _mm_loadu_si128(words.as_ptr().cast())
-}
-
-/// A bit for each word of the lanes that have not ended.
-#[inline(always)]
-pub(super) fn active(live: &[u32]) -> u16 {
-    live.iter()
-        .enumerate()
-        .fold(0, |mask, (lane, live)| mask | (*live as u16 & 0b1111) << (4 * lane))
-}
-
 // SAFETY: AVX-512F, BW and VL, and BMI2.
 unsafe impl<C: Core> RowVector<4> for Four<C> {
     const MASKS: bool = true;
@@ -93,7 +79,7 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
     }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
-        Self::new(_mm512_broadcast_i32x4(load(words)))
+        Self::new(_mm512_broadcast_i32x4(load(words.as_ptr().cast())))
     }
     #[inline(always)]
     unsafe fn load(inputs: &[*const u8; 4], offset: usize) -> Self {
@@ -112,6 +98,7 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
             let two = |counters, rest| {
                 joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))
             };
+            let load = |words: &[u32; 4]| load(words.as_ptr().cast());
             let (low, high, lens, flags) = (load(low), load(high), load(lens), load(flags));
             let first = two(_mm_unpacklo_epi32(low, high), _mm_unpacklo_epi32(lens, flags));
             let second = two(_mm_unpackhi_epi32(low, high), _mm_unpackhi_epi32(lens, flags));

@@ -17,7 +17,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::pass::RowVector;
+use super::vector::RowVector;
 use crate::kernel::rows::{arrange, to_columns, to_diagonals};
 use crate::spec::SCHEDULE;
 

@@ -22,12 +22,10 @@
 //! In assembly, naked, and with that calling convention, for the reasons in `columns/avx512_pair.rs`.
 
 use core::arch::naked_asm;
+use core::arch::x86_64::__m512i;
 
-use super::pass::{AHEAD, RowOperands};
-use super::x4::Four;
-use crate::kernel::pair::Pair;
+use super::vector::AHEAD;
 use crate::kernel::x86_64::assembly::IV;
-use crate::kernel::x86_64::cores::Zen5;
 use crate::spec::BLOCK_LEN;
 
 /// Word indices for permutations of two vectors, which are the same in every 128-bit part: 0 to 3
@@ -241,7 +239,7 @@ macro_rules! arrange {
     };
 }
 
-/// The blocks of these sets, with their bytes a row in [`RowOperands`] and their lanes.
+/// The blocks of these sets, with their bytes a row in [`RowOperands`](super::vector::RowOperands) and their lanes.
 macro_rules! body {
     ($bytes:literal $idle:tt
      $($set:literal: $($lane:literal)*;)* $($register:ident = $n:literal)*) => {
@@ -276,13 +274,13 @@ macro_rules! body {
     };
 }
 
-/// Compresses blocks of four lanes, as [`RowVector::blocks`](super::pass::RowVector::blocks) says.
+/// Compresses blocks of four lanes, as [`RowVector::blocks`](super::vector::RowVector::blocks) says.
 ///
 /// # Safety
 /// The CPU has AVX-512F and the OS saves its registers; the bytes are readable.
 #[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
-    operands: *mut RowOperands<Four<Zen5>>,
+pub(in crate::kernel) unsafe extern "sysv64" fn blocks_4(
+    operands: *mut [__m512i; 5],
     inputs: *const [*const u8; 4],
     offset: usize,
     count: usize,
@@ -297,8 +295,8 @@ pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_4(
 
 /// The same of eight lanes.
 #[unsafe(naked)]
-pub(in crate::kernel::x86_64) unsafe extern "sysv64" fn blocks_8(
-    operands: *mut RowOperands<Pair<Four<Zen5>>>,
+pub(in crate::kernel) unsafe extern "sysv64" fn blocks_8(
+    operands: *mut [[__m512i; 2]; 5],
     inputs: *const [*const u8; 8],
     offset: usize,
     count: usize,

@@ -11,11 +11,13 @@ use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
 
+use super::calls::{Closure, call, every_entry};
 #[cfg(not(windows))]
-use super::columns::{avx512, avx512_pair, sse_avx2};
+use super::supported;
 #[cfg(not(windows))]
-use super::rows::zen5;
-use crate::kernel::tests::calls::{Closure, call, every_entry};
+use crate::kernel::x86_64::columns::{avx512, avx512_pair, sse_avx2};
+#[cfg(not(windows))]
+use crate::kernel::x86_64::rows::zen5;
 
 /// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
 const GENERAL: usize = if cfg!(windows) { 8 } else { 6 };
@@ -349,7 +351,7 @@ fn assembly_keeps_what_is_the_callers() {
         ("sse2", "compress_xof_sse2_4", sse_avx2::compress_xof_sse2_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
-        if !crate::kernel::tests::supported().any(|it| it.name() == kernel) {
+        if !supported().any(|it| it.name() == kernel) {
             continue;
         }
         let mut routine = Routine { entry, arguments };

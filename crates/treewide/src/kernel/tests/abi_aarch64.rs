@@ -7,9 +7,9 @@ use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
 
-use super::columns;
-use crate::kernel::tests::calls::{Closure, call, every_entry};
-use crate::kernel::tests::supported;
+use super::calls::{Closure, call, every_entry};
+use super::supported;
+use crate::kernel::aarch64::columns;
 
 /// What goes into and comes out of [`observe`]: registers in the order of [`VANDALS`], and the link register.
 #[repr(C)]

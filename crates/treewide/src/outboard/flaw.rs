@@ -1,0 +1,36 @@
+//! Bytes that are not verified, and why.
+
+use core::ops::Range;
+
+use super::error::Error;
+
+/// What is wrong with some bytes of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// They differ from those of the digest, or are missing.
+    Bad,
+    /// The outboard is broken above them, so nothing is known of them.
+    Unknown,
+    /// They are behind the end.
+    Extra,
+}
+
+/// Bytes of the data that are not verified.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Found {
+    /// Where they are: whole groups.
+    pub range: Range<u64>,
+    /// What is wrong.
+    pub state: State,
+}
+
+impl Found {
+    pub(super) fn error(self) -> Error {
+        match self.state {
+            State::Bad => Error::Bad(self.range),
+            State::Unknown => Error::Unknown(self.range),
+            State::Extra => Error::Extra(self.range),
+        }
+    }
+}
