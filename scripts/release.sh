@@ -211,7 +211,6 @@ part_npm() {
     (
         cd bindings/js
         step npm ci --ignore-scripts --no-audit --no-fund
-        step node build.mjs
         step npm pack --pack-destination "$out"
         step npx --yes publint@0.3 "$out/treewide-$version.tgz"
         step npx --yes @arethetypeswrong/cli@0.18 --profile esm-only "$out/treewide-$version.tgz"

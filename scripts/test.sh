@@ -225,7 +225,7 @@ wasm_lints() {
     need_target "$WASM"
     export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS=-Ctarget-feature=+simd128
     step cargo clippy --locked -p treewide --target "$WASM" --all-targets -- -D warnings
-    step cargo clippy --locked -p treewide-wasm -p treewide-wasm-lzma --target "${NO_STD[0]}" --lib -- -D warnings
+    step cargo clippy --locked -p treewide-wasm --target "${NO_STD[0]}" --lib -- -D warnings
 }
 
 foreign() {

@@ -1,15 +1,13 @@
-// Builds the package into `dist/`: the module by cargo, with SIMD and without, then the JavaScript around it and the types. And
-// the page, `page/dist/index.html`.
+// Builds the package into `dist/`: the module by cargo, then the JavaScript around it and the types. And the page,
+// `page/dist/index.html`.
 //
 //   node build.mjs
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
-import lzma from "lzma";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
@@ -17,29 +15,56 @@ const dist = join(here, "dist");
 const target = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "js");
 const TRIPLE = "wasm32-unknown-unknown";
 
-/** What the module uses of WebAssembly, all of it in every engine with `WebAssembly.Module` since 2022. */
-const FEATURES = ["bulk-memory", "mutable-globals", "nontrapping-float-to-int", "sign-ext", "multivalue", "reference-types"];
+function fail(message) {
+  console.error(`build.mjs: ${message}`);
+  process.exit(1);
+}
 
+/** Runs a program, which says itself why it fails. */
 function run(program, args, options = {}) {
-  execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options });
+  try {
+    return execFileSync(program, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "inherit", "inherit"], ...options });
+  } catch (error) {
+    fail(error.code === "ENOENT" ? `there is no ${program}: install Rust from https://rustup.rs, then run this again` : `${program} failed, see above`);
+  }
 }
 
-/** A module of WebAssembly, of a crate, in a folder of this name. */
-function compile(name, { crate, profile, rust, optimise, features = [] }) {
-  const args = ["build", "--quiet", "--locked", "-p", crate, "--lib", "--profile", profile, "--target", TRIPLE];
-  const env = { ...process.env, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: rust };
-  run("cargo", [...args, "--target-dir", join(target, name)], { env });
-  const built = join(target, name, TRIPLE, profile, `${crate.replaceAll("-", "_")}.wasm`);
-  const optimised = join(target, `${name}.wasm`);
-  const enable = [...FEATURES, ...features].map((feature) => `--enable-${feature}`);
+/** Makes sure that rustc has the target; rustup can install it. */
+function needTarget() {
+  const has = () => existsSync(join(run("rustc", ["--print", "sysroot"], { stdio: ["ignore", "pipe", "inherit"] }).trim(), "lib/rustlib", TRIPLE));
+  if (has()) return;
+  try {
+    execFileSync("rustup", ["target", "add", TRIPLE], { cwd: root, stdio: "inherit" });
+  } catch {
+    // Rust of a distribution has no rustup, and one without a network cannot install.
+  }
+  if (!has()) fail(`rustc has no target ${TRIPLE}: run \`rustup target add ${TRIPLE}\`, or install your distribution's package of it; then run this again`);
+}
+
+const { build } = await import("esbuild").catch(() => fail("esbuild is missing: run `npm ci --ignore-scripts` in bindings/js, then run this again"));
+
+/** What the module uses of WebAssembly, all of it in every engine with `WebAssembly.Module` since 2023. */
+const FEATURES = ["simd", "bulk-memory", "mutable-globals", "nontrapping-float-to-int", "sign-ext", "multivalue", "reference-types"];
+
+/** The module of WebAssembly. */
+function compile() {
+  const args = ["build", "--quiet", "--locked", "-p", "treewide-wasm", "--lib", "--profile", "wasm", "--target", TRIPLE, "--target-dir", join(target, "simd")];
+  run("cargo", args, { env: { ...process.env, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: "-Ctarget-feature=+simd128" } });
   const strip = ["--strip-debug", "--strip-producers", "--strip-target-features"];
-  run(join(here, "node_modules/.bin/wasm-opt"), [optimise, ...strip, ...enable, built, "-o", optimised]);
-  return readFileSync(optimised);
+  const built = join(target, "simd", TRIPLE, "wasm/treewide_wasm.wasm");
+  run(join(here, "node_modules/.bin/wasm-opt"), ["-O3", ...strip, ...FEATURES.map((name) => `--enable-${name}`), built, "-o", join(dist, "module.wasm")]);
+  return readFileSync(join(dist, "module.wasm"));
 }
 
-const hashing = { crate: "treewide-wasm", profile: "wasm", optimise: "-O3" };
-/** A module as small as it comes, in a small memory. */
-const unpacking = { crate: "treewide-wasm-lzma", profile: "wasm-small", optimise: "-Oz", rust: "-Clink-arg=-zstack-size=4096" };
+/** The inverse of `src/unpack.ts`. */
+function text(bytes) {
+  const codes = [];
+  for (const byte of bytes) {
+    if (byte >= 90) codes.push(124 + Math.floor(byte / 90));
+    codes.push(35 + (byte % 90));
+  }
+  return Buffer.from(codes).toString("latin1");
+}
 
 /** Gives bundles what `src/module.d.ts` declares. */
 function given(modules) {
@@ -47,11 +72,7 @@ function given(modules) {
     name: "given",
     setup(build) {
       build.onResolve({ filter: /^treewide:/ }, ({ path }) => ({ path, namespace: "given" }));
-      build.onLoad({ filter: /.*/, namespace: "given" }, ({ path }) => ({
-        contents: Object.entries(modules[path])
-          .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`)
-          .join("\n"),
-      }));
+      build.onLoad({ filter: /.*/, namespace: "given" }, ({ path }) => ({ contents: `export const text = ${JSON.stringify(modules[path])};` }));
     },
   };
 }
@@ -59,7 +80,7 @@ function given(modules) {
 const common = { bundle: true, format: "esm", target: "es2022", minify: true, keepNames: false, absWorkingDir: here, logLevel: "warning" };
 
 async function bundle(entry, out, module, worker, more = {}) {
-  const plugins = [given({ "treewide:module": module, "treewide:worker": { source: worker } })];
+  const plugins = [given({ "treewide:module": module, "treewide:worker": worker })];
   const result = await build({
     ...common,
     entryPoints: [join("src", entry)],
@@ -71,35 +92,26 @@ async function bundle(entry, out, module, worker, more = {}) {
   return result.outputFiles?.[0].text;
 }
 
+needTarget();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-const modules = {
-  simd: compile("simd", { ...hashing, rust: "-Ctarget-feature=+simd128", features: ["simd"] }),
-  scalar: compile("scalar", { ...hashing, rust: "-Ctarget-feature=-simd128" }),
-};
-const decompressor = compile("lzma", unpacking).toString("base64");
-/** What `src/unpack.ts` takes. */
-const pack = (module) => ({ packed: Buffer.from(lzma.LZMA().compress(module, 9)).toString("base64"), decompressor, size: module.length });
-const [simd, scalar, none] = [pack(modules.simd), pack(modules.scalar), { packed: "", decompressor: "", size: 0 }];
-// A worker of a pool gets the compiled module, so its program has none, and is the same for both.
-const worker = await bundle("worker.ts", "worker.js", none, "", { write: false, sourcemap: false, format: "iife" });
-await bundle("worker.ts", "worker.js", none, "");
-await bundle("index.ts", "index.js", simd, worker);
-await bundle("index.ts", "scalar.js", scalar, worker);
+const bytes = compile();
+const module = text(bytes);
+// A worker of a pool gets the compiled module, so its program has none.
+const worker = await bundle("worker.ts", "worker.js", "", "", { write: false, sourcemap: false, format: "iife" });
+await bundle("worker.ts", "worker.js", "", "");
+await bundle("index.ts", "index.js", module, worker);
 // These share the module with `treewide` itself.
 const shared = {
   name: "shared",
   setup: (build) => build.onResolve({ filter: /^\.\.\/index\.js$/ }, () => ({ path: "./index.js", external: true })),
 };
-await bundle("blake3-wasm/browser.ts", "blake3-wasm.js", none, "", { plugins: [shared] });
-await bundle("blake3-wasm/node.ts", "blake3-wasm.node.js", none, "", { plugins: [shared], platform: "node" });
+await bundle("blake3-wasm/browser.ts", "blake3-wasm.js", "", "", { plugins: [shared] });
+await bundle("blake3-wasm/node.ts", "blake3-wasm.node.js", "", "", { plugins: [shared], platform: "node" });
 run(join(here, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: here });
 for (const license of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(join(root, license), join(here, license));
 
-const kib = (bytes) => `${(bytes / 1000).toFixed(1)} KB`;
-for (const [name, module] of Object.entries(modules)) {
-  const script = readFileSync(join(dist, name === "simd" ? "index.js" : "scalar.js"));
-  console.log(`${name}: module ${kib(module.length)}, gzipped ${kib(gzipSync(module).length)}; script ${kib(script.length)}, gzipped ${kib(gzipSync(script).length)}`);
-}
+const size = (what, bytes) => `${what} ${(bytes.length / 1000).toFixed(1)} KB, gzipped ${(gzipSync(bytes).length / 1000).toFixed(1)} KB`;
+console.log(`${size("module", bytes)}; ${size("script", readFileSync(join(dist, "index.js")))}`);
 const { page } = await import("./page/build.mjs");
-await page((entry) => bundle(join("..", entry), "page.js", simd, worker, { write: false, sourcemap: false, format: "iife" }));
+await page((entry) => bundle(join("..", entry), "page.js", module, worker, { write: false, sourcemap: false, format: "iife" }));

@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options: { q
 const options = values.quick ? { rounds: 2, each: 5 } : { rounds: 21, each: 40 };
 const hosts = positionals.length > 0 ? positionals : ["node", "chromium", "size"];
 
-const [OURS, SCALAR] = ["treewide", "treewide/scalar"];
+const OURS = "treewide";
 const COMPATIBLE = "blake3-wasm 2.1.5";
 
 /** Measures a part in a process of its own. */
@@ -118,13 +118,12 @@ const table = (head, rows) => [head, head.map((_, column) => (column ? "---:" : 
 
 /** The bars of issue 39: what is measured, the least ratio, and the ratio. */
 function bars({ lengths: rows, many: batch, pools: pool }) {
-  const peers = (row) => Object.keys(row).filter((name) => name !== OURS && name !== SCALAR);
+  const peers = (row) => Object.keys(row).filter((name) => name !== OURS);
   const all = [];
   for (const [length, row] of Object.entries(rows)) {
     const best = peers(row).reduce((least, name) => (row[name] < row[least] ? name : least));
     if (length <= 64 || length >= 4096) all.push([`${label(length)}: of \`${COMPATIBLE}\``, 2, row[COMPATIBLE] / row[OURS]]);
     if (length >= 1024) all.push([`${label(length)}: of the fastest peer, \`${best}\``, length >= 4096 ? 1.3 : 1.1, row[best] / row[OURS]]);
-    if (length == 4096) all.push([`${label(length)}: scalar, of \`hash-wasm 4.13.0\``, 1, row["hash-wasm 4.13.0"] / row[SCALAR]]);
   }
   const loops = Object.keys(batch).filter((name) => name.startsWith("loop of") && !name.includes("treewide"));
   const best = loops.reduce((least, name) => (batch[name] < batch[least] ? name : least));
@@ -156,7 +155,7 @@ function report(measured) {
 async function sizes() {
   const sizes = [];
   const add = (what, text) => sizes.push([what, (text.length / 1000).toFixed(1), (gzipSync(text, { level: 9 }).length / 1000).toFixed(1)]);
-  for (const file of ["index.js", "scalar.js", "blake3-wasm.js", "worker.js"]) add(`\`dist/${file}\``, readFileSync(`${js}dist/${file}`));
+  for (const file of ["index.js", "blake3-wasm.js", "worker.js"]) add(`\`dist/${file}\``, readFileSync(`${js}dist/${file}`));
   for (const names of ["hash", "hash, hashHex, Hasher", "hash, hashMany, Hasher, hashBlob, Pool"]) {
     const contents = `import { ${names} } from "./dist/index.js"; globalThis.use = [${names}];`;
     const { outputFiles } = await build({ stdin: { contents, resolveDir: js }, bundle: true, minify: true, format: "esm", write: false });

@@ -2,14 +2,12 @@
 
 /** Everyone that hashes, as functions of bytes. */
 async function engines(load) {
-  const { treewide, scalar, blake3Wasm, hashWasm, jit, huggingFace, noble, webbuf } = await load();
+  const { treewide, blake3Wasm, hashWasm, jit, huggingFace, noble, webbuf } = await load();
   await treewide.ready();
-  await scalar.ready();
   const hasher = await hashWasm.createBLAKE3();
   const { WebBuf } = webbuf.buffers;
   return {
     treewide: (data) => treewide.hash(data),
-    "treewide/scalar": (data) => scalar.hash(data),
     "blake3-wasm 2.1.5": (data) => blake3Wasm.hash(data),
     "hash-wasm 4.13.0": (data) => (hasher.init(), hasher.update(data), hasher.digest("binary")),
     "blake3-jit 1.1.0": (data) => jit.hash(data),

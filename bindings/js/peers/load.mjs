@@ -6,6 +6,5 @@ import { WebBuf } from "@webbuf/webbuf";
 import * as jit from "blake3-jit";
 import * as hashWasm from "hash-wasm";
 import * as treewide from "../dist/index.js";
-import * as scalar from "../dist/scalar.js";
 
-export const modules = { treewide, scalar, hashWasm, jit, huggingFace, noble, webbuf: { blake3Hash, buffers: { WebBuf } } };
+export const modules = { treewide, hashWasm, jit, huggingFace, noble, webbuf: { blake3Hash, buffers: { WebBuf } } };

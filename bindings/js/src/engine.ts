@@ -56,17 +56,13 @@ function unpacked(): Uint8Array<ArrayBuffer> {
   if (typeof WebAssembly === "undefined") {
     throw new Error("treewide needs WebAssembly, which is off here: by `--jitless` in Node, or by a safer mode of a browser");
   }
-  try {
-    return unpack();
-  } catch (error) {
-    throw explained(error);
-  }
+  return unpack();
 }
 
 /** Says of an error of an engine what to do. */
 function explained(cause: unknown): unknown {
   if (!(cause instanceof WebAssembly.CompileError)) return cause;
-  const needs = "a machine without SIMD needs `treewide/scalar`, and a content security policy needs 'wasm-unsafe-eval'";
+  const needs = "it needs WebAssembly with SIMD and, under a content security policy, 'wasm-unsafe-eval'";
   return new Error(`treewide cannot be compiled here: ${needs} (${cause.message})`, { cause });
 }
 

@@ -5,7 +5,7 @@ import { checkUnchanged, readPart } from "./part.js";
 import { checkBlob, hashBlob, type BlobOptions } from "./stream.js";
 import { join } from "./subtrees.js";
 import type { Answer, Task } from "./worker.js";
-import { source } from "treewide:worker";
+import { text as source } from "treewide:worker";
 
 /** What a pool uses of a worker: programs for Node alone have no types of the `Worker` of browsers. */
 export interface PoolWorker {

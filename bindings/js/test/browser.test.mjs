@@ -13,10 +13,9 @@ const STRICT = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connec
 
 // In a page: a module that exports what the test calls.
 const MAIN = `
-import * as simd from "/dist/index.js";
-import * as scalar from "/dist/scalar.js";
+import * as treewide from "/dist/index.js";
 import { everyLength } from "/test/lib/lengths.mjs";
-globalThis.tests = { simd, scalar, everyLength };
+globalThis.tests = { ...treewide, everyLength };
 `;
 const WORKER = `
 import { hashHex } from "/dist/index.js";
@@ -50,20 +49,19 @@ describe("Chromium", { skip }, () => {
   test("every length from 0 to 70,000, under a policy with nothing but wasm-unsafe-eval", { timeout: 120_000 }, async (t) => {
     await open(STRICT, async (page) => {
       const cases = await page.evaluate(async () => {
-        const { simd, scalar, everyLength } = globalThis.tests;
-        await Promise.all([simd.ready(), simd.ready(), scalar.ready()]);
+        const { everyLength, ...treewide } = globalThis.tests;
+        await Promise.all([treewide.ready(), treewide.ready()]);
         const answers = await (await fetch("/answers.json")).json();
-        return [everyLength(simd, answers, ["hash"]), everyLength(scalar, answers, ["hash"])];
+        return everyLength(treewide, answers, ["hash"]);
       });
-      t.diagnostic(`lengths with SIMD in Chromium: ${cases[0]} cases`);
-      t.diagnostic(`lengths without SIMD in Chromium: ${cases[1]} cases`);
+      t.diagnostic(`lengths in Chromium: ${cases} cases`);
     });
   });
 
   test("a policy without wasm-unsafe-eval is named", async () => {
     await open("default-src 'none'; script-src 'self'", async (page) => {
       const messages = await page.evaluate(async () => {
-        const { ready, hash } = globalThis.tests.simd;
+        const { ready, hash } = globalThis.tests;
         const message = await ready().then(String, (error) => error.message);
         try {
           return [message, String(hash("abc"))];
@@ -86,7 +84,7 @@ describe("Chromium", { skip }, () => {
 
   /** Hashes a blob alone and by a pool, in the page. */
   const both = async (create) => {
-    const { hashBlob, Pool, hashHex } = globalThis.tests.simd;
+    const { hashBlob, Pool, hashHex } = globalThis.tests;
     const bytes = Uint8Array.from({ length: 9_000_000 }, (_, index) => index % 251);
     const blob = new Blob([bytes]);
     const pool = new Pool(2, create ? { createWorker: () => new Worker("/dist/worker.js", { type: "module" }) } : {});
@@ -118,7 +116,7 @@ describe("Chromium", { skip }, () => {
   test("a blob whose stream fails is read in slices, or says why not", async () => {
     await open(STRICT, async (page) => {
       const [digest, whole, unreadable, short] = await page.evaluate(async () => {
-        const { hash, hashBlob, ready } = globalThis.tests.simd;
+        const { hash, hashBlob, ready } = globalThis.tests;
         await ready();
         const bytes = Uint8Array.from({ length: 5_000_000 }, (_, index) => index % 251);
         // A stream of 1,000 bytes.
@@ -153,7 +151,7 @@ describe("Chromium", { skip }, () => {
         await page.evaluate(() => document.body.append(Object.assign(document.createElement("input"), { type: "file" })));
         await page.setInputFiles("input", path);
         const results = await page.evaluate(async () => {
-          const { hashBlob, hashHex, ready } = globalThis.tests.simd;
+          const { hashBlob, hashHex, ready } = globalThis.tests;
           await ready();
           const [file] = document.querySelector("input").files;
           const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -169,7 +167,7 @@ describe("Chromium", { skip }, () => {
         writeFileSync(path, Buffer.alloc(100_000, 7));
         await page.setInputFiles("input", path);
         const small = await page.evaluate(async () => {
-          const { hashBlob } = globalThis.tests.simd;
+          const { hashBlob } = globalThis.tests;
           const [file] = document.querySelector("input").files;
           const slice = file.slice.bind(file);
           file.slice = (from, to) => {
@@ -187,7 +185,7 @@ describe("Chromium", { skip }, () => {
         assert.equal(await page.evaluate(() => document.querySelector("input").files[0].size), 9_000_000);
         appendFileSync(path, "more");
         const parts = await page.evaluate(async () => {
-          const pool = new globalThis.tests.simd.Pool(1);
+          const pool = new globalThis.tests.Pool(1);
           const [file] = document.querySelector("input").files;
           return pool.hashBlob(file).then(String, (error) => error.message).finally(() => pool.close());
         });
@@ -202,7 +200,7 @@ describe("Chromium", { skip }, () => {
   test("streams and blobs of the browser", async () => {
     await open(STRICT, async (page) => {
       const [streamed, blob, whole] = await page.evaluate(async () => {
-        const { hash, hashBlob, hashStream, ready } = globalThis.tests.simd;
+        const { hash, hashBlob, hashStream, ready } = globalThis.tests;
         await ready();
         const { body } = await fetch("/answers.json");
         const text = await (await fetch("/answers.json")).text();

@@ -209,7 +209,6 @@ fn architecture_names_files_that_exist() {
         "crates/treewide-manifest/src",
         "bindings/python/python/treewide/scale",
         "bindings/js/wasm/src",
-        "bindings/js/wasm-lzma/src",
         "bindings",
         "bindings/js",
     ];

@@ -14,7 +14,7 @@ export function run(program, args, options = {}) {
 /** Returns the folder of the project, the files of the package, and a function that removes the folder. */
 export function install() {
   const folder = mkdtempSync(join(tmpdir(), "treewide-project-"));
-  const [{ filename, files, size }] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: js }));
+  const [{ filename, files, size }] = JSON.parse(run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], { cwd: js }));
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
   run("npm", ["install", "--offline", "--no-save", "--no-audit", join(folder, filename)], { cwd: folder });
   return { folder, files: files.map(({ path }) => path), size, remove: () => rmSync(folder, { recursive: true }) };
