@@ -7,7 +7,7 @@ mod export;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::digests::Validity;
+use crate::validity::Validity;
 use abi::{ArrowArray, ArrowArrayStream, ArrowSchema, Owned};
 pub(crate) use column::Values;
 use column::{Column, Type};

@@ -68,6 +68,40 @@ impl View {
         }
     }
 
+    /// A buffer to read whose rows are contiguous, wherever each row is; `None` if there is none of two or more dimensions.
+    fn of_rows(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let Ok(view) = Self::get(object, ffi::PyBUF_STRIDED_RO | ffi::PyBUF_FORMAT) else {
+            return Ok(None);
+        };
+        let shape = view.shape();
+        if shape.len() < 2 || view.0.strides.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: strides that are not null have a number for each dimension while the view is held.
+        let strides = unsafe { slice::from_raw_parts(view.0.strides, shape.len()) };
+        let mut expected = view.0.itemsize;
+        for (&len, &stride) in shape[1..].iter().zip(&strides[1..]).rev() {
+            if len != 1 && stride != expected {
+                return Ok(None);
+            }
+            expected *= len;
+        }
+        if has_objects(view.format()) {
+            return Err(only_addresses());
+        }
+        Ok(Some(view))
+    }
+
+    /// From a row to the next, in bytes, and the bytes of each.
+    fn row_step(&self) -> (isize, usize) {
+        let len = self.shape()[1..].iter().product::<isize>() * self.0.itemsize;
+        if self.0.strides.is_null() {
+            return (len, len as usize);
+        }
+        // SAFETY: strides that are not null have a number for each dimension while the view is held.
+        (unsafe { *self.0.strides }, len as usize)
+    }
+
     /// A buffer to write to.
     pub(crate) fn writable(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::get(object, ffi::PyBUF_WRITABLE).map_err(|error| {
@@ -159,18 +193,59 @@ impl Input {
         }
     }
 
-    /// The bytes of each row, if the first dimension counts them.
+    /// The bytes of an item.
+    pub(crate) fn item_len(&self) -> usize {
+        match self {
+            Self::Buffer(view) => view.0.itemsize as usize,
+            Self::Tensor(tensor) => tensor.item_len(),
+        }
+    }
+}
+
+/// An array whose rows are inputs. Each row is contiguous; all of them need not be.
+pub(crate) struct Rows(Input);
+
+impl Rows {
+    /// # Errors
+    /// Those of [`Input::new`].
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let error = match Input::new(object) {
+            Ok(input) => return Ok(Self(input)),
+            Err(error) => error,
+        };
+        if let Some(view) = View::of_rows(object)? {
+            return Ok(Self(Input::Buffer(view)));
+        }
+        match Tensor::of_rows(object) {
+            Ok(Some(tensor)) => Ok(Self(Input::Tensor(tensor))),
+            _ => Err(error),
+        }
+    }
+
+    /// The number of items in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        self.0.shape()
+    }
+
+    /// The bytes of each row of an array of two or more dimensions.
     ///
     /// # Errors
     /// `BufferError` if rows begin or end inside of a byte.
-    pub(crate) fn row_len(&self) -> PyResult<usize> {
-        match self {
-            Self::Buffer(view) => {
-                let rows = view.shape().first().map_or(1, |&rows| rows.max(1));
-                Ok(view.bytes().len() / rows as usize)
+    pub(crate) fn each(&self) -> PyResult<impl Iterator<Item = &[u8]>> {
+        let (start, step, len): (*const u8, isize, usize) = match &self.0 {
+            Input::Buffer(view) => {
+                let (step, len) = view.row_step();
+                (view.0.buf.cast_const().cast(), step, len)
             }
-            Self::Tensor(tensor) => tensor.row_len(),
-        }
+            Input::Tensor(tensor) => tensor.row_step()?,
+        };
+        Ok((0..self.shape()[0]).map(move |row| {
+            if len == 0 {
+                return &[][..];
+            }
+            // SAFETY: the object lends each row, which has `len` bytes one after the other, while this lives.
+            unsafe { slice::from_raw_parts(start.offset(row * step), len) }
+        }))
     }
 }
 
@@ -258,7 +333,9 @@ fn not_one_byte(format: &str) -> PyErr {
 fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = object.py();
     if object.is_instance_of::<PyString>() {
-        return PyTypeError::new_err("strings must be encoded before hashing: pass text.encode()");
+        return PyTypeError::new_err(
+            "strings must be encoded before hashing: pass text.encode(), or bytes.fromhex(text) for a digest",
+        );
     }
     // SAFETY: the object is alive.
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
@@ -266,6 +343,10 @@ fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
         let has = |attribute| object.hasattr(attribute).unwrap_or(false);
         let advice = if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
             "treewide.hash_many takes many inputs"
+        } else if object.is_none() {
+            "leave it out, or pass a column of Arrow with nulls=\"keep\" to treewide.hash_many"
+        } else if has("__arrow_c_stream__") || has("__arrow_c_array__") {
+            "treewide.hash_many takes the values of a column, one digest each"
         } else if has("__array__") {
             "pass numpy.asarray(x)"
         } else if has("read") {

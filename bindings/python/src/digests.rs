@@ -10,13 +10,14 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyList, PySlice, PyString, PyTuple, PyType};
 
 use crate::arrow;
-use crate::buffer::{self, Items};
+use crate::buffer::{self, Items, bytes_of};
 use crate::oneshot::hex;
+use crate::validity::Validity;
 
-/// Digests of one length, one after the other.
+#[doc = stub!("Digests")]
 #[pyclass(module = "treewide", frozen, sequence)]
 pub(crate) struct Digests {
     bytes: Arc<Vec<u8>>,
@@ -25,46 +26,6 @@ pub(crate) struct Digests {
     shape: [isize; 2],
     /// From one digest, and from one byte, to the next.
     strides: [isize; 2],
-}
-
-/// Which digests there are: a bit for each, the lowest first, as Arrow has it. Without nulls there are no bits.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Validity {
-    bits: Arc<Vec<u8>>,
-    nulls: usize,
-}
-
-impl Validity {
-    /// States that the digest with this index is null. Each index is passed once.
-    pub(crate) fn set_null(&mut self, at: usize) {
-        self.grow_to(at + 1);
-        self.nulls += 1;
-        self.grow_to(at + 1);
-        Arc::make_mut(&mut self.bits)[at / 8] &= !(1 << (at % 8));
-    }
-
-    /// States that there are `len` digests, at least.
-    pub(crate) fn grow_to(&mut self, len: usize) {
-        if self.nulls > 0 && len.div_ceil(8) > self.bits.len() {
-            Arc::make_mut(&mut self.bits).resize(len.div_ceil(8), 0xff);
-        }
-    }
-
-    fn has(&self, at: usize) -> bool {
-        self.nulls == 0 || self.bits[at / 8] >> (at % 8) & 1 != 0
-    }
-
-    /// Puts bytes 0 into the places of nulls, of `length` bytes each.
-    pub(crate) fn clear_nulls(&self, digests: &mut [u8], length: usize) {
-        if self.nulls == 0 {
-            return;
-        }
-        for (at, place) in digests.chunks_exact_mut(length).enumerate() {
-            if !self.has(at) {
-                place.fill(0);
-            }
-        }
-    }
 }
 
 impl Digests {
@@ -139,13 +100,13 @@ impl Digests {
         Self::new(bytes, length, known)
     }
 
-    /// The bytes of each digest.
+    #[doc = stub!("Digests.digest_size")]
     #[getter]
     fn digest_size(&self) -> usize {
         self.length()
     }
 
-    /// The number of nulls.
+    #[doc = stub!("Digests.null_count")]
     #[getter]
     fn null_count(&self) -> usize {
         self.validity.nulls
@@ -198,14 +159,14 @@ impl Digests {
         self.find(value, 0, isize::MAX).is_some()
     }
 
-    /// Returns the place of the first digest that is `value`. Raises `ValueError` if there is none.
+    #[doc = stub!("Digests.index")]
     #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
     fn index(&self, value: &Bound<'_, PyAny>, start: isize, stop: isize) -> PyResult<usize> {
         self.find(value, start, stop)
             .ok_or_else(|| PyValueError::new_err("this is not one of the digests"))
     }
 
-    /// Returns how many of the digests are `value`.
+    #[doc = stub!("Digests.count")]
     #[pyo3(signature = (value, /))]
     fn count(&self, value: &Bound<'_, PyAny>) -> usize {
         if value.is_none() {
@@ -215,27 +176,40 @@ impl Digests {
         buffer::with(value, Items::Any, count).unwrap_or(0)
     }
 
-    /// Returns the digests as hexadecimal digits; `None` for a null.
+    #[doc = stub!("Digests.hex")]
     fn hex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let digits: PyResult<Vec<Option<Bound<'py, PyString>>>> =
             self.all().map(|it| it.map(|it| hex(py, it)).transpose()).collect();
         PyList::new(py, digits?)
     }
 
-    /// Returns the digests as a list of `bytes`; `None` for a null.
+    #[doc = stub!("Digests.tolist")]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.all().map(|it| it.map(|it| PyBytes::new(py, it))))
     }
 
-    /// Returns all bytes of all digests, one after the other.
+    #[doc = stub!("Digests.tobytes")]
     fn tobytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.bytes)
     }
 
-    // Other objects are asked themselves: PyO3 returns `NotImplemented` for them.
-    fn __eq__(&self, other: &Bound<'_, Self>) -> bool {
-        let other = other.get();
-        (self.shape, &self.validity) == (other.shape, &other.validity) && self.bytes == other.bytes
+    fn __eq__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = other.py();
+        let is_equal = if let Ok(other) = other.cast::<Self>() {
+            let other = other.get();
+            (self.shape, &self.validity) == (other.shape, &other.validity)
+                && self.bytes == other.bytes
+        } else if let Ok(list) = other.cast::<PyList>() {
+            list.len() == self.all().len()
+                && list.iter().zip(self.all()).all(|(it, own)| match own {
+                    Some(own) => bytes_of(it.as_borrowed()) == Some(own),
+                    None => it.is_none(),
+                })
+        } else {
+            // Other objects are asked themselves.
+            return Ok(py.NotImplemented().into_bound(py));
+        };
+        Ok(PyBool::new(py, is_equal).to_owned().into_any())
     }
 
     fn __repr__(&self) -> String {
@@ -262,7 +236,7 @@ impl Digests {
         class.py().import("types")?.getattr("GenericAlias")?.call1((class, item))
     }
 
-    /// Arrow's C data interface: `fixed_size_binary` in place. A request for another type is not met.
+    #[doc = stub!("Digests.__arrow_c_array__")]
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

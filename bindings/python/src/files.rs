@@ -21,6 +21,7 @@ use treewide_files::walk::Walk;
 use treewide_files::{Cancel, Error, Hashed, Options};
 
 use crate::failure;
+use crate::many::check_order;
 use crate::mode::mode;
 use crate::oneshot::{check_length, extended};
 use crate::paths::FilePath;
@@ -151,9 +152,9 @@ pub(crate) fn update_from<R: Send>(
     updated.map_err(|error| failure::of_file(py, error))
 }
 
-/// The BLAKE3 digest of a file.
+#[doc = stub!("hash_file")]
 #[pyfunction]
-#[pyo3(signature = (path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None), text_signature = "(path, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, progress=None)")]
+#[pyo3(signature = (path, /, *, key=None, derive_key_context=None, length=32, threads=1, progress=None), text_signature = "(path, /, *, key=None, derive_key_context=None, length=32, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_file<'py>(
     py: Python<'py>,
@@ -161,10 +162,10 @@ pub(crate) fn hash_file<'py>(
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     check_length(length)?;
     let hasher = update_from(py, &path.0, threads, progress, |options| {
         let mut hasher = Hasher::with_mode(mode);
@@ -184,11 +185,11 @@ fn raises(errors: &str) -> PyResult<bool> {
     }
 }
 
-/// The BLAKE3 digests of many files, in the order of their paths.
+#[doc = stub!("hash_files")]
 #[pyfunction]
 #[pyo3(signature = (
-    paths, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, errors="raise", progress=None
-), text_signature = "(paths, /, *, key=None, derive_key_context=None, length=32, max_threads=-1, errors='raise', progress=None)")]
+    paths, /, *, key=None, derive_key_context=None, length=32, threads=1, errors="raise", progress=None
+), text_signature = "(paths, /, *, key=None, derive_key_context=None, length=32, threads=1, errors='raise', progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_files<'py>(
     py: Python<'py>,
@@ -196,11 +197,11 @@ pub(crate) fn hash_files<'py>(
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
     errors: &str,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     let (extent, raises) = (extent(length)?, raises(errors)?);
     if paths.is_instance_of::<PyString>()
         || paths.is_instance_of::<PyBytes>()
@@ -210,6 +211,7 @@ pub(crate) fn hash_files<'py>(
             "hash_files takes many paths: pass [path], or use hash_file",
         ));
     }
+    check_order(paths)?;
     let paths: Vec<PathBuf> = paths
         .try_iter()?
         .map(|path| path?.extract().map(|FilePath(path)| path))
@@ -229,12 +231,12 @@ pub(crate) fn hash_files<'py>(
     Ok(all)
 }
 
-/// The BLAKE3 digests of the files below a directory, by their paths.
+#[doc = stub!("hash_tree")]
 #[pyfunction]
 #[pyo3(signature = (
-    directory, /, *, hidden=true, follow=false, key=None, derive_key_context=None, length=32, max_threads=-1, errors="raise",
+    directory, /, *, hidden=true, follow=false, key=None, derive_key_context=None, length=32, threads=1, errors="raise",
     progress=None
-), text_signature = "(directory, /, *, hidden=True, follow=False, key=None, derive_key_context=None, length=32, max_threads=-1, errors='raise', progress=None)")]
+), text_signature = "(directory, /, *, hidden=True, follow=False, key=None, derive_key_context=None, length=32, threads=1, errors='raise', progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_tree<'py>(
     py: Python<'py>,
@@ -244,11 +246,11 @@ pub(crate) fn hash_tree<'py>(
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
     errors: &str,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     let (extent, raises) = (extent(length)?, raises(errors)?);
     let course = Arc::new(Course::default());
     let options = course.options().mode(mode).extent(extent);

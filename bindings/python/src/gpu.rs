@@ -13,11 +13,13 @@ use pyo3::types::{PyBytes, PyDict, PyMapping};
 use treewide::{Hash, OUT_LEN};
 use treewide_gpu::{Backend, Buffer, Device, Error, ErrorKind, Pending, Slice, cuda, devices};
 
-use crate::digests::{Digests, Validity};
+use crate::digests::Digests;
+use crate::many::check_order;
 use crate::mode::mode;
 use crate::oneshot::check_length;
 use crate::tensor::{Lent, Place};
 use crate::threads::this_process;
+use crate::validity::Validity;
 
 /// Streams for which a device stays open. A guess: programs have one or two, and kernels are loaded for each.
 const STREAMS: usize = 8;
@@ -178,6 +180,7 @@ impl<'py> Inputs<'py> {
             }
             inputs.keys = Some(keys);
         } else {
+            check_order(items)?;
             for (index, item) in items.try_iter()?.enumerate() {
                 inputs.push(&item?, stream, || format!("item {index}"))?;
             }

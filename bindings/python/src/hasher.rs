@@ -5,7 +5,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use pyo3::exceptions::{PyBlockingIOError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyBlockingIOError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyTuple, PyType};
 use treewide::file::Strategy;
@@ -21,11 +23,7 @@ use crate::threads::{self, Threads};
 /// Bytes that `update_reader` asks for at a time. A guess: they stay in the second-level cache.
 const READ: usize = 256 * 1024;
 
-/// A BLAKE3 hasher: input in pieces, output of any length.
-///
-/// `data` is the first piece, if there is one. `key` is 32 bytes. `derive_key_context` names the purpose of a derived
-/// key; it excludes `key`. `max_threads` is the most threads that work on one input: 1, more, or `blake3.AUTO`. `usedforsecurity`
-/// changes nothing.
+#[doc = stub!("blake3")]
 #[pyclass(name = "blake3", module = "treewide", frozen)]
 pub(crate) struct Blake3 {
     hasher: Mutex<Hasher>,
@@ -141,23 +139,20 @@ impl Blake3 {
         Ok(Self { hasher: Mutex::new(hasher), threads })
     }
 
-    /// Appends bytes. Returns the hasher.
+    #[doc = stub!("blake3.update")]
     #[pyo3(signature = (data, /))]
     fn update<'py>(this: Bound<'py, Self>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         buffer::with(data, Items::Bytes, |data| this.get().append(this.py(), data))?;
         Ok(this)
     }
 
-    /// Appends a file. Returns the hasher.
-    ///
-    /// The file is mapped or read, by what is faster. One that becomes shorter while it is read raises `OSError`; the
-    /// hasher is then as it was before.
+    #[doc = stub!("blake3.update_mmap")]
     #[pyo3(signature = (path))]
     fn update_mmap(this: Bound<'_, Self>, path: FilePath) -> PyResult<Bound<'_, Self>> {
         Self::append_file(this, &path, Strategy::Auto)
     }
 
-    /// Does what `update_mmap` does, by a strategy of one's own choice.
+    #[doc = stub!("blake3.update_file")]
     #[pyo3(signature = (path, /, *, strategy="auto"))]
     fn update_file<'py>(
         this: Bound<'py, Self>,
@@ -172,62 +167,50 @@ impl Blake3 {
         Self::append_file(this, &path, strategy)
     }
 
-    /// Appends all that is left of a binary file object. Returns the hasher.
-    ///
-    /// The object has `readinto`, or `read` that takes a number of bytes. For a file with a name, `update_mmap` is faster.
+    #[doc = stub!("blake3.update_reader")]
     #[pyo3(signature = (file, /))]
     fn update_reader<'py>(
         this: Bound<'py, Self>,
         file: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, Self>> {
         let (own, py) = (this.get(), this.py());
-        if !file.hasattr("readinto")? {
-            loop {
-                let piece = file.call_method1("read", (READ,))?;
-                check_not_blocked(&piece)?;
-                if piece.is_instance_of::<PyString>() {
-                    return Err(text_file());
-                }
-                let len = buffer::with(&piece, Items::Bytes, |data| {
-                    own.append(py, data).map(|()| data.len())
-                })?;
-                if len == 0 {
-                    return Ok(this);
-                }
+        let before = own.snapshot(py);
+        // Without the lock, because the file may be Python code that looks at this hasher.
+        let mut hasher = before.clone();
+        read_all(file, |data| {
+            // A reader in C does not look for Ctrl-C.
+            py.check_signals()?;
+            if data.len() < DETACHED {
+                append(&mut hasher, data, own.threads)
+            } else {
+                py.detach(|| append(&mut hasher, data, own.threads))
             }
-        }
-        let room = PyByteArray::new_with(py, READ, |_| Ok(()))?;
-        // Held, so that nobody changes its length.
-        let view = View::new(&room, Items::Bytes)?;
-        loop {
-            let read = file.call_method1("readinto", (&room,))?;
-            check_not_blocked(&read)?;
-            let len: usize = read.extract()?;
-            let Some(data) = view.bytes().get(..len) else {
-                let problem =
-                    format!("readinto returned {len}, and it was given room for {READ} bytes");
-                return Err(PyValueError::new_err(problem));
-            };
-            if data.is_empty() {
-                return Ok(this);
+        })?;
+        own.locked(py, |current| {
+            if current.count() != before.count() {
+                return Err(PyRuntimeError::new_err(
+                    "this hasher got other input while the file was read, and nothing of the file: use a hasher for each",
+                ));
             }
-            own.append(py, data)?;
-        }
+            *current = hasher;
+            Ok(())
+        })?;
+        Ok(this)
     }
 
-    /// Returns an independent hasher with the same input so far.
+    #[doc = stub!("blake3.copy")]
     fn copy(&self, py: Python<'_>) -> Self {
         Self { hasher: Mutex::new(self.snapshot(py)), threads: self.threads }
     }
 
-    /// Forgets all input, also that of the constructor. The key or context stays.
+    #[doc = stub!("blake3.reset")]
     fn reset(&self, py: Python<'_>) {
         self.locked(py, |hasher| {
             hasher.reset();
         });
     }
 
-    /// Returns `length` bytes of the digest, from byte `seek` on. More input may follow.
+    #[doc = stub!("blake3.digest")]
     #[pyo3(signature = (length=32, *, seek=0))]
     fn digest<'py>(
         &self,
@@ -243,7 +226,7 @@ impl Blake3 {
         extended(py, &self.snapshot(py), length, seek)
     }
 
-    /// Returns the same as `digest`, as hexadecimal digits. `length` and `seek` are in bytes.
+    #[doc = stub!("blake3.hexdigest")]
     #[pyo3(signature = (length=32, *, seek=0))]
     fn hexdigest<'py>(
         &self,
@@ -258,7 +241,7 @@ impl Blake3 {
         long_hex(&extended(py, &self.snapshot(py), length, seek)?)
     }
 
-    /// Writes the digest, from byte `seek` on, to all of a writable buffer. Nothing is allocated.
+    #[doc = stub!("blake3.digest_into")]
     #[pyo3(signature = (out, /, *, seek=0))]
     fn digest_into(&self, py: Python<'_>, out: &Bound<'_, PyAny>, seek: u64) -> PyResult<()> {
         let mut out = View::writable(out)?;
@@ -266,22 +249,18 @@ impl Blake3 {
         Ok(())
     }
 
-    /// The number of bytes so far.
+    #[doc = stub!("blake3.count")]
     #[getter]
     fn count(&self, py: Python<'_>) -> u64 {
         self.locked(py, |hasher| hasher.count())
     }
 
-    /// Returns the state, as 188 to 1,916 bytes that `from_state` continues from, also on another machine.
-    ///
-    /// Secret: the bytes contain the key, and up to 64 bytes of input. `pickle` stores these bytes too.
+    #[doc = stub!("blake3.to_state")]
     fn to_state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.snapshot(py).to_state().as_bytes())
     }
 
-    /// Returns the hasher that `to_state` saved.
-    ///
-    /// Raises `ValueError` for bytes that are not a state or were changed. This finds accidents, not attacks.
+    #[doc = stub!("blake3.from_state")]
     #[classmethod]
     #[pyo3(signature = (state, /, max_threads=1))]
     fn from_state(
@@ -303,12 +282,73 @@ impl Blake3 {
         Ok(Self { hasher: Mutex::new(hasher), threads })
     }
 
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<treewide.blake3 of {} bytes>", self.locked(py, |hasher| hasher.count()))
+    }
+
     /// For `pickle` and `copy`. The bytes contain the key.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (own, py) = (this.get(), this.py());
         let state = (own.to_state(py), own.threads.number());
         (this.get_type().getattr("from_state")?, state).into_pyobject(py)
     }
+}
+
+/// Calls `append` with all that is left of a binary file object, piece by piece.
+fn read_all(
+    file: &Bound<'_, PyAny>,
+    mut append: impl FnMut(&[u8]) -> PyResult<()>,
+) -> PyResult<()> {
+    let py = file.py();
+    if !file.hasattr("readinto")? {
+        if !file.hasattr("read")? {
+            return Err(not_a_file(file));
+        }
+        loop {
+            let piece = file.call_method1("read", (READ,))?;
+            check_not_blocked(&piece)?;
+            if piece.is_instance_of::<PyString>() {
+                return Err(text_file());
+            }
+            let is_end = buffer::with(&piece, Items::Bytes, |data| {
+                append(data).map(|()| data.is_empty())
+            })?;
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+    let room = PyByteArray::new_with(py, READ, |_| Ok(()))?;
+    // Held, so that nobody changes its length.
+    let view = View::new(&room, Items::Bytes)?;
+    loop {
+        let read = file.call_method1("readinto", (&room,))?;
+        check_not_blocked(&read)?;
+        let len: usize = read.extract()?;
+        let Some(data) = view.bytes().get(..len) else {
+            let problem =
+                format!("readinto returned {len}, and it was given room for {READ} bytes");
+            return Err(PyValueError::new_err(problem));
+        };
+        append(data)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+#[cold]
+fn not_a_file(object: &Bound<'_, PyAny>) -> PyErr {
+    let name = object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+    let has = |attribute| object.hasattr(attribute).unwrap_or(false);
+    let advice = if object.is_instance_of::<PyString>() || has("__fspath__") {
+        "pass open(path, 'rb'), or use update_mmap(path)"
+    } else if has("makefile") {
+        "pass x.makefile('rb')"
+    } else {
+        "pass an object with readinto or read; update takes bytes"
+    };
+    PyTypeError::new_err(format!("update_reader takes an open file, and not {name:?}: {advice}"))
 }
 
 fn check_not_blocked(result: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -324,7 +364,7 @@ fn text_file() -> PyErr {
     PyTypeError::new_err("the file returns text: open it in binary mode, as in open(path, 'rb')")
 }
 
-/// Returns `blake3(data, ...)`, with the shape of `hashlib.new`. Raises `ValueError` for another name.
+#[doc = stub!("new")]
 #[pyfunction]
 #[pyo3(signature = (name, data=None, /, *, key=None, derive_key_context=None, max_threads=1, usedforsecurity=true))]
 pub(crate) fn new(

@@ -3,6 +3,13 @@
 //! Python's memory is read in place: by the buffer protocol, Arrow's C interface and DLPack. Nothing is started at import:
 //! threads begin with the first call that wants them.
 
+/// The docstring of a function or class, which `build.rs` took from the stub.
+macro_rules! stub {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
 mod arrow;
 mod buffer;
 mod digests;
@@ -11,6 +18,7 @@ mod files;
 mod freeze;
 mod gpu;
 mod hasher;
+mod lists;
 mod manifest;
 mod many;
 mod merkle;
@@ -20,10 +28,11 @@ mod outboard;
 mod parts;
 mod paths;
 mod program;
-mod ranges;
+mod safetensors;
+mod scale_verified;
 mod tensor;
 mod threads;
-mod trusted;
+mod validity;
 
 /// BLAKE3 of bytes, arrays, batches and files.
 #[pyo3::pymodule(gil_used = false)]
@@ -39,6 +48,8 @@ mod _treewide {
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]
+    use crate::lists::{_list_entries, _replace_file};
+    #[pymodule_export]
     use crate::manifest::{_diff, _digests, _make, _verify, ManifestError};
     #[pymodule_export]
     use crate::many::hash_many;
@@ -53,9 +64,9 @@ mod _treewide {
     #[pymodule_export]
     use crate::program::_run_program;
     #[pymodule_export]
-    use crate::ranges::_hash_ranges;
+    use crate::safetensors::_hash_ranges;
     #[pymodule_export]
-    use crate::trusted::{_outboard_places, _outboard_trusted};
+    use crate::scale_verified::{_outboard_places, _outboard_trusted};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]
@@ -68,6 +79,9 @@ mod _treewide {
     #[pymodule_init]
     fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::watch_forks();
+        // `match` takes a class for a sequence by this, before it is frozen.
+        let sequence = module.py().import("collections.abc")?.getattr("Sequence")?;
+        sequence.call_method1("register", (module.py().get_type::<Digests>(),))?;
         crate::freeze::freeze::<Blake3>(module.py())?;
         crate::freeze::freeze::<Digests>(module.py())?;
         crate::freeze::freeze::<MerkleTree>(module.py())?;

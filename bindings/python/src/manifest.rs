@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
-use treewide_files::name::{os_path, shown};
+use treewide_files::name::shown;
 use treewide_manifest::machine::{Clock, Draft, Update, Verify};
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
@@ -20,7 +20,7 @@ use treewide_manifest::{
 
 use crate::failure;
 use crate::files::{Course, watched};
-use crate::paths::FilePath;
+use crate::paths::{FilePath, text_of};
 use crate::threads::Threads;
 
 /// Records between two looks for signals. A guess: reading them takes a few milliseconds.
@@ -60,22 +60,11 @@ fn failed(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-/// The bytes of a path in a manifest, as Python has paths.
-fn path<'py>(py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, PyString>> {
-    match str::from_utf8(name) {
-        Ok(name) => Ok(PyString::new(py, name)),
-        Err(_) => {
-            let path = os_path(name).map_err(PyValueError::new_err)?;
-            Ok(path.into_os_string().into_pyobject(py)?)
-        }
-    }
-}
-
 fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyResult<Ended<'py>> {
     let told = |it: Finding| {
-        let from = it.verdict.from().map(|name| path(py, name)).transpose()?;
+        let from = it.verdict.from().map(|name| text_of(py, name)).transpose()?;
         let (verdict, detail) = (it.verdict.class().word(), it.verdict.detail());
-        Ok((path(py, &it.name)?, verdict, it.kind.word(), from, detail))
+        Ok((text_of(py, &it.name)?, verdict, it.kind.word(), from, detail))
     };
     let findings = findings.into_iter().map(told).collect::<PyResult<Vec<_>>>()?;
     let counts = PyDict::new(py);
@@ -115,7 +104,7 @@ fn run<R: Send>(
 
 /// Compares a directory with its manifest.
 #[pyfunction]
-#[pyo3(signature = (list, directory, /, *, quick, only, expect, max_threads, progress))]
+#[pyo3(signature = (list, directory, /, *, quick, only, expect, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _verify<'py>(
     py: Python<'py>,
@@ -124,7 +113,7 @@ pub(crate) fn _verify<'py>(
     quick: bool,
     only: Vec<String>,
     expect: Option<[u8; OUT_LEN]>,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Ended<'py>> {
     let only = Globs::new(&only).map_err(|error| failed(py, error))?;
@@ -132,7 +121,7 @@ pub(crate) fn _verify<'py>(
     let expected = expect.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
     let (report, findings) =
-        run(py, Threads::new(max_threads)?, progress, move |options, _, each| {
+        run(py, Threads::new(threads)?, progress, move |options, _, each| {
             let manifest = Manifest::open(&list.0)?;
             if let Some(expected) = expected {
                 let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
@@ -170,7 +159,7 @@ pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyRes
 /// Makes a manifest, from the one at `old` if there is one.
 #[pyfunction]
 #[pyo3(signature = (
-    old, directory, output, /, *, rules, index, full, scrub, accept_rot, sync, max_threads, progress
+    old, directory, output, /, *, rules, index, full, scrub, accept_rot, sync, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _make<'py>(
@@ -184,7 +173,7 @@ pub(crate) fn _make<'py>(
     scrub: Option<&str>,
     accept_rot: Vec<String>,
     sync: bool,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Made<'py>> {
     let accept_rot = Globs::new(&accept_rot).map_err(|error| failed(py, error))?;
@@ -205,7 +194,7 @@ pub(crate) fn _make<'py>(
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)
     };
-    let (made, findings) = run(py, Threads::new(max_threads)?, progress, work)?;
+    let (made, findings) = run(py, Threads::new(threads)?, progress, work)?;
     let (report, draft) = (made.report, made.draft);
     // Only when nothing can stop it any more.
     let totals = py.detach(|| draft.appear()).map_err(|error| failed(py, error))?;
@@ -227,7 +216,7 @@ pub(crate) fn _digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyD
         }
         let record = record.map_err(failed)?;
         if let What::File(file) = &record.what {
-            digests.set_item(path(py, record.bare())?, PyBytes::new(py, &file.digest))?;
+            digests.set_item(text_of(py, record.bare())?, PyBytes::new(py, &file.digest))?;
         }
     }
     Ok(digests)

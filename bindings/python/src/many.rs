@@ -3,18 +3,21 @@
 //! Buffers are collected while Python's lock is held, and hashed without it. The references and views that are held keep the
 //! memory where it is, whatever other threads do to the list. Columns of Arrow are hashed in place.
 
+use std::ops::Range;
+
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyList, PyMapping, PySet, PyTuple};
 use treewide::Batch;
 use treewide::batch::{Blobs, OffsetError, Packed};
 
 use crate::arrow::{Nulls, Source, Values};
-use crate::buffer::{Input, Items, View, bytes_of, room};
-use crate::digests::{Digests, Validity};
+use crate::buffer::{Input, Items, Rows, View, bytes_of, room};
+use crate::digests::Digests;
 use crate::mode::mode;
 use crate::threads::Threads;
+use crate::validity::Validity;
 
 /// Batches of at least this many inputs or bytes let other Python threads run. A guess: hashing them takes many times as long
 /// as letting go of the lock.
@@ -27,8 +30,8 @@ const WINDOW: usize = 16 * 1024;
 /// The same in bytes. A guess.
 const WINDOW_BYTES: usize = 64 << 20;
 
-/// What an object that is not `bytes` counts as: its length is not known yet. A guess.
-const ANY_OBJECT: usize = 64 << 10;
+/// An object from an iterator that is longer is hashed at once, and not copied. A guess: copying takes a tenth as long as hashing.
+const LONG: usize = 1 << 20;
 
 /// How to hash, and where to.
 struct Job<'a> {
@@ -46,11 +49,11 @@ enum Names<'a, 'py> {
     Keys(&'a [Bound<'py, PyAny>]),
 }
 
-/// The BLAKE3 digests of many inputs, in order.
+#[doc = stub!("hash_many")]
 #[pyfunction]
 #[pyo3(signature = (
-    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None, nulls="error"
-), text_signature = "(items, /, *, offsets=None, key=None, derive_key_context=None, length=32, max_threads=-1, out=None, nulls='error')")]
+    items, /, *, offsets=None, key=None, derive_key_context=None, length=32, threads=1, out=None, nulls="error"
+), text_signature = "(items, /, *, offsets=None, key=None, derive_key_context=None, length=32, threads=1, out=None, nulls='error')")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn hash_many<'py>(
     py: Python<'py>,
@@ -59,7 +62,7 @@ pub(crate) fn hash_many<'py>(
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
     out: Option<&Bound<'py, PyAny>>,
     nulls: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -69,7 +72,7 @@ pub(crate) fn hash_many<'py>(
     let nulls = Nulls::new(nulls)?;
     let batch = Batch::with_mode(mode(key, derive_key_context)?).output_len(length);
     let mut view = out.map(View::writable).transpose()?;
-    let mut job = Job { batch, length, threads: Threads::new(max_threads)?, out: view.as_mut() };
+    let mut job = Job { batch, length, threads: Threads::new(threads)?, out: view.as_mut() };
     let (bytes, keys, validity) = match offsets {
         Some(offsets) => (packed(py, items, offsets, &mut job)?, None, Validity::default()),
         None => of_items(py, items, nulls, &mut job)?,
@@ -115,11 +118,26 @@ fn of_items<'py>(
     if has_buffer || items.get_type().getattr_opt("__dlpack__")?.is_some() {
         return rows(py, items, job).map(digests);
     }
-    if job.out.is_some() {
-        let all = items.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        return list(py, borrowed(&all), Names::From(0), job).map(digests);
+    check_order(items)?;
+    if items.hasattr("collect")? && !items.hasattr("__next__")? {
+        let problem = "this is a query, and not its result: pass a column of x.collect()";
+        return Err(PyTypeError::new_err(problem));
     }
-    iterable(py, items, job).map(digests)
+    let (mut windows, out) = (Windows::default(), job.out.take());
+    for item in items.try_iter()? {
+        windows.push(py, item?, &[], job)?;
+    }
+    windows.end(py, out, job).map(digests)
+}
+
+/// # Errors
+/// `TypeError` for a set: its order differs from process to process.
+pub(crate) fn check_order(items: &Bound<'_, PyAny>) -> PyResult<()> {
+    if items.is_instance_of::<PySet>() || items.is_instance_of::<PyFrozenSet>() {
+        let problem = "a set has no order that the results could have: pass sorted(x), or a list";
+        return Err(PyTypeError::new_err(problem));
+    }
+    Ok(())
 }
 
 /// Hashes the values of a mapping.
@@ -128,13 +146,24 @@ fn mapping<'py>(
     items: &Bound<'py, PyMapping>,
     job: &mut Job<'_>,
 ) -> PyResult<Hashed<'py>> {
-    let (mut keys, mut values) = (Vec::new(), Vec::new());
-    for item in items.items()?.iter() {
-        let (key, value) = item.extract()?;
-        keys.push(key);
-        values.push(value);
-    }
-    let bytes = list(py, borrowed(&values), Names::Keys(&keys), job)?;
+    let mut keys = Vec::new();
+    let bytes = if items.is_exact_instance_of::<PyDict>() {
+        let mut values = Vec::new();
+        for item in items.items()?.iter() {
+            let (key, value) = item.extract()?;
+            keys.push(key);
+            values.push(value);
+        }
+        list(py, borrowed(&values), Names::Keys(&keys), job)?
+    } else {
+        // It may make each value when it is asked for, in the memory of the one before.
+        let (mut windows, out) = (Windows::default(), job.out.take());
+        for key in items.as_any().try_iter()? {
+            keys.push(key?);
+            windows.push(py, items.get_item(&keys[keys.len() - 1])?, &keys, job)?;
+        }
+        windows.end(py, out, job)?
+    };
     Ok((bytes, Some(keys), Validity::default()))
 }
 
@@ -181,23 +210,86 @@ fn arrow<'py>(
     Ok((all, None, validity))
 }
 
-/// Takes windows from an iterator, so that not all inputs are held at a time.
-fn iterable(py: Python<'_>, items: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult<Vec<u8>> {
-    let (mut all, mut first) = (Vec::new(), 0);
-    let (mut window, mut bytes) = (Vec::new(), 0_usize);
-    for item in items.try_iter()? {
-        let item = item?;
-        bytes += item.cast::<PyBytes>().map_or(ANY_OBJECT, |item| item.as_bytes().len());
-        window.push(item);
-        if window.len() == WINDOW || bytes >= WINDOW_BYTES {
-            all.extend(list(py, borrowed(&window), Names::From(first), job)?);
-            first += window.len();
-            bytes = 0;
-            window.clear();
+/// Inputs that come one by one, from code that may change one when it makes the next. So `bytes` are held, anything else is
+/// copied, or hashed at once if it is long. Not all inputs are held at a time.
+#[derive(Default)]
+struct Windows<'py> {
+    held: Vec<Held<'py>>,
+    copies: Vec<u8>,
+    bytes: usize,
+    count: usize,
+    digests: Vec<u8>,
+}
+
+enum Held<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    /// A part of the copies.
+    Copied(Range<usize>),
+}
+
+impl<'py> Windows<'py> {
+    /// Takes an input. In a mapping, it is that of the last of the `keys`.
+    fn push(
+        &mut self,
+        py: Python<'py>,
+        item: Bound<'py, PyAny>,
+        keys: &[Bound<'py, PyAny>],
+        job: &mut Job<'_>,
+    ) -> PyResult<()> {
+        if let Ok(bytes) = item.cast_exact::<PyBytes>() {
+            self.bytes += bytes.as_bytes().len();
+            self.held.push(Held::Bytes(bytes.clone()));
+        } else {
+            let view = Input::new(&item).map_err(|error| {
+                let names = if keys.is_empty() { Names::From(0) } else { Names::Keys(keys) };
+                named(error, names, self.count, py)
+            })?;
+            if view.bytes().len() > LONG {
+                self.hash(py, job)?;
+                self.digests.extend(job.hash_slices(py, &[view.bytes()])?);
+            } else {
+                let start = self.copies.len();
+                self.copies.extend_from_slice(view.bytes());
+                self.bytes += view.bytes().len();
+                self.held.push(Held::Copied(start..self.copies.len()));
+            }
         }
+        self.count += 1;
+        if self.held.len() == WINDOW || self.bytes >= WINDOW_BYTES {
+            self.hash(py, job)?;
+        }
+        Ok(())
     }
-    all.extend(list(py, borrowed(&window), Names::From(first), job)?);
-    Ok(all)
+
+    fn hash(&mut self, py: Python<'py>, job: &mut Job<'_>) -> PyResult<()> {
+        let inputs = self.held.iter().map(|it| match it {
+            Held::Bytes(bytes) => bytes.as_bytes(),
+            Held::Copied(range) => &self.copies[range.clone()],
+        });
+        let digests = job.hash_slices(py, &inputs.collect::<Vec<_>>())?;
+        self.digests.extend(digests);
+        self.held.clear();
+        self.copies.clear();
+        self.bytes = 0;
+        py.check_signals()
+    }
+
+    /// The digests of all inputs. What is written to `out` is not returned.
+    fn end(
+        mut self,
+        py: Python<'py>,
+        out: Option<&mut View>,
+        job: &mut Job<'_>,
+    ) -> PyResult<Vec<u8>> {
+        self.hash(py, job)?;
+        let Some(out) = out else { return Ok(self.digests) };
+        let place = out.bytes_mut();
+        if place.len() != self.digests.len() {
+            return Err(wrong_room(place.len(), self.count, job.length, self.digests.len()));
+        }
+        place.copy_from_slice(&self.digests);
+        Ok(Vec::new())
+    }
 }
 
 /// The objects of a list of ours.
@@ -249,7 +341,7 @@ fn named(error: PyErr, names: Names<'_, '_>, index: usize, py: Python<'_>) -> Py
 
 /// Hashes each row of an array.
 fn rows(py: Python<'_>, array: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult<Vec<u8>> {
-    let view = Input::new(array)?;
+    let view = Rows::new(array)?;
     let &[rows, _, ..] = view.shape() else {
         return Err(PyTypeError::new_err(format!(
             "hash_many takes many inputs, and this {} is one: pass a list of buffers or an array of two dimensions, \
@@ -257,12 +349,10 @@ fn rows(py: Python<'_>, array: &Bound<'_, PyAny>, job: &mut Job<'_>) -> PyResult
             array.get_type().name()?
         )));
     };
-    let (rows, bytes) = (rows as usize, view.bytes());
-    let per_row = view.row_len()?;
     // Rows without bytes may be more than memory has room for.
-    let mut inputs = room(rows)?;
-    inputs.extend((0..rows).map(|row| &bytes[row * per_row..][..per_row]));
-    job.hash(py, &inputs[..], bytes.len(), [bytes])
+    let mut inputs = room(rows as usize)?;
+    inputs.extend(view.each()?);
+    job.hash_slices(py, &inputs)
 }
 
 /// Hashes the bytes between offsets.
@@ -272,6 +362,9 @@ fn packed(
     offsets: &Bound<'_, PyAny>,
     job: &mut Job<'_>,
 ) -> PyResult<Vec<u8>> {
+    if offsets.is_instance_of::<PyList>() || offsets.is_instance_of::<PyTuple>() {
+        return Err(wrong_offsets());
+    }
     let (data, offsets) = (Input::new(data)?, View::new(offsets, Items::Any)?);
     // Copied, because they were checked, and another thread may write to the array.
     macro_rules! packed {
@@ -297,10 +390,15 @@ fn packed(
         (b'I' | b'L', 4, 1) => packed!(u32),
         (b'L' | b'Q', 8, 1) => packed!(u64),
         (_, 0, 1) => packed!(u64),
-        _ => Err(PyTypeError::new_err(
-            "offsets is an array of one dimension, of integers of 32 or 64 bits: pass numpy.asarray(offsets, 'int64')",
-        )),
+        _ => Err(wrong_offsets()),
     }
+}
+
+fn wrong_offsets() -> PyErr {
+    PyTypeError::new_err(
+        "offsets is an array of one dimension, of integers of 32 or 64 bits: pass numpy.asarray(offsets, 'int64'), or \
+         array.array('q', offsets)",
+    )
 }
 
 fn wrong_offset(error: OffsetError) -> PyErr {
@@ -335,11 +433,7 @@ impl Job<'_> {
             Some(out) => {
                 let place = out.bytes_mut();
                 if place.len() != len {
-                    return Err(PyValueError::new_err(format!(
-                        "out has {} bytes, and {count} digests of {} bytes have {len}",
-                        place.len(),
-                        self.length
-                    )));
+                    return Err(wrong_room(place.len(), count, self.length, len));
                 }
                 let range = place.as_ptr_range();
                 let overlaps = |input: &[u8]| {
@@ -370,6 +464,12 @@ impl Job<'_> {
         }
         Ok(new)
     }
+}
+
+fn wrong_room(room: usize, count: usize, length: usize, len: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "out has {room} bytes, and {count} digests of {length} bytes have {len}"
+    ))
 }
 
 /// Memory from the system, which need not be written to be zero.

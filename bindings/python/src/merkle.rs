@@ -2,21 +2,50 @@
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use treewide::merkle::{fill_nodes, fill_nodes_parallel, node_count, verify};
 use treewide::{Hash, OUT_LEN};
 
-use crate::buffer::{self, Items};
+use crate::buffer::{self, Input, Items};
 use crate::digests::Digests;
+use crate::many::check_order;
 use crate::threads::Threads;
 
 type Node = [u8; OUT_LEN];
+
+/// A copy of the leaves that a buffer has: rows of 32 bytes, or bytes one after the other.
+///
+/// # Errors
+/// `ValueError` for anything that may be digests of another length: a tree over halves of them would prove nothing.
+fn nodes_of(leaves: &Bound<'_, PyAny>) -> PyResult<Vec<Node>> {
+    let input = Input::new(leaves)?;
+    let len = match input.shape() {
+        [_, row @ ..] if !row.is_empty() => {
+            row.iter().product::<isize>() as usize * input.item_len()
+        }
+        _ if input.item_len() == 1 => OUT_LEN,
+        _ => input.item_len(),
+    };
+    if len != OUT_LEN {
+        return Err(PyValueError::new_err(format!(
+            "leaves are digests of {OUT_LEN} bytes, and these have {len}"
+        )));
+    }
+    let (leaves, rest) = input.bytes().as_chunks::<OUT_LEN>();
+    if rest.is_empty() {
+        return Ok(leaves.to_vec());
+    }
+    Err(PyValueError::new_err(format!(
+        "leaves are digests of {OUT_LEN} bytes, and {} bytes are not a number of them",
+        input.bytes().len()
+    )))
+}
 
 /// Trees of at least this many leaves let other Python threads run. A guess: they take many times as long as letting go of the
 /// lock.
 const DETACHED_LEAVES: usize = 256;
 
-/// A binary tree over digests of 32 bytes.
+#[doc = stub!("MerkleTree")]
 #[pyclass(module = "treewide", frozen)]
 pub(crate) struct MerkleTree {
     leaves: Vec<Node>,
@@ -27,9 +56,9 @@ pub(crate) struct MerkleTree {
 #[pymethods]
 impl MerkleTree {
     #[new]
-    #[pyo3(signature = (leaves, /, *, max_threads=-1), text_signature = "(leaves, /, *, max_threads=-1)")]
-    fn new(py: Python<'_>, leaves: &Bound<'_, PyAny>, max_threads: isize) -> PyResult<Self> {
-        let threads = Threads::new(max_threads)?;
+    #[pyo3(signature = (leaves, /, *, threads=1), text_signature = "(leaves, /, *, threads=1)")]
+    fn new(py: Python<'_>, leaves: &Bound<'_, PyAny>, threads: isize) -> PyResult<Self> {
+        let threads = Threads::new(threads)?;
         if let Ok(digests) = leaves.cast::<Digests>()
             && digests.get().has_nulls()
         {
@@ -37,17 +66,7 @@ impl MerkleTree {
                 "a leaf is null, and a null has no digest: hash the column without nulls=\"keep\"";
             return Err(PyValueError::new_err(problem));
         }
-        // Copied: the tree keeps them.
-        let leaves = buffer::with(leaves, Items::Any, |bytes| {
-            let (leaves, rest) = bytes.as_chunks::<OUT_LEN>();
-            if rest.is_empty() {
-                return Ok(leaves.to_vec());
-            }
-            Err(PyValueError::new_err(format!(
-                "leaves are digests of {OUT_LEN} bytes, and {} bytes are not a number of them",
-                bytes.len()
-            )))
-        })?;
+        let leaves = nodes_of(leaves)?;
         let mut nodes = vec![[0; OUT_LEN]; node_count(leaves.len())];
         let mut fill = || {
             threads.run(|is_together| match is_together {
@@ -63,7 +82,7 @@ impl MerkleTree {
         Ok(Self { leaves, nodes })
     }
 
-    /// The root: the last node, the only leaf, or the digest of no bytes.
+    #[doc = stub!("MerkleTree.root")]
     #[getter]
     fn root<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         match self.nodes.last().or(self.leaves.last()) {
@@ -80,7 +99,13 @@ impl MerkleTree {
         format!("<treewide.MerkleTree of {} leaves>", self.leaves.len())
     }
 
-    /// Returns the nodes that prove the place of a leaf, from the leaves up.
+    /// For `pickle` and `copy`.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let leaves = PyBytes::new(this.py(), this.get().leaves.as_flattened());
+        (this.get_type(), (leaves,)).into_pyobject(this.py())
+    }
+
+    #[doc = stub!("MerkleTree.proof")]
     #[pyo3(signature = (index, /))]
     fn proof<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyTuple>> {
         let leaves = self.leaves.len();
@@ -99,7 +124,7 @@ impl MerkleTree {
     }
 }
 
-/// Whether a leaf has its place under a root.
+#[doc = stub!("verify_proof")]
 #[pyfunction]
 #[pyo3(signature = (leaf, index, proof, /, *, root, leaves))]
 pub(crate) fn verify_proof(
@@ -113,10 +138,18 @@ pub(crate) fn verify_proof(
     let node = |object: &Bound<'_, PyAny>| {
         buffer::with(object, Items::Any, |bytes| Ok(<Node>::try_from(bytes).ok()))
     };
-    let Some(root) = node(root)? else {
-        return Err(PyValueError::new_err(format!("a root has {OUT_LEN} bytes")));
+    let root = match root.cast::<PyString>() {
+        Ok(digits) => Hash::from_hex(digits.to_str()?).ok().map(|root| *root.as_bytes()),
+        Err(_) => node(root)?,
+    };
+    let Some(root) = root else {
+        return Err(PyValueError::new_err(format!(
+            "a root has {OUT_LEN} bytes, or {} hexadecimal digits",
+            2 * OUT_LEN
+        )));
     };
     let leaf = node(leaf)?;
+    check_order(proof)?;
     let siblings = proof.try_iter()?.map(|it| node(&it?)).collect::<PyResult<Option<Vec<_>>>>()?;
     Ok(match (leaf, siblings) {
         (Some(leaf), Some(siblings)) => {

@@ -17,25 +17,18 @@ pub(crate) const DETACHED: usize = 16 * 1024;
 /// Output of at least this many bytes lets other Python threads run. A guess: as for input.
 const DETACHED_OUTPUT: usize = 16 * 1024;
 
-/// The BLAKE3 digest of an object's bytes.
-///
-/// `data` is any C-contiguous object with the buffer protocol, such as `bytes`, `bytearray`, `memoryview`, `array.array`,
-/// `mmap` or a NumPy array of any type; or a contiguous tensor of the CPU with `__dlpack__`, such as those of PyTorch and
-/// JAX. Its bytes are hashed as they are in memory; type and shape are not part of the digest.
-///
-/// Raises `TypeError` for an object without a buffer, such as `str`; `BufferError` for one that is not C-contiguous, is on
-/// another device, or requires a gradient; `ValueError` for a wrong key.
+#[doc = stub!("digest")]
 #[pyfunction]
-#[pyo3(signature = (data, /, *, key=None, derive_key_context=None, length=32, max_threads=1))]
+#[pyo3(signature = (data, /, *, key=None, derive_key_context=None, length=32, threads=1))]
 pub(crate) fn digest<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (mode, threads) = (special(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (special(key, derive_key_context)?, Threads::new(threads)?);
     if length == OUT_LEN {
         let hash = buffer::with(data, Items::Any, |data| Ok(root(py, mode, threads, data)))?;
         return Ok(PyBytes::new(py, &hash));
@@ -43,20 +36,18 @@ pub(crate) fn digest<'py>(
     output(py, data, mode, threads, length)
 }
 
-/// The same as [`digest`], as hexadecimal digits.
-///
-/// `length` is the number of bytes, not of digits.
+#[doc = stub!("hexdigest")]
 #[pyfunction]
-#[pyo3(signature = (data, /, *, key=None, derive_key_context=None, length=32, max_threads=1))]
+#[pyo3(signature = (data, /, *, key=None, derive_key_context=None, length=32, threads=1))]
 pub(crate) fn hexdigest<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
 ) -> PyResult<Bound<'py, PyString>> {
-    let (mode, threads) = (special(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (special(key, derive_key_context)?, Threads::new(threads)?);
     if length == OUT_LEN {
         let hash = buffer::with(data, Items::Any, |data| Ok(root(py, mode, threads, data)))?;
         return hex(py, &hash);

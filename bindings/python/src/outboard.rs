@@ -132,7 +132,7 @@ impl<'a> Files<'a> {
 
 /// Makes the outboard of a file; returns the digest.
 #[pyfunction]
-#[pyo3(signature = (path, outboard, /, *, shape, key, derive_key_context, max_threads, progress))]
+#[pyo3(signature = (path, outboard, /, *, shape, key, derive_key_context, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_create<'py>(
     py: Python<'py>,
@@ -141,10 +141,10 @@ pub(crate) fn _outboard_create<'py>(
     shape: Shape<'_>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     let (group, order) = self::shape(shape)?;
     let (path, outboard) = (&path.0, &outboard.0);
     let failed = |error: io::Error| failure::of_system(py, outboard, &error);
@@ -177,7 +177,7 @@ pub(crate) fn _outboard_create<'py>(
 /// Verifies a range of a file: where it is damaged, and how.
 #[pyfunction]
 #[pyo3(signature = (
-    path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context, max_threads, progress
+    path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_verify<'py>(
@@ -191,10 +191,10 @@ pub(crate) fn _outboard_verify<'py>(
     shape: Shape<'_>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<(u64, u64, &'static str)>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     let (group, order) = self::shape(shape)?;
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();

@@ -18,7 +18,7 @@ use crate::buffer::{self, Items};
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
 use crate::outboard::shape;
-use crate::ranges;
+use crate::safetensors;
 
 create_exception!(
     treewide.scale,
@@ -83,7 +83,7 @@ fn counts(absorbed: Absorbed) -> (u64, u64) {
     (absorbed.new, absorbed.again)
 }
 
-/// What of an input is hashed so far, in no particular order.
+#[doc = stub!("Parts")]
 #[pyclass(module = "treewide.scale", frozen)]
 pub(crate) struct Parts {
     /// The same as in `parts`, to hash without the lock.
@@ -139,26 +139,26 @@ impl Parts {
         Ok(Self::of(parts, mode))
     }
 
-    /// The bytes of the whole input.
+    #[doc = stub!("Parts.total")]
     #[getter]
     fn total(&self) -> u64 {
         self.total
     }
 
-    /// The bytes that say which object this is.
+    #[doc = stub!("Parts.object")]
     #[getter]
     fn object<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.object)
     }
 
-    /// Returns the parts in order, each with start, stop and value.
+    #[doc = stub!("Parts.parts")]
     fn parts<'py>(&self, py: Python<'py>) -> Vec<(u64, u64, Bound<'py, PyBytes>)> {
         let all: Vec<Part> = self.locked(py, |parts| parts.iter().collect());
         let all = all.into_iter();
         all.map(|it| (it.range.start, it.range.end, PyBytes::new(py, &it.cv))).collect()
     }
 
-    /// Hashes the bytes that stand at byte `at`, and adds their parts. Threads that share an object hash side by side.
+    #[doc = stub!("Parts.hash")]
     #[pyo3(signature = (data, at, /))]
     fn hash(&self, py: Python<'_>, data: &Bound<'_, PyAny>, at: u64) -> PyResult<(u64, u64)> {
         let added = buffer::with(data, Items::Any, |data| {
@@ -181,7 +181,7 @@ impl Parts {
     fn _hash_file(&self, py: Python<'_>, handle: i64, start: u64, stop: u64) -> PyResult<bool> {
         let hash = || {
             let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
-            let file = ranges::open(handle).map_err(Failure::Read)?;
+            let file = safetensors::open(handle).map_err(Failure::Read)?;
             for node in parts::subtrees(start..stop, self.total).map_err(AbsorbError::from)? {
                 match value(&file, &node, self.total, self.mode).map_err(Failure::Read)? {
                     Some(cv) => mine.push(Part { range: node, cv })?,
@@ -197,14 +197,14 @@ impl Parts {
         })
     }
 
-    /// Adds a part that was hashed elsewhere.
+    #[doc = stub!("Parts.push")]
     #[pyo3(signature = (start, stop, value, /))]
     fn push(&self, py: Python<'_>, start: u64, stop: u64, value: [u8; 32]) -> PyResult<(u64, u64)> {
         let part = Part { range: start..stop, cv: value };
         self.locked(py, |parts| parts.push(part)).map(counts).map_err(|error| refused(py, error))
     }
 
-    /// Adds all parts of `other`; what is there twice is compared.
+    #[doc = stub!("Parts.absorb")]
     #[pyo3(signature = (other, /))]
     fn absorb(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<(u64, u64)> {
         // Copied, so that two threads that absorb each other's parts do not wait for each other.
@@ -213,28 +213,28 @@ impl Parts {
         added.map(counts).map_err(|error| refused(py, error))
     }
 
-    /// Returns the ranges that no part has, in order.
+    #[doc = stub!("Parts.missing")]
     fn missing(&self, py: Python<'_>) -> Vec<Ends> {
         self.locked(py, |parts| parts.missing()).into_iter().map(ends).collect()
     }
 
-    /// Returns the ranges that are there twice and could not be compared yet.
+    #[doc = stub!("Parts.unchecked")]
     fn unchecked(&self, py: Python<'_>) -> Vec<Ends> {
         self.locked(py, |parts| parts.unchecked()).into_iter().map(ends).collect()
     }
 
-    /// Forgets each part that touches a range.
+    #[doc = stub!("Parts.forget")]
     #[pyo3(signature = (start, stop, /))]
     fn forget(&self, py: Python<'_>, start: u64, stop: u64) {
         self.locked(py, |parts| parts.forget(start..stop));
     }
 
-    /// Merges neighbours into larger parts.
+    #[doc = stub!("Parts.compact")]
     fn compact(&self, py: Python<'_>) {
         self.locked(py, |parts| parts.compact());
     }
 
-    /// Returns the digest of the whole input.
+    #[doc = stub!("Parts.finish")]
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match self.locked(py, |parts| parts.finish()) {
             Ok(digest) => Ok(PyBytes::new(py, digest.as_bytes())),
@@ -242,7 +242,7 @@ impl Parts {
         }
     }
 
-    /// Returns the outboard of the whole input, if no part is larger than a group.
+    #[doc = stub!("Parts.outboard")]
     #[pyo3(signature = (group=16384, order="pre"))]
     fn outboard<'py>(
         &self,
@@ -257,12 +257,12 @@ impl Parts {
         }
     }
 
-    /// Returns the parts as bytes, to send them. The key is not in them.
+    #[doc = stub!("Parts.to_bytes")]
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.locked(py, |parts| parts.to_bytes()))
     }
 
-    /// Returns the parts that `to_bytes` saved, in the mode in which they were hashed.
+    #[doc = stub!("Parts.from_bytes")]
     #[classmethod]
     #[pyo3(signature = (data, /, *, key=None, derive_key_context=None))]
     fn from_bytes(
@@ -281,7 +281,7 @@ impl Parts {
         Ok(Self::of(parts, mode))
     }
 
-    /// Returns an independent copy.
+    #[doc = stub!("Parts.copy")]
     fn copy(&self, py: Python<'_>) -> Self {
         Self::of(self.copied(py), self.mode)
     }
@@ -293,7 +293,7 @@ impl Parts {
     }
 }
 
-/// Returns the nodes of the tree that make up a range.
+#[doc = stub!("subtrees")]
 #[pyfunction]
 #[pyo3(signature = (start, stop, total, /))]
 pub(crate) fn subtrees(start: u64, stop: u64, total: u64) -> PyResult<Vec<Ends>> {

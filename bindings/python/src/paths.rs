@@ -3,9 +3,22 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyString};
+use treewide_files::name::os_path;
+
+/// The bytes of a name, as Python has names: those that are not UTF-8 as `os.fsdecode` makes them.
+pub(crate) fn text_of<'py>(py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match str::from_utf8(name) {
+        Ok(name) => Ok(PyString::new(py, name)),
+        Err(_) => {
+            let path = os_path(name).map_err(PyValueError::new_err)?;
+            Ok(path.into_os_string().into_pyobject(py)?)
+        }
+    }
+}
 
 /// The name of a file.
 pub(crate) struct FilePath(pub(crate) PathBuf);
@@ -19,6 +32,12 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
         {
             return Err(PyTypeError::new_err(
                 "this is an open file: pass its name, or use treewide.blake3().update_reader(file)",
+            ));
+        }
+        if path.is_instance_of::<PyInt>() {
+            return Err(PyTypeError::new_err(
+                "this is a number: pass the name of a file, or for a descriptor use \
+                 treewide.blake3().update_reader(open(number, 'rb', closefd=False))",
             ));
         }
         // The error of `os.fsdecode` names the type. Bytes that are not UTF-8 come back as they were.

@@ -5,10 +5,7 @@ use std::ffi::OsString;
 use pyo3::prelude::*;
 use treewide_cli::Inherited;
 
-/// Runs the program `treewide`, and returns its exit code. Only for `treewide.__main__`: the program takes the process
-/// for its own.
-///
-/// The first argument is the name of the program. `closed` says whether standard input, output and error were closed.
+#[doc = stub!("_run_program")]
 #[pyfunction]
 pub(crate) fn _run_program(py: Python<'_>, arguments: Vec<OsString>, closed: [bool; 3]) -> u8 {
     // Python ignores SIGPIPE, and nobody knows any more whether the parent did.

@@ -203,6 +203,8 @@ pub(crate) struct Lent {
     /// The number of the device.
     number: i32,
     is_read_only: bool,
+    /// From a row to the next, in items.
+    row_stride: i64,
     _held: Held,
 }
 
@@ -216,6 +218,11 @@ impl Lent {
     /// `BufferError` for a tensor that is in another place, is not contiguous, or requires a gradient; `TypeError` for
     /// one of addresses. Others of the producer.
     pub(crate) fn of(object: &Bound<'_, PyAny>, place: Place) -> PyResult<Option<Self>> {
+        Self::taken(object, place, false)
+    }
+
+    /// As [`of`](Self::of). With `rows`, only each row is contiguous.
+    fn taken(object: &Bound<'_, PyAny>, place: Place, rows: bool) -> PyResult<Option<Self>> {
         let class = object.get_type();
         if class.getattr_opt("__dlpack__")?.is_none() {
             return Ok(None);
@@ -231,7 +238,8 @@ impl Lent {
             return Err(PyTypeError::new_err(problem));
         }
         let shape = tensor.shape()?;
-        if !tensor.is_contiguous(&shape) {
+        let row_stride = tensor.row_stride(&shape).filter(|_| rows && shape.len() > 1);
+        if row_stride.is_none() && !tensor.is_contiguous(&shape) {
             return Err(PyBufferError::new_err(
                 "this tensor is not contiguous, so its bytes are not in one piece: pass x.contiguous() (PyTorch) or a copy",
             ));
@@ -257,7 +265,9 @@ impl Lent {
         let (number, is_read_only) = (tensor.device.number, flags & READ_ONLY != 0);
         // A tensor without items may have no memory.
         let data = tensor.data.wrapping_add(offset);
-        Ok(Some(Self { data, len, bits, shape, number, is_read_only, _held: held }))
+        let row = shape.get(1..).unwrap_or_default().iter().product::<isize>() as i64;
+        let row_stride = row_stride.unwrap_or(row);
+        Ok(Some(Self { data, len, bits, shape, number, is_read_only, row_stride, _held: held }))
     }
 
     /// The number of its device.
@@ -310,6 +320,11 @@ impl Tensor {
         Ok(Lent::of(object, Place::Cpu)?.map(Self))
     }
 
+    /// As [`of`](Self::of), but only each row is contiguous: for [`row_step`](Self::row_step) alone.
+    pub(crate) fn of_rows(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(Lent::taken(object, Place::Cpu, true)?.map(Self))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         if self.0.len == 0 {
             return &[];
@@ -323,9 +338,18 @@ impl Tensor {
         self.0.shape()
     }
 
-    /// As [`Lent::row_len`].
-    pub(crate) fn row_len(&self) -> PyResult<usize> {
-        self.0.row_len()
+    /// Where rows begin, from a row to the next in bytes, and the bytes of each.
+    ///
+    /// # Errors
+    /// `BufferError` if rows begin or end inside of a byte.
+    pub(crate) fn row_step(&self) -> PyResult<(*const u8, isize, usize)> {
+        let step = self.0.row_stride as isize * self.0.bits as isize / 8;
+        Ok((self.0.data, step, self.0.row_len()?))
+    }
+
+    /// The bytes of an item; 0 if it has less than one.
+    pub(crate) fn item_len(&self) -> usize {
+        self.0.bits / 8
     }
 }
 
@@ -350,18 +374,25 @@ impl DlTensor {
     /// Whether the items are in C order, one after the other.
     fn is_contiguous(&self, shape: &[isize]) -> bool {
         let strides = self.numbers(self.strides);
-        if strides.is_empty() || shape.contains(&0) {
-            return true;
-        }
-        let mut expected = 1_i64;
-        for (&len, &stride) in shape.iter().zip(strides).rev() {
-            if len != 1 && stride != expected {
-                return false;
-            }
-            expected = expected.wrapping_mul(len as i64);
-        }
-        true
+        strides.is_empty() || shape.contains(&0) || are_contiguous(shape, strides)
     }
+
+    /// From a row to the next, in items, if each row is in C order.
+    fn row_stride(&self, shape: &[isize]) -> Option<i64> {
+        let (&first, of_row) = self.numbers(self.strides).split_first()?;
+        are_contiguous(shape.get(1..)?, of_row).then_some(first)
+    }
+}
+
+fn are_contiguous(shape: &[isize], strides: &[i64]) -> bool {
+    let mut expected = 1_i64;
+    for (&len, &stride) in shape.iter().zip(strides).rev() {
+        if len != 1 && stride != expected {
+            return false;
+        }
+        expected = expected.wrapping_mul(len as i64);
+    }
+    true
 }
 
 /// Asks a producer for a capsule.

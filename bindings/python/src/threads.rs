@@ -17,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use treewide::Hasher;
 use treewide::explain;
 
-/// What `max_threads` asks for.
+/// What `threads` asks for, which the class `blake3` calls `max_threads`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
     One,
@@ -27,7 +27,7 @@ pub(crate) enum Threads {
     Most(usize),
 }
 
-/// The value of `max_threads` for [`Threads::Auto`].
+/// The number for [`Threads::Auto`].
 pub(crate) const AUTO: isize = -1;
 
 impl Threads {
@@ -37,12 +37,12 @@ impl Threads {
             AUTO => Ok(Self::Auto),
             2.. => Ok(Self::Most(most as usize)),
             _ => Err(PyValueError::new_err(format!(
-                "max_threads is 1 or more, or AUTO (-1), and not {most}"
+                "the number of threads is 1 or more, or AUTO (-1), and not {most}"
             ))),
         }
     }
 
-    /// The value of `max_threads`.
+    /// The number that asks for it.
     pub(crate) fn number(self) -> isize {
         match self {
             Self::One => 1,

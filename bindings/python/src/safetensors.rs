@@ -259,7 +259,7 @@ pub(crate) fn open(handle: i64) -> io::Result<File> {
 
 /// The digests of ranges of an open file. `ranges` are pairs of offsets in the order of the file.
 #[pyfunction]
-#[pyo3(signature = (handle, path, ranges, /, *, key, derive_key_context, length, max_threads, progress))]
+#[pyo3(signature = (handle, path, ranges, /, *, key, derive_key_context, length, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _hash_ranges<'py>(
     py: Python<'py>,
@@ -269,10 +269,10 @@ pub(crate) fn _hash_ranges<'py>(
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    max_threads: isize,
+    threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(max_threads)?);
+    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     check_length(length.saturating_mul(ranges.len()))?;
     if ranges.iter().any(|range| range.0 > range.1) || !ranges.is_sorted_by(|a, b| a.1 <= b.0) {
         return Err(PyValueError::new_err(
