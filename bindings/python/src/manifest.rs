@@ -104,7 +104,7 @@ fn run<R: Send>(
 
 /// Compares a directory with its manifest.
 #[pyfunction]
-#[pyo3(signature = (list, directory, /, *, quick, only, expect, threads, progress))]
+#[pyo3(signature = (list, directory, /, *, quick, only, expected, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _verify<'py>(
     py: Python<'py>,
@@ -112,13 +112,13 @@ pub(crate) fn _verify<'py>(
     directory: FilePath,
     quick: bool,
     only: Vec<String>,
-    expect: Option<[u8; OUT_LEN]>,
+    expected: Option<[u8; OUT_LEN]>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Ended<'py>> {
     let only = Globs::new(&only).map_err(|error| failed(py, error))?;
     let name = shown(&list.0);
-    let expected = expect.map(treewide::Hash::from_bytes);
+    let expected = expected.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
     let (report, findings) =
         run(py, Threads::new(threads)?, progress, move |options, _, each| {
@@ -159,7 +159,7 @@ pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyRes
 /// Makes a manifest, from the one at `old` if there is one.
 #[pyfunction]
 #[pyo3(signature = (
-    old, directory, output, /, *, rules, index, full, scrub, accept_rot, sync, threads, progress
+    old, directory, output, /, *, rules, index, full, scrub, accept_rot, resume, sync, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _make<'py>(
@@ -172,6 +172,7 @@ pub(crate) fn _make<'py>(
     full: bool,
     scrub: Option<&str>,
     accept_rot: Vec<String>,
+    resume: bool,
     sync: bool,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
@@ -189,7 +190,7 @@ pub(crate) fn _make<'py>(
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // Nobody else can write the manifest once this one has begun.
-        let draft = Draft::begin(&output.0, index)?;
+        let draft = Draft::begin(&output.0, index)?.with_journal(resume);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)

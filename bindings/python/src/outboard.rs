@@ -86,7 +86,7 @@ impl<'a> Files<'a> {
     fn open<'c>(
         &self,
         course: &'c Course,
-        length: Option<u64>,
+        size: Option<u64>,
         group: Group,
         order: Order,
     ) -> Result<(Watched<'c>, File, Layout), Failure<'a>> {
@@ -98,7 +98,7 @@ impl<'a> Files<'a> {
             }
         };
         let ((file, len), (pairs, _)) = (open(self.path)?, open(self.outboard)?);
-        let layout = Layout::new(length.unwrap_or(len), group, order);
+        let layout = Layout::new(size.unwrap_or(len), group, order);
         Ok((Watched { file, course }, pairs, layout))
     }
 
@@ -177,17 +177,17 @@ pub(crate) fn _outboard_create<'py>(
 /// Verifies a range of a file: where it is damaged, and how.
 #[pyfunction]
 #[pyo3(signature = (
-    path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context, threads, progress
+    outboard, path, expected, /, *, start, stop, size, shape, key, derive_key_context, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_verify<'py>(
     py: Python<'py>,
-    path: FilePath,
     outboard: FilePath,
-    digest: [u8; OUT_LEN],
+    path: FilePath,
+    expected: [u8; OUT_LEN],
     start: u64,
     stop: Option<u64>,
-    length: Option<u64>,
+    size: Option<u64>,
     shape: Shape<'_>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
@@ -199,8 +199,8 @@ pub(crate) fn _outboard_verify<'py>(
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
-        let (data, pairs, layout) = files.open(&course, length, group, order)?;
-        let outboard = Outboard::new(&Hash::from_bytes(digest), layout, mode, pairs);
+        let (data, pairs, layout) = files.open(&course, size, group, order)?;
+        let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
         threads.run(|_| {
             let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
             let found = damage.try_fold(Vec::new(), |mut all, found| match found {
@@ -230,16 +230,16 @@ pub(crate) fn _outboard_verify<'py>(
 
 /// Returns the bytes of a range, all of them verified.
 #[pyfunction]
-#[pyo3(signature = (path, outboard, digest, /, *, start, stop, length, shape, key, derive_key_context))]
+#[pyo3(signature = (outboard, path, expected, /, *, start, stop, size, shape, key, derive_key_context))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_read<'py>(
     py: Python<'py>,
-    path: FilePath,
     outboard: FilePath,
-    digest: [u8; OUT_LEN],
+    path: FilePath,
+    expected: [u8; OUT_LEN],
     start: u64,
     stop: u64,
-    length: Option<u64>,
+    size: Option<u64>,
     shape: Shape<'_>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
@@ -249,8 +249,8 @@ pub(crate) fn _outboard_read<'py>(
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
-        let (data, pairs, layout) = files.open(&course, length, group, order)?;
-        let outboard = Outboard::new(&Hash::from_bytes(digest), layout, mode, pairs);
+        let (data, pairs, layout) = files.open(&course, size, group, order)?;
+        let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
         let mut reader = outboard.reader(&data);
         let mut bytes = Vec::new();
         reader.seek(SeekFrom::Start(start)).map_err(Failure::Read)?;

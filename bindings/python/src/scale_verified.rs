@@ -17,9 +17,9 @@ use crate::parts::{Ends, ends};
 /// Pairs whose places are nearer than this are asked for at once: a request takes longer than these bytes. A guess.
 const GAP: u64 = 4096;
 
-fn layout(length: u64, shape: Shape<'_>) -> PyResult<Layout> {
+fn layout(size: u64, shape: Shape<'_>) -> PyResult<Layout> {
     let (group, order) = self::shape(shape)?;
-    Ok(Layout::new(length, group, order))
+    Ok(Layout::new(size, group, order))
 }
 
 /// Calls `pair` with each node above the groups, from the root down and from left to right.
@@ -34,14 +34,14 @@ fn above(layout: &Layout, node: Node, groups: &Range<u64>, pair: &mut impl FnMut
 
 /// Returns the bytes of an outboard, and its ranges that verify a range of an input: few, in order.
 #[pyfunction]
-#[pyo3(signature = (length, shape, start, stop, /))]
+#[pyo3(signature = (size, shape, start, stop, /))]
 pub(crate) fn _outboard_places(
-    length: u64,
+    size: u64,
     shape: Shape<'_>,
     start: u64,
     stop: u64,
 ) -> PyResult<(u64, Vec<Ends>)> {
-    let layout = layout(length, shape)?;
+    let layout = layout(size, shape)?;
     let mut places = Vec::new();
     above(&layout, layout.root(), &layout.groups_of(&(start..stop)), &mut |place| {
         places.push(place)
@@ -118,24 +118,24 @@ type Trusted<'py> = (u64, u64, Bound<'py, PyBytes>);
 ///
 /// An input of one group has no pair: that is for the caller.
 #[pyfunction]
-#[pyo3(signature = (digest, length, shape, start, stop, pairs, /))]
+#[pyo3(signature = (expected, size, shape, start, stop, pairs, /))]
 pub(crate) fn _outboard_trusted<'py>(
     py: Python<'py>,
-    digest: [u8; OUT_LEN],
-    length: u64,
+    expected: [u8; OUT_LEN],
+    size: u64,
     shape: Shape<'_>,
     start: u64,
     stop: u64,
     pairs: Vec<(u64, Vec<u8>)>,
 ) -> PyResult<(Vec<Trusted<'py>>, Vec<Ends>)> {
-    let layout = layout(length, shape)?;
+    let layout = layout(size, shape)?;
     if layout.groups() == 1 {
         return Err(PyValueError::new_err("an input of one group has no pairs: hash it"));
     }
     let pairs = pairs.iter().map(|(at, bytes)| (*at, &bytes[..])).collect();
     let groups = layout.groups_of(&(start..stop));
     let mut proof = Proof { layout, groups, pairs, trusted: Vec::new(), unknown: Vec::new() };
-    py.detach(|| proof.descend(layout.root(), digest));
+    py.detach(|| proof.descend(layout.root(), expected));
     let Proof { trusted, unknown, .. } = proof;
     let trusted = trusted.into_iter().map(|(it, cv)| (it.start, it.end, PyBytes::new(py, &cv)));
     Ok((trusted.collect(), unknown.into_iter().map(ends).collect()))

@@ -47,9 +47,9 @@ def test_columns_are_hashed_as_lists_are(form):
                     ),
                 ]
                 for source, times in zip(sources, (1, 2, 1), strict=True):
-                    mode = dice.choice([{}, {"key": b"k" * 32}, {"length": 40}, {"length": 5, "max_threads": 1}])
+                    mode = dice.choice([{}, {"key": b"k" * 32}, {"length": 40}, {"length": 5, "threads": 1}])
                     digests = hash_many(source, nulls="keep", **mode)
-                    shown = {key: value for key, value in mode.items() if key != "max_threads"}
+                    shown = {key: value for key, value in mode.items() if key != "threads"}
                     assert list(digests) == expected(part * times, **shown)
                     assert digests.null_count == times * part.count(None)
                     cases += 1

@@ -3,9 +3,12 @@
 import copy
 import hashlib
 import io
+import os
 import pickle
+import signal
 import socket
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -142,7 +145,7 @@ def test_update_reader_refuses_what_is_not_a_binary_file():
         blake3().update_reader(ReadsInto(None))
     with pytest.raises(TypeError):
         blake3().update_reader(ReadsInto("3"))
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError, match="open file"):
         blake3().update_reader(3)
 
     class Shrinks:
@@ -264,3 +267,61 @@ def test_compat_installs_itself():
         sys.modules.pop("blake3", None)
         if before is not None:
             sys.modules["blake3"] = before
+
+
+class Failing:
+    """A file that fails after some bytes."""
+
+    def __init__(self, error):
+        self.left, self.error = [b"some", b"more"], error
+
+    def read(self, size):
+        if not self.left:
+            raise self.error
+        return self.left.pop()
+
+
+def test_update_reader_that_fails_appends_nothing():
+    hasher = blake3(b"before")
+    for error in (OSError("gone"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            hasher.update_reader(Failing(error))
+        assert hasher.digest() == blake3(b"before").digest()
+    with pytest.raises(RuntimeError, match="other input"):
+        hasher.update_reader(Appending(hasher))
+
+
+class Appending:
+    """A file that appends to the hasher that reads it."""
+
+    def __init__(self, hasher):
+        self.hasher, self.left = hasher, [b"", b"piece"]
+
+    def read(self, size):
+        self.hasher.update(b"other input")
+        return self.left.pop()
+
+
+def test_update_reader_says_what_to_pass_instead(tmp_path):
+    left, right = socket.socketpair()
+    with left, right:
+        for wrong, advice in (("name", "update_mmap"), (tmp_path, "update_mmap"), (left, "makefile"), (3, "readinto")):
+            with pytest.raises(TypeError, match=advice):
+                blake3().update_reader(wrong)
+    with pytest.raises(TypeError, match="closefd"):
+        treewide.hash_file(3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
+def test_update_reader_stops_at_ctrl_c():
+    # A reader in C, which looks for no signal by itself.
+    with open("/dev/zero", "rb") as zeros:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            blake3().update_reader(zeros)
+        timer.join()
+
+
+def test_repr_says_how_much_was_hashed():
+    assert repr(blake3(b"abc")) == "<treewide.blake3 of 3 bytes>"

@@ -22,7 +22,7 @@ def test_digest_has_the_known_answers(vectors):
             assert digest(bytearray(data), **mode) == expected[:32]
             assert digest(data, length=len(expected), **mode) == expected
             assert digest(data, length=7, **mode) == expected[:7]
-            assert digest(data, max_threads=-1, **mode) == expected[:32]
+            assert digest(data, threads=-1, **mode) == expected[:32]
             assert hexdigest(data, **mode) == expected.hex()[:64]
             assert hexdigest(data, length=len(expected), **mode) == expected.hex()
             assert treewide.blake3(data, **mode).digest(len(expected)) == expected
@@ -34,11 +34,11 @@ def test_digest_is_the_same_as_the_class_at_edges():
         assert digest(data) == treewide.blake3(data).digest()
 
 
-@pytest.mark.parametrize("max_threads", [1, 2, 3, 1000, -1])
-def test_digest_is_the_same_with_any_number_of_threads(max_threads):
+@pytest.mark.parametrize("threads", [1, 2, 3, 1000, -1])
+def test_digest_is_the_same_with_any_number_of_threads(threads):
     data = pattern(5_000_003)
     for mode in ({}, {"key": bytes(32)}, {"length": 100}):
-        assert digest(data, max_threads=max_threads, **mode) == digest(data, **mode)
+        assert digest(data, threads=threads, **mode) == digest(data, **mode)
 
 
 def test_digest_takes_the_bytes_of_any_items():
@@ -105,10 +105,10 @@ def test_digest_checks_its_parameters():
     with pytest.raises(TypeError):
         digest(b"", key="x" * 32)
     for wrong in (0, -2, -(2**63)):
-        with pytest.raises(ValueError, match="max_threads"):
-            digest(b"", max_threads=wrong)
+        with pytest.raises(ValueError, match="threads"):
+            digest(b"", threads=wrong)
     with pytest.raises(OverflowError):
-        digest(b"", max_threads=2**64)
+        digest(b"", threads=2**64)
     for function in (digest, hexdigest):
         assert len(function(b"", length=0)) == 0
         with pytest.raises(OverflowError):

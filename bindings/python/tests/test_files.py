@@ -26,21 +26,21 @@ def files(tmp_path_factory):
     return paths
 
 
-@pytest.mark.parametrize("max_threads", [1, 2, -1])
-def test_files_have_the_digests_of_their_bytes(files, max_threads):
+@pytest.mark.parametrize("threads", [1, 2, -1])
+def test_files_have_the_digests_of_their_bytes(files, threads):
     for mode in ({}, {"key": b"k" * 32}, {"derive_key_context": "ctx"}, {"length": 1}, {"length": 100}, {"length": 0}):
         expected = [digest(path.read_bytes(), **mode) for path in files]
-        assert [hash_file(path, max_threads=max_threads, **mode) for path in files] == expected
-        assert hash_files(files, max_threads=max_threads, **mode) == expected
-        assert hash_files((str(path) for path in files), max_threads=max_threads, errors="return", **mode) == expected
+        assert [hash_file(path, threads=threads, **mode) for path in files] == expected
+        assert hash_files(files, threads=threads, **mode) == expected
+        assert hash_files((str(path) for path in files), threads=threads, errors="return", **mode) == expected
     assert hash_files([]) == []
 
 
 def test_a_file_by_each_strategy(files):
     for strategy in ("auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"):
-        for max_threads in (1, -1):
+        for threads in (1, -1):
             for path in files:
-                hasher = treewide.blake3(b"before", max_threads=max_threads)
+                hasher = treewide.blake3(b"before", max_threads=threads)
                 assert hasher.update_file(path, strategy=strategy) is hasher
                 assert hasher.digest() == digest(b"before" + path.read_bytes()), (strategy, path)
     with pytest.raises(ValueError, match=r'one of auto, read, .* and not "map"'):

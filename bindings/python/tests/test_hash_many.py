@@ -6,7 +6,7 @@ import pickle
 import random
 import resource
 from collections import ChainMap, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from unittest import mock
@@ -22,19 +22,19 @@ def expected(items, **mode):
     return [digest(item, **mode) for item in items]
 
 
-@pytest.mark.parametrize("max_threads", [1, 2, 7, -1])
-def test_hash_many_is_the_same_as_a_loop(max_threads):
+@pytest.mark.parametrize("threads", [1, 2, 7, -1])
+def test_hash_many_is_the_same_as_a_loop(threads):
     dice = random.Random(1)
     modes = [{}, {"key": b"k" * 32}, {"derive_key_context": "ctx"}, {"length": 1}, {"length": 100}]
     cases = 0
     for count in (0, 1, 2, 15, 16, 17, 200):
         items = [pattern(dice.choice([*EDGES, 0, 5, 200])) for _ in range(count)]
         for mode in modes:
-            digests = hash_many(items, max_threads=max_threads, **mode)
+            digests = hash_many(items, threads=threads, **mode)
             assert list(digests) == expected(items, **mode)
             cases += 1
     for length in EDGES:
-        assert list(hash_many([pattern(length)] * 17, max_threads=max_threads)) == [digest(pattern(length))] * 17
+        assert list(hash_many([pattern(length)] * 17, threads=threads)) == [digest(pattern(length))] * 17
         cases += 1
     print(f"hash_many: {cases} cases")
 
@@ -78,7 +78,11 @@ def test_hash_many_hashes_the_rows_of_arrays():
     with pytest.raises(MemoryError, match="list of"):
         hash_many(np.empty((2**55, 0), "u1"))
     square = np.arange(64, dtype="u1").reshape(8, 8)
-    for odd in (square.T, square[:, :3], square[::2]):
+    for rows in (square[:, :3], square[::2], square[::-1], square[1:, 2:5], square.astype("f4")[::-2, :3]):
+        assert list(hash_many(rows)) == expected(row.tobytes() for row in rows)
+    cube = np.arange(120, dtype="u2").reshape(4, 5, 6)
+    assert list(hash_many(cube[::-1, 1:3])) == expected(row.tobytes() for row in cube[::-1, 1:3])
+    for odd in (square.T, square[:, ::2], cube[:, :, :3]):
         with pytest.raises(BufferError, match="ascontiguousarray"):
             hash_many(odd)
 
@@ -123,8 +127,8 @@ def test_hash_many_names_what_it_cannot_take():
         hash_many([b""] * 3, length=2**62)
     with pytest.raises(MemoryError):
         hash_many([b""] * 3, length=2**60)
-    with pytest.raises(ValueError, match="max_threads"):
-        hash_many([], max_threads=0)
+    with pytest.raises(ValueError, match="threads"):
+        hash_many([], threads=0)
 
     def fails():
         yield b"a"
@@ -200,7 +204,13 @@ def test_digests_are_a_sequence():
     assert list(reversed(digests)) == all_of_them[::-1]
     assert digests.hex() == [it.hex() for it in all_of_them]
     assert digests.tolist() == all_of_them
-    assert digests == hash_many(items) and digests != hash_many(items[1:]) and digests != all_of_them
+    assert digests == hash_many(items) and digests != hash_many(items[1:]) and digests == all_of_them
+    assert all_of_them == digests and digests != all_of_them[1:] and digests != all_of_them[::-1] and digests != (1,)
+    match digests:
+        case [first, *rest]:
+            assert first == all_of_them[0] and rest == all_of_them[1:]
+        case _:
+            raise AssertionError("digests match no sequence")
     assert Digests(b"a" * 6, 2) != Digests(b"a" * 6, 3)
     assert digests == mock.ANY and (digests == np.asarray(digests)).all(), "others are asked"
     # By this pandas knows what has one value for each row.
@@ -263,3 +273,67 @@ def test_hash_many_leaks_nothing():
     calls(20_000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 2000, f"{grown} KiB more"
+
+
+class Lazy(Mapping):
+    """A mapping that makes each value in the memory of the one before."""
+
+    def __init__(self, count):
+        self.count, self.memory = count, bytearray(1000)
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return iter(range(self.count))
+
+    def __getitem__(self, key):
+        self.memory[:] = bytes([key % 256]) * 1000
+        return self.memory
+
+
+def test_hash_many_takes_inputs_of_an_iterator_before_it_changes_them():
+    def reused(length, count):
+        memory = bytearray(length)
+        for at in range(count):
+            memory[:] = bytes([at % 256]) * length
+            yield memory
+
+    for length, count in ((1, 5), (1000, 300), (70_000, 3000), (3_000_000, 3)):
+        known = expected(bytes([at % 256]) * length for at in range(min(count, 256)))
+        wanted = [known[at % 256] for at in range(count)]
+        assert list(hash_many(reused(length, count))) == wanted
+        out = bytearray(32 * count)
+        assert hash_many(reused(length, count), out=out) is out and out == b"".join(wanted)
+    wanted = dict(enumerate(expected(bytes([at]) * 1000 for at in range(200))))
+    assert hash_many(Lazy(200)) == wanted
+    with pytest.raises(ValueError, match=r"out has 31 bytes, and 2 digests of 32 bytes have 64"):
+        hash_many(reused(1, 2), out=bytearray(31))
+    with pytest.raises(TypeError) as caught:
+        hash_many(it for it in (b"a", bytearray(b"b"), 3))
+    assert caught.value.__notes__ == ["this is about item 2 of what was passed to hash_many"]
+
+
+def test_hash_many_refuses_what_has_no_order_or_no_bytes():
+    for unordered in ({b"a", b"b"}, frozenset([b"a"])):
+        with pytest.raises(TypeError, match="no order"):
+            hash_many(unordered)
+        with pytest.raises(TypeError, match="no order"):
+            treewide.hash_files(unordered)
+    with pytest.raises(TypeError, match="leave it out"):
+        hash_many([b"a", None])
+    with pytest.raises(TypeError, match=r"text\.encode"):
+        hash_many(["a"])
+    for offsets in ([0, 1], (0, 1)):
+        with pytest.raises(TypeError, match="offsets is an array"):
+            hash_many(b"a", offsets=offsets)
+
+    class Query:
+        def collect(self):
+            return [b"a"]
+
+        def __iter__(self):
+            return iter([b"a"])
+
+    with pytest.raises(TypeError, match="collect"):
+        hash_many(Query())

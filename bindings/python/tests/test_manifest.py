@@ -79,7 +79,7 @@ def test_a_tree_and_its_manifest(tree):
     assert str(same) == "6 entries: 6 same"
 
     assert made and made.differs and made.counts["added"] == 6
-    assert manifest.verify(path, root, expect=made.facts) and manifest.verify(path, root, expect=made.facts.hex())
+    assert manifest.verify(path, root, expected=made.facts) and manifest.verify(path, root, expected=made.facts.hex())
 
     (root / "a").write_bytes(b"edited")
     (root / "b").rename(root / "sub" / "moved")
@@ -100,8 +100,8 @@ def test_a_tree_and_its_manifest(tree):
     assert verdicts(manifest.diff(other, other)) == {}
     updated = manifest.update(path, root, scrub="5%")
     assert path.read_bytes() == other.read_bytes() and updated.digest == digest(other.read_bytes())
-    assert manifest.verify(path, root, expect=updated.digest) and manifest.verify(
-        path, root, expect=updated.digest.hex()
+    assert manifest.verify(path, root, expected=updated.digest) and manifest.verify(
+        path, root, expected=updated.digest.hex()
     )
 
 
@@ -140,15 +140,15 @@ def test_what_is_wrong_is_said(tree):
         manifest.verify(path, root)
     manifest.snapshot(root, path)
     with pytest.raises(manifest.ManifestError, match="has the digest"):
-        manifest.verify(path, root, expect=bytes(32))
+        manifest.verify(path, root, expected=bytes(32))
     for wrong in (b"short", "abc", "zz" * 32):
         with pytest.raises(ValueError, match="32 bytes"):
-            manifest.verify(path, root, expect=wrong)
+            manifest.verify(path, root, expected=wrong)
     with pytest.raises(TypeError):
-        manifest.verify(path, root, expect=32)
+        manifest.verify(path, root, expected=32)
     with pytest.raises(manifest.ManifestError, match="no index"):
         manifest.snapshot(root, path.with_name("list.b3"), index=False)
-        manifest.verify(path.with_name("list.b3"), root, expect=bytes(32))
+        manifest.verify(path.with_name("list.b3"), root, expected=bytes(32))
     with pytest.raises(TypeError, match=r"pass \['\*\.tmp'\]"):
         manifest.snapshot(root, path, exclude="*.tmp")
     with pytest.raises(ValueError, match="cannot be used"):

@@ -1,5 +1,7 @@
 """`MerkleTree` and `verify_proof`."""
 
+import pickle
+
 import numpy as np
 import pytest
 from treewide import Digests, MerkleTree, digest, hash_many, verify_proof
@@ -19,8 +21,8 @@ def test_roots_and_proofs_are_those_of_the_definition():
     cases = 0
     for count in (0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 100, 1000, 5000):
         leaves = hash_many([b"%d" % i for i in range(count)])
-        for max_threads in (1, 2, -1):
-            tree = MerkleTree(leaves, max_threads=max_threads)
+        for threads in (1, 2, -1):
+            tree = MerkleTree(leaves, threads=threads)
             assert tree.root == root_of(leaves.tolist()) and len(tree) == count
         for index in {0, 1, count // 2, count - 2, count - 1} & set(range(count)):
             proof = tree.proof(index)
@@ -64,3 +66,37 @@ def test_leaves_are_any_digests():
         tree.root = b""
     with pytest.raises(TypeError):
         MerkleTree.root = None
+
+
+def test_merkle_tree_refuses_digests_of_another_length():
+    short = hash_many([b"a", b"b", b"c", b"d"], length=16)
+    for leaves in (
+        short,
+        np.asarray(short),
+        np.zeros((4, 64), "u1"),
+        np.asarray(short).view("V16").ravel(),
+        np.zeros(4, "i8"),
+    ):
+        with pytest.raises(ValueError, match="32 bytes"):
+            MerkleTree(leaves)
+    whole = hash_many([b"a", b"b"])
+    for leaves in (whole, bytes(whole), np.asarray(whole), np.asarray(whole).view("V32"), np.asarray(whole).view("u4")):
+        assert MerkleTree(leaves).root == MerkleTree(whole).root
+
+
+def test_merkle_tree_is_pickled():
+    tree = MerkleTree(hash_many([b"a", b"b", b"c"]))
+    again = pickle.loads(pickle.dumps(tree))
+    assert (again.root, len(again), again.proof(2)) == (tree.root, 3, tree.proof(2))
+
+
+def test_verify_proof_takes_a_root_in_digits_and_nothing_else():
+    digests = hash_many([b"a", b"b", b"c"])
+    tree = MerkleTree(digests)
+    assert verify_proof(digests[1], 1, tree.proof(1), root=tree.root.hex(), leaves=3)
+    with pytest.raises(ValueError, match="64 hexadecimal digits"):
+        verify_proof(digests[1], 1, tree.proof(1), root="root", leaves=3)
+    with pytest.raises(TypeError, match="fromhex"):
+        verify_proof(digests[1].hex(), 1, tree.proof(1), root=tree.root, leaves=3)
+    with pytest.raises(TypeError, match="no order"):
+        verify_proof(digests[1], 1, set(tree.proof(1)), root=tree.root, leaves=3)

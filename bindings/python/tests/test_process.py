@@ -31,7 +31,7 @@ def run(code):
 
 
 def in_child(_):
-    return digest(LONG, max_threads=-1), blake3(LONG, max_threads=2).digest(), digest(LONG)
+    return digest(LONG, threads=-1), blake3(LONG, max_threads=2).digest(), digest(LONG)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -53,14 +53,14 @@ def test_a_forked_child_of_a_child_starts_its_threads():
         assert threads() == 1, "importing starts no thread"
         treewide.digest(data)
         assert threads() == 1, "one thread is enough for one"
-        expected = treewide.digest(data, max_threads=-1)
+        expected = treewide.digest(data, threads=-1)
         for generation in range(3):
             child = os.fork()
             if child:
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
                 break
             assert threads() == 1
-            assert treewide.digest(data, max_threads=-1) == expected
+            assert treewide.digest(data, threads=-1) == expected
             if os.cpu_count() > 1:
                 assert threads() > 1, "a pool of its own"
         sys.exit(0)
@@ -80,14 +80,14 @@ def test_without_threads_the_caller_works():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
         data = bytes(10_000_000)
         expected = treewide.digest(data)
-        for max_threads in (2, -1):
-            assert treewide.digest(data, max_threads=max_threads) == expected
-            assert treewide.blake3(data, max_threads=max_threads).digest() == expected
-            many = treewide.hash_many([data, data[:-1]] + [b"x" * 1000] * 3000, max_threads=max_threads)
+        for threads in (2, -1):
+            assert treewide.digest(data, threads=threads) == expected
+            assert treewide.blake3(data, max_threads=threads).digest() == expected
+            many = treewide.hash_many([data, data[:-1]] + [b"x" * 1000] * 3000, threads=threads)
             assert many[0] == expected and many[2] == treewide.digest(b"x" * 1000)
             seen = []
-            digest = treewide.hash_file("/proc/self/exe", max_threads=max_threads, progress=seen.append)
-            assert treewide.hash_files(["/proc/self/exe"] * 3, max_threads=max_threads) == [digest] * 3
+            digest = treewide.hash_file("/proc/self/exe", threads=threads, progress=seen.append)
+            assert treewide.hash_files(["/proc/self/exe"] * 3, threads=threads) == [digest] * 3
             assert seen == [os.path.getsize("/proc/self/exe")]
         """
     )
@@ -121,7 +121,7 @@ def test_short_inputs_start_no_threads(tmp_path):
         f"""
         import os, treewide
         treewide.hash_many([b"a"] * 100)
-        treewide.digest(bytes(100_000), max_threads=-1)
+        treewide.digest(bytes(100_000), threads=-1)
         treewide.blake3(bytes(100_000), max_threads=2).update(b"abc").digest()
         treewide.hash_file({str(path)!r})
         print(len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1)
@@ -149,7 +149,7 @@ def test_threads_share_a_hasher():
 
 def test_threads_hash_at_the_same_time():
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(lambda _: digest(LONG, max_threads=-1), range(40))) == {digest(LONG)}
+        assert set(pool.map(lambda _: digest(LONG, threads=-1), range(40))) == {digest(LONG)}
 
 
 def test_a_bytearray_cannot_be_resized_while_it_is_hashed():

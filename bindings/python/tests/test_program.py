@@ -43,6 +43,7 @@ def test_help_and_errors_name_the_program(folder):
         done = run(folder, *args)
         assert done.returncode == (0 if "--help" in args else 2)
         assert b"python -m treewide" in done.stdout + done.stderr
+    assert b"scale --help" in run(folder, "--help").stdout
     done = run(folder, "sum", "missing")
     assert (done.returncode, done.stderr.startswith(b"treewide: missing: ")) == (1, True)
     assert run(folder, "-V").stdout == f"treewide {treewide.__version__}\n".encode()

@@ -51,8 +51,8 @@ def test_tensors_are_hashed_as_hash_many_does(tmp_path):
     path = save(tmp_path / "model.safetensors", tensors, {"format": "pt"})
     for mode in ({}, {"key": b"k" * 32, "length": 70}, {"derive_key_context": "weights", "length": 3}):
         expected = hash_many(tensors, **mode)
-        for max_threads in (1, 2, 3, -1):
-            found = digests(path, max_threads=max_threads, **mode)
+        for threads in (1, 2, 3, -1):
+            found = digests(path, threads=threads, **mode)
             assert found == expected
             assert list(found) == sorted(names, key=lambda name: name[::-1]), "the order of the header"
             cases += len(found)
@@ -207,7 +207,7 @@ def test_files_that_cannot_be_read_name_themselves(tmp_path):
     with pytest.raises(TypeError):
         digests(3)
     path = save(tmp_path / "a.safetensors", {"x": np.zeros(3, "f4")})
-    for wrong in ({"max_threads": 0}, {"key": b"short"}, {"key": b"k" * 32, "derive_key_context": "c"}):
+    for wrong in ({"threads": 0}, {"key": b"short"}, {"key": b"k" * 32, "derive_key_context": "c"}):
         with pytest.raises(ValueError):
             digests(path, **wrong)
 
@@ -222,7 +222,7 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path, monkeypatch):
     # No disk has to store zeros.
     os.truncate(path, start + (1 << 30))
     with pytest.raises(OSError, match=r"large\.safetensors: .*shrank.*1048576 of"):
-        digests(path, progress=cut, max_threads=1)
+        digests(path, progress=cut, threads=1)
     os.truncate(path, start + (1 << 30))
     hash_ranges = safetensors._hash_ranges
     monkeypatch.setattr(safetensors, "_hash_ranges", lambda *given, **more: cut() or hash_ranges(*given, **more))
@@ -255,7 +255,7 @@ def test_other_threads_run_while_it_hashes(tmp_path):
     thread = threading.Thread(target=tick)
     thread.start()
     start = time.monotonic()
-    digests(path, max_threads=1)
+    digests(path, threads=1)
     end = time.monotonic()
     done.set()
     thread.join()

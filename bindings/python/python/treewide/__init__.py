@@ -1,7 +1,5 @@
 """BLAKE3 of bytes, arrays, batches and files."""
 
-from collections.abc import Sequence as _Sequence
-
 from treewide._async import hash_file_async
 from treewide._treewide import (
     AUTO,
@@ -35,5 +33,3 @@ __all__ = [
     "new",
     "verify_proof",
 ]
-
-_Sequence.register(Digests)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,5 +1,6 @@
-"""`python -m treewide`: the command line, which is that of the program `treewide`, and `scale`."""
+"""`python -m treewide`, or `treewide`: the command line of the program `treewide`, and `scale`."""
 
+import os
 import signal
 import sys
 
@@ -17,7 +18,12 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     closed = [stream is None for stream in (sys.stdin, sys.stdout, sys.stderr)]
-    return _run_program(["python -m treewide", *sys.argv[1:]], closed)
+    is_script = os.path.basename(sys.argv[0]).startswith("treewide")
+    name = "treewide" if is_script else "python -m treewide"
+    code = _run_program([name, *sys.argv[1:]], closed)
+    if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
+        print(f"\nFor objects and buckets of stores, in this package only: {name} scale --help")
+    return code
 
 
 if __name__ == "__main__":

@@ -1,18 +1,11 @@
 """`hash_file_async`: a file hashed while other tasks run."""
 
 import asyncio
-import sys
 import threading
-from collections.abc import Callable
 from functools import partial
-from os import PathLike
 
-from treewide._treewide import AUTO, hash_file
-
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import Bytes, BytesDone, Path
+from treewide._treewide import hash_file
 
 
 class _Stopped(Exception):
@@ -20,14 +13,14 @@ class _Stopped(Exception):
 
 
 async def hash_file_async(
-    path: str | PathLike[str],
+    path: Path,
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = AUTO,
-    progress: Callable[[int], object] | None = None,
+    threads: int = 1,
+    progress: BytesDone | None = None,
 ) -> bytes:
     """Do what `hash_file` does, in a thread of the event loop's default executor.
 
@@ -47,7 +40,7 @@ async def hash_file_async(
         key=key,
         derive_key_context=derive_key_context,
         length=length,
-        max_threads=max_threads,
+        threads=threads,
         progress=watch,
     )
     try:

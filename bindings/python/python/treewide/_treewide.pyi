@@ -1,15 +1,11 @@
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, Final, Literal, Protocol, final, overload
 
 from typing_extensions import TypeVar
 
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import Buffer, Bytes, BytesDone, FilesDone, Path
 
 __all__ = [
     "AUTO",
@@ -27,12 +23,14 @@ __all__ = [
     "_gpu_hash_many",
     "_gpu_hash_many_to",
     "_hash_ranges",
+    "_list_entries",
     "_make",
     "_outboard_create",
     "_outboard_places",
     "_outboard_read",
     "_outboard_trusted",
     "_outboard_verify",
+    "_replace_file",
     "_run_program",
     "_verify",
     "blake3",
@@ -51,7 +49,7 @@ __version__: Final[str]
 AUTO: Final = -1
 """As many threads as the input is worth."""
 
-_Out = TypeVar("_Out", bound=Buffer)
+_Out = TypeVar("_Out", bound=Bytes)
 _Key = TypeVar("_Key")
 # `bytes`, or `bytes | None` where nulls are kept.
 _Digest_co = TypeVar("_Digest_co", bound=bytes | None, covariant=True, default=bytes)
@@ -92,18 +90,18 @@ class blake3:
 
     def __new__(
         cls,
-        data: Buffer | None = None,
+        data: Bytes | None = None,
         /,
         *,
-        key: Buffer | None = None,
+        key: Bytes | None = None,
         derive_key_context: str | None = None,
         max_threads: int = 1,
         usedforsecurity: bool = True,
     ) -> blake3: ...
-    def update(self, data: Buffer, /) -> blake3:
+    def update(self, data: Bytes, /) -> blake3:
         """Append bytes. Returns the hasher."""
 
-    def update_mmap(self, path: str | PathLike[str]) -> blake3:
+    def update_mmap(self, path: Path) -> blake3:
         """Append a file. Returns the hasher.
 
         The file is mapped or read, by what takes less time. If it becomes shorter while it is read, this raises
@@ -112,7 +110,7 @@ class blake3:
 
     def update_file(
         self,
-        path: str | PathLike[str],
+        path: Path,
         /,
         *,
         strategy: Literal["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] = "auto",
@@ -123,7 +121,7 @@ class blake3:
         """Append all that is left of a binary file object. Returns the hasher.
 
         The object has `readinto`, or `read` that takes a number of bytes. For a file with a name, `update_mmap` is
-        faster.
+        faster. If reading fails, or Ctrl-C is pressed, the hasher is as it was before.
         """
 
     def copy(self) -> blake3:
@@ -138,7 +136,7 @@ class blake3:
     def hexdigest(self, length: int = 32, *, seek: int = 0) -> str:
         """Return the same as `digest`, as hexadecimal digits. `length` and `seek` are in bytes."""
 
-    def digest_into(self, out: Buffer, /, *, seek: int = 0) -> None:
+    def digest_into(self, out: Bytes, /, *, seek: int = 0) -> None:
         """Write the digest, from byte `seek` on, to all of a writable buffer."""
 
     @property
@@ -152,20 +150,20 @@ class blake3:
         """
 
     @classmethod
-    def from_state(cls, state: Buffer, /, max_threads: int = 1) -> blake3:
+    def from_state(cls, state: Bytes, /, max_threads: int = 1) -> blake3:
         """Return the hasher that `to_state` saved.
 
         Raises `ValueError` for bytes that are not a state or were changed. This finds accidents, not attacks.
         """
 
 def digest(
-    data: Buffer | _Tensor,
+    data: Bytes | _Tensor,
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = 1,
+    threads: int = 1,
 ) -> bytes:
     """Return the BLAKE3 digest of the bytes of an object.
 
@@ -178,22 +176,22 @@ def digest(
     """
 
 def hexdigest(
-    data: Buffer | _Tensor,
+    data: Bytes | _Tensor,
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = 1,
+    threads: int = 1,
 ) -> str:
     """Return the same as `digest`, as hexadecimal digits. `length` is in bytes."""
 
 def new(
     name: Literal["blake3"],
-    data: Buffer | None = None,
+    data: Bytes | None = None,
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     max_threads: int = 1,
     usedforsecurity: bool = True,
@@ -210,14 +208,12 @@ class Digests(Sequence[_Digest_co]):
 
     `hash_many(..., nulls="keep")` puts nulls into the places of nulls: `None` as an item, a null in Arrow, and bytes 0
     in NumPy.
+
+    `Digests(data)` are digests from their bytes, which are copied; `ValueError` is raised if the last one is
+    incomplete. `validity` has a bit for each digest, the lowest first, as Arrow has it: 0 for a null.
     """
 
-    def __new__(cls, data: Buffer, /, length: int = 32, validity: Buffer | None = None) -> Digests[_Digest_co]:
-        """Make digests from their bytes, which are copied. Raises `ValueError` if the last one is incomplete.
-
-        `validity` has a bit for each digest, the lowest first, as Arrow has it: 0 for a null.
-        """
-
+    def __new__(cls, data: Bytes, /, length: int = 32, validity: Bytes | None = None) -> Digests[_Digest_co]: ...
     @property
     def digest_size(self) -> int:
         """The bytes of each digest."""
@@ -233,7 +229,9 @@ class Digests(Sequence[_Digest_co]):
     @overload
     def __getitem__(self, at: slice, /) -> Digests[_Digest_co]: ...
     def __contains__(self, value: object, /) -> bool: ...
-    def __eq__(self, other: object, /) -> bool: ...
+    def __eq__(self, other: object, /) -> bool:
+        """Return whether `other` has the same digests: `Digests`, or a list of `bytes`."""
+
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Return the digests for libraries of Arrow: `fixed_size_binary` in place. No other type is made."""
@@ -261,14 +259,14 @@ class Digests(Sequence[_Digest_co]):
 # A mapping is an iterable too; the first signature that fits counts.
 @overload
 def hash_many(  # type: ignore[overload-overlap]
-    items: Mapping[_Key, Buffer | _Tensor],
+    items: Mapping[_Key, Bytes | _Tensor],
     /,
     *,
     offsets: None = None,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     out: None = None,
     nulls: Literal["error", "keep"] = "error",
 ) -> dict[_Key, bytes]:
@@ -278,7 +276,8 @@ def hash_many(  # type: ignore[overload-overlap]
 
     - a list, tuple or other iterable of buffers and tensors;
     - a mapping, whose values are the inputs: the result is a `dict` with its keys;
-    - an array or tensor of two or more dimensions, whose rows are the inputs;
+    - an array or tensor of two or more dimensions, whose rows are the inputs. Each row is contiguous, wherever it is:
+      `a[:, :3]` and `a[::-1]` are taken too;
     - a column of Arrow, that is an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as those of pyarrow,
       polars, pandas and DuckDB, or a table with one column. The type is (large) binary or string, a view of them, or
       binary of a fixed size. Text is hashed as UTF-8;
@@ -291,58 +290,62 @@ def hash_many(  # type: ignore[overload-overlap]
     A null in a column of Arrow raises `ValueError`. With `nulls="keep"` its digest is a null too; `out` then has
     bytes 0 there.
 
-    Inputs are taken by their bytes, and not copied. An item that cannot be taken raises what `digest` raises, with a
-    note that names its index or key; `out` is then as it was.
+    Inputs are taken by their bytes. Those of a list, tuple or `dict` are not copied, and none of them may change before
+    the call returns. Those that an iterator or another mapping makes are hashed or copied before it makes the next one,
+    so all may lie in the same memory. A set is refused, because it has no order.
+
+    An item that cannot be taken raises what `digest` raises, with a note that names its index or key; `out` is then as
+    it was.
     """
 
 @overload
 def hash_many(
-    items: Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
+    items: Iterable[Bytes | _Tensor] | Bytes | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
-    offsets: Buffer | None = None,
-    key: Buffer | None = None,
+    offsets: Bytes | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     out: None = None,
     nulls: Literal["error"] = "error",
 ) -> Digests: ...
 @overload
 def hash_many(
-    items: Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
+    items: Iterable[Bytes | _Tensor] | Bytes | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
-    offsets: Buffer | None = None,
-    key: Buffer | None = None,
+    offsets: Bytes | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     out: None = None,
     nulls: Literal["keep"],
 ) -> Digests[bytes | None]: ...
 @overload
 def hash_many(
-    items: Mapping[Any, Buffer | _Tensor] | Iterable[Buffer | _Tensor] | Buffer | _Tensor | _ArrowArray | _ArrowStream,
+    items: Mapping[Any, Bytes | _Tensor] | Iterable[Bytes | _Tensor] | Bytes | _Tensor | _ArrowArray | _ArrowStream,
     /,
     *,
-    offsets: Buffer | None = None,
-    key: Buffer | None = None,
+    offsets: Bytes | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     out: _Out,
     nulls: Literal["error", "keep"] = "error",
 ) -> _Out: ...
 def hash_file(
-    path: str | PathLike[str],
+    path: Path,
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
-    progress: Callable[[int], object] | None = None,
+    threads: int = 1,
+    progress: BytesDone | None = None,
 ) -> bytes:
     """Return the BLAKE3 digest of a file.
 
@@ -357,15 +360,15 @@ def hash_file(
 
 @overload
 def hash_files(
-    paths: Iterable[str | PathLike[str]],
+    paths: Iterable[Path],
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     errors: Literal["raise"] = "raise",
-    progress: Callable[[int, int], object] | None = None,
+    progress: FilesDone | None = None,
 ) -> list[bytes]:
     """Return the BLAKE3 digests of many files, in the order of their paths.
 
@@ -379,29 +382,29 @@ def hash_files(
 
 @overload
 def hash_files(
-    paths: Iterable[str | PathLike[str]],
+    paths: Iterable[Path],
     /,
     *,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     errors: Literal["return"],
-    progress: Callable[[int, int], object] | None = None,
+    progress: FilesDone | None = None,
 ) -> list[bytes | OSError]: ...
 @overload
 def hash_tree(
-    directory: str | PathLike[str],
+    directory: Path,
     /,
     *,
     hidden: bool = True,
     follow: bool = False,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     errors: Literal["raise"] = "raise",
-    progress: Callable[[int, int], object] | None = None,
+    progress: FilesDone | None = None,
 ) -> dict[str, bytes]:
     """Return the BLAKE3 digest of each file below a directory, by its path below it, in the order of the walk.
 
@@ -415,17 +418,17 @@ def hash_tree(
 
 @overload
 def hash_tree(
-    directory: str | PathLike[str],
+    directory: Path,
     /,
     *,
     hidden: bool = True,
     follow: bool = False,
-    key: Buffer | None = None,
+    key: Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = -1,
+    threads: int = 1,
     errors: Literal["return"],
-    progress: Callable[[int, int], object] | None = None,
+    progress: FilesDone | None = None,
 ) -> dict[str, bytes | OSError]: ...
 def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
     """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
@@ -434,11 +437,12 @@ def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
 class MerkleTree:
     """A binary tree over digests of 32 bytes: one root for all of them, and a short proof for each.
 
-    `leaves` are `Digests`, or a buffer with the digests one after the other, such as an array of the shape `(n, 32)`. A
-    node is the BLAKE3 digest of the 64 bytes of the two below it; the last of an odd number rises.
+    `leaves` are `Digests` of 32 bytes, or a buffer with such digests one after the other: bytes, or an array of the
+    shape `(n, 32)`. Raises `ValueError` for digests of another length. A node is the BLAKE3 digest of the 64 bytes of
+    the two below it; the last of an odd number rises.
     """
 
-    def __new__(cls, leaves: Buffer, /, *, max_threads: int = -1) -> MerkleTree: ...
+    def __new__(cls, leaves: Bytes, /, *, threads: int = 1) -> MerkleTree: ...
     @property
     def root(self) -> bytes:
         """The root: the last node, the only leaf, or the digest of no bytes."""
@@ -451,17 +455,18 @@ class MerkleTree:
         """
 
 def verify_proof(
-    leaf: Buffer,
+    leaf: Bytes,
     index: int,
-    proof: Iterable[Buffer],
+    proof: Iterable[Bytes],
     /,
     *,
-    root: Buffer,
+    root: Bytes | str,
     leaves: int,
 ) -> bool:
     """Return whether `leaf` is leaf number `index` of a `MerkleTree` of `leaves` leaves with this root.
 
-    `root` and `leaves` must come from a source that you trust, and `index` is the place that you ask about. `leaf` and
+    `root` and `leaves` must come from a source that you trust; `root` is 32 bytes or 64 hexadecimal digits. `index` is
+    the place that you ask about. `leaf` and
     `proof` may come from anyone.
     """
 
@@ -472,11 +477,11 @@ def _hash_ranges(
     ranges: list[tuple[int, int]],
     /,
     *,
-    key: Buffer | None,
+    key: Bytes | None,
     derive_key_context: str | None,
     length: int,
-    max_threads: int,
-    progress: Callable[[int], object] | None,
+    threads: int,
+    progress: BytesDone | None,
 ) -> list[bytes]: ...
 
 # For `treewide.manifest`.
@@ -484,21 +489,21 @@ class ManifestError(ValueError):
     """A manifest that cannot be used: it is damaged, or not the one that was expected."""
 
 def _verify(
-    list: str | PathLike[str],
-    directory: str | PathLike[str],
+    list: Path,
+    directory: Path,
     /,
     *,
     quick: bool,
     only: list[str],
-    expect: bytes | None,
-    max_threads: int,
-    progress: Callable[[int, int], object] | None,
+    expected: bytes | None,
+    threads: int,
+    progress: FilesDone | None,
 ) -> tuple[Any, ...]: ...
-def _diff(old: str | PathLike[str], new: str | PathLike[str], /) -> tuple[Any, ...]: ...
+def _diff(old: Path, new: Path, /) -> tuple[Any, ...]: ...
 def _make(
-    old: str | PathLike[str] | None,
-    directory: str | PathLike[str],
-    output: str | PathLike[str],
+    old: Path | None,
+    directory: Path,
+    output: Path,
     /,
     *,
     rules: tuple[list[str], bool, bool, bool, bool, bool] | None,
@@ -506,11 +511,12 @@ def _make(
     full: bool,
     scrub: str | None,
     accept_rot: list[str],
+    resume: bool,
     sync: bool,
-    max_threads: int,
-    progress: Callable[[int, int], object] | None,
+    threads: int,
+    progress: FilesDone | None,
 ) -> tuple[Any, ...]: ...
-def _digests(list: str | PathLike[str], /) -> dict[str, bytes]: ...
+def _digests(list: Path, /) -> dict[str, bytes]: ...
 
 # For `treewide.gpu`.
 def _gpu_devices() -> list[tuple[int, str, int | None, str | None]]: ...
@@ -518,14 +524,14 @@ def _gpu_digest(
     tensor: Any,
     /,
     *,
-    key: Buffer | None,
+    key: Bytes | None,
     derive_key_context: str | None,
     length: int,
     stream: int,
 ) -> bytes: ...
-def _gpu_hash_many(tensors: Any, /, *, key: Buffer | None, derive_key_context: str | None, stream: int) -> Any: ...
+def _gpu_hash_many(tensors: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int) -> Any: ...
 def _gpu_hash_many_to(
-    tensors: Any, out: Any, /, *, key: Buffer | None, derive_key_context: str | None, stream: int
+    tensors: Any, out: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int
 ) -> None: ...
 
 # For `treewide.outboard`.
@@ -533,22 +539,22 @@ class DamageError(ValueError):
     """Bytes that are not verified: they are not those of the digest, or the outboard is broken."""
 
 def _outboard_create(
-    path: str | PathLike[str],
-    outboard: str | PathLike[str],
+    path: Path,
+    outboard: Path,
     /,
     *,
     shape: tuple[int, str],
-    key: Buffer | None,
+    key: Bytes | None,
     derive_key_context: str | None,
-    max_threads: int,
-    progress: Callable[[int], object] | None,
+    threads: int,
+    progress: BytesDone | None,
 ) -> bytes: ...
 def _outboard_places(
-    length: int, shape: tuple[int, str], start: int, stop: int, /
+    size: int, shape: tuple[int, str], start: int, stop: int, /
 ) -> tuple[int, list[tuple[int, int]]]: ...
 def _outboard_trusted(
-    digest: bytes,
-    length: int,
+    expected: bytes,
+    size: int,
     shape: tuple[int, str],
     start: int,
     stop: int,
@@ -556,35 +562,38 @@ def _outboard_trusted(
     /,
 ) -> tuple[list[tuple[int, int, bytes]], list[tuple[int, int]]]: ...
 def _outboard_verify(
-    path: str | PathLike[str],
-    outboard: str | PathLike[str],
-    digest: bytes,
+    outboard: Path,
+    path: Path,
+    expected: bytes,
     /,
     *,
     start: int,
     stop: int | None,
-    length: int | None,
+    size: int | None,
     shape: tuple[int, str],
-    key: Buffer | None,
+    key: Bytes | None,
     derive_key_context: str | None,
-    max_threads: int,
-    progress: Callable[[int], object] | None,
+    threads: int,
+    progress: BytesDone | None,
 ) -> list[tuple[int, int, Literal["bad", "unknown", "extra"]]]: ...
 def _outboard_read(
-    path: str | PathLike[str],
-    outboard: str | PathLike[str],
-    digest: bytes,
+    outboard: Path,
+    path: Path,
+    expected: bytes,
     /,
     *,
     start: int,
     stop: int,
-    length: int | None,
+    size: int | None,
     shape: tuple[int, str],
-    key: Buffer | None,
+    key: Bytes | None,
     derive_key_context: str | None,
 ) -> bytes: ...
 
 # For `treewide.scale`.
+def _list_entries(data: bytes, /) -> list[tuple[str, bytes]]: ...
+def _replace_file(path: Path, data: bytes, /) -> None: ...
+
 class Clash(ValueError):
     """Two values for the same bytes: a broken machine, or a store that returned other bytes."""
 
@@ -604,8 +613,8 @@ class Parts:
         total: int,
         /,
         *,
-        object: Buffer | None = None,
-        key: Buffer | None = None,
+        object: Bytes | None = None,
+        key: Bytes | None = None,
         derive_key_context: str | None = None,
     ) -> Parts: ...
     @property
@@ -619,7 +628,7 @@ class Parts:
     def parts(self) -> list[tuple[int, int, bytes]]:
         """Return the parts in order: where each starts and stops, and its value."""
 
-    def hash(self, data: Buffer, at: int, /) -> tuple[int, int]:
+    def hash(self, data: Bytes, at: int, /) -> tuple[int, int]:
         """Hash the bytes that stand at byte `at` of the input, and add their parts.
 
         Returns how many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the
@@ -664,7 +673,7 @@ class Parts:
         """Return the parts as bytes, to send them. The key is not in them."""
 
     @classmethod
-    def from_bytes(cls, data: Buffer, /, *, key: Buffer | None = None, derive_key_context: str | None = None) -> Parts:
+    def from_bytes(cls, data: Bytes, /, *, key: Bytes | None = None, derive_key_context: str | None = None) -> Parts:
         """Return what `to_bytes` saved. `key` and `derive_key_context` are those of the worker.
 
         Raises `ValueError` if the bytes are damaged, or were hashed in another mode or with another key.

@@ -4,7 +4,7 @@
 `install()` makes its `import blake3` find this module.
 """
 
-import sys
+import sys as _sys
 
 from treewide._treewide import __version__, blake3
 
@@ -16,10 +16,10 @@ def install() -> None:
 
     Raises `ImportError` if the package `blake3` was imported before: what has it already would keep it.
     """
-    found = sys.modules.get("blake3")
-    if found is not None and found is not sys.modules[__name__]:
+    found = _sys.modules.get("blake3")
+    if found is not None and found is not _sys.modules[__name__]:
         raise ImportError(
             f"blake3 was imported before, from {getattr(found, '__file__', None)}: "
             "call treewide.compat.install() before anything imports it"
         )
-    sys.modules["blake3"] = sys.modules[__name__]
+    _sys.modules["blake3"] = _sys.modules[__name__]

@@ -8,38 +8,33 @@ protocol `__cuda_stream__`; without it, the default stream. It must live as long
 tensors, in whatever stream their library knows of, comes first.
 """
 
-import operator
-import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, overload
+import operator as _operator
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from dataclasses import dataclass as _dataclass
+from typing import Any as _Any, Protocol as _Protocol, TypeAlias as _TypeAlias, overload as _overload
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar as _TypeVar
 
-from treewide._treewide import Digests, _gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to
-
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import Bytes as _Bytes
+from treewide._treewide import Digests as _Digests, _gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to
 
 __all__ = ["Device", "devices", "digest", "hash_many", "hash_many_to"]
 
-_Key = TypeVar("_Key")
+_Key = _TypeVar("_Key")
 
 #: The number of the default stream in DLPack.
 _DEFAULT = 1
 
 
-class _Tensor(Protocol):
-    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
-    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+class _Tensor(_Protocol):
+    def __dlpack__(self, *args: _Any, **options: _Any) -> _Any: ...
+    def __dlpack_device__(self) -> tuple[_Any, _Any]: ...
 
 
-_Stream: TypeAlias = Any
+_Stream: _TypeAlias = _Any
 
 
-@dataclass(frozen=True)
+@_dataclass(frozen=True)
 class Device:
     """A CUDA device, or what is wrong with the driver."""
 
@@ -60,46 +55,46 @@ def digest(
     tensor: _Tensor,
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
     stream: _Stream | None = None,
 ) -> bytes:
     """Return the BLAKE3 digest of the bytes of a tensor on a CUDA device.
 
-    Raises `TypeError` for what is not a tensor; `BufferError` for one that is not on a CUDA device, not contiguous, or
+    Raises `TypeError` for what is not a tensor; `BytesError` for one that is not on a CUDA device, not contiguous, or
     requires a gradient; `RuntimeError` that names the device if there is no driver, or it fails; `MemoryError`.
     """
     return _gpu_digest(tensor, key=key, derive_key_context=derive_key_context, length=length, stream=_number(stream))
 
 
 # A mapping is an iterable too; the first signature that fits counts.
-@overload
+@_overload
 def hash_many(  # type: ignore[overload-overlap]
-    tensors: Mapping[_Key, _Tensor],
+    tensors: _Mapping[_Key, _Tensor],
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     stream: _Stream | None = None,
 ) -> dict[_Key, bytes]: ...
-@overload
+@_overload
 def hash_many(
-    tensors: Iterable[_Tensor],
+    tensors: _Iterable[_Tensor],
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     stream: _Stream | None = None,
-) -> Digests: ...
+) -> _Digests: ...
 def hash_many(
-    tensors: Any,
+    tensors: _Any,
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     stream: _Stream | None = None,
-) -> Any:
+) -> _Any:
     """Return the BLAKE3 digests of tensors on one CUDA device, in few launches.
 
     `tensors` is an iterable; or a mapping, such as `model.state_dict()`, for a `dict` with its keys; or one tensor of
@@ -109,11 +104,11 @@ def hash_many(
 
 
 def hash_many_to(
-    tensors: Mapping[Any, _Tensor] | Iterable[_Tensor],
+    tensors: _Mapping[_Any, _Tensor] | _Iterable[_Tensor],
     out: _Tensor,
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     stream: _Stream | None = None,
 ) -> None:
@@ -123,12 +118,12 @@ def hash_many_to(
     done, which a later call of a function of this module notices. A failure of the device is raised then, too.
 
     Raises what `hash_many` raises; `ValueError` if `out` has another length, does not start at a multiple of 4 bytes,
-    or is the same memory as an input; `BufferError` if it is read-only.
+    or is the same memory as an input; `BytesError` if it is read-only.
     """
     _gpu_hash_many_to(tensors, out, key=key, derive_key_context=derive_key_context, stream=_number(stream))
 
 
-def _number(stream: Any) -> int:
+def _number(stream: _Any) -> int:
     """Return the number that DLPack has for a stream."""
     if stream is None:
         return _DEFAULT
@@ -142,7 +137,7 @@ def _number(stream: Any) -> int:
     # Integers of other types, such as those of NumPy, are numbers too. A truth value is not meant as one.
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
         raise TypeError(f"stream is the number of a CUDA stream or an object of one, and not {given}")
-    number = operator.index(stream)
+    number = _operator.index(stream)
     if not 0 <= number < 1 << 64:
         raise ValueError(f"stream is the number of a CUDA stream, and not {number}")
     # The default stream is 0 in CUDA, and 1 in DLPack.

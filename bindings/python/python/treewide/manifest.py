@@ -5,19 +5,19 @@ and `verify(quick=True)` read only what changed. `docs/manifests.md` says when a
 is trusted.
 """
 
-import os
-import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from os import PathLike
-from typing import Any, Final, Literal, TypeAlias
+import errno as _errno
+import os as _os
+from collections.abc import Iterable as _Iterable
+from dataclasses import dataclass as _dataclass
+from typing import Any as _Any, Final as _Final, Literal as _Literal, TypeAlias as _TypeAlias
 
-from treewide._treewide import AUTO, ManifestError, _diff, _digests, _make, _verify
-
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import (
+    Bytes as _Bytes,
+    FilesDone as _FilesDone,
+    Path as _Path,
+    expected_bytes as _expected_bytes,
+)
+from treewide._treewide import ManifestError, _diff, _digests, _make, _verify
 
 __all__ = [
     "Finding",
@@ -32,10 +32,7 @@ __all__ = [
     "verify",
 ]
 
-_Path: TypeAlias = str | PathLike[str]
-_Progress: TypeAlias = Callable[[int, int], object]
-
-Verdict: TypeAlias = Literal[
+Verdict: _TypeAlias = _Literal[
     "same",
     "touched",
     "changed",
@@ -53,13 +50,13 @@ Verdict: TypeAlias = Literal[
 """What was found out about a path."""
 
 #: The tree is as recorded.
-_AS_RECORDED: Final = frozenset({"same", "touched"})
+_AS_RECORDED: _Final = frozenset({"same", "touched"})
 
 #: Nobody can say whether the tree is as recorded.
-_UNKNOWN: Final = frozenset({"changing", "unreadable", "not-checkable"})
+_UNKNOWN: _Final = frozenset({"changing", "unreadable", "not-checkable"})
 
 
-@dataclass(frozen=True)
+@_dataclass(frozen=True)
 class Finding:
     """A path and the verdict on it. Every path has one."""
 
@@ -74,7 +71,7 @@ class Finding:
     detail: str
 
 
-@dataclass(frozen=True)
+@_dataclass(frozen=True)
 class Report:
     """How a comparison ended."""
 
@@ -114,19 +111,20 @@ class Report:
         """Return the counts for people, such as `12 entries: 11 same, 1 changed`."""
         return self._summary
 
-    def _any(self, verdicts: Iterable[Any]) -> bool:
+    def _any(self, verdicts: _Iterable[_Any]) -> bool:
         return any(self.counts[it] for it in verdicts)
 
 
-@dataclass(frozen=True)
+@_dataclass(frozen=True)
 class Made(Report):
     """What became of each path, and the manifest that was written. `snapshot` counts paths as added, and lists none."""
 
     total_files: int
     total_bytes: int
-    #: The BLAKE3 digest of the list `X.b3`: what is signed, and what `verify(expect=)` takes.
+    #: The BLAKE3 digest of the list `X.b3`: what is signed. `verify(expected=)` takes it too.
     digest: bytes
-    #: The digest of all facts: types, modes, links and rules too. The same on every machine.
+    #: The digest of the manifest: names, contents, links, modes, attributes and rules. The same on every machine, and
+    #: what `verify(expected=)` takes.
     facts: bytes
 
     def __bool__(self) -> bool:
@@ -136,21 +134,24 @@ class Made(Report):
 
 def snapshot(
     directory: _Path,
-    list: _Path,
+    list: _Path | None = None,
     /,
     *,
-    exclude: Iterable[str] = (),
+    exclude: _Iterable[str] = (),
     hidden: bool = True,
     follow: bool = False,
     one_file_system: bool = False,
     modes: bool = False,
     xattrs: bool = False,
     index: bool = True,
+    resume: bool = True,
     sync: bool = True,
-    max_threads: int = AUTO,
-    progress: _Progress | None = None,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
 ) -> Made:
-    """Write a manifest of `directory` to `list`, and its index beside it.
+    """Write a manifest of `directory` to `list`, and its index next to it.
+
+    Without `list`, the manifest of `photos` is `photos.b3`, next to the directory, which must not exist yet.
 
     `exclude` has globs of paths to leave out: one without `/` matches a name at any depth (`*.tmp`), one with `/` a
     path from the root on (`/a/b`, `a/**/b`), one that ends in `/` directories only. `hidden`, `follow`,
@@ -159,10 +160,14 @@ def snapshot(
     `sync`, other programs' changes in mapped memory are not written to the disk first.
 
     `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
-    stops the run. The manifest appears at the end, all at once. A file that cannot be read is a finding.
+    stops the run. The manifest appears at the end, all at once. A file that cannot be read is a finding. A run that was
+    stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
+    only; with `resume=False`, everything.
 
-    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for a glob that makes no sense.
+    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for an invalid glob.
     """
+    if list is None:
+        list = _beside(directory)
     rules = (_globs(exclude), hidden, follow, one_file_system, modes, xattrs)
     return _made(
         _make(
@@ -174,8 +179,9 @@ def snapshot(
             full=False,
             scrub=None,
             accept_rot=[],
+            resume=resume,
             sync=sync,
-            max_threads=max_threads,
+            threads=threads,
             progress=progress,
         )
     )
@@ -187,37 +193,29 @@ def verify(
     /,
     *,
     quick: bool = False,
-    only: Iterable[str] = (),
-    expect: Buffer | str | None = None,
-    max_threads: int = AUTO,
-    progress: _Progress | None = None,
+    only: _Iterable[str] = (),
+    expected: _Bytes | str | None = None,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
 ) -> Report:
     """Compare `directory` with its manifest. The result is true if everything is as recorded.
 
     Every file is read. With `quick`, only files whose size, times, inode or device are not those recorded are; the
-    others are counted in `files_unread`. `only` has globs of the paths to compare. `expect` is the digest that the list
-    or its facts must have (`Made.digest`, `Made.facts`), as bytes or hexadecimal digits, or else nothing is compared.
+    others are counted in `files_unread`. `only` has globs of the paths to compare. `expected` is the digest that you
+    trust (`Made.facts` or `Made.digest`), as bytes or hexadecimal digits; a manifest with another one is not compared.
     `progress` is that of `snapshot`.
 
     Raises `ManifestError` if the list is damaged or not the one expected; `OSError` if it or the directory cannot be
     read. A file that cannot be read is a finding.
     """
-    expected = None
-    if expect is not None:
-        try:
-            expected = bytes.fromhex(expect) if isinstance(expect, str) else bytes(memoryview(expect))
-        except ValueError:
-            raise ValueError(f"expect has 32 bytes or 64 hexadecimal digits, and this is {expect!r}") from None
-        if len(expected) != 32:
-            raise ValueError(f"expect has 32 bytes or 64 hexadecimal digits, and this has {len(expected)} bytes")
     return _report(
         _verify(
             list,
             directory,
             quick=quick,
             only=_globs(only),
-            expect=expected,
-            max_threads=max_threads,
+            expected=None if expected is None else _expected_bytes(expected),
+            threads=threads,
             progress=progress,
         )
     )
@@ -231,16 +229,18 @@ def update(
     output: _Path | None = None,
     full: bool = False,
     scrub: str | None = None,
-    accept_rot: Iterable[str] = (),
+    accept_rot: _Iterable[str] = (),
+    resume: bool = True,
     sync: bool = True,
-    max_threads: int = AUTO,
-    progress: _Progress | None = None,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
 ) -> Made:
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
     With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
     (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although nobody wrote to it is
-    `rot`: it keeps its digest, unless a glob of `accept_rot` matches it. `sync` and `progress` are those of `snapshot`.
+    `rot`: it keeps its digest, unless a glob of `accept_rot` matches it. `resume`, `sync` and `progress` are those of
+    `snapshot`.
 
     Raises what `snapshot` raises, and `ManifestError` if the old list is damaged.
     """
@@ -254,8 +254,9 @@ def update(
             full=full,
             scrub=scrub,
             accept_rot=_globs(accept_rot),
+            resume=resume,
             sync=sync,
-            max_threads=max_threads,
+            threads=threads,
             progress=progress,
         )
     )
@@ -277,22 +278,33 @@ def digests(list: _Path, /) -> dict[str, bytes]:
     return _digests(list)
 
 
-def _globs(globs: Iterable[str]) -> list[str]:
+def _beside(directory: _Path) -> str:
+    """Return the usual place of a manifest. Raises `FileExistsError` if there is one, `ValueError` if there is none."""
+    path = _os.path.normpath(_os.fspath(directory))
+    if _os.path.basename(path) in ("", ".", ".."):
+        raise ValueError(f"{path!r} has no name for a manifest: pass one, as in snapshot({path!r}, 'X.b3')")
+    list = f"{path}.b3"
+    if _os.path.lexists(list):
+        raise FileExistsError(_errno.EEXIST, "there is one already: use update, or pass another name", list)
+    return list
+
+
+def _globs(globs: _Iterable[str]) -> list[str]:
     if isinstance(globs, str):
         raise TypeError(f"this is one glob, and a list of them is wanted: pass [{globs!r}]")
-    return [os.fspath(glob) for glob in globs]
+    return [_os.fspath(glob) for glob in globs]
 
 
-def _fields(ended: Any) -> Any:
+def _fields(ended: _Any) -> _Any:
     findings, counts, read, untold, summary = ended
     return (tuple(Finding(*it) for it in findings), counts, *read, *untold, summary)
 
 
-def _report(ended: Any) -> Report:
+def _report(ended: _Any) -> Report:
     return Report(*_fields(ended))
 
 
-def _made(made: Any) -> Made:
+def _made(made: _Any) -> Made:
     ended, totals, digest, facts = made
-    fields: Any = (*_fields(ended), *totals, digest, facts)
+    fields: _Any = (*_fields(ended), *totals, digest, facts)
     return Made(*fields)

@@ -4,33 +4,31 @@ An outboard is the tree of BLAKE3 over a file, stored apart from it: 0.4 % of it
 and the digest of the file, which comes from where you trust, a range is verified without the rest. The files are those
 of bao-tree and iroh (`.obao4`). `docs/outboards.md` says more.
 
-`group` is the size of groups in bytes, a power of two from 1 KiB to 64 MiB; `order` is `"pre"`, or `"post"` for files
-that grow. Both must be those with which the outboard was made.
+`group` is the size of groups, a power of two from 1 KiB to 64 MiB, such as `16384` or `"16K"`. `order` is `"pre"`, or
+`"post"` for files that grow. Both must be those with which the outboard was made.
 """
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from os import PathLike
-from typing import Literal, TypeAlias
+from dataclasses import dataclass as _dataclass
+from typing import Literal as _Literal, TypeAlias as _TypeAlias
 
-from treewide._treewide import AUTO, DamageError, _outboard_create, _outboard_read, _outboard_verify
-
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import (
+    Bytes as _Bytes,
+    BytesDone as _BytesDone,
+    Path as _Path,
+    expected_bytes as _expected_bytes,
+    size_of as _size_of,
+)
+from treewide._treewide import DamageError, _outboard_create, _outboard_read, _outboard_verify
 
 __all__ = ["Damage", "DamageError", "create", "read", "verify"]
 
-_Path: TypeAlias = str | PathLike[str]
-_Order: TypeAlias = Literal["pre", "post"]
+_Order: _TypeAlias = _Literal["pre", "post"]
 
 #: The bytes of a group in the files of iroh.
 _IROH = 16384
 
 
-@dataclass(frozen=True)
+@_dataclass(frozen=True)
 class Damage:
     """Bytes of a file that are not verified: whole groups, from `start` up to `stop`."""
 
@@ -38,7 +36,7 @@ class Damage:
     stop: int
     #: `bad`: they are not those of the digest. `unknown`: the outboard is broken above them, so nothing is known.
     #: `extra`: they are behind the end.
-    state: Literal["bad", "unknown", "extra"]
+    state: _Literal["bad", "unknown", "extra"]
 
 
 def create(
@@ -46,105 +44,98 @@ def create(
     outboard: _Path,
     /,
     *,
-    group: int = _IROH,
+    group: int | str = _IROH,
     order: _Order = "pre",
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
-    max_threads: int = AUTO,
-    progress: Callable[[int], object] | None = None,
+    threads: int = 1,
+    progress: _BytesDone | None = None,
 ) -> bytes:
     """Write the outboard of a file, and return the digest of the file. It takes as long as `hash_file`.
 
     The outboard appears when it is complete. `progress` is that of `hash_file`.
 
     Raises `OSError` that names the file if it cannot be read, or the outboard cannot be written; `ValueError` if both
-    are the same file, or `group` or `order` makes no sense.
+    are the same file, or for an invalid `group` or `order`.
     """
     return _outboard_create(
         path,
         outboard,
-        shape=(group, order),
+        shape=(_size_of(group), order),
         key=key,
         derive_key_context=derive_key_context,
-        max_threads=max_threads,
+        threads=threads,
         progress=progress,
     )
 
 
 def verify(
-    path: _Path,
     outboard: _Path,
-    digest: Buffer | str,
+    path: _Path,
     /,
     *,
+    expected: _Bytes | str,
     start: int = 0,
     stop: int | None = None,
-    length: int | None = None,
-    group: int = _IROH,
+    size: int | None = None,
+    group: int | str = _IROH,
     order: _Order = "pre",
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
-    max_threads: int = AUTO,
-    progress: Callable[[int], object] | None = None,
+    threads: int = 1,
+    progress: _BytesDone | None = None,
 ) -> list[Damage]:
-    """Return where the bytes from `start` up to `stop` are not those of the digest: nothing, if all are.
+    """Return where the bytes of `path` from `start` up to `stop` are not those of the digest: nothing, if all are.
 
-    `digest` is bytes, or hexadecimal digits. Without `stop`, all is verified up to the end, and that it is the end.
-    `length` is the length that the file had; without it, the one it has. Only the groups of the range are read, and the
-    part of the outboard above them.
+    `expected` is the digest that you trust, as bytes or hexadecimal digits. Without `stop`, all is verified up to the
+    end, and that it is the end. `size` is the size that the file had; without it, the one it has. Only the groups of
+    the range are read, and the part of the outboard above them.
 
     Raises `OSError` that names the file if one cannot be read.
     """
     found = _outboard_verify(
-        path,
         outboard,
-        _digest(digest),
+        path,
+        _expected_bytes(expected),
         start=start,
         stop=stop,
-        length=length,
-        shape=(group, order),
+        size=size,
+        shape=(_size_of(group), order),
         key=key,
         derive_key_context=derive_key_context,
-        max_threads=max_threads,
+        threads=threads,
         progress=progress,
     )
     return [Damage(*it) for it in found]
 
 
 def read(
-    path: _Path,
     outboard: _Path,
-    digest: Buffer | str,
+    path: _Path,
     start: int,
     stop: int,
     /,
     *,
-    length: int | None = None,
-    group: int = _IROH,
+    expected: _Bytes | str,
+    size: int | None = None,
+    group: int | str = _IROH,
     order: _Order = "pre",
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
 ) -> bytes:
     """Return the bytes from `start` up to `stop`, all of them verified; fewer, if the file ends before.
 
     Raises `DamageError` if one is not that of the digest, or the outboard is broken; `OSError` that names the file if
-    one cannot be read. `length` is that of `verify`.
+    one cannot be read. `expected` and `size` are those of `verify`.
     """
     return _outboard_read(
-        path,
         outboard,
-        _digest(digest),
+        path,
+        _expected_bytes(expected),
         start=start,
         stop=stop,
-        length=length,
-        shape=(group, order),
+        size=size,
+        shape=(_size_of(group), order),
         key=key,
         derive_key_context=derive_key_context,
     )
-
-
-def _digest(digest: Buffer | str) -> bytes:
-    raw = bytes.fromhex(digest) if isinstance(digest, str) else memoryview(digest).tobytes()
-    if len(raw) != 32:
-        raise ValueError(f"a digest has 32 bytes or 64 hexadecimal digits, and this has {len(raw)} bytes")
-    return raw

@@ -4,19 +4,12 @@ A file has the length of its header in 8 bytes, the header as JSON, and the byte
 any order. Headers are checked before anything is hashed, as those who load the file check them, or more strictly.
 """
 
-import json
-import os
-import sys
-from collections.abc import Callable
-from os import PathLike
-from typing import Any, BinaryIO, NoReturn
+import json as _json
+import os as _os
+from typing import Any as _Any, BinaryIO as _BinaryIO, NoReturn as _NoReturn
 
-from treewide._treewide import AUTO, _hash_ranges
-
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
+from treewide._arguments import Bytes as _Bytes, BytesDone as _BytesDone, Path as _Path, handle_of as _handle_of
+from treewide._treewide import _hash_ranges
 
 __all__ = ["digests"]
 
@@ -39,14 +32,14 @@ class _Refused(Exception):
 
 
 def digests(
-    path: str | PathLike[str],
+    path: _Path,
     /,
     *,
-    key: Buffer | None = None,
+    key: _Bytes | None = None,
     derive_key_context: str | None = None,
     length: int = 32,
-    max_threads: int = AUTO,
-    progress: Callable[[int], object] | None = None,
+    threads: int = 1,
+    progress: _BytesDone | None = None,
 ) -> dict[str, bytes]:
     """Return the BLAKE3 digest of each tensor in a safetensors file, by its name, in the order of the header.
 
@@ -60,7 +53,7 @@ def digests(
     names a file if it is not valid: tensors that overlap, leave gaps or end outside of the file, names that appear
     twice, types and shapes that do not fit.
     """
-    path = os.fspath(path)
+    path = _os.fspath(path)
     before = 0
 
     def report(done: int) -> None:
@@ -78,13 +71,13 @@ def digests(
                 raise ValueError(f"{path}: {error}") from error.__cause__
             in_order = sorted(tensors, key=lambda name: tensors[name])
             found = _hash_ranges(
-                _handle(file),
+                _handle_of(file),
                 path,
                 [tensors[name] for name in in_order],
                 key=key,
                 derive_key_context=derive_key_context,
                 length=length,
-                max_threads=max_threads,
+                threads=threads,
                 progress=None if progress is None else report,
             )
             before += sum(end - start for start, end in tensors.values())
@@ -100,21 +93,12 @@ def digests(
             raise ValueError(f"{path}: {error}") from error.__cause__
     digests: dict[str, bytes] = {}
     for shard, names in shards.items():
-        digests.update(hash_file(os.path.join(os.path.dirname(path), shard), names))
+        digests.update(hash_file(_os.path.join(_os.path.dirname(path), shard), names))
     return digests
 
 
-def _handle(file: BinaryIO) -> int:
-    """Return what the system calls an open file."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        return msvcrt.get_osfhandle(file.fileno())
-    return file.fileno()
-
-
-def _json(text: bytes, what: str) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(text: bytes, what: str) -> dict[str, _Any]:
+    def unique(pairs: list[tuple[str, _Any]]) -> dict[str, _Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
@@ -122,11 +106,11 @@ def _json(text: bytes, what: str) -> dict[str, Any]:
             raise _Refused(f"{what} has {twice!r} twice, so it is not clear which one counts")
         return found
 
-    def no_number(text: str) -> NoReturn:
+    def no_number(text: str) -> _NoReturn:
         raise _Refused(f"{what} has {text}, which is not JSON")
 
     try:
-        found = json.loads(text.decode(), object_pairs_hook=unique, parse_constant=no_number)
+        found = _json.loads(text.decode(), object_pairs_hook=unique, parse_constant=no_number)
     except (ValueError, RecursionError) as error:
         raise _Refused(f"{what} is not JSON: {error}") from error
     if not isinstance(found, dict):
@@ -134,9 +118,9 @@ def _json(text: bytes, what: str) -> dict[str, Any]:
     return found
 
 
-def _tensors(file: BinaryIO) -> dict[str, tuple[int, int]]:
+def _tensors(file: _BinaryIO) -> dict[str, tuple[int, int]]:
     """Return the place of each tensor in a file, whose header is checked."""
-    size = os.fstat(file.fileno()).st_size
+    size = _os.fstat(file.fileno()).st_size
     head = _read(file, 8)
     if len(head) < 8:
         raise _Refused(f"this is not a safetensors file: it has {size} bytes, and the length of a header has 8")
@@ -156,7 +140,7 @@ def _tensors(file: BinaryIO) -> dict[str, tuple[int, int]]:
         raise _Refused(
             "this is not a safetensors file: its header does not begin with '{', or does not end with '}' and blanks"
         )
-    header = _json(text, "the header")
+    header = _object(text, "the header")
     metadata = header.pop("__metadata__", None)
     if metadata is not None and not (
         isinstance(metadata, dict) and all(isinstance(value, str) for value in metadata.values())
@@ -168,7 +152,7 @@ def _tensors(file: BinaryIO) -> dict[str, tuple[int, int]]:
     return {name: (start + first, start + last) for name, (first, last) in tensors.items()}
 
 
-def _read(file: BinaryIO, length: int) -> bytes:
+def _read(file: _BinaryIO, length: int) -> bytes:
     read = b""
     while len(read) < length:
         more = file.read(length - len(read))
@@ -183,7 +167,7 @@ def _is_length(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def _place(name: str, info: Any) -> tuple[int, int]:
+def _place(name: str, info: _Any) -> tuple[int, int]:
     """Return the offsets of a tensor, whose entry is checked."""
     try:
         name.encode()
@@ -230,12 +214,12 @@ def _shards(text: bytes) -> dict[str, set[str]]:
     """Return the names of tensors for each file of an index, in its order."""
     if len(text) > _LONGEST_HEADER:
         raise _Refused(f"this is not an index: it has more than {_LONGEST_HEADER} bytes")
-    weights = _json(text, "the index").get("weight_map")
+    weights = _object(text, "the index").get("weight_map")
     if not isinstance(weights, dict):
         raise _Refused("this is not the index of a model: it has no weight_map")
     shards: dict[str, set[str]] = {}
     for name, shard in weights.items():
-        if not isinstance(shard, str) or not shard or os.path.basename(shard) != shard or shard in (".", ".."):
+        if not isinstance(shard, str) or not shard or _os.path.basename(shard) != shard or shard in (".", ".."):
             raise _Refused(f"tensor {name!r} is in {shard!r}, which is not the name of a file next to the index")
         shards.setdefault(shard, set()).add(name)
     return shards

@@ -8,8 +8,7 @@ from fake import Memory
 from treewide import digest
 from treewide.scale import run
 from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.parts import Bucket as BucketList
-from treewide.scale.buckets.parts import read_bucket, read_part, write_bucket, write_part
+from treewide.scale.buckets.parts import Bucket as BucketList, read_bucket, read_part, write_bucket, write_part
 from treewide.scale.buckets.shards import Job
 from treewide.scale.found import Found
 

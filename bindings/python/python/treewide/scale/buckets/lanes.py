@@ -91,7 +91,7 @@ class Lanes(Generic[_T]):
     def _hash(self) -> None:
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         # One thread: an engine gives a worker one, and a network is slower than it.
-        digests = iter(hash_many([data for _, _, data in batch if data is not None], max_threads=1))
+        digests = iter(hash_many([data for _, _, data in batch if data is not None], threads=1))
         for token, found, data in batch:
             self._done(token, found if data is None else found._replace(digest=next(digests)))
 
