@@ -94,7 +94,7 @@ run() {
     trees) RUNS=5 scripts/trees-bench.sh ;;
     *)
         "$target/release/treewide-bench" gate "dev/bench/gates/$1.toml" --budget 100 \
-            --json "$reports/$1.json" --html "$reports/$1.html"
+            --json "$reports/$1.json"
         ;;
     esac
 }

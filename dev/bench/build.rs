@@ -31,7 +31,7 @@ fn main() {
     let flags = if flags.is_empty() { flags } else { format!(", {flags}") };
     set("FLAGS", &flags);
     let lock = std::fs::read_to_string(CODE[2]).unwrap_or_default();
-    for name in ["blake3", "rscrypto", "sha2", "ring"] {
+    for name in ["blake3", "rscrypto"] {
         // The highest, if there are several: they are in order, and only one can be the direct one.
         let start = format!("name = \"{name}\"\nversion = \"");
         let version = lock.rsplit_once(&start).and_then(|(_, rest)| rest.split('"').next());

@@ -32,12 +32,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compares every kernel that this CPU can run with the one that treewide chooses.
     Kernels(Kernels),
-    /// Measures where the time of a short input goes: init, update, finalize, compression, dispatch.
-    Attribution(Attribution),
     /// Compares batches of many inputs with a loop, and measures Merkle trees.
     Batch(Batch),
-    /// Measures extended output.
-    Xof(Xof),
     /// Compares all threads with one thread at every size, and numbers of threads.
     Threads(Threads),
     /// Measures files: every strategy in its own process, and programs against each other.
@@ -46,8 +42,6 @@ pub(crate) enum Command {
     ///
     /// Exit code 1: no device can be used; the devices that were found are listed.
     Gpu(Gpu),
-    /// Measures one size for a long time: does the speed stay the same?
-    Sustained(Sustained),
     /// Finds the sizes from which another choice is faster, and writes them to a profile.
     Tune(Tune),
     /// Measures the rows of a file of bars, and reports which bars are met.
@@ -55,12 +49,12 @@ pub(crate) enum Command {
     /// Exit code 0: all bars are met. 1: at least one bar is short. 3: no bar is short, but at least one is
     /// inconclusive (its interval contains the bar) or was not measured.
     Gate(Gate),
-    /// Writes earlier reports as an HTML page; without files, makes a short run of everything first.
+    /// Prints the tables of earlier reports, or of a short run of everything.
     ///
-    /// Of samples that another program printed, a FILE.jsonl or - for standard input, it prints the tables, and exits as
-    /// `gate` does if they have bars.
+    /// Also takes samples that another program printed: a FILE.jsonl, or - for standard input. If they have bars, the
+    /// exit code is that of `gate`.
     Report(ReportArgs),
-    /// Checks reports: schema, provenance, digests, and every statistic against its samples.
+    /// Checks reports: fields, provenance, digests, and every statistic against its samples.
     Validate(Validate),
     /// Hashes a file and prints the time.
     #[command(name = crate::engine::file::CHILD, hide = true)]
@@ -86,9 +80,6 @@ pub(crate) struct Common {
     /// Write the report with all samples to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page with plots to this file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
@@ -137,7 +128,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, default_value = "hash")]
     pub(crate) mode: Mode,
     /// How the hasher gets its input.
-    #[arg(long, value_parser = feed, default_value = "one-shot")]
+    #[arg(long, value_enum, default_value = "one-shot")]
     pub(crate) class: Feed,
     /// The cache that the inputs fill [default: the smallest that holds two of them].
     #[arg(long, value_enum)]
@@ -147,16 +138,6 @@ pub(crate) struct Compare {
     pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-/// Only feeds that compute a whole digest.
-fn feed(text: &str) -> Result<Feed, String> {
-    match text {
-        "one-shot" => Ok(Feed::OneShot),
-        "reuse" => Ok(Feed::Reuse),
-        "streaming" => Ok(Feed::Streaming),
-        _ => Err("a class is one-shot, reuse or streaming".into()),
-    }
 }
 
 fn threads(text: &str) -> Result<usize, String> {
@@ -172,17 +153,6 @@ pub(crate) struct Kernels {
 }
 
 #[derive(Args)]
-pub(crate) struct Attribution {
-    /// The engine to compare treewide with.
-    #[arg(long, default_value = "blake3")]
-    pub(crate) against: String,
-    #[command(flatten)]
-    pub(crate) sizes: Sizes,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args)]
 pub(crate) struct Batch {
     /// Engines; the others' times are divided by the first one's.
     #[arg(default_values = ["treewide", "blake3"])]
@@ -190,17 +160,6 @@ pub(crate) struct Batch {
     /// Threads of every engine that does not say otherwise.
     #[arg(long, default_value_t = 1, value_parser = threads)]
     pub(crate) threads: usize,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args)]
-pub(crate) struct Xof {
-    /// Engines; the others' times are divided by the first one's.
-    #[arg(default_values = ["treewide", "blake3"])]
-    pub(crate) engines: Vec<String>,
-    #[command(flatten)]
-    pub(crate) sizes: Sizes,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -311,24 +270,6 @@ pub(crate) struct HashFile {
     pub(crate) path: PathBuf,
 }
 
-#[derive(Args)]
-pub(crate) struct Sustained {
-    /// Duration in seconds.
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) seconds: u64,
-    /// Engines that alternate; one is enough.
-    #[arg(default_values = ["treewide"])]
-    pub(crate) engines: Vec<String>,
-    /// Size of an input.
-    #[arg(long, default_value = "16MiB", value_parser = size::parse)]
-    pub(crate) size: u64,
-    /// Threads of every engine that does not say otherwise.
-    #[arg(long, default_value_t = 1, value_parser = threads)]
-    pub(crate) threads: usize,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
 /// What a profile chooses.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Choice {
@@ -353,7 +294,7 @@ pub(crate) struct Tune {
     pub(crate) which: Which,
     /// End after this time, whatever is being measured, with a profile of the lines found by then.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400),
-          conflicts_with_all = ["json", "html"])]
+          conflicts_with = "json")]
     pub(crate) at_most: Option<u64>,
     /// This process splits every input among threads.
     #[arg(long, hide = true)]
@@ -372,19 +313,16 @@ pub(crate) struct Gate {
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Reports that `--json` wrote, or one file of samples.
+    /// Reports that `--json` wrote, or files of samples.
     pub(crate) files: Vec<PathBuf>,
-    /// The page to write.
-    #[arg(short, long, default_value = "treewide-bench.html", value_name = "FILE")]
-    pub(crate) output: PathBuf,
     /// Write the report of the short run to this file too.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     pub(crate) json: Option<PathBuf>,
-    /// Print the tables of the files in Markdown instead of writing a page.
-    #[arg(long, requires = "files", conflicts_with = "output")]
+    /// Print the tables in Markdown, for documents.
+    #[arg(long, requires = "files")]
     pub(crate) markdown: bool,
-    /// Replace the tables of this document by those of the records that it names, instead of writing a page.
-    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "output", "json", "markdown"])]
+    /// Replace the tables of this document by those of the records that it names.
+    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "json", "markdown"])]
     pub(crate) into: Option<PathBuf>,
 }
 

@@ -10,12 +10,10 @@ use treewide_files::Replacement;
 
 use crate::busy;
 use crate::cli::{Command, Common};
-use crate::html;
 use crate::measure::Session;
 use crate::report::{Bar, Report, Settings, Verdict};
 use crate::table;
 
-mod attribution;
 mod batch;
 mod compare;
 mod files;
@@ -24,26 +22,21 @@ mod gate;
 mod gpu;
 mod kernels;
 mod report;
-mod sustained;
 mod threads;
 mod tune;
 mod validate;
-mod xof;
 
 pub(crate) fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Compare(args) => compare::run(&args),
         Command::Kernels(args) => kernels::run(&args),
-        Command::Attribution(args) => attribution::run(&args),
         Command::Batch(args) => batch::run(&args),
-        Command::Xof(args) => xof::run(&args),
         Command::Threads(args) => threads::run(&args),
         Command::Files(args) => files::run(&args),
         #[cfg(feature = "gpu")]
         Command::Gpu(args) => gpu::run(&args),
         #[cfg(not(feature = "gpu"))]
         Command::Gpu(_) => anyhow::bail!("{NO_DEVICES}"),
-        Command::Sustained(args) => sustained::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Report(args) => report::run(&args),
@@ -64,27 +57,24 @@ const BUDGET_MS: u64 = 300;
 
 /// Begins a run, after checking that its output files can be written.
 fn session(common: &Common) -> Result<Session> {
-    for path in [&common.json, &common.html].into_iter().flatten() {
+    if let Some(path) = &common.json {
         replacement(path)?;
     }
     let Common { seed, confidence, budget, .. } = *common;
     Ok(Session::new(Settings { seed, confidence, budget_ms: budget.unwrap_or(BUDGET_MS) }))
 }
 
-/// Writes the requested files, and prints the tables of the report.
+/// Writes the report if that was requested, and prints its tables.
 fn finish(session: Session, common: &Common) -> Result<ExitCode> {
     let report = session.finish();
     finish_with(&report, common, &table::of(&report))
 }
 
-/// Writes the requested files, and prints this text. Files first, so that a full standard output does not lose the
+/// Writes the report if that was requested, and prints this text. The file first, so that a full standard output does not lose the
 /// measurement. A run that measured nothing has failed.
 fn finish_with(report: &Report, common: &Common, text: &str) -> Result<ExitCode> {
     if let Some(path) = &common.json {
         write(path, &report.to_json())?;
-    }
-    if let Some(path) = &common.html {
-        write(path, &html::page(std::slice::from_ref(report))?)?;
     }
     print(text)?;
     Ok(if report.rows.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS })

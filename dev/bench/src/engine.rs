@@ -10,19 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::random::Random;
-use crate::report::Family;
 use crate::work::{Work, stride};
 
 mod blake3;
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 pub(crate) mod file;
-#[cfg(feature = "ring")]
-mod ring;
 #[cfg(feature = "rscrypto")]
 mod rscrypto;
-#[cfg(feature = "sha2")]
-mod sha2;
 mod treewide;
 
 /// A library, or a way of using it.
@@ -30,7 +25,6 @@ pub(crate) struct Engine {
     pub(crate) name: &'static str,
     /// The version of the crate in `Cargo.lock`.
     pub(crate) version: &'static str,
-    pub(crate) family: Family,
     pub(crate) task: NewTask,
     /// The kernel or instruction set that it would use now, if it reports one.
     pub(crate) variant: fn() -> String,
@@ -53,14 +47,7 @@ static ALL: &[&Engine] = &[
     &blake3::ENGINE,
     #[cfg(feature = "rscrypto")]
     &rscrypto::ENGINE,
-    #[cfg(feature = "sha2")]
-    &sha2::ENGINE,
-    #[cfg(feature = "ring")]
-    &ring::ENGINE,
 ];
-
-/// Engines that need a feature of this program, with the feature.
-const OPTIONAL: [&str; 3] = ["rscrypto", "sha2", "ring"];
 
 pub(crate) fn all() -> &'static [&'static Engine] {
     ALL
@@ -70,7 +57,7 @@ pub(crate) fn all() -> &'static [&'static Engine] {
 pub(crate) fn find(name: &str) -> Result<&'static Engine> {
     match ALL.iter().find(|engine| engine.name == name) {
         Some(engine) => Ok(engine),
-        None if OPTIONAL.contains(&name) => {
+        None if name == "rscrypto" => {
             bail!("this build has no engine '{name}': build treewide-bench with --features {name}")
         }
         None => {
@@ -81,12 +68,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Engine> {
 }
 
 /// The oracle: computes the digests that others are compared with, also when a report is validated.
-pub(crate) fn oracle(family: Family) -> Option<&'static Engine> {
-    match family {
-        Family::Blake3 => Some(&blake3::ENGINE),
-        Family::Sha256 => ALL.iter().copied().find(|engine| engine.family == family),
-    }
-}
+pub(crate) static ORACLE: &Engine = &blake3::ENGINE;
 
 /// A side's part of a row.
 pub(crate) trait Task: Send {
@@ -258,12 +240,6 @@ macro_rules! shared_tasks {
             }
         }
 
-        impl $crate::engine::Outcome for $lib::Hasher {
-            fn put(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(self.finalize().as_bytes());
-            }
-        }
-
         fn hasher(mode: $crate::work::Mode) -> $lib::Hasher {
             match mode {
                 $crate::work::Mode::Hash => $lib::Hasher::new(),
@@ -308,15 +284,6 @@ macro_rules! shared_tasks {
                             }
                             hasher.finalize()
                         }),
-                        (Feed::Init, Mode::Hash, false) => inputs.task(|_| $lib::Hasher::new()),
-                        (Feed::Update, Mode::Hash, false) => inputs.task(|input| {
-                            let mut hasher = $lib::Hasher::new();
-                            hasher.update(input);
-                            hasher
-                        }),
-                        (Feed::Finalize, Mode::Hash, false) => {
-                            inputs.task(|input| $lib::Hasher::new().update(input).finalize())
-                        }
                         _ => None,
                     }
                 }

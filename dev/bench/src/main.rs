@@ -13,7 +13,6 @@ mod busy;
 mod cli;
 mod command;
 mod engine;
-mod html;
 mod interrupt;
 mod machine;
 mod measure;

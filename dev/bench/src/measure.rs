@@ -24,7 +24,7 @@ use crate::busy::Busy;
 #[cfg(feature = "gpu")]
 use crate::engine::device;
 use crate::engine::file::{self, FileOnDisk};
-use crate::engine::{self, Task};
+use crate::engine::{self, ORACLE, Task};
 use crate::machine;
 use crate::plan::{self, Plan, Spec};
 use crate::random::Random;
@@ -37,7 +37,7 @@ use crate::work::{Cache, Place, Work};
 /// The aim for the time of a sample, if one call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
 
-/// The most samples of a row, except in a sustained run.
+/// The most samples of a row.
 const MAX_SAMPLES: usize = 301;
 
 /// A run of this program that ends in a report.
@@ -57,8 +57,7 @@ pub(crate) struct Session {
     refused: Vec<Refused>,
     /// The number of planned rows, for progress.
     planned: usize,
-    /// The aim for the time of a sample, and the most samples.
-    pub(crate) sample: Duration,
+    /// The most samples of a row.
     pub(crate) max_samples: usize,
     /// The file that is being hashed, while files are measured.
     file: Option<FileOnDisk>,
@@ -82,7 +81,6 @@ impl From<anyhow::Error> for Refusal {
 /// A side that is ready to be timed.
 struct Contender {
     engine: String,
-    family: Family,
     spec: Spec,
     name: String,
     variant: String,
@@ -107,7 +105,6 @@ impl Session {
             rows: vec![],
             refused: vec![],
             planned: 0,
-            sample: SAMPLE,
             max_samples: MAX_SAMPLES,
             file: None,
             #[cfg(feature = "gpu")]
@@ -227,12 +224,12 @@ impl Session {
             }
             sides.push(side);
         }
-        let expected = expected(plan, &sides, self.stream)?;
+        let expected = expected(plan, self.stream)?;
         for side in &mut sides {
             side.before = side.outcome()?.to_string();
             check(plan, side, &side.before, &expected)?;
             let is_single = plan.rest || plan.after_work;
-            side.calibrate(if is_single { Duration::ZERO } else { self.sample })?;
+            side.calibrate(if is_single { Duration::ZERO } else { SAMPLE })?;
         }
         // As many for all, as the first call of a sample finds caches that another side has left.
         let calls = sides.iter().map(|side| side.calls).max().unwrap_or(1);
@@ -264,7 +261,7 @@ impl Session {
             rest: plan.rest,
             awake: plan.awake,
             after_work: plan.after_work,
-            digests: expected.iter().cloned().collect(),
+            digests: [(Family::Blake3, expected.clone())].into(),
             sides: vec![],
             ratios: vec![],
         };
@@ -296,7 +293,7 @@ impl Session {
             let task = device::task(device, *place, host, path.as_deref());
             let task = task.map_err(|error| Refusal::Reason(format!("{error:#}")))?;
             let (engine, variant) = (spec.engine.clone(), device.name().to_owned());
-            return Ok(Contender::new(engine, Family::Blake3, spec, name, variant, task));
+            return Ok(Contender::new(engine, spec, name, variant, task));
         }
         let engine = spec.engine()?;
         let kernel = match &spec.kernel {
@@ -325,8 +322,7 @@ impl Session {
             Some(kernel) => Box::new(Forced { engine, kernel, task }),
             None => task,
         };
-        let (label, family) = (engine.name.to_owned(), engine.family);
-        Ok(Contender::new(label, family, spec, name, variant, task))
+        Ok(Contender::new(engine.name.to_owned(), spec, name, variant, task))
     }
 
     fn contender_for_file(
@@ -340,7 +336,7 @@ impl Session {
         let path = self.file_of(bytes)?;
         let program = matches!(plan.work, Work::Program { .. });
         let (task, variant) = file::task(spec, program, cache, &path).map_err(Refusal::Reason)?;
-        Ok(Contender::new(spec.engine.clone(), Family::Blake3, spec, name, variant, task))
+        Ok(Contender::new(spec.engine.clone(), spec, name, variant, task))
     }
 
     /// The file of `bytes` bytes; only one exists at a time.
@@ -414,14 +410,13 @@ impl Session {
 impl Contender {
     fn new(
         engine: String,
-        family: Family,
         spec: &Spec,
         name: String,
         variant: String,
         task: Box<dyn Task>,
     ) -> Self {
         let (spec, samples, before) = (spec.clone(), vec![], String::new());
-        Self { engine, family, spec, name, variant, task, calls: 1, samples, before }
+        Self { engine, spec, name, variant, task, calls: 1, samples, before }
     }
 
     fn time(&mut self) -> Result<u64> {
@@ -450,7 +445,7 @@ impl Contender {
         let mut side = Side {
             name: self.name,
             engine: self.engine,
-            family: self.family,
+            family: Family::Blake3,
             variant: self.variant,
             threads: self.spec.threads() as u32,
             calls: self.calls,
@@ -464,29 +459,17 @@ impl Contender {
     }
 }
 
-/// The digests that the sides must return, by algorithm.
-fn expected(
-    plan: &Plan,
-    sides: &[Contender],
-    stream: &'static [u8],
-) -> Result<Vec<(Family, String)>, Refusal> {
-    let mut families: Vec<Family> = sides.iter().map(|side| side.family).collect();
-    families.sort();
-    families.dedup();
-    let digest = |family| {
-        let oracle = engine::oracle(family).expect("an engine of that algorithm is a side");
-        let task = (oracle.task)(&plan.work, stream, false);
-        let mut task = task.ok_or_else(|| {
-            Refusal::Reason(format!("{} cannot tell the right digest of this", oracle.name))
-        })?;
-        Ok((family, task.outcome()?.to_string()))
-    };
-    families.into_iter().map(digest).collect()
+/// The digest that the sides must return.
+fn expected(plan: &Plan, stream: &'static [u8]) -> Result<String, Refusal> {
+    let task = (ORACLE.task)(&plan.work, stream, false);
+    let mut task = task.ok_or_else(|| {
+        Refusal::Reason(format!("{} cannot tell the right digest of this", ORACLE.name))
+    })?;
+    Ok(task.outcome()?.to_string())
 }
 
-fn check(plan: &Plan, side: &Contender, digest: &str, expected: &[(Family, String)]) -> Result<()> {
-    let right = expected.iter().find(|(family, _)| *family == side.family);
-    if right.is_none_or(|(_, right)| right != digest) {
+fn check(plan: &Plan, side: &Contender, digest: &str, expected: &str) -> Result<()> {
+    if digest != expected {
         bail!(
             "WRONG DIGEST: {} of '{}' gives {digest}, not what the oracle gives",
             side.name,

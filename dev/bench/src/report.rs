@@ -1,8 +1,6 @@
-//! The report: the command, the program, the machine, every sample, and the statistics. `schema/report.v1.json` describes
-//! the same for other programs.
+//! The report: the command, the program, the machine, every sample, and the statistics.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -119,21 +117,11 @@ pub(crate) enum Varies {
     Nothing,
 }
 
+/// The algorithm of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Family {
     Blake3,
-    /// Another algorithm, as a baseline; its digests differ.
-    Sha256,
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Blake3 => "BLAKE3",
-            Self::Sha256 => "SHA-256",
-        })
-    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -158,7 +146,7 @@ pub(crate) struct Row {
     /// Other work of the pool right before each call, which keeps two of its threads busy until then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) after_work: bool,
-    /// For each algorithm, the digest of the results of all calls, from an oracle; see `work.rs`.
+    /// The digest of the results of all calls, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,
     /// For each side except for the first: its time divided by the time of the first, turn by turn.

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 
-use crate::report::{Bar, Family, Ratio, Report, Row, Side, Varies, Verdict};
-use crate::size;
+use crate::report::{Bar, Ratio, Report, Row, Side, Varies, Verdict};
 use crate::work::Work;
 
 /// A whole report on one page.
@@ -62,14 +61,14 @@ pub(crate) fn reading(rows: &[Row], confidence: f64) -> String {
 }
 
 /// The commit, short.
-pub(crate) fn source(report: &Report) -> String {
+fn source(report: &Report) -> String {
     let commit = report.build.commit.get(..10).unwrap_or("no commit known");
     let dirty = if report.build.dirty { " with changes" } else { "" };
     format!("treewide {} ({commit}{dirty})", report.build.version)
 }
 
 /// Rows that follow one another and have the same sides.
-pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
+fn groups(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| {
         let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
         let pool = |row: &Row| (row.busy, row.rest, row.awake, row.after_work);
@@ -80,13 +79,12 @@ pub(crate) fn groups(rows: &[Row]) -> Vec<&[Row]> {
 }
 
 /// The heading of a group.
-pub(crate) fn caption(rows: &[Row]) -> String {
+fn caption(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let what = match first.class.as_str() {
         "one-shot" => "One call for a whole input",
         "reuse" => "One update of a hasher that is used again",
         "streaming" => "Updates of 16 KiB of a new hasher",
-        "steps" => "Steps of a hasher",
         "xof" => "Extended output to a buffer",
         "batch" => "Batches: all digests of many inputs",
         "merkle" => "Merkle trees: all levels",
@@ -120,18 +118,10 @@ pub(crate) fn caption(rows: &[Row]) -> String {
     format!("{what}{threads}{busy}{rest}{awake}{after}")
 }
 
-/// A side's name, with the algorithm if it is another one.
-pub(crate) fn side_name(side: &Side) -> String {
-    match side.family {
-        Family::Blake3 => side.name.clone(),
-        family => format!("{} ({family})", side.name),
-    }
-}
-
 fn group(rows: &[Row]) -> String {
     let mut lines = vec![vec![String::new()]];
     for side in &rows[0].sides {
-        lines[0].push(side_name(side));
+        lines[0].push(side.name.clone());
     }
     for ratio in &rows[0].ratios {
         lines[0].push(format!("{} / {}", ratio.of, rows[0].sides[0].name));
@@ -146,7 +136,7 @@ fn group(rows: &[Row]) -> String {
 }
 
 /// The first column to the left, the others to the right.
-pub(crate) fn align(lines: &[Vec<String>]) -> String {
+fn align(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -174,14 +164,13 @@ fn figure(row: &Row, side: &Side) -> String {
     throughput(row, side).map_or_else(|| time.clone(), |it| format!("{time} {it:>6} GB/s"))
 }
 
-/// In GB/s (10⁹ bytes a second); not for inputs below a block, and not for steps.
-pub(crate) fn throughput(row: &Row, side: &Side) -> Option<String> {
-    let means = row.bytes >= 64 && row.class != "steps";
-    means.then(|| format!("{:.2}", side.stats.bytes_per_second / 1e9))
+/// In GB/s (10⁹ bytes a second); not for inputs below a block.
+fn throughput(row: &Row, side: &Side) -> Option<String> {
+    (row.bytes >= 64).then(|| format!("{:.2}", side.stats.bytes_per_second / 1e9))
 }
 
 /// Formats nanoseconds in a unit with one to three digits before the point.
-pub(crate) fn time(ns: f64) -> String {
+fn time(ns: f64) -> String {
     match ns {
         ns if ns < 10.0 => format!("{ns:.2} ns"),
         ns if ns < 1000.0 => format!("{ns:.1} ns"),
@@ -231,7 +220,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
         }
         let first = &rows[0].sides[0];
         text.push_str("| |");
-        rows[0].sides.iter().for_each(|side| _ = write!(text, " {} |", side_name(side)));
+        rows[0].sides.iter().for_each(|side| _ = write!(text, " {} |", side.name));
         rows[0].ratios.iter().for_each(|it| _ = write!(text, " {} / {} |", it.of, first.name));
         text.push_str("\n|---|");
         text.push_str(&"---:|".repeat(rows[0].sides.len() + rows[0].ratios.len()));
@@ -279,9 +268,4 @@ pub(crate) fn across(columns: &[(&str, Vec<Report>)], wanted: &[&str]) -> Result
         text.push('\n');
     }
     Ok(text)
-}
-
-/// Sizes on axes.
-pub(crate) fn short_size(bytes: f64) -> String {
-    size::show(bytes.round() as u64).replace(' ', "\u{a0}")
 }

@@ -67,12 +67,6 @@ pub(crate) enum Feed {
     Reuse,
     /// By `update`s of 16 KiB of a new hasher.
     Streaming,
-    /// Steps of a hasher, of `attribution`: making one;
-    Init,
-    /// making one and one `update`;
-    Update,
-    /// all of it: making one, one `update`, `finalize`.
-    Finalize,
 }
 
 /// Where the bytes are when the clock starts: the timing classes of devices.
@@ -230,7 +224,6 @@ impl Work {
             Self::Input { feed: Feed::OneShot, .. } => "one-shot",
             Self::Input { feed: Feed::Reuse, .. } => "reuse",
             Self::Input { feed: Feed::Streaming, .. } => "streaming",
-            Self::Input { .. } => "steps",
             Self::Output { .. } => "xof",
             Self::Batch { .. } => "batch",
             Self::Merkle { .. } => "merkle",
@@ -307,9 +300,6 @@ impl fmt::Display for Work {
                     Feed::OneShot => "",
                     Feed::Reuse => ", reused",
                     Feed::Streaming => ", streamed",
-                    Feed::Init => ", init",
-                    Feed::Update => ", init and update",
-                    Feed::Finalize => ", init, update and finalize",
                 };
                 write!(f, "{mode} {}{feed}", size::show(*bytes))
             }

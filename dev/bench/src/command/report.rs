@@ -1,4 +1,4 @@
-//! Writes the page of earlier runs, or of a short run of everything.
+//! Prints the tables of earlier runs, or of a short run of everything.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,10 +7,9 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::{batch, threads, write};
 use crate::cli;
-use crate::html;
 use crate::measure::Session;
 use crate::plan::{Plan, Spec, inputs, table_sizes};
-use crate::report::{Report, Settings};
+use crate::report::{Bar, Report, Settings};
 use crate::samples::{self, Samples};
 use crate::table;
 use crate::validate::{self, Asked};
@@ -20,36 +19,32 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
     if let Some(document) = &args.into {
         return into(document);
     }
-    if let [path] = &args.files[..]
-        && samples::are_in(path)
-    {
-        return of_samples(path, args.markdown);
-    }
-    if args.markdown {
-        for path in &args.files {
-            super::print(&table::markdown(&read(path)?.rows))?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    for path in args.json.iter().chain([&args.output]) {
+    if let Some(path) = &args.json {
         super::replacement(path)?;
     }
-    if !args.files.is_empty() {
-        let reports = args.files.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
-        write(&args.output, &html::page(&reports)?)?;
+    if args.files.is_empty() {
+        let report = short()?;
+        if let Some(path) = &args.json {
+            write(path, &report.to_json())?;
+        }
+        super::print(&table::of(&report))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let report = short()?;
-    if let Some(path) = &args.json {
-        write(path, &report.to_json())?;
+    let mut bars = vec![];
+    for path in &args.files {
+        if samples::are_in(path) {
+            bars.extend(of_samples(path, args.markdown)?);
+            continue;
+        }
+        let report = read(path)?;
+        let text = if args.markdown { table::markdown(&report.rows) } else { table::of(&report) };
+        super::print(&text)?;
     }
-    write(&args.output, &html::page(std::slice::from_ref(&report))?)?;
-    super::print(&table::of(&report))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(super::code(&bars, 0))
 }
 
-/// Prints the tables and the verdicts of samples that another program printed.
-fn of_samples(path: &Path, markdown: bool) -> Result<ExitCode> {
+/// Prints the tables and the verdicts of samples that another program printed, and returns their bars.
+fn of_samples(path: &Path, markdown: bool) -> Result<Vec<Bar>> {
     let Samples { about, rows, bars } = samples::file(path)?
         .map_err(|faults| anyhow!("{}: {}", path.display(), faults.join("; ")))?;
     let mut text = about.join("\n") + "\n";
@@ -63,10 +58,10 @@ fn of_samples(path: &Path, markdown: bool) -> Result<ExitCode> {
         text += &format!("\n{}", table::verdicts(&rows, &bars, 0));
     }
     super::print(&text)?;
-    Ok(super::code(&bars, 0))
+    Ok(bars)
 }
 
-/// Reads a report whose statistics follow from its samples; others are not drawn.
+/// Reads a report whose statistics follow from its samples; others are not shown.
 fn read(path: &Path) -> Result<Report> {
     validate::file(path, Asked::Figures)?
         .map_err(|faults| anyhow!("{} cannot be shown: {}", path.display(), faults.join("; ")))

@@ -4,17 +4,10 @@ use anyhow::{Result, bail};
 use rayon::prelude::*;
 
 use super::{Engine, Task, blobs, leaves, repeated, shared_tasks};
-use crate::report::Family;
 use crate::work::{WRITTEN, Work};
 
-pub(super) static ENGINE: Engine = Engine {
-    name: "blake3",
-    version: env!("TREEWIDE_BENCH_BLAKE3"),
-    family: Family::Blake3,
-    task,
-    variant,
-    force,
-};
+pub(super) static ENGINE: Engine =
+    Engine { name: "blake3", version: env!("TREEWIDE_BENCH_BLAKE3"), task, variant, force };
 
 /// The instruction set that it has detected, in treewide's names.
 fn variant() -> String {

@@ -3,13 +3,11 @@
 use rscrypto::{Blake3, Digest as _, Xof as _};
 
 use super::{Engine, Inputs, Output, Task, blobs, no_choice, repeated};
-use crate::report::Family;
 use crate::work::{CONTEXT, Feed, KEY, Mode, PIECE, WRITTEN, Work};
 
 pub(super) static ENGINE: Engine = Engine {
     name: "rscrypto",
     version: env!("TREEWIDE_BENCH_RSCRYPTO"),
-    family: Family::Blake3,
     task,
     variant: String::new,
     force: no_choice,

@@ -8,13 +8,11 @@ use rayon::prelude::*;
 use treewide::{Batch, Hash, kernel, merkle};
 
 use super::{Engine, Inputs, Outcome, Task, blobs, leaves, no_choice, repeated, shared_tasks};
-use crate::report::Family;
 use crate::work::{Shape, Work};
 
 pub(super) static ENGINE: Engine = Engine {
     name: "treewide",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task,
     variant: || kernel::detected().name().to_owned(),
     force: |name| -> Result<()> { Ok(kernel::force(name).map(|_| ())?) },
@@ -24,7 +22,6 @@ pub(super) static ENGINE: Engine = Engine {
 pub(super) static APART: Engine = Engine {
     name: "treewide-apart",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task: apart,
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
@@ -34,7 +31,6 @@ pub(super) static APART: Engine = Engine {
 pub(super) static INTO: Engine = Engine {
     name: "treewide-into",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task: into,
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
@@ -44,7 +40,6 @@ pub(super) static INTO: Engine = Engine {
 pub(super) static HALVES: Engine = Engine {
     name: "treewide-halves",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task: halves,
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
@@ -55,7 +50,6 @@ pub(super) static HALVES: Engine = Engine {
 pub(super) static TASKS: Engine = Engine {
     name: "treewide-tasks",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task: |work, stream, threads| map(work, stream, threads, treewide::hash_parallel),
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
@@ -65,7 +59,6 @@ pub(super) static TASKS: Engine = Engine {
 pub(super) static MAP: Engine = Engine {
     name: "treewide-map",
     version: env!("CARGO_PKG_VERSION"),
-    family: Family::Blake3,
     task: |work, stream, threads| map(work, stream, threads, treewide::hash),
     variant: || kernel::detected().name().to_owned(),
     force: no_choice,
