@@ -36,7 +36,7 @@ pub unsafe extern "C" fn treewide_state_load(
         Ok(_) if state[FIRST_CHUNK] != [0; 8] => Err(Error::StatePart),
         Ok(loaded) => {
             // SAFETY: as our caller promises.
-            unsafe { hasher.write(loaded.without_buffer()) };
+            unsafe { hasher.write(loaded) };
             Ok(())
         }
         Err(StateError::NotAState) => Err(Error::NotAState),

@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Stamp {
     /// Its length.
     pub len: u64,
-    /// When its content was changed, in nanoseconds since 1970. `None` if that does not fit, or is not known.
+    /// When its content was changed, in nanoseconds since 1970. What does not fit is the first or the last that does. `None` if it is not known.
     pub mtime: Option<i64>,
     /// When its content or anything else about it was changed. `None` also on Windows.
     pub ctime: Option<i64>,
@@ -109,14 +109,15 @@ impl Stamp {
     /// Of what the standard library says.
     #[cfg(not(unix))]
     pub fn of_metadata(now: &Metadata) -> Self {
-        let since_1970 =
-            |time: std::time::SystemTime| match time.duration_since(std::time::UNIX_EPOCH) {
-                Ok(after) => i64::try_from(after.as_nanos()).ok(),
-                Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|it| -it),
-            };
+        let since_1970 = |time: std::time::SystemTime| match time
+            .duration_since(std::time::UNIX_EPOCH)
+        {
+            Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |it| -it),
+        };
         Self {
             len: now.len(),
-            mtime: now.modified().ok().and_then(since_1970),
+            mtime: now.modified().ok().map(since_1970),
             ctime: None,
             inode: 0,
             device: 0,
@@ -128,8 +129,9 @@ impl Stamp {
 }
 
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it is not known")]
 fn nanoseconds(seconds: i64, rest: i64) -> Option<i64> {
-    seconds.checked_mul(1_000_000_000)?.checked_add(rest)
+    Some(seconds.saturating_mul(1_000_000_000).saturating_add(rest))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Why a manifest cannot be read, written or compared at all.
 
+use crate::loss::Loss;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub enum ErrorKind {
     List(String),
     /// Something that was asked for makes no sense, such as a glob that cannot be parsed.
     Usage(String),
+    /// The new manifest would have lost something that nobody allowed to lose. Nothing was written.
+    Refused(Loss),
     /// The run was [cancelled](treewide_files::Cancel).
     Cancelled,
 }
@@ -44,6 +47,10 @@ impl Error {
 
     pub(crate) fn list(path: impl Into<PathBuf>, line: u64, cause: impl Into<String>) -> Self {
         Self { path: path.into(), line: Some(line), kind: ErrorKind::List(cause.into()) }
+    }
+
+    pub(crate) fn refused(path: impl Into<PathBuf>, loss: Loss) -> Self {
+        Self::new(path, ErrorKind::Refused(loss))
     }
 
     pub(crate) fn usage(cause: impl Into<String>) -> Self {
@@ -86,6 +93,7 @@ impl fmt::Display for Error {
             ErrorKind::Read(error) => failed_to(f, "read", error),
             ErrorKind::Write(error) => failed_to(f, "write", error),
             ErrorKind::List(cause) | ErrorKind::Usage(cause) => f.write_str(cause),
+            ErrorKind::Refused(loss) => write!(f, "{loss}; nothing was written"),
             ErrorKind::Cancelled => f.write_str("cancelled before the end"),
         }
     }

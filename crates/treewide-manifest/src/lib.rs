@@ -28,7 +28,7 @@
 //! | make, update, verify or compare manifests in one call | [`snapshot`], [`update`], [`verify`], [`diff`] |
 //! | choose what is read, where the result goes, and what is accepted | [`machine`] |
 //! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
-//! | hear of each path, and count | [`Finding`], [`Verdict`], [`Class`], [`Report`] |
+//! | hear of each path, and count | [`Finding`], [`Verdict`], [`Evidence`], [`Class`], [`Report`] |
 //! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
 //! | hand a manifest to tools that sign models | [`statement`] |
 //! | choose what is covered | [`Rules`], [`Globs`] |
@@ -53,6 +53,7 @@ mod door;
 mod error;
 mod format;
 mod keep;
+mod loss;
 mod run;
 mod tree;
 
@@ -65,14 +66,16 @@ pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};
 pub use keep::outboards::{Outboards, Written};
+pub use loss::Loss;
 pub use run::scrub::Budget;
-pub use run::verdict::{Change, Class, Finding, Report, Verdict};
+pub use run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 pub use treewide_files::{Cancel, Options, Progress};
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {
     pub use crate::keep::draft::Draft;
     pub use crate::run::diff::diff;
+    pub use crate::run::guard::Limit;
     pub use crate::run::update::{Made, Update};
     pub use crate::run::verify::Verify;
     pub use crate::tree::clock::Clock;

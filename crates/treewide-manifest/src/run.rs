@@ -1,6 +1,7 @@
 //! Runs: a manifest and a tree next to each other, and the verdict on each path.
 
 pub(crate) mod diff;
+pub(crate) mod guard;
 mod join;
 mod judge;
 mod moves;

@@ -9,7 +9,7 @@ use treewide_manifest::list::List;
 use treewide_manifest::machine::{Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
-    Cancel, Class, Error, ErrorKind, Index, Manifest, Options, Rules, Verdict, index_path,
+    Cancel, Class, Error, ErrorKind, Index, Loss, Manifest, Options, Rules, Verdict, index_path,
 };
 
 fn line(content: &str, name: &str) -> String {
@@ -59,20 +59,29 @@ fn update_sees_an_mtime_that_is_put_back() {
     tree.snapshot();
     std::thread::sleep(std::time::Duration::from_millis(30));
     tree.flip("a");
-    assert_eq!(tree.quick().differences(), ["changed a"]);
+    assert_eq!(tree.quick().differences(), ["suspect a"]);
 }
 
-/// Times in the future are never trusted.
+/// Programs set mtime as they like; ctime shows whether anybody wrote to the file since.
 #[cfg(unix)]
 #[test]
-fn key_is_not_given_to_future_times() {
+fn key_is_given_to_files_whose_mtime_is_in_the_future() {
     let tree = Tree::new(&[("a", "1")]);
-    let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
-    let year_2099 = std::time::UNIX_EPOCH + std::time::Duration::from_secs(4_070_908_800);
-    file.set_modified(year_2099).unwrap();
+    let set = |seconds| {
+        let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        file.set_modified(time).unwrap();
+    };
+    set(4_070_908_800);
     std::thread::sleep(std::time::Duration::from_millis(60));
     tree.snapshot_with(Update::new(), clock());
-    assert_eq!(tree.quick().report.files_unread, 0);
+    let said = tree.quick();
+    if said.report.files_unread == 0 {
+        println!("SKIPPED: this file system has steps of more than 60 ms");
+    }
+    tree.write("a", "2");
+    set(4_070_908_800);
+    assert_eq!(tree.quick().differences(), ["suspect a"]);
 }
 
 /// A restored backup has other inodes and the same times; that costs one read.
@@ -258,7 +267,9 @@ fn index_that_is_broken_is_never_trusted() {
         for said in [tree.verify(), tree.quick()] {
             assert!(!said.report.is_certain(), "{from}: {:?}", said.report);
         }
-        let said = tree.update();
+        assert!(matches!(tree.refused(&Update::new()), Loss::Damage(_)), "{from}");
+        assert!(matches!(tree.refused(&Update::new().full(true)), Loss::Damage(_)), "{from}");
+        let said = tree.accept();
         assert!(said.report.damage.is_some(), "{from}");
         assert!(tree.verify().is_fine(), "{from}: an update mends it");
         fs::write(&path, &text).unwrap();
@@ -582,9 +593,9 @@ fn snapshot_sees_files_that_change_while_they_are_read() {
     is_over.store(true, Relaxed);
     writer.join().unwrap();
     for (a, log) in verdicts {
-        assert_eq!(a, Verdict::Same { read: true });
+        assert_eq!(a, Verdict::Same);
         // It may be empty for a moment, as it was.
-        let same = matches!(log, Verdict::Same { .. } | Verdict::Touched);
+        let same = matches!(log, Verdict::Same | Verdict::Touched);
         assert!(same || matches!(log, Verdict::Changed(_) | Verdict::Changing), "{log:?}");
     }
 }

@@ -14,7 +14,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treewide_manifest::machine::{Clock, Draft, Update, diff};
-use treewide_manifest::{Cancel, Class, Manifest, Options, Report, Rules, Totals, facts_of};
+use treewide_manifest::{Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of};
 
 const SCRIPTS: f64 = 3.0;
 const ROUNDS: u64 = 4;
@@ -246,7 +246,8 @@ fn run(seed: u64) {
         if script.random.below(4) == 0 {
             std::thread::sleep(Duration::from_millis(30));
             let tree = &script.tree;
-            tree.update_with(Update::new(), Box::new(Clock::without_sync()));
+            let update = Update::new().allow_empty(true);
+            tree.update_with(update, Box::new(Clock::without_sync()));
         }
         for _ in 0..script.random.below(6) {
             script.edit();
@@ -283,7 +284,9 @@ fn round(script: &Script, rules: &mut Rules, seed: u64) {
     assert_eq!(without_touched(&full), without_touched(&quick), "{}", context());
 
     let old = tree.manifest();
-    let updated = tree.update_with(Update::new(), Box::new(Clock::without_sync()));
+    // Whatever looks like rot is wanted here.
+    let accept = Update::new().accept_rot(Globs::new(&["*"]).unwrap()).allow_empty(true);
+    let updated = tree.update_with(accept, Box::new(Clock::without_sync()));
     let new = tree.manifest();
     assert!(fs::read(tree.list()).unwrap() == list, "update is not a snapshot: {}", context());
     assert_eq!(facts_of(&new), Some(now.facts), "{}", context());

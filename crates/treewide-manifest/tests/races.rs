@@ -231,10 +231,10 @@ fn quick_sees_directories_that_changed_places() {
         fs::rename(tree.at("x"), tree.at(two)).unwrap();
     };
     swap("p", "q");
-    assert_eq!(tree.quick().differences(), ["changed p/f", "changed q/f"]);
+    assert_eq!(tree.quick().differences(), ["suspect p/f", "suspect q/f"]);
     swap("r", "s");
     for said in [tree.quick(), tree.verify(), tree.update()] {
-        assert_eq!(said.differences(), ["changed p/f", "changed q/f", "changed r", "changed s"]);
+        assert_eq!(said.differences(), ["suspect p/f", "suspect q/f", "suspect r", "suspect s"]);
     }
     assert!(tree.verify().is_fine());
 }

@@ -4,7 +4,7 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
-use treewide_manifest::ErrorKind;
+use treewide_manifest::{Error, ErrorKind};
 
 /// Exit codes of the commands that compare.
 pub(crate) const EXIT: &[(&str, &str)] = &[
@@ -24,13 +24,13 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match command() {
         Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
-            complain(program, &format!("{error:#}"));
-            let is_usage = matches!(
-                error
-                    .downcast_ref::<treewide_manifest::Error>()
-                    .map(treewide_manifest::Error::kind),
-                Some(ErrorKind::Usage(_))
-            );
+            let kind = error.downcast_ref::<Error>().map(Error::kind);
+            let hint = match kind {
+                Some(ErrorKind::Refused(loss)) => format!(" (--{} goes on)", loss.flag()),
+                _ => String::new(),
+            };
+            complain(program, &format!("{error:#}{hint}"));
+            let is_usage = matches!(kind, Some(ErrorKind::Usage(_)));
             Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })
         }
         ended => ended,

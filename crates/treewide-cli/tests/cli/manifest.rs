@@ -38,7 +38,7 @@ fn verify_reports_each_difference_and_counts() {
     }
     let (code, stdout, stderr) = out(&folder, "verify --quick -q m.b3 t");
     assert_eq!((code, &*stdout), (Some(1), ""));
-    assert!(stderr.contains("1 not read (3 B; their times"), "{stderr}");
+    assert!(stderr.contains("1 known by metadata, not read (3 B; their times"), "{stderr}");
 }
 
 #[test]

@@ -28,7 +28,9 @@ use treewide_files::list::read_line;
 pub const VERSION: &str = "manifest 1";
 
 /// The last line has fewer bytes.
-const LAST_LINE: u64 = 4096;
+const LAST_LINE: u64 = 64 << 10;
+/// Bytes of names of places where something was mounted, at most.
+const MOUNTS: usize = 16 << 10;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +67,33 @@ pub struct Trailer {
     pub list: String,
     /// The hash of all facts, in hex: see [`crate::format::facts`].
     pub facts: String,
+    /// Directories below the root that were on another file system than the directory around them, and had files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
+}
+
+/// A place below a root where something was mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Its path; U+FFFD stands for what is not UTF-8.
+    pub path: String,
+    /// All bytes of the path in hex, if it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hex: Option<String>,
+}
+
+impl Mount {
+    pub(crate) fn new(name: &[u8]) -> Self {
+        let path = String::from_utf8_lossy(name);
+        let path_hex = matches!(path, Cow::Owned(_)).then(|| hex(name));
+        Self { path: path.into_owned(), path_hex }
+    }
+
+    /// The bytes of its path.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        let other = self.path_hex.as_ref().and_then(|it| unhex(it.as_bytes()));
+        other.unwrap_or_else(|| self.path.clone().into_bytes())
+    }
 }
 
 /// A line between them, as it stands.
@@ -90,6 +119,8 @@ struct Entry<'a> {
     ino: Option<u64>,
     #[serde(default)]
     dev: Option<u64>,
+    #[serde(default)]
+    untrusted: Option<Times>,
     #[serde(borrow, default)]
     read: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -98,6 +129,17 @@ struct Entry<'a> {
     target_hex: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     xattrs: Vec<XattrEntry<'a>>,
+}
+
+/// Times and numbers of a file without a key.
+#[derive(Deserialize)]
+struct Times {
+    mtime: i64,
+    ctime: i64,
+    #[serde(default)]
+    ino: Option<u64>,
+    #[serde(default)]
+    dev: Option<u64>,
 }
 
 /// An extended attribute, as it stands.
@@ -255,7 +297,13 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
             let bytes = entry.bytes.ok_or("a file without its length")?;
             let has_digest = digest.is_some();
             let digest = digest.unwrap_or(Some([0; OUT_LEN])).ok_or("its digest is wrong")?;
-            let facts = Some(Facts { bytes, mode, key, read });
+            let untrusted = entry.untrusted.as_ref().filter(|_| key.is_none()).map(|it| Key {
+                mtime: it.mtime,
+                ctime: it.ctime,
+                inode: it.ino,
+                device: it.dev,
+            });
+            let facts = Some(Facts { bytes, mode, key, untrusted, read });
             (What::File(FileRecord { digest, facts }), has_digest)
         }
         "link" => {
@@ -288,13 +336,21 @@ pub(crate) struct Lines {
     files: u64,
     bytes: u64,
     facts: Digest,
+    mounts: Vec<Mount>,
     /// The last day that was written, and its text: nearly all lines have the same.
     day: Option<(Day, String)>,
 }
 
 impl Lines {
     pub(crate) fn new(rules: &Rules) -> Self {
-        Self { written: 0, files: 0, bytes: 0, facts: Digest::new(rules), day: None }
+        Self {
+            written: 0,
+            files: 0,
+            bytes: 0,
+            facts: Digest::new(rules),
+            mounts: Vec::new(),
+            day: None,
+        }
     }
 
     pub(crate) fn header(rules: &Rules, root: &std::path::Path) -> String {
@@ -348,23 +404,32 @@ impl Lines {
         if let Some(mode) = facts.mode {
             push_mode(to, mode);
         }
-        match facts.key {
-            Some(Key { mtime, ctime, inode, device }) => {
-                push_number(to, ",\"mtime\":", mtime);
-                push_number(to, ",\"ctime\":", ctime);
-                if let Some(inode) = inode {
-                    push_number(to, ",\"ino\":", inode);
-                }
-                if let Some(device) = device {
-                    push_number(to, ",\"dev\":", device);
+        match (&facts.key, &facts.untrusted) {
+            (Some(key), _) => {
+                to.push(b',');
+                push_key(to, key);
+            }
+            (None, untrusted) => {
+                to.extend_from_slice(b",\"mtime\":null");
+                if let Some(key) = untrusted {
+                    to.extend_from_slice(b",\"untrusted\":{");
+                    push_key(to, key);
+                    to.push(b'}');
                 }
             }
-            None => to.extend_from_slice(b",\"mtime\":null"),
         }
         if let Some(read) = facts.read {
             let day = self.day.take().filter(|(day, _)| *day == read);
             let (_, text) = self.day.insert(day.unwrap_or_else(|| (read, read.to_string())));
             push_text(to, ",\"read\":", text);
+        }
+    }
+
+    /// Notes a place where something was mounted.
+    pub(crate) fn mount(&mut self, name: &[u8]) {
+        let held: usize = self.mounts.iter().map(|it| it.path.len()).sum();
+        if held + name.len() <= MOUNTS {
+            self.mounts.push(Mount::new(name));
         }
     }
 
@@ -375,6 +440,7 @@ impl Lines {
             bytes: self.bytes,
             list: list.to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
+            mounts: self.mounts.clone(),
         }
     }
 }
@@ -382,6 +448,17 @@ impl Lines {
 fn push_number(to: &mut Vec<u8>, key: &str, number: impl itoa::Integer) {
     to.extend_from_slice(key.as_bytes());
     to.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn push_key(to: &mut Vec<u8>, key: &Key) {
+    push_number(to, "\"mtime\":", key.mtime);
+    push_number(to, ",\"ctime\":", key.ctime);
+    if let Some(inode) = key.inode {
+        push_number(to, ",\"ino\":", inode);
+    }
+    if let Some(device) = key.device {
+        push_number(to, ",\"dev\":", device);
+    }
 }
 
 fn push_mode(to: &mut Vec<u8>, mode: u32) {

@@ -49,8 +49,33 @@ pub struct Facts {
     pub mode: Option<u32>,
     /// By what a later run sees that nobody wrote to it; `None` if nothing shows that.
     pub key: Option<Key>,
+    /// Times and numbers of a file without a key. They say nothing of whether somebody wrote to it, but how its content can
+    /// differ: see [`Key::moved`].
+    pub untrusted: Option<Key>,
     /// When it was read and was as recorded. A file without this day is read each time.
     pub read: Option<Day>,
+}
+
+impl Facts {
+    /// Of a file of which only the length is known.
+    pub(crate) fn of(bytes: u64) -> Self {
+        Self { bytes, mode: None, key: None, untrusted: None, read: None }
+    }
+
+    /// Its times and numbers when its content was as recorded.
+    pub(crate) fn seen(&self) -> Option<&Key> {
+        self.key.as_ref().or(self.untrusted.as_ref())
+    }
+
+    /// Whether every run reads it, whatever else it is to read: nothing shows that it is unchanged, or it is not.
+    pub(crate) fn is_read_always(&self) -> bool {
+        self.key.is_none() || self.read.is_none()
+    }
+
+    /// Lets every run read it, and keeps its times.
+    pub(crate) fn distrust(&mut self) {
+        self.untrusted = self.key.take().or(self.untrusted);
+    }
 }
 
 /// Files that are not hashed.

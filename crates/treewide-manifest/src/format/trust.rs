@@ -11,7 +11,7 @@
 //!                 └── a write from here on has another time, or is seen by the reading ──▶
 //! ```
 //!
-//! So a key is given only if both times are older than the last sync by more than the step of the clock, which is the
+//! So a key is given only if ctime, which nobody can set, is older than the last sync by more than the step of the clock, which is the
 //! file system's own: that of this machine may be another. A file that has no key is read each time.
 //!
 //! Nothing here asks the system. [`crate::tree::clock`] does, and tests put in what they like.
@@ -55,17 +55,45 @@ impl Moment {
     /// trusted.
     pub fn key(&self, file: &Stamp) -> Option<Key> {
         let (mtime, ctime) = (file.mtime?, file.ctime?);
-        let is_old = mtime.max(ctime).checked_add(self.slack)? <= self.synced?;
-        is_old.then_some(Key {
+        // Programs set mtime as they like, also to times to come. Each write moves ctime, which nobody can set.
+        let is_old = ctime.checked_add(self.slack)? <= self.synced?;
+        is_old.then(|| self.times(mtime, ctime, file))
+    }
+
+    /// Times and numbers of a file, whether or not they are a key. `None` if the system does not say them.
+    pub fn seen(&self, file: &Stamp) -> Option<Key> {
+        Some(self.times(file.mtime?, file.ctime?, file))
+    }
+
+    fn times(&self, mtime: i64, ctime: i64, file: &Stamp) -> Key {
+        Key {
             mtime,
             ctime,
             inode: self.keeps_inodes.then_some(file.inode),
             device: (self.keeps_inodes && self.keeps_device).then_some(file.device),
-        })
+        }
     }
 }
 
 impl Key {
+    /// What moved, such as `ctime`, while mtime is as it was. `None` if mtime moved as well: somebody wrote to the file.
+    pub fn moved(&self, file: &Stamp) -> Option<Vec<&'static str>> {
+        let (inode, device) = (Some(file.inode), Some(file.device));
+        self.moved_to(&Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })
+    }
+
+    /// The same, of another key.
+    pub(crate) fn moved_to(&self, other: &Self) -> Option<Vec<&'static str>> {
+        let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
+        let moved = [
+            (self.ctime != other.ctime, "ctime"),
+            (differ(self.inode, other.inode), "inode"),
+            (differ(self.device, other.device), "device"),
+        ];
+        let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
+        (self.mtime == other.mtime).then_some(moved)
+    }
+
     /// Whether the file still has this key.
     pub fn is_of(&self, file: &Stamp) -> bool {
         file.mtime == Some(self.mtime)
@@ -102,18 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn key_needs_both_times_to_be_older_than_the_sync_by_a_step() {
+    fn key_needs_ctime_to_be_older_than_the_sync_by_a_step() {
         let edge = 98 * SECOND;
         for (mtime, ctime, expected) in [
             (0, 0, true),
             (edge, edge, true),
-            (edge + 1, 0, false),
+            (edge + 1, 0, true),
             (0, edge + 1, false),
             // Put back by utimensat: that moves ctime.
             (0, 99 * SECOND, false),
-            // In the year 2099, and where the sum is too large.
-            (4_070_908_800 * SECOND, 0, false),
-            (i64::MAX, 0, false),
+            // In the year 2099, as programs set it, and where the sum is too large.
+            (4_070_908_800 * SECOND, 0, true),
+            (i64::MAX, 0, true),
+            (0, i64::MAX, false),
             (-SECOND, -SECOND, true),
         ] {
             assert_eq!(MOMENT.key(&file(mtime, ctime)).is_some(), expected, "{mtime} {ctime}");

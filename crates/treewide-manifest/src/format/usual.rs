@@ -52,7 +52,7 @@ impl Usual {
         if rest.0 != b"}\n" {
             return None;
         }
-        let facts = Some(Facts { bytes, mode, key, read });
+        let facts = Some(Facts { bytes, mode, key, untrusted: None, read });
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
         Some(Record::new(name, what))
     }
@@ -152,7 +152,10 @@ mod tests {
                 for mode in [None, Some(0), Some(0o7777), Some(0o644)] {
                     for key in keys {
                         for read in [None, Some(Day(20_782)), Some(Day(0))] {
-                            let record = file(name.as_bytes(), Facts { bytes, mode, key, read });
+                            let record = file(
+                                name.as_bytes(),
+                                Facts { bytes, mode, key, untrusted: None, read },
+                            );
                             let line = line(&record);
                             assert_eq!(usual.parse(&line), Some(record.clone()));
                             assert_eq!(parse(&line).unwrap().record, record);
@@ -169,6 +172,7 @@ mod tests {
     #[test]
     fn parse_takes_nothing_that_json_does_not_take() {
         let facts = Facts {
+            untrusted: None,
             bytes: 120,
             mode: Some(0o644),
             key: Some(Key { mtime: 12, ctime: 34, inode: Some(5), device: Some(6) }),
@@ -205,8 +209,15 @@ mod tests {
             Record::new(b"a/", What::Directory(None)),
             Record::new(b"a", What::Link(b"b".into())),
             Record::new(b"a", What::Special(Special::Pipe)),
-            file(b"\xff", Facts { bytes: 1, mode: None, key: None, read: None }),
-            file(b"a\n\"\\", Facts { bytes: 1, mode: None, key: None, read: None }),
+            file(b"\xff", Facts::of(1)),
+            file(b"a\n\"\\", Facts::of(1)),
+            file(
+                b"racy",
+                Facts {
+                    untrusted: Some(Key { mtime: -1, ctime: 7, inode: Some(1), device: None }),
+                    ..Facts::of(1)
+                },
+            ),
         ] {
             assert_eq!(usual.parse(&line(&other)), None);
             assert_eq!(parse(&line(&other)).unwrap().record, other);

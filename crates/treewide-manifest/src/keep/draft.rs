@@ -12,12 +12,13 @@
 
 use crate::error::Error;
 use crate::format::index;
-use crate::format::list;
+use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::record::{Record, What};
 use crate::format::regular;
 use crate::format::rules::Rules;
 use crate::keep::journal::{self, Journal, Taken, journal_path};
+use crate::loss::Loss;
 use crate::tree::scan::Own;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -199,6 +200,14 @@ impl Draft {
         let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };
         self.totals = Some(totals);
         Ok(totals)
+    }
+
+    /// An error if the list that it would replace has files.
+    pub(crate) fn replaces_none(&self) -> Result<(), Error> {
+        match List::open(&self.path) {
+            Ok(list) if !list.is_empty() => Err(Error::refused(&self.path, Loss::NoFile)),
+            _ => Ok(()),
+        }
     }
 
     /// Lets both appear.

@@ -193,7 +193,7 @@ impl Line {
         let digest: [u8; OUT_LEN] = unhex(self.digest.as_bytes())?.try_into().ok()?;
         let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
         let read = Some(Day::parse(&self.read)?);
-        let facts = Some(Facts { bytes: self.bytes, mode: self.mode, key: Some(key), read });
+        let facts = Some(Facts { mode: self.mode, key: Some(key), read, ..Facts::of(self.bytes) });
         Some((name, FileRecord { digest, facts }))
     }
 }

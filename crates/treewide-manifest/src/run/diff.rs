@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
-use crate::run::judge::Judge;
+use crate::run::judge::{Judge, other_content};
 use crate::run::verdict::{Change, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub fn diff(
     let both_have_facts = old.has_index() && new.has_index();
     let (mut was, mut is) = (Side::new(old, both_have_facts)?, Side::new(new, both_have_facts)?);
     let xattrs = old.rules().xattrs.min(new.rules().xattrs);
-    let mut judge = Judge::new(new.rules(), xattrs, each);
+    let mut judge = Judge::new(new.rules(), xattrs, each).of_claims();
     for manifest in [old, new] {
         if let Index::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
@@ -72,7 +72,7 @@ pub fn diff(
 
 fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
     let same = || match xattrs::changes(&was.xattrs, &is.xattrs, xattrs) {
-        changes if changes.is_empty() => Verdict::Same { read: true },
+        changes if changes.is_empty() => Verdict::Same,
         changes => Verdict::Changed(Change::Xattrs(changes)),
     };
     match (&was.what, &is.what) {
@@ -82,9 +82,7 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
         (What::File(old), What::File(new)) => {
             let modes = |file: &FileRecord| file.facts.as_ref().and_then(|it| it.mode);
             match modes(old).zip(modes(new)) {
-                _ if old.digest != new.digest => {
-                    Verdict::Changed(Change::Content { time_put_back: false })
-                }
+                _ if old.digest != new.digest => content(old, new),
                 Some((old, new)) if old != new => Verdict::Changed(Change::Mode(old, new)),
                 _ => same(),
             }
@@ -98,6 +96,15 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
         _ if was.kind() != is.kind() => Verdict::ReplacedType { was: was.kind() },
         _ => same(),
     }
+}
+
+/// The verdict on two contents of one file.
+fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
+    let Some((old, new)) = old.facts.as_ref().zip(new.facts.as_ref()) else {
+        return Verdict::Changed(Change::Content { untimed: true });
+    };
+    let both = old.seen().zip(new.seen()).filter(|_| old.bytes == new.bytes);
+    other_content(old, both.and_then(|(old, new)| old.moved_to(new)))
 }
 
 struct Side {

@@ -6,8 +6,8 @@ use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
 use crate::run::join::About;
-use crate::run::moves::{Moves, finding};
-use crate::run::verdict::{Change, Finding, Report, Verdict};
+use crate::run::moves::{Moves, about, finding};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
 use std::io::Seek;
@@ -27,6 +27,8 @@ pub(crate) struct Judge<'a> {
     rules: Rules,
     /// The extended attributes that are compared.
     compared: Xattrs,
+    /// By what everything is known, if nothing is looked at.
+    evidence: Option<Evidence>,
     each: &'a mut dyn FnMut(Finding),
 }
 
@@ -46,11 +48,20 @@ pub(crate) struct Read {
 impl<'a> Judge<'a> {
     /// `rules` say what is looked at, and `compared` which extended attributes are recorded as well.
     pub(crate) fn new(rules: Rules, compared: Xattrs, each: &'a mut dyn FnMut(Finding)) -> Self {
-        Self { report: Report::default(), moves: Moves::default(), rules, compared, each }
+        let (report, moves) = (Report::default(), Moves::default());
+        Self { report, moves, rules, compared, evidence: None, each }
     }
 
-    pub(crate) fn tell(&mut self, finding: Finding) {
-        self.report.add(finding.verdict.class());
+    /// For two manifests, without a tree.
+    pub(crate) fn of_claims(self) -> Self {
+        Self { evidence: Some(Evidence::Claimed), ..self }
+    }
+
+    pub(crate) fn tell(&mut self, mut finding: Finding) {
+        if let Some(evidence) = self.evidence {
+            finding.evidence = finding.evidence.map(|_| evidence);
+        }
+        self.report.add_finding(&finding);
         (self.each)(finding);
     }
 
@@ -58,20 +69,27 @@ impl<'a> Judge<'a> {
         self.tell(finding(record, verdict));
     }
 
-    /// As [`record`](Self::record), of a record that is not needed any more.
-    pub(crate) fn last_of(&mut self, record: Record, verdict: Verdict) {
-        self.last_of_located(record, verdict, None);
+    /// A file that was not read, as its key is as recorded.
+    pub(crate) fn unread(&mut self, record: Record) {
+        let bytes = match &record.what {
+            What::File(FileRecord { facts: Some(facts), .. }) => facts.bytes,
+            _ => 0,
+        };
+        self.report.files_unread += 1;
+        self.report.bytes_unread = self.report.bytes_unread.saturating_add(bytes);
+        self.last_of(record, Verdict::Same, Some(Evidence::Metadata), None);
     }
 
-    /// The same, with the bytes that differ.
-    pub(crate) fn last_of_located(
+    /// As [`record`](Self::record), of a record that is not needed any more, with the bytes that differ.
+    pub(crate) fn last_of(
         &mut self,
         record: Record,
         verdict: Verdict,
+        evidence: Option<Evidence>,
         located: Option<Located>,
     ) {
         let kind = record.kind();
-        self.tell(Finding { name: record.into_bare(), kind, verdict, located });
+        self.tell(Finding { name: record.into_bare(), kind, verdict, evidence, located });
     }
 
     /// What came of hashing a file; it is hashed again if it changed at the same time.
@@ -139,6 +157,11 @@ impl<'a> Judge<'a> {
         (!changes.is_empty()).then_some(Verdict::Changed(Change::Xattrs(changes)))
     }
 
+    /// Whether the file was gone when it was to be read.
+    pub(crate) fn is_gone(error: &ErrorKind) -> bool {
+        error.io_kind() == Some(std::io::ErrorKind::NotFound)
+    }
+
     /// The verdict on a file that could not be read.
     pub(crate) fn failure(error: &ErrorKind) -> Verdict {
         match is_change(error) {
@@ -150,16 +173,15 @@ impl<'a> Judge<'a> {
     /// The verdict on a file that was recorded and read.
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
-        let key = was.facts.as_ref().and_then(|facts| facts.key.as_ref().map(|key| (facts, key)));
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            return match key {
-                Some((facts, key)) if facts.bytes == is.bytes && key.is_of(stamp) => Verdict::Rot,
-                Some((facts, key)) => Verdict::Changed(Change::Content {
-                    time_put_back: facts.bytes == is.bytes && stamp.mtime == Some(key.mtime),
-                }),
-                None => Verdict::Changed(Change::Content { time_put_back: false }),
+            let is_timed = |it: &&Facts| it.read.is_some() || it.seen().is_some();
+            let Some(facts) = was.facts.as_ref().filter(is_timed) else {
+                return Verdict::Changed(Change::Content { untimed: true });
             };
+            let seen = facts.seen().filter(|_| facts.bytes == is.bytes);
+            return other_content(facts, seen.and_then(|seen| seen.moved(stamp)));
         }
+        let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {
             Some(mode) if mode != stamp.mode => {
                 return Verdict::Changed(Change::Mode(mode, stamp.mode));
@@ -173,8 +195,8 @@ impl<'a> Judge<'a> {
             return verdict;
         }
         match key {
-            Some((_, key)) if !key.is_of(stamp) => Verdict::Touched,
-            _ => Verdict::Same { read: true },
+            Some(key) if !key.is_of(stamp) => Verdict::Touched,
+            _ => Verdict::Same,
         }
     }
 
@@ -187,7 +209,8 @@ impl<'a> Judge<'a> {
         is: &Read,
         verdict: &Verdict,
     ) -> Option<Located> {
-        let is_content = matches!(verdict, Verdict::Rot | Verdict::Changed(Change::Content { .. }));
+        let is_content =
+            verdict.is_doubtful() || matches!(verdict, Verdict::Changed(Change::Content { .. }));
         let (true, Some(outboards), Kind::Found(identity), Some(stamp)) =
             (is_content, outboards, kind, &is.stamp)
         else {
@@ -215,7 +238,7 @@ impl<'a> Judge<'a> {
             (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
                 Verdict::Changed(Change::Mode(*was, *is))
             }
-            _ => self.compared(&was.xattrs, &now.xattrs).unwrap_or(Verdict::Same { read: true }),
+            _ => self.compared(&was.xattrs, &now.xattrs).unwrap_or(Verdict::Same),
         };
         (verdict, Some(now))
     }
@@ -231,12 +254,8 @@ impl<'a> Judge<'a> {
             (_, Err(cause)) => Verdict::Unreadable(cause),
             (_, Ok(Some(there))) if there != record.kind() => {
                 self.moves.replaced(record.bare());
-                self.tell(Finding {
-                    name: record.bare().to_vec(),
-                    kind: there,
-                    verdict: Verdict::ReplacedType { was: record.kind() },
-                    located: None,
-                });
+                let verdict = Verdict::ReplacedType { was: record.kind() };
+                self.tell(about(record.bare(), there, verdict));
                 return None;
             }
             // Also if there is a file of this name: the walk, which lists names as they are, did not find it.
@@ -258,12 +277,26 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Everything was looked at.
+    /// Everything was looked at: what became of what is gone and what is new.
+    pub(crate) fn settle(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.moves).finish()
+    }
+
+    /// Reports the last findings.
     pub(crate) fn finish(mut self) -> Report {
-        for finding in std::mem::take(&mut self.moves).finish() {
+        for finding in self.settle() {
             self.tell(finding);
         }
         self.report
+    }
+}
+
+/// The verdict on other content, from what moved while size and mtime are as recorded.
+pub(crate) fn other_content(was: &Facts, moved: Option<Vec<&'static str>>) -> Verdict {
+    match moved {
+        None => Verdict::Changed(Change::Content { untimed: false }),
+        Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
+        Some(moved) => Verdict::Suspect { moved },
     }
 }
 
@@ -281,7 +314,7 @@ pub(crate) fn observed(entry: &Entry, rules: &Rules) -> std::io::Result<Record> 
         There::Special(special) => What::Special(special),
         There::File(_) => {
             let len = Stamp::at(&entry.path, true)?.len;
-            let facts = Some(Facts { bytes: len, mode: None, key: None, read: None });
+            let facts = Some(Facts::of(len));
             What::File(FileRecord { digest: [0; OUT_LEN], facts })
         }
     };

@@ -4,7 +4,7 @@
 
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, Type, What};
-use crate::run::verdict::{Finding, Verdict};
+use crate::run::verdict::{Evidence, Finding, Verdict};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use treewide::OUT_LEN;
 use unicode_normalization::UnicodeNormalization;
@@ -118,7 +118,11 @@ impl Moves {
         self.same_content(&mut pairs);
         let Pairs { of_new, gone, mut findings } = pairs;
         for (new, told) in self.new.iter().zip(of_new) {
-            findings.push(finding(&new.record, told.unwrap_or(Verdict::Added)));
+            let mut found = finding(&new.record, told.unwrap_or(Verdict::Added));
+            if new.is_hashed && found.kind == Type::File {
+                found.evidence = Some(Evidence::Read);
+            }
+            findings.push(found);
         }
         for (record, told) in self.gone.iter().zip(gone) {
             match told {
@@ -244,13 +248,14 @@ fn is_same(gone: &Record, new: &New) -> bool {
 }
 
 pub(crate) fn finding(record: &Record, verdict: Verdict) -> Finding {
-    Finding { name: record.bare().to_vec(), kind: record.kind(), verdict, located: None }
+    about(&record.name, record.kind(), verdict)
 }
 
 /// The finding about something that has no record.
 pub(crate) fn about(name: &[u8], kind: Type, verdict: Verdict) -> Finding {
     let bare = if kind == Type::Directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
-    Finding { name: bare.to_vec(), kind, verdict, located: None }
+    let evidence = verdict.evidence();
+    Finding { name: bare.to_vec(), kind, verdict, evidence, located: None }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// Parses `5%`, `200G`, `1T`, `4096`: powers of 1024.
+    /// Parses `5%`, `200G`, `1T`: powers of 1024. A number alone is refused, as `5` is more likely to mean 5 % than 5 bytes.
     ///
     /// # Errors
     /// If it is neither.
@@ -32,7 +32,8 @@ impl Budget {
         }
         let units = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let shift = match text[units.len()..].to_ascii_uppercase().as_str() {
-            "" => 0,
+            "" => return Err(format!("{text:?} has no unit: write {text}% or {text}G")),
+            "B" => 0,
             "K" | "KIB" => 10,
             "M" | "MIB" => 20,
             "G" | "GIB" => 30,
@@ -59,13 +60,16 @@ impl Picked {
     pub(crate) fn new(manifest: &Manifest, budget: Budget) -> Result<Self, Error> {
         let mut picked = Self { today: Some(Day::today()), ..Self::default() };
         let mut days: BTreeMap<Option<Day>, u64> = BTreeMap::new();
+        let mut all = 0_u64;
         for record in manifest.records()? {
-            if let What::File(FileRecord { facts: Some(facts), .. }) = record?.what {
+            let What::File(FileRecord { facts: Some(facts), .. }) = record?.what else { continue };
+            all = all.saturating_add(facts.bytes);
+            // The budget is for files that nothing else lets this run read.
+            if !facts.is_read_always() {
                 let bytes = days.entry(picked.day_of(&facts)).or_default();
                 *bytes = bytes.saturating_add(facts.bytes);
             }
         }
-        let all = days.values().fold(0_u64, |all, bytes| all.saturating_add(*bytes));
         let mut left = match budget {
             Budget::Bytes(bytes) => bytes,
             Budget::Percent(percent) => (all as f64 * percent / 100.0).ceil() as u64,
@@ -87,7 +91,7 @@ impl Picked {
         for record in manifest.records()? {
             let record = record?;
             let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { continue };
-            if self.day_of(facts) != day {
+            if facts.is_read_always() || self.day_of(facts) != day {
                 continue;
             }
             if facts.bytes > left && !(at_least_one && last.is_empty()) {
@@ -122,7 +126,8 @@ mod tests {
         assert_eq!(Budget::parse("0.5%"), Ok(Budget::Percent(0.5)));
         assert_eq!(Budget::parse("200G"), Ok(Budget::Bytes(200 << 30)));
         assert_eq!(Budget::parse("1TiB"), Ok(Budget::Bytes(1 << 40)));
-        assert_eq!(Budget::parse("7"), Ok(Budget::Bytes(7)));
+        assert_eq!(Budget::parse("7B"), Ok(Budget::Bytes(7)));
+        assert!(Budget::parse("5").unwrap_err().contains("write 5% or 5G"));
         for wrong in ["", "%", "0%", "101%", "-5%", "5 %", "0", "5X", "99999999999T", "NaN%"] {
             assert!(Budget::parse(wrong).is_err(), "{wrong}");
         }

@@ -13,20 +13,21 @@ use crate::keep::draft::{Draft, Totals};
 use crate::keep::journal::Taken;
 use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
+use crate::run::guard::{Accepted, Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy, Resumed};
 use crate::run::judge::{Judge, Read, observed};
 use crate::run::moves::about;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
-use crate::run::verdict::{Finding, Report, Verdict};
+use crate::run::verdict::{Class, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
 use std::cell::Cell;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use treewide::outboard::Group;
 use treewide_files::digest::Extent;
-use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Task};
+use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Stamp, Task};
 
 /// How a manifest is made.
 ///
@@ -63,6 +64,7 @@ pub struct Update {
     accept_rot: Globs,
     outboards: Option<Outboards>,
     long: Option<(u64, Group)>,
+    accepted: Accepted,
 }
 
 /// A manifest that was made and has not appeared yet.
@@ -99,10 +101,29 @@ impl Update {
         Self { scrub: Some(budget), ..self }
     }
 
-    /// Takes the new digest of files that one of these globs matches, also if they rotted. The manifest keeps the old digest
-    /// of others.
+    /// Takes the new digest of files that one of these globs matches, also if they are rotten or suspect. The manifest keeps the
+    /// old digest of [others](Verdict::is_doubtful).
     pub fn accept_rot(self, globs: Globs) -> Self {
         Self { accept_rot: globs, ..self }
+    }
+
+    /// Goes on if nothing of what is recorded is there, or nothing of what is recorded where something was mounted.
+    pub fn allow_empty(mut self, allow: bool) -> Self {
+        self.accepted.empty = allow;
+        self
+    }
+
+    /// Goes on if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
+    /// [`accept_rot`](Self::accept_rot) names them.
+    pub fn accept_damage(mut self, accept: bool) -> Self {
+        self.accepted.damage = accept;
+        self
+    }
+
+    /// Writes nothing if more of the recorded files are gone. By default any number but all may be.
+    pub fn most_removed(mut self, limit: Limit) -> Self {
+        self.accepted.removed = Some(limit);
+        self
     }
 
     /// Writes the outboards of files that are read, while they are read, and reads the files whose outboards are missing. A folder in
@@ -128,7 +149,8 @@ impl Update {
     /// A recorded file that cannot be read stays in the manifest with its old digest, and is read next time.
     ///
     /// # Errors
-    /// If `old` cannot be read, `draft` cannot be written, `dir` is not a directory, or the run is cancelled.
+    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) if the new manifest would lose what the old one has. If `old` cannot be
+    /// read, `draft` cannot be written, `dir` is not a directory, or the run is cancelled.
     pub fn run(
         &self,
         old: Option<&Manifest>,
@@ -139,6 +161,7 @@ impl Update {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Made, Error> {
         let rules = self.rules_of(old, dir)?;
+        let guard = Guard::new(old, dir, self.accepted)?;
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
         let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
@@ -170,6 +193,10 @@ impl Update {
         }
         let mut run = Run {
             update: self,
+            guard,
+            old_manifest: old,
+            device: Stamp::at(dir, true).map_or(0, |it| it.device),
+            mounted: None,
             rules: &rules,
             root: dir,
             lines: draft.start(&rules, dir),
@@ -183,7 +210,16 @@ impl Update {
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
+        let findings = judge.settle();
+        run.guard.check(&findings, judge.report.count(Class::Removed))?;
+        for finding in findings {
+            judge.tell(finding);
+        }
+        run.note_old_mounts();
         let totals = run.draft.complete(&run.lines)?;
+        if totals.files == 0 && !self.accepted.empty {
+            run.draft.replaces_none()?;
+        }
         if let Some(long) = &long {
             judge.report.bytes_resumed += long.resumed.get();
             judge.report.bytes_read -= long.resumed.get().min(judge.report.bytes_read);
@@ -240,6 +276,12 @@ impl Update {
 
 struct Run<'a> {
     update: &'a Update,
+    guard: Guard<'a>,
+    old_manifest: Option<&'a Manifest>,
+    /// The device of the root.
+    device: u64,
+    /// The last place that was found where something is mounted: device and path.
+    mounted: Option<(u64, PathBuf)>,
     rules: &'a Rules,
     root: &'a Path,
     draft: Draft,
@@ -282,6 +324,27 @@ impl Run<'_> {
         self.draft.add(record, &mut self.lines)
     }
 
+    /// Notes the place that a file of another device is mounted at, or in.
+    fn note_mount(&mut self, task: &Task<About>) {
+        let Kind::Found(identity) = task.kind else { return };
+        let device = identity.numbers().0;
+        let is_known = |(it, at): &(u64, PathBuf)| *it == device && task.path.starts_with(at);
+        if device == self.device || self.mounted.as_ref().is_some_and(is_known) {
+            return;
+        }
+        let is_mounted = |it: &&Path| Stamp::at(it, true).is_ok_and(|it| it.device == device);
+        let Some(at) = task.path.ancestors().skip(1).take_while(is_mounted).last() else { return };
+        self.lines.mount(&name::relative(at, self.root));
+        self.mounted = Some((device, at.to_owned()));
+    }
+
+    /// Notes the places whose files were not read.
+    fn note_old_mounts(&mut self) {
+        for name in self.guard.mounts() {
+            self.lines.mount(name);
+        }
+    }
+
     fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
         match event {
             Event::File(mut task, hashed) => {
@@ -320,8 +383,13 @@ impl Run<'_> {
         read: Result<Read, treewide_files::ErrorKind>,
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
+        self.note_mount(&task);
         let About { record, moment } = task.about;
         let (mut read, record) = match (read, record) {
+            // It vanished, as between two runs.
+            (Err(error), record) if Judge::is_gone(&error) => {
+                return record.map_or(Ok(()), |it| self.note(Note::Gone(*it, Ok(None)), judge));
+            }
             (Ok(read), record) => (read, record),
             (Err(error), Some(record)) => {
                 return self.keep(*record, Judge::failure(&error), judge);
@@ -339,20 +407,20 @@ impl Run<'_> {
             self.new_file(&new, &read, judge);
             return self.write(&new);
         };
+        self.guard.found(&record);
         let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
                 let verdict = judge.file(&was, &record.xattrs, &read);
-                if verdict == Verdict::Rot && !self.update.accept_rot.cover(&new.name, false) {
+                if verdict.is_doubtful() && !self.update.accept_rot.cover(&new.name, false) {
                     // It is read each time, and found again, until it is accepted.
-                    if let Some(facts) = &mut was.facts {
-                        facts.read = None;
-                    }
+                    was.facts.get_or_insert(Facts::of(read.bytes)).read = None;
                     new.what = What::File(was.clone());
+                    judge.report.files_kept += 1;
                 }
                 let mut finding = about(&new.name, Type::File, verdict);
-                if finding.verdict == Verdict::Rot {
+                if finding.verdict.is_doubtful() {
                     let outboards = self.update.outboards.as_ref();
                     let place = (&*task.path, task.kind);
                     let (options, verdict) = (self.options, &finding.verdict);
@@ -380,9 +448,12 @@ impl Run<'_> {
         if let Some(facts) = &read.facts {
             return FileRecord { digest: read.digest, facts: Some(facts.clone()) };
         }
-        let key = moment.zip(read.stamp).and_then(|(moment, stamp)| moment.key(&stamp));
+        let known = moment.zip(read.stamp);
+        let key = known.and_then(|(moment, stamp)| moment.key(&stamp));
+        let seen = known.and_then(|(moment, stamp)| moment.seen(&stamp));
+        let untrusted = if key.is_some() { None } else { seen };
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
-        let facts = Facts { bytes: read.bytes, mode, key, read: Some(self.today) };
+        let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: Some(self.today) };
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 
@@ -395,10 +466,11 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         if let What::File(FileRecord { facts, .. }) = &mut record.what {
             match facts {
-                Some(facts) => facts.key = None,
-                None => *facts = Some(Facts { bytes: 0, mode: None, key: None, read: None }),
+                Some(facts) => facts.distrust(),
+                None => *facts = Some(Facts::of(0)),
             }
         }
+        self.guard.found(&record);
         judge.record(&record, verdict);
         if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
     }
@@ -406,10 +478,10 @@ impl Run<'_> {
     fn added(&mut self, record: &Record, judge: &mut Judge<'_>) {
         match self.old {
             // In a snapshot everything is new.
-            None => judge.report.add(crate::run::verdict::Class::Added),
+            None => judge.report.add(Class::Added),
             // The old list had no directories, links and the rest.
             Some(false) if !matches!(record.what, What::File(_)) => {
-                judge.record(record, Verdict::Same { read: true });
+                judge.record(record, Verdict::Same);
             }
             Some(_) => {
                 if let Some(finding) = judge.moves.new_path(record.clone(), true) {
@@ -422,13 +494,9 @@ impl Run<'_> {
     fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
-                    let bytes = &mut judge.report.bytes_unread;
-                    *bytes = bytes.saturating_add(facts.bytes);
-                }
-                judge.report.files_unread += 1;
+                self.guard.found(&record);
                 self.write(&record)?;
-                judge.last_of(record, Verdict::Same { read: false });
+                judge.unread(record);
                 Ok(())
             }
             Note::Other(both) => {
@@ -436,6 +504,9 @@ impl Run<'_> {
                 let (verdict, now) = judge.other(&record, &entry);
                 if let Verdict::Unreadable(_) = verdict {
                     return self.keep(record, verdict, judge);
+                }
+                if record.kind() == entry.kind() {
+                    self.guard.found(&record);
                 }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
@@ -481,6 +552,7 @@ impl Run<'_> {
                 self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
+                self.guard.damaged(self.old_manifest, &cause)?;
                 judge.report.damage.get_or_insert(cause);
                 Ok(())
             }

@@ -1,5 +1,6 @@
 //! What was found out about each path, and how often.
 
+use crate::format::day::Day;
 use crate::format::name;
 use crate::format::record::Type;
 use crate::format::xattrs::XattrChange;
@@ -16,6 +17,8 @@ pub struct Finding {
     pub kind: Type,
     /// What was found out.
     pub verdict: Verdict,
+    /// By what the verdict is known. `None` where nothing is.
+    pub evidence: Option<Evidence>,
     /// Which bytes of a file are not as recorded, if its content is not and there are [outboards](crate::Outboards).
     pub located: Option<Located>,
 }
@@ -27,20 +30,54 @@ impl Finding {
     }
 }
 
+/// By what a verdict is known, from the strongest to the weakest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Evidence {
+    /// What a file or a link holds was read in this run.
+    Read,
+    /// What the system says of it, such as size, times and inode.
+    Metadata,
+    /// What a store says of it, such as an ETag, a version or a checksum.
+    Attested,
+    /// What a manifest says of it.
+    Claimed,
+}
+
+impl Evidence {
+    /// All, in this order.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Metadata, Self::Attested, Self::Claimed];
+
+    /// The word for it, as in `--json`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Metadata => "metadata",
+            Self::Attested => "attested",
+            Self::Claimed => "claimed",
+        }
+    }
+}
+
 /// What was found out about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is as recorded.
-    Same {
-        /// Whether its content was read, and not only its key compared. Of what is not a file, there is nothing to read.
-        read: bool,
-    },
+    /// It is as recorded. [`Finding::evidence`] says whether its content was read, or only its key compared.
+    Same,
     /// Its content is as recorded; times, inode or device are not.
     Touched,
     /// It is not as recorded.
     Changed(Change),
     /// Its content is not as recorded, and nothing shows that anybody wrote to it.
-    Rot,
+    Rot {
+        /// It was written so shortly before it was recorded that a write after that may have left its times as they were.
+        racy: bool,
+    },
+    /// Its content is not as recorded, while size and mtime are. Other things moved, which say nothing of the content.
+    Suspect {
+        /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup.
+        moved: Vec<&'static str>,
+    },
     /// Something else is in its place.
     ReplacedType {
         /// What was recorded.
@@ -81,8 +118,8 @@ pub enum Verdict {
 pub enum Change {
     /// The content of a file.
     Content {
-        /// Length and time of change are as recorded: somebody has put the time back.
-        time_put_back: bool,
+        /// No times are recorded, as by a list without an index: nobody can tell an edit from rot.
+        untimed: bool,
     },
     /// Permission bits: what they were and are.
     Mode(u32, u32),
@@ -120,6 +157,8 @@ pub enum Class {
     Changed,
     /// [`Verdict::Rot`].
     Rot,
+    /// [`Verdict::Suspect`].
+    Suspect,
     /// [`Verdict::ReplacedType`].
     ReplacedType,
     /// [`Verdict::Moved`].
@@ -142,11 +181,12 @@ pub enum Class {
 
 impl Class {
     /// All, in the order in which they are counted for people.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Same,
         Self::Touched,
         Self::Changed,
         Self::Rot,
+        Self::Suspect,
         Self::ReplacedType,
         Self::Moved,
         Self::Renamed,
@@ -165,6 +205,7 @@ impl Class {
             Self::Touched => "touched",
             Self::Changed => "changed",
             Self::Rot => "rot",
+            Self::Suspect => "suspect",
             Self::ReplacedType => "replaced-type",
             Self::Moved => "moved",
             Self::Renamed => "renamed",
@@ -192,10 +233,11 @@ impl Verdict {
     /// Its kind.
     pub fn class(&self) -> Class {
         match self {
-            Self::Same { .. } => Class::Same,
+            Self::Same => Class::Same,
             Self::Touched => Class::Touched,
             Self::Changed(_) => Class::Changed,
-            Self::Rot => Class::Rot,
+            Self::Rot { .. } => Class::Rot,
+            Self::Suspect { .. } => Class::Suspect,
             Self::ReplacedType { .. } => Class::ReplacedType,
             Self::Added => Class::Added,
             Self::Removed { .. } => Class::Removed,
@@ -216,20 +258,49 @@ impl Verdict {
         }
     }
 
+    /// Whether the content differs, and nothing proves that somebody wants it to: the old digest is worth keeping.
+    pub fn is_doubtful(&self) -> bool {
+        matches!(
+            self,
+            Self::Rot { .. }
+                | Self::Suspect { .. }
+                | Self::Changed(Change::Content { untimed: true })
+        )
+    }
+
+    /// By what such a verdict is usually known.
+    pub(crate) fn evidence(&self) -> Option<Evidence> {
+        match self {
+            Self::Added | Self::Removed { .. } | Self::ReplacedType { .. } => {
+                Some(Evidence::Metadata)
+            }
+            Self::Changing | Self::Unreadable(_) | Self::NotCheckable(_) => None,
+            _ => Some(Evidence::Read),
+        }
+    }
+
     /// What there is to say in addition to its kind. Empty if nothing.
     pub fn detail(&self) -> String {
         let shown = |name: &[u8]| treewide_files::name::shown(&name::path(name));
         match self {
-            Self::Changed(Change::Content { time_put_back: true }) => {
-                "its mtime was put back".into()
-            }
             Self::Changed(Change::Content { .. }) => String::new(),
             Self::Changed(Change::Mode(was, is)) => format!("mode {was:04o} -> {is:04o}"),
             Self::Changed(Change::Target(was, is)) => {
                 format!("leads to {} and not to {} any more", shown(is), shown(was))
             }
             Self::Changed(Change::Xattrs(changes)) => named(changes),
-            Self::Rot => "size, mtime, ctime and inode are as before, the content is not".into(),
+            Self::Rot { racy: false } => {
+                "size, mtime, ctime and inode are as before, the content is not".into()
+            }
+            Self::Rot { racy: true } => {
+                "size, mtime, ctime and inode are as before, the content is not; it was recorded right after a write, and \
+                 another one may look like this"
+                    .into()
+            }
+            Self::Suspect { moved } => {
+                let moved = moved.join(" and ");
+                format!("size and mtime are as before, the content is not; only {moved} moved")
+            }
             Self::ReplacedType { was } => format!("was a {}", was.word()),
             Self::Removed { still_at: Some(name) } => {
                 format!("content is still at {}", shown(name))
@@ -249,6 +320,18 @@ impl Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     counts: [u64; Class::ALL.len()],
+    /// Files that are as recorded, by what is known of them.
+    known_by: [u64; Evidence::ALL.len()],
+    /// Files whose old digests the new manifest keeps, although their content differs.
+    pub files_kept: u64,
+    /// Recorded paths that [`Verify::only`](crate::machine::Verify::only) leaves out.
+    pub skipped: u64,
+    /// Files in the tree that a run left behind when it was killed. They are not covered.
+    pub leftovers: u64,
+    /// Rules of exclusion that matched nothing.
+    pub idle_rules: Vec<String>,
+    /// The day on which the file was read that was not read for longest, of those in the new manifest.
+    pub oldest: Option<Day>,
     /// Files whose content was read.
     pub files_read: u64,
     /// Their bytes.
@@ -276,6 +359,21 @@ pub struct Report {
 impl Report {
     pub(crate) fn add(&mut self, class: Class) {
         self.counts[class as usize] += 1;
+    }
+
+    pub(crate) fn add_finding(&mut self, finding: &Finding) {
+        let class = finding.verdict.class();
+        self.add(class);
+        if let (Class::Same | Class::Touched, Type::File, Some(evidence)) =
+            (class, finding.kind, finding.evidence)
+        {
+            self.known_by[evidence as usize] += 1;
+        }
+    }
+
+    /// The number of files that are as recorded by this evidence. Only what was [read](Evidence::Read) was verified.
+    pub fn known_by(&self, evidence: Evidence) -> u64 {
+        self.known_by[evidence as usize]
     }
 
     /// The number of paths with a verdict of this kind.

@@ -162,6 +162,10 @@ impl Run<'_> {
             Event::File(task, hashed) => {
                 let read = judge.read(options, &mut (), &task, hashed);
                 if let Some(record) = task.about.record {
+                    if read.as_ref().err().is_some_and(Judge::is_gone) {
+                        let _ = judge.gone(*record, Ok(None));
+                        return Ok(());
+                    }
                     let mut located = None;
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
@@ -174,7 +178,8 @@ impl Run<'_> {
                         }
                         (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
                     };
-                    judge.last_of_located(*record, verdict, located);
+                    let evidence = verdict.evidence();
+                    judge.last_of(*record, verdict, evidence, located);
                 }
             }
             Event::Note(note) => self.note(note, judge)?,
@@ -187,12 +192,7 @@ impl Run<'_> {
     fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what {
-                    let bytes = &mut judge.report.bytes_unread;
-                    *bytes = bytes.saturating_add(facts.bytes);
-                }
-                judge.report.files_unread += 1;
-                judge.last_of(record, Verdict::Same { read: false });
+                judge.unread(record);
             }
             Note::Other(both) => {
                 let (record, entry) = &*both;
@@ -212,8 +212,7 @@ impl Run<'_> {
                 let (record, place) = match entry.what {
                     There::File(identity) => {
                         let bytes = entry.stamp.map(|it| it.len);
-                        let facts =
-                            bytes.map(|bytes| Facts { bytes, mode: None, key: None, read: None });
+                        let facts = bytes.map(Facts::of);
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
                         (Record::new(entry.name(), what), Some((entry.path, identity)))
                     }

@@ -7,7 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use treewide_manifest::machine::{Clock, Draft, Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
-use treewide_manifest::{Error, Finding, Manifest, Options, Report, Rules, Totals, Verdict};
+use treewide_manifest::{
+    Error, ErrorKind, Finding, Globs, Loss, Manifest, Options, Report, Rules, Totals, Verdict,
+    index_path,
+};
 
 /// Knows nothing of the time, and takes every time for old: for tests that are not about trust.
 pub struct AllIsOld;
@@ -102,6 +105,27 @@ impl Tree {
         self.update_with(Update::new(), Box::new(AllIsOld))
     }
 
+    /// Records what is there, whatever is doubtful about it.
+    pub fn accept(&self) -> Said {
+        let all = Globs::new(&["*"]).unwrap();
+        self.update_with(Update::new().accept_damage(true).accept_rot(all), Box::new(AllIsOld))
+    }
+
+    /// Why an update writes nothing. Both files of the manifest stay as they are.
+    pub fn refused(&self, update: &Update) -> Loss {
+        let files = || [self.list(), index_path(&self.list())].map(|it| fs::read(it).ok());
+        let (before, draft) = (files(), Draft::begin(&self.list(), true).unwrap());
+        let (options, old) = (Options::new(), self.manifest());
+        let moments = Box::new(AllIsOld);
+        let made =
+            update.run(Some(&old), &self.root(), draft, moments, &options, &mut |_| {}).map(drop);
+        assert_eq!(files(), before);
+        match made.expect_err("nothing was lost").kind() {
+            ErrorKind::Refused(loss) => loss.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub fn update_with(&self, update: Update, moments: Box<dyn Moments>) -> Said {
         let mut said = Said::default();
         let (old, draft) = (self.manifest(), Draft::begin(&self.list(), true).unwrap());
@@ -164,7 +188,7 @@ impl Said {
         let mut lines: Vec<String> = self
             .findings
             .iter()
-            .filter(|it| !matches!(it.verdict, Verdict::Same { .. }))
+            .filter(|it| !matches!(it.verdict, Verdict::Same))
             .map(|it| {
                 let from = it
                     .verdict

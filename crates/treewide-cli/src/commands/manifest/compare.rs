@@ -107,7 +107,7 @@ pub(crate) struct VerifyArgs {
 /// What is said, and what counts.
 #[derive(Args)]
 pub(crate) struct SayArgs {
-    /// The verdicts that are a failure, separated by commas; `rot` always is
+    /// The verdicts that are a failure, separated by commas; `rot` and `suspect` always are
     ///
     /// changed, replaced-type, moved, renamed, copied, added, removed. By default all of them are.
     #[arg(long, value_name = "VERDICT", value_delimiter = ',', help_heading = "Verdict")]
@@ -137,7 +137,9 @@ fn class(word: &str) -> Result<Class, String> {
 impl SayArgs {
     fn outcome(&self, report: &Report) -> Outcome {
         let counts = |class: Class| {
-            class == Class::Rot || self.fail_on.is_empty() || self.fail_on.contains(&class)
+            matches!(class, Class::Rot | Class::Suspect)
+                || self.fail_on.is_empty()
+                || self.fail_on.contains(&class)
         };
         let fails = |class: Class| class.differs() && report.count(class) > 0 && counts(class);
         if !report.is_certain() {

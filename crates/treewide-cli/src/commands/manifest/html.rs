@@ -14,7 +14,7 @@ use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{shown, shown_text};
 use treewide_manifest::record::Type;
-use treewide_manifest::{Class, Finding, Manifest, Report, Verdict, day};
+use treewide_manifest::{Class, Evidence, Finding, Manifest, Report, Verdict, day};
 
 const PAGE: &str = include_str!("report.html");
 
@@ -108,6 +108,7 @@ fn row(finding: &Finding) -> String {
         }
     };
     object.string("verdict", finding.verdict.class().word()).string("detail", &detail);
+    object.string("evidence", finding.evidence.map_or("", Evidence::word));
     // Strings alone hold this sign. Without it, nothing ends the element that the rows are in.
     object.finish().replace('<', "\\u003c")
 }
@@ -202,7 +203,13 @@ mod tests {
     #[test]
     fn row_holds_no_sign_of_html_and_shows_what_would_hide() {
         let name = "</script><img src=x onerror=alert(1)>\u{202e}\n".as_bytes().to_vec();
-        let finding = Finding { name, kind: Type::File, verdict: Verdict::Added, located: None };
+        let finding = Finding {
+            name,
+            kind: Type::File,
+            verdict: Verdict::Added,
+            evidence: None,
+            located: None,
+        };
         let row = row(&finding);
         assert!(!row.contains('<') && row.ends_with("}\n") && row.lines().count() == 1, "{row}");
         assert!(row.contains(r"\\u{202e}\\n") && row.contains("path_hex"), "{row}");

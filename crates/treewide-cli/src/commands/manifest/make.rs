@@ -17,7 +17,7 @@ use crate::shell::signals;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
-use treewide_manifest::machine::{Clock, Draft, Made, Update};
+use treewide_manifest::machine::{Clock, Draft, Limit, Made, Update};
 use treewide_manifest::{
     Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Totals, Written, journal,
 };
@@ -113,7 +113,13 @@ pub(crate) struct WithArgs {
     #[arg(value_parser = sizes::bytes, help_heading = "Outboards")]
     min: u64,
 
-    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
+    /// Go on although nothing of what is recorded is there
+    ///
+    /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
+    #[arg(long, help_heading = "Verdict")]
+    allow_empty: bool,
+
+    /// Write one JSON object a line: path, verdict, type, other, detail, evidence; and one that counts
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -143,6 +149,7 @@ impl WithArgs {
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair = begin(path, has_index, outboards.as_ref())?.with_journal(self.resume);
+        let update = update.allow_empty(self.allow_empty);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
             None => update,
@@ -150,10 +157,6 @@ impl WithArgs {
         self.say_what_is_left(&console, path);
         let old = old.map(Manifest::open).transpose()?;
         let dir = root(dir, old.as_ref())?;
-        if let Some(Index::Ignored(cause)) = old.as_ref().map(Manifest::index) {
-            let index = treewide_manifest::index_path(path);
-            console.about(&index, format_args!("is not used: {cause}; every file is read"));
-        }
         let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
         let mut lines = Lines::new(output, self.json, self.quiet);
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
@@ -173,8 +176,10 @@ impl WithArgs {
         };
         let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
-        lines.finish(&console, &made.report)?;
+        // Nobody may read what is said, and the manifest is made all the same.
+        let said = lines.finish(&console, &made.report);
         let (report, totals, written) = appear(made)?;
+        said?;
         if !self.quiet {
             self.say(&console, old.is_some(), path, has_index, &report, &totals);
             if let Some(outboards) = &outboards {
@@ -218,6 +223,10 @@ impl WithArgs {
         report: &Report,
         totals: &Totals,
     ) {
+        if let Some(cause) = &report.damage {
+            let index = treewide_manifest::index_path(path);
+            console.about(&index, format_args!("was damaged: {cause}; every file was read"));
+        }
         if is_update {
             console.say(&report::summary(report));
         } else {
@@ -256,7 +265,7 @@ fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
 fn outcome(report: &Report) -> Outcome {
     // That the old index could not be used is mended by now.
     let is_certain = Class::ALL.into_iter().all(|it| !it.is_unknown() || report.count(it) == 0);
-    match (is_certain, report.count(Class::Rot)) {
+    match (is_certain, report.files_kept) {
         (false, _) => Outcome::CannotTell,
         (true, 0) => Outcome::Success,
         (true, _) => Outcome::SomeFailed,
@@ -307,9 +316,21 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "PART", value_parser = Budget::parse, help_heading = "Reading")]
     scrub: Option<Budget>,
 
-    /// Record the new content of files that rotted, if they match a glob
+    /// Record the new content of files that are ROT or SUSPECT, if they match a glob
+    ///
+    /// So also of files that are CHANGED where no times are recorded, as by a list without an index.
     #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
     accept_rot: Vec<String>,
+
+    /// Go on although the index is damaged, so that rot cannot be told from an edit
+    ///
+    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
+    #[arg(long, help_heading = "Verdict")]
+    accept_damage: bool,
+
+    /// Write nothing if more of the recorded files are gone: 10%, or 1000
+    #[arg(long, value_name = "MOST", value_parser = Limit::parse, help_heading = "Verdict")]
+    max_removed: Option<Limit>,
 
     #[command(flatten)]
     rules: RulesArgs,
@@ -326,6 +347,10 @@ impl UpdateArgs {
             if let Some(budget) = self.scrub {
                 update = update.scrub(budget);
             }
+            if let Some(limit) = self.max_removed {
+                update = update.most_removed(limit);
+            }
+            update = update.accept_damage(self.accept_damage);
             if let Some(rules) = self.rules.rules()? {
                 self.tell_rules(program, &rules)?;
                 if !self.with.quiet {

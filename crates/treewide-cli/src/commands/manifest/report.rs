@@ -14,7 +14,9 @@ use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
 use treewide_manifest::record::Type;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Class, Finding, Index, Located, Manifest, Report, Rules, Verdict};
+use treewide_manifest::{
+    Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Verdict,
+};
 
 /// Problems that are shown again at the end, at most.
 const SHOWN_AGAIN: usize = 20;
@@ -49,7 +51,8 @@ impl<'a> Lines<'a> {
         let written = self.output.record(form, |to| to.write_all(line.as_bytes()));
         self.failed = written.and_then(|()| self.output.flush()).err();
         self.written += 1;
-        if matches!(class, Class::Rot | Class::Changed | Class::ReplacedType) || class.is_unknown()
+        if matches!(class, Class::Rot | Class::Suspect | Class::Changed | Class::ReplacedType)
+            || class.is_unknown()
         {
             match self.problems.len() < SHOWN_AGAIN {
                 true => self.problems.push(text(finding)),
@@ -83,7 +86,9 @@ impl<'a> Lines<'a> {
 
 /// Whether it is about a file that was not read because its key is as recorded, for the progress.
 pub(super) fn is_passed(finding: &Finding) -> bool {
-    finding.kind == Type::File && finding.verdict == (Verdict::Same { read: false })
+    finding.kind == Type::File
+        && finding.verdict == Verdict::Same
+        && finding.evidence == Some(Evidence::Metadata)
 }
 
 /// Such as `MOVED    a/x.jpg -> b/x.jpg`.
@@ -132,6 +137,10 @@ fn json(finding: &Finding) -> String {
         detail if detail.is_empty() => object.null("detail"),
         detail => object.string("detail", &detail),
     };
+    match finding.evidence {
+        None => object.null("evidence"),
+        Some(evidence) => object.string("evidence", evidence.word()),
+    };
     match &finding.located {
         None => {}
         Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
@@ -151,11 +160,13 @@ fn json(finding: &Finding) -> String {
 
 fn summary_json(report: &Report) -> String {
     let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
+    let known_by = Evidence::ALL.map(|it| format!("\"{}\":{}", it.word(), report.known_by(it)));
     format!(
-        "{{\"entries\":{},{},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
+        "{{\"entries\":{},{},\"evidence\":{{{}}},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
          \"files_linked\":{},\"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
         report.entries(),
         counts.join(","),
+        known_by.join(","),
         report.files_read,
         report.bytes_read,
         report.files_unread,
@@ -183,8 +194,15 @@ pub(super) fn summary(report: &Report) -> String {
     }
     if unread > 0 {
         text += &format!(
-            ", {unread} not read ({}; their times, size and inode are those of the manifest)",
+            ", {unread} known by metadata, not read ({}; their size, times and inode are those of the manifest)",
             HumanBytes(report.bytes_unread)
+        );
+    }
+    let claimed = report.known_by(Evidence::Claimed);
+    if claimed > 0 {
+        text += &format!(
+            "; {} the same as both manifests claim, and none read",
+            count(claimed, "file")
         );
     }
     text

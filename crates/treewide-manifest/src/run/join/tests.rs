@@ -59,8 +59,7 @@ fn record(number: u64) -> Record {
         unreachable!("a stamp has times")
     };
     let key = Some(Key { mtime, ctime, inode: Some(inode), device: Some(device) });
-    let facts =
-        Some(Facts { bytes: len, mode: None, key, read: Some(crate::format::day::Day::today()) });
+    let facts = Some(Facts { key, read: Some(crate::format::day::Day::today()), ..Facts::of(len) });
     let digest = *treewide::hash(&number.to_le_bytes()).as_bytes();
     Record::new(name, What::File(FileRecord { digest, facts }))
 }

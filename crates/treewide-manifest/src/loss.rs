@@ -1,0 +1,75 @@
+//! What a new manifest would lose of the one that it is to replace.
+
+use std::fmt;
+use std::path::PathBuf;
+use treewide_files::name::shown;
+
+/// What a new manifest would lose, so that it was not written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The index cannot be used, and why.
+    Damage(String),
+    /// None of this many recorded files is in the directory.
+    Everything(u64),
+    /// None of the files is there that are recorded below this directory, where something was mounted.
+    Mount(PathBuf),
+    /// The list has the first name, and the directory has the second one.
+    Names(PathBuf, PathBuf),
+    /// More files are gone than [allowed](crate::machine::Update::most_removed): this many of all.
+    Removed(u64, u64),
+    /// Nothing is recorded, and no index says that this is so.
+    NoRecord,
+    /// There is no file to record, and the manifest in this place has some.
+    NoFile,
+}
+
+impl Loss {
+    /// What the caller says to go on all the same: `allow-empty`, `accept-damage` or `max-removed`.
+    pub fn flag(&self) -> &'static str {
+        match self {
+            Self::Damage(_) => "accept-damage",
+            Self::Removed(..) => "max-removed",
+            _ => "allow-empty",
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damage(cause) => write!(
+                f,
+                "is damaged: {cause}; without it, nobody can tell rot from an edit, and links, modes and rules are lost"
+            ),
+            Self::Everything(files) => {
+                let files = if *files == 1 { "the recorded file" } else { "any recorded file" };
+                write!(
+                    f,
+                    "does not have {files}; see that the disk is mounted, and that this is the directory"
+                )
+            }
+            Self::Mount(at) => write!(
+                f,
+                "does not have any file that is recorded below {}, where another file system was mounted; mount it",
+                shown(at)
+            ),
+            Self::Names(listed, there) => write!(
+                f,
+                "has {}, which the list calls {}; name the directory that the list is of",
+                shown(there),
+                shown(listed)
+            ),
+            Self::Removed(removed, files) => {
+                write!(
+                    f,
+                    "{removed} of {files} recorded files are gone, which is more than allowed"
+                )
+            }
+            Self::NoRecord => {
+                f.write_str("names no file, and there is no index which says that this is so")
+            }
+            Self::NoFile => f.write_str("has files, and the new manifest would have none"),
+        }
+    }
+}

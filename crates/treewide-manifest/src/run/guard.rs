@@ -1,0 +1,216 @@
+//! Whether a new manifest is at least as good a record as the one that it is to replace.
+//!
+//! A disk that is not mounted looks like a directory that somebody emptied, and a damaged index like one that was never there.
+//! What such a run would write hides for ever what was lost. So nothing is written, unless the caller names the loss.
+
+use crate::error::Error;
+use crate::format::index::Mount;
+use crate::format::manifest::{Index, Manifest, index_path};
+use crate::format::name;
+use crate::format::record::{Record, Type};
+use crate::loss::Loss;
+use crate::run::verdict::{Class, Finding};
+use std::path::Path;
+use treewide_files::Stamp;
+
+/// How many recorded files may be gone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// A part of all recorded files, in percent.
+    Percent(f64),
+    /// This many.
+    Files(u64),
+}
+
+impl Limit {
+    /// Parses `10%` or `1000`.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let found = match text.strip_suffix('%') {
+            Some(number) => {
+                number.parse().ok().filter(|it| (0.0..=100.0).contains(it)).map(Self::Percent)
+            }
+            None => text.parse().ok().map(Self::Files),
+        };
+        found.ok_or_else(|| format!("{text:?} is neither a percentage (10%) nor a number of files"))
+    }
+
+    fn allows(self, removed: u64, files: u64) -> bool {
+        match self {
+            Self::Files(most) => removed <= most,
+            Self::Percent(percent) => removed as f64 <= files as f64 * percent / 100.0,
+        }
+    }
+}
+
+/// What the caller accepts to lose.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Accepted {
+    pub(crate) empty: bool,
+    pub(crate) damage: bool,
+    pub(crate) removed: Option<Limit>,
+}
+
+/// Records whose paths are looked for before anything is read.
+const LOOKED_FOR: usize = 1000;
+
+/// What was found of what is recorded.
+#[derive(Debug)]
+pub(crate) struct Guard<'a> {
+    dir: &'a Path,
+    accepted: Accepted,
+    files: u64,
+    others: u64,
+    /// Names of places where something was mounted, with a `/`, and whether a file below was found.
+    mounts: Vec<(Vec<u8>, bool)>,
+}
+
+impl<'a> Guard<'a> {
+    /// Looks at the old manifest before anything is read.
+    ///
+    /// # Errors
+    /// If no run could compare it with the directory.
+    pub(crate) fn new(
+        old: Option<&Manifest>,
+        dir: &'a Path,
+        accepted: Accepted,
+    ) -> Result<Self, Error> {
+        let mut guard = Self { dir, accepted, files: 0, others: 0, mounts: Vec::new() };
+        let Some(old) = old else { return Ok(guard) };
+        let list = old.list();
+        match old.index() {
+            Index::Ignored(cause) if !accepted.damage => {
+                return Err(damage(list.path(), cause.clone()));
+            }
+            Index::Absent if list.is_empty() && !accepted.empty => {
+                return Err(Error::refused(list.path(), Loss::NoRecord));
+            }
+            Index::Bound(ends) => {
+                let name = |it: &Mount| [&it.name()[..], b"/"].concat();
+                guard.mounts = ends.1.mounts.iter().map(|it| (name(it), false)).collect();
+            }
+            _ => {}
+        }
+        if !accepted.empty
+            && let Some((listed, there)) = other_names(old, dir)?
+        {
+            return Err(Error::refused(dir, Loss::Names(name::path(&listed), name::path(&there))));
+        }
+        Ok(guard)
+    }
+
+    /// A record whose path is there, or cannot be looked at.
+    pub(crate) fn found(&mut self, record: &Record) {
+        if record.kind() != Type::File {
+            self.others += 1;
+            return;
+        }
+        self.files += 1;
+        for (mount, is_found) in &mut self.mounts {
+            *is_found |= !*is_found && record.name.starts_with(mount);
+        }
+    }
+
+    /// The index turned out to be damaged.
+    pub(crate) fn damaged(&self, old: Option<&Manifest>, cause: &str) -> Result<(), Error> {
+        let list = old.map_or(Path::new(""), |old| old.list().path());
+        if self.accepted.damage { Ok(()) } else { Err(damage(list, cause.to_owned())) }
+    }
+
+    /// Everything was looked at, and this is what became of what was not found.
+    pub(crate) fn check(&self, findings: &[Finding], told: u64) -> Result<(), Error> {
+        let of = |class: Class, is_file: bool| {
+            let is =
+                |it: &&Finding| it.verdict.class() == class && (it.kind == Type::File) == is_file;
+            findings.iter().filter(is).count() as u64
+        };
+        let (removed, others) = (of(Class::Removed, true) + told, of(Class::Removed, false));
+        let files = self.files + of(Class::Moved, true) + of(Class::Renamed, true);
+        let refused = |loss| Err(Error::refused(self.dir, loss));
+        if !self.accepted.empty {
+            if removed > 0 && files == 0 || removed + files + self.others == 0 && others > 0 {
+                return refused(Loss::Everything(removed.max(others)));
+            }
+            for (mount, is_found) in &self.mounts {
+                let is_below = |it: &Finding| {
+                    it.verdict.class() == Class::Removed && it.name.starts_with(mount)
+                };
+                if !is_found && findings.iter().any(is_below) {
+                    return refused(Loss::Mount(name::path(mount)));
+                }
+            }
+        }
+        match self.accepted.removed {
+            Some(limit) if !limit.allows(removed, files + removed) => {
+                refused(Loss::Removed(removed, files + removed))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The places of the old manifest where something is mounted still.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
+        let is_mount = |it: &&(Vec<u8>, bool)| {
+            let path = self.dir.join(name::path(&it.0));
+            let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
+            it.1 && path.parent().is_some_and(|parent| device(parent) != device(&path))
+        };
+        self.mounts.iter().filter(is_mount).map(|(name, _)| &name[..name.len() - 1])
+    }
+}
+
+fn damage(list: &Path, cause: String) -> Error {
+    Error::refused(index_path(list), Loss::Damage(cause))
+}
+
+/// If no listed name is in the directory, and it is there without its first part, or in a directory there: both names. The list is
+/// of another directory then.
+fn other_names(old: &Manifest, dir: &Path) -> Result<Option<(Vec<u8>, Vec<u8>)>, Error> {
+    let is_there =
+        |it: &[u8]| !it.is_empty() && dir.join(name::path(it)).symlink_metadata().is_ok();
+    let mut names = Vec::new();
+    for record in old.records()?.take(LOOKED_FOR) {
+        let record = record?;
+        if is_there(record.bare()) {
+            return Ok(None);
+        }
+        if record.kind() == Type::File {
+            names.push(record.name);
+        }
+    }
+    let shorter = |it: &[u8]| {
+        let slash = it.iter().position(|byte| *byte == b'/')?;
+        Some(it[slash + 1..].to_vec()).filter(|it| is_there(it))
+    };
+    if let Some(found) = names.iter().find_map(|it| Some((it.clone(), shorter(it)?))) {
+        return Ok(Some(found));
+    }
+    let folders = std::fs::read_dir(dir).into_iter().flatten().flatten().take(LOOKED_FOR);
+    for folder in folders.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())) {
+        let folder = folder.file_name().into_encoded_bytes();
+        let longer =
+            |it: &Vec<u8>| Some([&folder[..], b"/", it].concat()).filter(|it| is_there(it));
+        if let Some(found) = names.first().and_then(|it| Some((it.clone(), longer(it)?))) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_is_a_percentage_or_a_number() {
+        assert_eq!(Limit::parse("10%"), Ok(Limit::Percent(10.0)));
+        assert_eq!(Limit::parse("7"), Ok(Limit::Files(7)));
+        for wrong in ["", "%", "101%", "-1%", "1K", "NaN%"] {
+            assert!(Limit::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(Limit::Percent(10.0).allows(1, 10) && !Limit::Percent(10.0).allows(2, 10));
+        assert!(Limit::Files(0).allows(0, 10) && !Limit::Files(0).allows(1, 10));
+    }
+}
