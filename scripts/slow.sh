@@ -163,9 +163,8 @@ capi() {
 # The bundle of the Swift package with Swift 6.2, and its measurements.
 swift_release() {
     SWIFT_DEBIAN=sid step scripts/swift.sh bundle
-    local report=$target/swift/report.json
-    step scripts/swift.sh bench --budget 20 --software --json "$report"
-    step cargo run --locked -p treewide-bench -- validate "$report"
+    step scripts/swift.sh bench 20 >"$target/swift/samples.jsonl"
+    step cargo run --locked -p treewide-bench -- report "$target/swift/samples.jsonl"
 }
 
 # The wheels that are released of the Python package, and its source.

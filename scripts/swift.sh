@@ -4,8 +4,8 @@
 #   scripts/swift.sh native       the C libraries, and files for pkg-config that find them
 #   scripts/swift.sh build        the package
 #   scripts/swift.sh test [ARG]   its tests; further arguments are those of `swift test`
-#   scripts/swift.sh bench [ARG]  the measurements; further arguments are those of treewide-swift-bench
-#   scripts/swift.sh readme       the Swift section of README.md, as it stands there, in the package of docs/swift.md
+#   scripts/swift.sh bench [MS]   the measurements, with a time for each row: lines of JSON for treewide-bench
+#   scripts/swift.sh readme       the commands, package and program of bindings/swift/README.md
 #   scripts/swift.sh bundle       a package with the C libraries in it, as artifact bundles (SE-0482), and a program that uses it
 #   scripts/swift.sh apple        static libraries for Macs with Apple silicon, compiled and never run
 #   scripts/swift.sh run CMD...   a command where `swift` is
@@ -127,30 +127,16 @@ package() {
     step with_swift swift "$command" --package-path bindings/swift --scratch-path "$target/build-$release" "$@"
 }
 
-# What was built, with what a report says of it.
-bench() {
-    local changes
-    changes=$(git status --porcelain -- . ':!results')
-    export TREEWIDE_BENCH_COMMIT TREEWIDE_BENCH_RUSTC TREEWIDE_BENCH_TARGET TREEWIDE_BENCH_SWIFT TREEWIDE_BENCH_DIRTY=false
-    [[ -z $changes ]] || TREEWIDE_BENCH_DIRTY=true
-    TREEWIDE_BENCH_COMMIT=$(git rev-parse HEAD)
-    TREEWIDE_BENCH_RUSTC=$(rustc --version)
-    TREEWIDE_BENCH_TARGET=$(rustc --print host-tuple 2>/dev/null || rustc -vV | sed -n 's/^host: //p')
-    TREEWIDE_BENCH_SWIFT=$(with_swift swift --version 2>&1 | sed -nE 's/.*Swift version ([0-9.]+).*/\1/p' | head -1)
-    with_swift "$target/build-$release/release/treewide-swift-bench" "$@"
-}
-
-# A new package that depends on this one by its path, as docs/swift.md shows, with the program of README.md.
+# A new package that depends on this one by its path, as bindings/swift/README.md shows.
 readme() {
-    local folder=$target/readme section
+    local folder=$target/readme readme=bindings/swift/README.md
     rm -rf "$folder" && mkdir -p "$folder/Sources/hello"
-    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }"; }
-    section=$(sed -n '/^In Swift, /,/^\[docs\/swift.md\]/ p' README.md)
+    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }" $readme; }
     # This script may have another folder than target.
-    eval "$(block sh <<<"$section" | sed "s|\$PWD/target/swift|$target|")"
-    block swift <<<"$section" >"$folder/Sources/hello/main.swift"
-    # The first block is the package.
-    block swift <docs/swift.md | sed "s|…/|$PWD/|; /^)$/q" >"$folder/Package.swift"
+    eval "$(block sh | sed "s|\$PWD/target/swift|$target|")"
+    # The first block is the package, the second the program.
+    block swift | sed "s|…/|$PWD/|; /^)$/q" >"$folder/Package.swift"
+    block swift | sed '1,/^)$/d' >"$folder/Sources/hello/main.swift"
     here=$folder
     step with_swift swift run | tee "$folder/printed"
     [[ $(wc -l <"$folder/printed") == 2 && $(head -1 "$folder/printed") == "$ALL_AT_ONCE" ]]
@@ -284,7 +270,7 @@ apple() {
         fi
         ls -l "$target/apple/$library.a"
     done
-    echo "never run: nobody has linked these libraries on a Mac"
+    echo "never run: no Mac has linked these libraries"
 }
 
 command=${1:-}
@@ -306,7 +292,7 @@ case $command in
     bench)
         native
         package build -c release --product treewide-swift-bench >&2
-        bench "$@"
+        with_swift "$target/build-$release/release/treewide-swift-bench" "$@"
         ;;
     readme)
         readme

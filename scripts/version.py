@@ -21,10 +21,9 @@ PLACES = [
     ("crates/*/Cargo.toml", r'path = "\.\./treewide[^"]*", version = "', r'"'),
     ("crates/treewide-*/Cargo.toml", r'^version = "', r'"'),
     ("bindings/c/full/Cargo.toml", r'^version = "', r'"'),
-    ("bindings/c/include/blake3.h", r'^#define BLAKE3_TREEWIDE "', r'"'),
     ("bindings/c/include/treewide.h", r'^#define TREEWIDE_VERSION "', r'"'),
     ("bindings/js/package.json", r'^  "version": "', r'"'),
-    ("js/package-lock.json", r'^ +"name": "treewide",\n +"version": "', r'"'),
+    ("bindings/js/package-lock.json", r'^ +"name": "treewide",\n +"version": "', r'"'),
     ("**/Cargo.lock", r'^name = "(?:(?:lib)?treewide(?!-fuzz|-peers)[^"]*|libblake3)"\nversion = "', r'"\n(?!source)'),
 ]
 

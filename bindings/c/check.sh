@@ -261,6 +261,7 @@ with_features() {
     step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/no_memory.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/no_memory"
     head -c 5000000 /dev/zero >"$out/zeros"
     step "$out/no_memory" "$out/zeros"
+    unloaded
     need pkg-config
     # shellcheck disable=SC2046 # several flags
     PKG_CONFIG_PATH=$full/pkgconfig step gcc -static "$official/example.c" -o "$out/static-full" \
@@ -268,32 +269,41 @@ with_features() {
     step "$out/static-full" <check.sh
 }
 
-# The commands of the README here and of the repository's, as they stand there.
+# The library stays after dlclose, and so does its handler of SIGBUS, which hands signals on.
+unloaded() {
+    local code
+    step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/unload.c -ldl -o "$out/unload"
+    step "$out/unload" "$full/lib/libtreewide.so" "$out/zeros" own
+    code=0
+    # A shell of its own says that it died.
+    bash -c '"$@"; exit' - "$out/unload" "$full/lib/libtreewide.so" "$out/zeros" 2>/dev/null || code=$?
+    step test "$code" = $((128 + $(kill -l BUS)))
+}
+
+# The commands of README.md, with its programs.
 readme() {
     need cmake pkg-config cc
     local folder=$out/readme
     rm -rf "$folder" && mkdir -p "$folder"
+    # What one of them reads.
+    printf abc >"$folder/README.md"
     block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`/ { /^\`\`\`/!p }" README.md; }
     block c >"$folder/hello.c"
     block cmake >"$folder/CMakeLists.txt"
     block sh | sed "s|bindings/c|$PWD|" >"$folder/commands"
     export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}
     (cd "$folder" && HOME=$folder bash -e commands >printed)
-    step test "$(grep -cx ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f "$folder/printed")" = 2
-    [[ -e ../../README.md ]] || return 0
-    # shellcheck disable=SC2016 # marks of Markdown
-    sed -n '/^In C and C++, /,/^In Swift, / p' ../../README.md | sed -n '/^```sh$/,/^```/ { /^```/!p }' |
-        sed "s|bindings/c|$PWD|" >"$folder/commands"
-    # What its program reads.
-    printf abc >"$folder/README.md"
-    (cd "$folder" && HOME=$folder bash -e commands >printed)
-    step test "$(tail -n 1 "$folder/printed")" = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  README.md"
+    step test "$(grep -cx ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f "$folder/printed")" = 1
+    step grep -qx "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  README.md" "$folder/printed"
 }
 
 examples() {
-    local name
-    for name in sum many; do
-        step gcc -std=c89 "${WARNINGS[@]}" -Iinclude examples/$name.c "$lib/libtreewide.a" -o "$out/$name"
+    local name compiler
+    for compiler in clang gcc; do
+        command -v "$compiler" >/dev/null || continue
+        for name in sum many; do
+            step "$compiler" -std=c89 "${WARNINGS[@]}" -Iinclude examples/$name.c "$lib/libtreewide.a" -o "$out/$name"
+        done
     done
     printf abc >"$out/abc"
     step test "$("$out/sum" "$out/abc")" = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  $out/abc"
@@ -382,11 +392,52 @@ emulated() {
     done
 }
 
+# found OPTIONS...: whether CMake's find_package(blake3 OPTIONS) finds the installed package, in a program with pointers of
+# $pointer bytes.
+found() {
+    printf 'cmake_minimum_required(VERSION 3.19)\nproject(versions %s)\nset(CMAKE_SIZEOF_VOID_P %s)\nfind_package(blake3 %s CONFIG QUIET)\n%s\n' \
+        NONE "$pointer" "$*" 'message(STATUS "found ${blake3_FOUND}")' >"$out/versions/CMakeLists.txt"
+    cmake -S "$out/versions" -B "$out/versions/build" -DCMAKE_PREFIX_PATH="$prefix" | grep >/dev/null 'found \(1\|TRUE\)$'
+}
+
+# As BLAKE3's own package answers.
+cmake_answers() {
+    local wanted pointer=8
+    mkdir -p "$out/versions"
+    for wanted in "" 1 1.8 1.8.7 "1.8.7 EXACT" 1.0...1.9 "1.2...<2" 1.8...1.8.7 "1 OPTIONAL_COMPONENTS none"; do
+        # shellcheck disable=SC2086 # several words
+        step found $wanted
+    done
+    for wanted in 0.9 1.9 1.8.8 2 "1.8 EXACT" 1.0...1.5 "1.0...<1.8.7" 1.8...2 0.1...1.9 "1.9...<2" "1 COMPONENTS none"; do
+        # shellcheck disable=SC2086 # several words
+        if step found $wanted; then return 1; fi
+    done
+    pointer=4
+    if step found 1.8; then return 1; fi
+}
+
 installed() {
-    local root=$out/root
+    local root=$out/root name
     rm -rf "$root"
     step make install DESTDIR="$root" PREFIX=/usr >/dev/null
     step test -e "$root/usr/lib/libblake3.so.0" -a -e "$root/usr/include/blake3.h"
+    # Also with a umask that hides new files, and with a target and profile in the user's configuration.
+    rm -rf "$root"
+    mkdir -p "$out/cargo-home"
+    printf '[build]\ntarget = "no-such-target"\n[profile.release]\npanic = "unwind"\n' >"$out/cargo-home/config.toml"
+    (umask 077 && CARGO_HOME=$out/cargo-home step make install DESTDIR="$root" PREFIX=/usr >/dev/null)
+    step test -z "$(find "$root/usr" \( -type f ! -perm 644 ! -name '*.so.0' -o -name '*.so.0' ! -perm 755 -o -type d ! -perm 755 \) -print)"
+    step make uninstall DESTDIR="$root" PREFIX=/usr >/dev/null
+    step test -z "$(find "$root" ! -type d -print)"
+    step grep -q "PREFIX=here .*name an absolute folder" <(make install PREFIX=here 2>&1)
+    # One version in quotes: programs take any for that of BLAKE3, such as ccache.
+    step test "$(grep -cE '^#define [A-Z0-9_]+ "' include/blake3.h)" = 1
+    if [[ $(uname -m) == x86_64 ]]; then
+        for name in "${LIBRARIES[@]}"; do
+            readelf -n "$lib/lib$name.so" | step grep -q SHSTK
+            readelf -n "$lib/lib$name.a" | step grep -q SHSTK
+        done
+    fi
     official
     if command -v pkg-config >/dev/null; then
         export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
@@ -420,6 +471,7 @@ END
     step cmake --build "$out/cmake/build"
     step "$out/cmake/build/BLAKE3__blake3" <check.sh
     step "$out/cmake/build/BLAKE3__blake3_static" <check.sh
+    cmake_answers
     # Moved, to a folder with a blank: nothing points to where it was.
     local moved="$out/moved & elsewhere" was=$out/was
     rm -rf "$moved" "$was" "$out/cmake/build"
@@ -444,11 +496,11 @@ END
 
 # ---- No test -------------------------------------------------------------------------------------
 
-# Compares with BLAKE3's C library: the libraries without features, and then what threads do.
+# Samples of these libraries and of BLAKE3's, without features and then with threads, to descriptor 3.
 bench() {
     official_library gcc "$out"
     step gcc -O2 -std=c99 -Iinclude bench/bench.c "$out/official.a" "$lib/libblake3.a" "$lib/libtreewide.a" -o "$out/bench"
-    step "$out/bench" "${SECONDS_EACH:-1}"
+    "$out/bench" "${SECONDS_EACH:-1}" >&3
     step make FEATURES=parallel
     local with_tbb=()
     if ! echo '#include <oneapi/tbb/parallel_invoke.h>' | g++ -E -x c++ - >/dev/null 2>&1; then
@@ -463,7 +515,7 @@ bench() {
     fi
     step gcc -O2 -std=c99 ${with_tbb:+-DTBB} -Iinclude bench/bench.c "$out/official-threads.a" full/target/release/lib/lib{blake3,treewide}.a \
         "${with_tbb[@]}" -lpthread -ldl -lm -o "$out/bench-threads"
-    step "$out/bench-threads" "${SECONDS_EACH:-1}" threads
+    "$out/bench-threads" "${SECONDS_EACH:-1}" threads >&3
 }
 
 # ---- Running -------------------------------------------------------------------------------------
@@ -492,8 +544,8 @@ run() {
 }
 
 if [[ ${1:-} == bench ]]; then
-    run build
-    run bench
+    # Only samples go to standard output.
+    { run build && run bench; } 3>&1 >&2
     exit "$failed"
 fi
 run build

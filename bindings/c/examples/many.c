@@ -44,8 +44,8 @@ int main(int argc, char **argv) {
   if (treewide_hash_packed(NULL, data, len, offsets, n, digests) != 0)
     return 1; /* the offsets above are in order */
 
-  treewide_merkle_root(root, digests, n);
-  treewide_hex(text, root);
+  treewide_merkle_root(digests, n, root);
+  treewide_hex(root, text);
   printf("%lu records, root %s", (unsigned long)n, text);
   count = treewide_merkle_prove(digests, n, 0, siblings);
   if (count < 0)

@@ -17,7 +17,7 @@ static void print(const treewide_hasher *hasher, const char *name) {
   uint8_t digest[TREEWIDE_OUT_LEN];
   char text[TREEWIDE_HEX_LEN];
   treewide_finalize(hasher, 0, digest, sizeof digest);
-  treewide_hex(text, digest);
+  treewide_hex(digest, text);
   printf("%s", text);
   if (name != NULL)
     printf("  %s", name);

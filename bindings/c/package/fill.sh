@@ -10,3 +10,5 @@ for pair in "$@"; do
     shift
 done
 sed "$@" "$template" >"$file"
+# Whatever the umask is.
+chmod 644 "$file"

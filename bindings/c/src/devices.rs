@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use crate::{answer, fail};
-use treewide_gpu::{Backend, Class, Device, Found, devices};
+use treewide_gpu::{Backend, Device, Found, devices};
 
 const TEXT: usize = 256;
 
@@ -99,13 +99,4 @@ pub unsafe extern "C" fn treewide_gpu_open_backend(
 pub unsafe extern "C" fn treewide_gpu_is_unified(device: *const Device) -> c_int {
     // SAFETY: as our caller promises.
     unsafe { (*device).is_unified() }.into()
-}
-
-/// # Safety
-/// `device` is an open device.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_gpu_threshold(device: *const Device, place: u32) -> u64 {
-    let Some(class) = Class::ALL.get(place as usize) else { return u64::MAX };
-    // SAFETY: as our caller promises.
-    unsafe { (*device).threshold(*class) }.from.unwrap_or(u64::MAX)
 }

@@ -16,9 +16,9 @@ pub unsafe extern "C" fn treewide_equal(a: *const [u8; OUT_LEN], b: *const [u8; 
 }
 
 /// # Safety
-/// `text` has room for 65 bytes; `digest` is 32 bytes.
+/// `digest` is 32 bytes; `text` has room for 65 bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_hex(text: *mut c_char, digest: *const [u8; OUT_LEN]) {
+pub unsafe extern "C" fn treewide_hex(digest: *const [u8; OUT_LEN], text: *mut c_char) {
     // SAFETY: as our caller promises.
     let (text, hash) = unsafe { (output(text.cast(), 2 * OUT_LEN + 1), Hash::from_bytes(*digest)) };
     text[..2 * OUT_LEN].copy_from_slice(hash.to_hex().as_bytes());
@@ -26,11 +26,11 @@ pub unsafe extern "C" fn treewide_hex(text: *mut c_char, digest: *const [u8; OUT
 }
 
 /// # Safety
-/// `digest` has room for 32 bytes; `text` ends with a zero.
+/// `text` ends with a zero; `digest` has room for 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_from_hex(
-    digest: *mut [u8; OUT_LEN],
     text: *const c_char,
+    digest: *mut [u8; OUT_LEN],
 ) -> c_int {
     // SAFETY: as our caller promises.
     let text = unsafe { CStr::from_ptr(text) };

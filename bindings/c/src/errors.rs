@@ -50,7 +50,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10002 => c"this release does not read the version of this saved state",
         -10003 => c"the saved state has the wrong length: it was cut off, or something follows it",
         -10004 => c"the saved state is damaged: its check does not match",
-        -10005 => c"an offset is less than the one before it, or lies behind the end of the data",
+        -10005 => c"an offset is less than the one before it, or is past the end of the data",
         -10006 => c"the proof does not show that this leaf has this place under this root",
         -10007 => c"there is no leaf with this index: it must be less than the number of leaves",
         -10008 => c"this CPU or this build has no kernel of this name: use \"auto\", or a name that treewide.h lists",
@@ -59,7 +59,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10011 => c"the file could not be read, for a reason that has no number in errno.h; check its file system",
         -10012 => c"a digest as text has exactly 64 hexadecimal digits",
         -10013 => c"reading the file ended before its length; check the connection or disk, and retry",
-        -10014 => c"the file goes on after its length; check its file system",
+        -10014 => c"the file has bytes after its length; check its file system",
         -10015 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
         -10016 => c"the watcher stopped hashing the file",
         -4095..=-1 => {

@@ -55,25 +55,25 @@ pub unsafe extern "C" fn treewide_mode_derive_key(
 }
 
 /// # Safety
-/// `out` has room for 32 bytes; `data` is `len` bytes.
+/// `data` is `len` bytes; `out` has room for 32 bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_hash(out: *mut [u8; OUT_LEN], data: *const c_void, len: usize) {
+pub unsafe extern "C" fn treewide_hash(data: *const c_void, len: usize, out: *mut [u8; OUT_LEN]) {
     // SAFETY: as our caller promises.
     unsafe { out.write(treewide::hash(input(data, len)).into()) };
 }
 
 /// # Safety
-/// `mode` is null or a mode; `out` has room for `out_len` bytes; `data` is `len` bytes.
+/// `mode` is null or a mode; `data` is `len` bytes; `out` has room for `out_len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_hash_mode(
     mode: *const Mode,
-    out: *mut u8,
-    out_len: usize,
     data: *const c_void,
     len: usize,
+    out: *mut u8,
+    out_len: usize,
 ) {
     // SAFETY: as our caller promises.
-    let (mode, out, data) = unsafe { (mode_at(mode), output(out, out_len), input(data, len)) };
+    let (mode, data, out) = unsafe { (mode_at(mode), input(data, len), output(out, out_len)) };
     if out_len <= OUT_LEN {
         out.copy_from_slice(&mode.hash(data).as_bytes()[..out_len]);
     } else {

@@ -10,15 +10,15 @@ use treewide::{Hash, OUT_LEN, merkle};
 const PROOF_MAX: usize = 64;
 
 /// # Safety
-/// `out` has room for 32 bytes; `leaves` are `n` times 32 bytes.
+/// `leaves` are `n` times 32 bytes; `root` has room for 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_merkle_root(
-    out: *mut [u8; OUT_LEN],
     leaves: *const [u8; OUT_LEN],
     n: usize,
+    root: *mut [u8; OUT_LEN],
 ) {
     // SAFETY: as our caller promises.
-    unsafe { out.write(merkle::root(array(leaves, n)).into()) };
+    unsafe { root.write(merkle::root(array(leaves, n)).into()) };
 }
 
 /// Computes the siblings from the leaves, so that it needs no memory for a tree.
@@ -55,23 +55,23 @@ pub unsafe extern "C" fn treewide_merkle_prove(
 }
 
 /// # Safety
-/// `leaf` and `root` are 32 bytes; `siblings` are `count` times 32 bytes.
+/// `leaf` and `expected` are 32 bytes; `siblings` are `count` times 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_merkle_verify(
     leaf: *const [u8; OUT_LEN],
     index: u64,
     siblings: *const [u8; OUT_LEN],
     count: usize,
-    root: *const [u8; OUT_LEN],
+    expected: *const [u8; OUT_LEN],
     leaves: u64,
 ) -> c_int {
-    // The number may come from anyone, too.
+    // The number may come from an attacker.
     if count > PROOF_MAX {
         return Error::Proof as c_int;
     }
     // SAFETY: as our caller promises.
-    let (leaf, siblings, root) =
-        unsafe { (&*leaf, array(siblings, count), Hash::from_bytes(*root)) };
-    let good = merkle::verify(leaf, index, siblings, &root, leaves);
+    let (leaf, siblings, expected) =
+        unsafe { (&*leaf, array(siblings, count), Hash::from_bytes(*expected)) };
+    let good = merkle::verify(leaf, index, siblings, &expected, leaves);
     code(if good { Ok(()) } else { Err(Error::Proof) })
 }

@@ -41,13 +41,13 @@ pub unsafe extern "C" fn treewide_gpu_buffer_free(buffer: *mut Buffer) {
 pub unsafe extern "C" fn treewide_gpu_buffer_write(
     device: *const Device,
     buffer: *const Buffer,
-    at: u64,
+    offset: u64,
     data: *const c_void,
     len: usize,
 ) -> c_int {
     // SAFETY: as our caller promises.
     let (device, buffer, data) = unsafe { (&*device, &*buffer, input(data, len)) };
-    done(buffer.slice(at..).and_then(|to| device.fill(to, data)))
+    done(buffer.slice(offset..).and_then(|to| device.fill(to, data)))
 }
 
 /// # Safety
@@ -57,13 +57,13 @@ pub unsafe extern "C" fn treewide_gpu_buffer_hash(
     device: *const Device,
     mode: *const Mode,
     buffer: *const Buffer,
-    at: u64,
+    offset: u64,
     len: u64,
     out: *mut [u8; 32],
 ) -> c_int {
     // SAFETY: as our caller promises.
     let (device, mode, buffer) = unsafe { (&*device, mode_at(mode), &*buffer) };
-    let slice = buffer.slice(at..at.saturating_add(len));
+    let slice = buffer.slice(offset..offset.saturating_add(len));
     let hash = slice.and_then(|slice| device.hash(&mode, slice).wait());
     // SAFETY: as our caller promises.
     done(hash.map(|hash| unsafe { out.write(hash.into()) }))

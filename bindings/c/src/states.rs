@@ -10,21 +10,21 @@ use treewide::{Hasher, StateError};
 const FIRST_CHUNK: core::ops::Range<usize> = 42..50;
 
 /// # Safety
-/// `hasher` was initialised; `out` has room for `TREEWIDE_STATE_MAX` bytes.
+/// `hasher` was initialised; `state` has room for `TREEWIDE_STATE_MAX` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_state_save(hasher: *const Hasher, out: *mut u8) -> usize {
+pub unsafe extern "C" fn treewide_state_to_bytes(hasher: *const Hasher, state: *mut u8) -> usize {
     // SAFETY: as our caller promises.
-    let state = unsafe { (*hasher).to_state() };
-    let bytes = state.as_bytes();
+    let saved = unsafe { (*hasher).to_state() };
+    let bytes = saved.as_bytes();
     // SAFETY: as our caller promises; no state is longer.
-    unsafe { output(out, bytes.len()) }.copy_from_slice(bytes);
+    unsafe { output(state, bytes.len()) }.copy_from_slice(bytes);
     bytes.len()
 }
 
 /// # Safety
 /// `hasher` has room for a `treewide_hasher`; `state` is `len` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn treewide_state_load(
+pub unsafe extern "C" fn treewide_state_from_bytes(
     hasher: *mut Hasher,
     state: *const c_void,
     len: usize,

@@ -40,18 +40,18 @@ static void one_input(size_t step) {
     uint8_t a[OUT], b[OUT];
     size_t out_len = below(OUT + 1);
     unsigned which = (unsigned)below(3);
-    treewide_hash(a, input, len);
+    treewide_hash(input, len, a);
     expect(0, len, 0, b, 32);
     CHECK(treewide_equal(a, b), "%lu bytes", (unsigned long)len);
     memset(a, 1, sizeof a);
     memset(b, 1, sizeof b);
-    treewide_hash_mode(mode_of(which), a, out_len, input, len);
+    treewide_hash_mode(mode_of(which), input, len, a, out_len);
     expect(which, len, 0, b, out_len);
     CHECK(memcmp(a, b, sizeof a) == 0, "mode %u, %lu bytes of output for %lu", which, (unsigned long)out_len, (unsigned long)len);
   }
   {
     uint8_t a[32], b[32];
-    treewide_hash(a, NULL, 0);
+    treewide_hash(NULL, 0, a);
     expect(0, 0, 0, b, 32);
     CHECK(treewide_equal(a, b), "nothing");
     treewide_hash_mode(NULL, NULL, 0, NULL, 0);
@@ -65,7 +65,7 @@ static void one_input(size_t step) {
     memset(&zeros, 0, sizeof zeros);
     one.data = input;
     one.len = MOST;
-    treewide_hash_mode(&zeros, a, 64, input, MOST);
+    treewide_hash_mode(&zeros, input, MOST, a, 64);
     expect(0, MOST, 0, b, 64);
     CHECK(memcmp(a, b, 64) == 0, "a mode of zeros");
     treewide_hash_many(&zeros, &one, 1, a);
@@ -81,10 +81,10 @@ static void state_of_a_part(void) {
   treewide_init(&hasher, NULL);
   treewide_update(&hasher, input, 1000);
   treewide_finalize(&hasher, 0, b, 32);
-  len = treewide_state_save(&hasher, state);
+  len = treewide_state_to_bytes(&hasher, state);
   state[42] = 1;
-  treewide_hash(state + len - 32, state, len - 32);
-  CHECK(treewide_state_load(&hasher, state, len) == TREEWIDE_E_STATE_PART, "chunk 1");
+  treewide_hash(state, len - 32, state + len - 32);
+  CHECK(treewide_state_from_bytes(&hasher, state, len) == TREEWIDE_E_STATE_PART, "chunk 1");
   treewide_finalize(&hasher, 0, a, 32);
   CHECK(treewide_equal(a, b), "written after an error");
 }
@@ -103,10 +103,10 @@ static void in_pieces(size_t step) {
     CHECK(treewide_count(&hasher) == at, "%lu", (unsigned long)at);
     copy = hasher;
     treewide_update(&hasher, "another end", 11);
-    saved = treewide_state_save(&copy, state);
+    saved = treewide_state_to_bytes(&copy, state);
     CHECK(saved >= 188 && saved <= TREEWIDE_STATE_MAX, "%lu", (unsigned long)saved);
     memset(&copy, 0, sizeof copy);
-    CHECK(treewide_state_load(&copy, state, saved) == 0, "%lu", (unsigned long)at);
+    CHECK(treewide_state_from_bytes(&copy, state, saved) == 0, "%lu", (unsigned long)at);
     treewide_update(&copy, input + at, len - at);
     treewide_finalize(&copy, seek, a, out_len);
     expect(which, len, seek, b, out_len);
@@ -115,14 +115,14 @@ static void in_pieces(size_t step) {
     treewide_finalize(&copy, 0, a, 64);
     expect(which, 0, 0, b, 64);
     CHECK(memcmp(a, b, 64) == 0, "mode %u, reset", which);
-    CHECK(treewide_state_load(&copy, state, saved - 1) == TREEWIDE_E_STATE_LENGTH, "cut off");
+    CHECK(treewide_state_from_bytes(&copy, state, saved - 1) == TREEWIDE_E_STATE_LENGTH, "cut off");
     state[saved - 40] ^= 1;
-    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_STATE_DAMAGED, "a bit");
+    CHECK(treewide_state_from_bytes(&copy, state, saved) == TREEWIDE_E_STATE_DAMAGED, "a bit");
     state[8]++;
-    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_STATE_VERSION, "the version");
+    CHECK(treewide_state_from_bytes(&copy, state, saved) == TREEWIDE_E_STATE_VERSION, "the version");
     state[0]++;
-    CHECK(treewide_state_load(&copy, state, saved) == TREEWIDE_E_NOT_A_STATE, "the name");
-    CHECK(treewide_state_load(&copy, NULL, 0) == TREEWIDE_E_NOT_A_STATE, "nothing");
+    CHECK(treewide_state_from_bytes(&copy, state, saved) == TREEWIDE_E_NOT_A_STATE, "the name");
+    CHECK(treewide_state_from_bytes(&copy, NULL, 0) == TREEWIDE_E_NOT_A_STATE, "nothing");
   }
 }
 
@@ -148,7 +148,7 @@ static void many(size_t step) {
     treewide_hash_many(mode_of(which), list, n, out);
     CHECK(treewide_hash_packed(mode_of(which), input, at, offsets, n, out + 32 * n) == 0, "offsets");
     for (i = 0; i < n; i++) {
-      treewide_hash_mode(mode_of(which), expected, 32, list[i].data, list[i].len);
+      treewide_hash_mode(mode_of(which), list[i].data, list[i].len, expected, 32);
       CHECK(memcmp(out + 32 * i, expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
       CHECK(memcmp(out + 32 * (n + i), expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
     }
@@ -197,13 +197,13 @@ static void trees(void) {
   for (n = 0; n < 70; n++) {
     uint8_t root[32], expected[32];
     uint8_t siblings[TREEWIDE_PROOF_MAX * 32];
-    treewide_merkle_root(root, input, n);
+    treewide_merkle_root(input, n, root);
     if (n < 2)
-      treewide_hash(expected, NULL, 0);
+      treewide_hash(NULL, 0, expected);
     if (n == 1)
       memcpy(expected, input, 32);
     if (n == 2)
-      treewide_hash(expected, input, 64);
+      treewide_hash(input, 64, expected);
     if (n <= 2)
       CHECK(treewide_equal(root, expected), "%lu leaves", (unsigned long)n);
     for (index = 0; index < n; index++) {
@@ -238,7 +238,7 @@ static void the_rest(void) {
       forced++;
       treewide_kernel(name);
       CHECK(strncmp(name, names[i], strlen(names[i])) == 0 || strcmp(names[i], "auto") == 0, "%s", name);
-      treewide_hash(a, input, MOST);
+      treewide_hash(input, MOST, a);
       CHECK(treewide_equal(a, b), "%s", name);
     }
   }
@@ -246,15 +246,15 @@ static void the_rest(void) {
   CHECK(treewide_kernel_force("no such kernel") == TREEWIDE_E_KERNEL, "a name");
   {
     char text[TREEWIDE_HEX_LEN];
-    treewide_hash(a, "abc", 3);
-    treewide_hex(text, a);
+    treewide_hash("abc", 3, a);
+    treewide_hex(a, text);
     CHECK(strcmp(text, "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85") == 0, "%s", text);
     text[4] = 'B';
-    CHECK(treewide_from_hex(b, text) == 0 && treewide_equal(a, b), "%s", text);
+    CHECK(treewide_from_hex(text, b) == 0 && treewide_equal(a, b), "%s", text);
     text[63] = 'g';
-    CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_equal(a, b), "%s", text);
+    CHECK(treewide_from_hex(text, b) == TREEWIDE_E_HEX && treewide_equal(a, b), "%s", text);
     text[63] = 0;
-    CHECK(treewide_from_hex(b, text) == TREEWIDE_E_HEX && treewide_from_hex(b, "") == TREEWIDE_E_HEX, "%s", text);
+    CHECK(treewide_from_hex(text, b) == TREEWIDE_E_HEX && treewide_from_hex("", b) == TREEWIDE_E_HEX, "%s", text);
   }
   for (code = TREEWIDE_E_STATE_PART; code <= TREEWIDE_E_NOT_A_STATE; code++)
     for (other = TREEWIDE_E_STATE_PART; other < code; other++)
@@ -307,7 +307,7 @@ static void watched(const char *path, const uint8_t *bytes, size_t len, const tr
   treewide_hasher hasher;
   uint8_t a[32], b[32];
   memset(&options, 0, sizeof options);
-  treewide_hash_mode(mode, b, 32, bytes, len);
+  treewide_hash_mode(mode, bytes, len, b, 32);
   for (options.strategy = 0; options.strategy <= TREEWIDE_FILE_MMAP_PARALLEL; options.strategy++) {
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, 0, UINT64_MAX};
     int code;
@@ -339,7 +339,7 @@ static void threads_and_files(void) {
     treewide_file_options options;
     FILE *file = fopen(path, "wb");
     CHECK(file != NULL && fwrite(bytes, 1, len, file) == len && fclose(file) == 0, "cannot write %s", path);
-    treewide_hash_mode(&modes[1], b, OUT, bytes, len);
+    treewide_hash_mode(&modes[1], bytes, len, b, OUT);
     treewide_init(&hasher, &modes[1]);
     treewide_update_parallel(&hasher, bytes, len / 3);
     treewide_update_parallel(&hasher, bytes + len / 3, len - len / 3);

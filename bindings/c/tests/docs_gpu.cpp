@@ -5,7 +5,7 @@
 int main() {
     static uint8_t bytes[200001], digests[64], expected[32];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = static_cast<uint8_t>(i % 251);
-    treewide_hash(expected, bytes + 1, sizeof bytes - 1);
+    treewide_hash(bytes + 1, sizeof bytes - 1, expected);
     CHECK(treewide_equal(digest(bytes + 1, sizeof bytes - 1, 0, nullptr).data(), expected), "a digest");
     try {
         digest(bytes, 1, -1, nullptr);
@@ -21,7 +21,7 @@ int main() {
     const uint64_t addresses[] = {reinterpret_cast<uint64_t>(bytes), reinterpret_cast<uint64_t>(bytes + 7)}, lengths[] = {0, 5000};
     CHECK(treewide_gpu_hash_to(gpu, &mode, addresses, lengths, 2, reinterpret_cast<uint64_t>(digests)) == 0, "%s", treewide_gpu_error());
     for (size_t i = 0; i < 2; i++) {
-        treewide_hash_mode(&mode, expected, 32, bytes + 7 * i, lengths[i]);
+        treewide_hash_mode(&mode, bytes + 7 * i, lengths[i], expected, 32);
         CHECK(treewide_equal(expected, digests + 32 * i), "digest %lu", static_cast<unsigned long>(i));
     }
     CHECK(treewide_gpu_hash(gpu, nullptr, nullptr, nullptr, 0, nullptr) == 0, "nothing");

@@ -23,17 +23,17 @@ static treewide_bytes list[MANY];
 static uint64_t offsets[MANY + 1];
 
 static void nothing(void) {}
-static void hash(void) { treewide_hash(out, input, LEN); }
-static void hash_mode(void) { treewide_hash_mode(NULL, out, 64, input, LEN); }
+static void hash(void) { treewide_hash(input, LEN, out); }
+static void hash_mode(void) { treewide_hash_mode(NULL, input, LEN, out, 64); }
 static void subtree(void) { treewide_subtree(NULL, 0, input, LEN, out); }
 static void update(void) { treewide_update(&hasher, input, LEN); }
 static void finalize(void) { treewide_finalize(&hasher, 1, out, sizeof out); }
-static void merkle_root(void) { treewide_merkle_root(out, input, LEAVES); }
+static void merkle_root(void) { treewide_merkle_root(input, LEAVES, out); }
 static void prove(void) { treewide_merkle_prove(input, LEAVES, 5, out); }
 static void load(void) {
   static uint8_t state[TREEWIDE_STATE_MAX];
-  size_t len = treewide_state_save(&hasher, state);
-  treewide_state_load(&hasher, state, len);
+  size_t len = treewide_state_to_bytes(&hasher, state);
+  treewide_state_from_bytes(&hasher, state, len);
 }
 static void dropin_update(void) { blake3_hasher_update(&dropin, input, LEN); }
 static void dropin_tbb(void) { blake3_hasher_update_tbb(&dropin, input, LEN); }

@@ -18,13 +18,13 @@ static inline treewide_hasher treewide_swift_hasher(const treewide_mode *mode) {
 
 static inline treewide_swift_digest treewide_swift_hash(const void *input, size_t len) {
   treewide_swift_digest digest;
-  treewide_hash((uint8_t *)digest.words, input, len);
+  treewide_hash(input, len, (uint8_t *)digest.words);
   return digest;
 }
 
 static inline treewide_swift_digest treewide_swift_hash_mode(const treewide_mode *mode, const void *input, size_t len) {
   treewide_swift_digest digest;
-  treewide_hash_mode(mode, (uint8_t *)digest.words, TREEWIDE_OUT_LEN, input, len);
+  treewide_hash_mode(mode, input, len, (uint8_t *)digest.words, TREEWIDE_OUT_LEN);
   return digest;
 }
 

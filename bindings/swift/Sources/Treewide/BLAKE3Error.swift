@@ -1,12 +1,12 @@
 import Foundation
 
-/// What went wrong. Each description says what to do.
+/// An error of hashing. Each description says what to do.
 public enum BLAKE3Error: Error, Equatable, Sendable {
     /// A key of this many bytes.
     case invalidKeyLength(Int)
     /// Output of a negative length.
     case invalidOutputLength(Int)
-    /// An offset that decreases or lies behind the end of the buffer.
+    /// An offset that decreases or is past the end of the buffer.
     case invalidOffsets
     /// Bytes that are not the state of a hasher, with the reason.
     case invalidState(String)
@@ -16,9 +16,9 @@ public enum BLAKE3Error: Error, Equatable, Sendable {
     case fileShrank(path: String)
     /// Reading the file ended before its length, which is still the same.
     case fileEnded(path: String)
-    /// The file goes on after its length, which is still the same.
+    /// The file has bytes after its length, which is still the same.
     case fileGoesOn(path: String)
-    /// The GPU, or its driver, cannot do it; with a path where it is about a file.
+    /// The GPU, or its driver, cannot do it; with the path of the file, if there is one.
     case gpu(path: String?, reason: String)
 }
 
@@ -30,7 +30,7 @@ extension BLAKE3Error: CustomStringConvertible, LocalizedError {
         case .invalidOutputLength(let count):
             "output has 0 or more bytes, not \(count)"
         case .invalidOffsets:
-            "an offset is less than the one before it, or lies behind the end of the buffer"
+            "an offset is less than the one before it, or is past the end of the buffer"
         case .invalidState(let reason):
             reason
         case .file(let path, _, let reason):
@@ -40,7 +40,7 @@ extension BLAKE3Error: CustomStringConvertible, LocalizedError {
         case .fileEnded(let path):
             "\(path): reading ended before the length of the file; check the connection or disk, and retry"
         case .fileGoesOn(let path):
-            "\(path): the file goes on after its length; check its file system"
+            "\(path): the file has bytes after its length; check its file system"
         case .gpu(let path?, let reason):
             reason.hasPrefix(path + ": ") ? reason : "\(path): \(reason)"
         case .gpu(nil, let reason):

@@ -3,55 +3,42 @@ import Foundation
 
 /// Digests of files, in bounded memory.
 ///
-/// A file that becomes shorter while it is being hashed is an error, also with a mapping, and no crash.
+/// A file that becomes shorter while it is being hashed is an error and not a crash, also with a mapping.
 public enum BLAKE3File {
-    /// How a file is read.
-    public struct Strategy: Sendable, Hashable {
-        let number: UInt32
-        let maxThreads: Int?
-
+    /// How a file is read. The values are those of the C library.
+    public enum Strategy: UInt32, Sendable, CaseIterable {
         /// The best way for each file: its length, the page cache and the kind of disk decide.
-        public static let automatic = Strategy(number: UInt32(TREEWIDE_FILE_AUTO), maxThreads: nil)
+        case automatic
         /// One buffer, one thread.
-        public static let read = Strategy(number: UInt32(TREEWIDE_FILE_READ), maxThreads: nil)
+        case read
         /// One thread at a time reads, the others hash.
-        public static let readOverlapped = Strategy(
-            number: UInt32(TREEWIDE_FILE_READ_OVERLAPPED), maxThreads: nil)
-        /// Each thread reads what it hashes.
-        public static let positional = Strategy(number: UInt32(TREEWIDE_FILE_PREAD), maxThreads: nil)
+        case readOverlapped
+        /// Each thread reads the bytes that it hashes.
+        case pread
         /// Mapped, one thread.
-        public static let memoryMapped = Strategy(number: UInt32(TREEWIDE_FILE_MMAP), maxThreads: nil)
-        /// Mapped, all threads of the pool.
-        public static let memoryMappedParallel = memoryMappedParallel(maxThreads: nil)
-
-        /// Mapped, at most `maxThreads` threads of the pool.
-        public static func memoryMappedParallel(maxThreads: Int? = nil) -> Strategy {
-            Strategy(number: UInt32(TREEWIDE_FILE_MMAP_PARALLEL), maxThreads: maxThreads)
-        }
-
-        /// The best way for each file, with at most `maxThreads` threads of the pool.
-        public static func automatic(maxThreads: Int) -> Strategy {
-            Strategy(number: UInt32(TREEWIDE_FILE_AUTO), maxThreads: maxThreads)
-        }
+        case memoryMapped
+        /// Mapped, several threads.
+        case memoryMappedParallel
     }
 
-    /// Is called with the bytes of each tile that was read, from any threads at once. A tile has at most 4 MiB. While a pipe
-    /// has nothing to read, it is called with 0. It may not wait for the threads of the pool, as ``BLAKE3/hash(_:)`` may.
+    /// Receives the bytes of each tile that was read, on any threads at once. A tile has at most 4 MiB. While a pipe has nothing
+    /// to read, it is called with 0. It may not wait for the threads of the pool, as ``BLAKE3/hashParallel(_:mode:)`` does.
     public typealias Progress = @Sendable (_ bytes: UInt64) -> Void
 
     /// The digest of the file at `path`. Waits for it on this thread.
     ///
     /// - Parameters:
+    ///   - threads: the most threads of the pool; `nil` for all.
     ///   - dropCache: removes pages from the page cache that were not there before (Linux).
     ///   - progress: see ``Progress``.
     /// - Throws: an error that names the path.
     public static func hash(
-        path: String, strategy: Strategy = .automatic, mode: BLAKE3.Mode = .plain,
-        dropCache: Bool = false, progress: Progress? = nil
+        path: String, strategy: Strategy = .automatic, threads: Int? = nil,
+        mode: BLAKE3.Mode = .plain, dropCache: Bool = false, progress: Progress? = nil
     ) throws -> BLAKE3.Digest {
         let watcher = progress.map { FileWatcher(progress: $0) }
-        guard let digest = try run(path, strategy, mode, dropCache, watcher) else {
-            // Nobody has a handle to stop this watcher.
+        guard let digest = try run(path, strategy, threads, mode, dropCache, watcher) else {
+            // Unreachable: nothing cancels this watcher.
             throw BLAKE3Error.file(path: path, errno: 0, reason: "hashing was stopped")
         }
         return digest
@@ -62,24 +49,24 @@ public enum BLAKE3File {
     ///
     /// - Throws: `CancellationError` if the task is cancelled, at the next tile; else an error that names the path.
     public static func hashAsync(
-        path: String, strategy: Strategy = .automatic, mode: BLAKE3.Mode = .plain,
-        dropCache: Bool = false, progress: Progress? = nil
+        path: String, strategy: Strategy = .automatic, threads: Int? = nil,
+        mode: BLAKE3.Mode = .plain, dropCache: Bool = false, progress: Progress? = nil
     ) async throws -> BLAKE3.Digest {
         try await FileWatcher.runAsync(progress) { watcher in
-            try run(path, strategy, mode, dropCache, watcher)
+            try run(path, strategy, threads, mode, dropCache, watcher)
         }
     }
 
     /// The digest; `nil` if the watcher stopped it.
     private static func run(
-        _ path: String, _ strategy: Strategy, _ mode: BLAKE3.Mode, _ dropCache: Bool,
-        _ watcher: FileWatcher?
+        _ path: String, _ strategy: Strategy, _ threads: Int?, _ mode: BLAKE3.Mode,
+        _ dropCache: Bool, _ watcher: FileWatcher?
     ) throws -> BLAKE3.Digest? {
         try check(path)
         var hasher = BLAKE3.Hasher(mode: mode)
         var options = treewide_file_options()
-        options.strategy = strategy.number
-        options.threads = UInt32(clamping: strategy.maxThreads.map { max($0, 1) } ?? 0)
+        options.strategy = strategy.rawValue
+        options.threads = UInt32(clamping: threads.map { max($0, 1) } ?? 0)
         options.drop_cache = dropCache ? 1 : 0
         let code = withExtendedLifetime(watcher) {
             treewide_update_file_watched(

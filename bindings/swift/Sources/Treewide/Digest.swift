@@ -30,7 +30,7 @@ extension BLAKE3 {
         public init?(hex: String) {
             var value = treewide_swift_digest()
             let code = withUnsafeMutableBytes(of: &value) {
-                treewide_from_hex($0.bindMemory(to: UInt8.self).baseAddress, hex)
+                treewide_from_hex(hex, $0.bindMemory(to: UInt8.self).baseAddress)
             }
             // A zero would end the text for C, but not for Swift.
             guard code == 0, hex.utf8.count == 2 * Self.byteCount else { return nil }
@@ -45,7 +45,7 @@ extension BLAKE3 {
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(TREEWIDE_HEX_LEN)) { text in
                 text.initialize(repeating: 0)
                 withUnsafeBytes {
-                    treewide_hex(text.baseAddress, $0.bindMemory(to: UInt8.self).baseAddress)
+                    treewide_hex($0.bindMemory(to: UInt8.self).baseAddress, text.baseAddress)
                 }
                 return BLAKE3.text(text.baseAddress)
             }

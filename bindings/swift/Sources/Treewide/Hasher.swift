@@ -4,8 +4,8 @@ import Foundation
 extension BLAKE3 {
     /// Hashes an input that comes in pieces.
     ///
-    /// It is a value of 1,912 bytes: a copy goes on by itself, and nothing is allocated or has to be freed. With a key it
-    /// contains the key.
+    /// It is a value of 1,912 bytes: copies are independent, and nothing is allocated or has to be freed. With a key it contains
+    /// the key.
     ///
     ///     var hasher = BLAKE3.Hasher()
     ///     hasher.update(Data("hello ".utf8))
@@ -96,24 +96,24 @@ extension BLAKE3 {
 
         // MARK: Stop and continue
 
-        /// The hasher as bytes, for another process, machine or release to go on with.
+        /// The hasher as bytes, to continue in another process, on another machine, or with a later release.
         ///
         /// They contain the key and pieces of the input: protect them as you protect these.
-        public func savedState() -> [UInt8] {
+        public func toState() -> [UInt8] {
             let most = Int(TREEWIDE_STATE_MAX)
             return [UInt8](unsafeUninitializedCapacity: most) { bytes, count in
-                count = withUnsafePointer(to: state) { treewide_state_save($0, bytes.baseAddress) }
+                count = withUnsafePointer(to: state) { treewide_state_to_bytes($0, bytes.baseAddress) }
             }
         }
 
-        /// A hasher that goes on where ``savedState()`` was called; ``count`` says where in the input that was.
+        /// A hasher that continues from a state of ``toState()``. ``count`` is the place in the input to continue from.
         ///
-        /// Throws ``BLAKE3Error/invalidState(_:)``. This finds accidents, not attackers: load a state only from where you
-        /// would take the key from.
-        public init(savedState: some ContiguousBytes) throws {
+        /// Throws ``BLAKE3Error/invalidState(_:)``. This finds accidents, not attackers: trust the source of a state as you
+        /// trust the source of the key.
+        public init(state bytes: some ContiguousBytes) throws {
             self.init()
-            let code = savedState.withUnsafeBytes {
-                treewide_state_load(&state, $0.baseAddress, $0.count)
+            let code = bytes.withUnsafeBytes {
+                treewide_state_from_bytes(&state, $0.baseAddress, $0.count)
             }
             guard code == 0 else { throw BLAKE3Error.invalidState(text(treewide_strerror(code))) }
         }

@@ -2,7 +2,7 @@ import CTreewide
 import Foundation
 
 extension BLAKE3 {
-    /// What digests depend on in addition to the input: nothing, a key, or a context.
+    /// The plain mode, a key, or a context that derives keys.
     ///
     /// Make a mode once and use it any number of times, from any threads. It contains the key.
     public struct Mode: Sendable {
@@ -27,7 +27,7 @@ extension BLAKE3 {
 
         /// A mode that derives keys: inputs are key material.
         ///
-        /// The context is hard-coded and names application, date and purpose.
+        /// Write the context into the program. It names application, date and purpose.
         public static func deriveKey(context: String) -> Mode {
             var (mode, context) = (treewide_mode(), context)
             context.withUTF8 { treewide_mode_derive_key(&mode, $0.baseAddress, $0.count) }

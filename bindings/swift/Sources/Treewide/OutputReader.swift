@@ -2,23 +2,23 @@ import CTreewide
 import Foundation
 
 extension BLAKE3 {
-    /// Reads output of any length. A copy reads on by itself.
+    /// Reads output of any length. Copies are independent.
     public struct OutputReader: Sendable {
         private var state: treewide_hasher
 
-        /// The byte of the output that comes next. The output has 2^64 - 1 bytes.
+        /// The next byte of the output that is read. The output has 2^64 - 1 bytes.
         public private(set) var position: UInt64 = 0
 
         init(_ state: treewide_hasher) {
             self.state = state
         }
 
-        /// Goes to a byte of the output.
+        /// Moves to a byte of the output.
         public mutating func seek(to position: UInt64) {
             self.position = position
         }
 
-        /// Fills `output` with the bytes that come next.
+        /// Fills `output` with the next bytes.
         public mutating func read(into output: UnsafeMutableRawBufferPointer) {
             let bytes = output.bindMemory(to: UInt8.self)
             treewide_finalize(&state, position, bytes.baseAddress, bytes.count)

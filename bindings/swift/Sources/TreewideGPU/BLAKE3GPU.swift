@@ -2,9 +2,9 @@ import CTreewideGPU
 import Foundation
 import Treewide
 
-/// Digests by GPUs: of bytes and files of the host, and of memory of the device.
+/// Digests by GPUs: of bytes and files of the host, and of memory of the device. No GPU has run this code yet.
 ///
-/// It works through CUDA, or through Vulkan, Metal or DX12. Both are looked for when the program runs.
+/// It works through CUDA, or through Vulkan, Metal or DX12, and looks for their drivers when the program runs.
 public enum BLAKE3GPU {
     /// The interface through which a device is used.
     public enum Backend: UInt32, Sendable, CaseIterable {
@@ -16,9 +16,9 @@ public enum BLAKE3GPU {
         case wgpu = 2
     }
 
-    /// Who hashes bytes of the host.
+    /// The processor for bytes of the host.
     public enum ExecutionPolicy: Sendable, Hashable {
-        /// The device from its threshold on (``Context/threshold(_:)``), else the CPU.
+        /// The device for at least ``Context/minimumGPUByteCount`` bytes, else the CPU.
         case automatic
         /// The CPU.
         case cpu
@@ -26,14 +26,12 @@ public enum BLAKE3GPU {
         case gpu
     }
 
-    /// Where bytes of the host are when hashing starts, and how the device gets them.
+    /// How bytes of the host reach the device.
     public enum Place: UInt32, Sendable, CaseIterable {
-        /// In ordinary memory; copied through pinned memory.
+        /// Copied through pinned memory.
         case staged = 0
-        /// In ordinary memory; pinned where they lie, without a copy on the host. CUDA only.
+        /// Pinned without a copy. CUDA only.
         case wrapped = 1
-        /// In a file.
-        case file = 2
     }
 
     /// A device that a driver knows, or a driver that is missing or broken.
@@ -46,7 +44,7 @@ public enum BLAKE3GPU {
         public let name: String
         /// Bytes of memory, if the driver reports it.
         public let memoryByteCount: UInt64?
-        /// Whether it is a program on the CPU that passes for a GPU, such as lavapipe.
+        /// Whether it is a driver that computes on the CPU, such as lavapipe.
         public let isSoftware: Bool
         /// Why it cannot be used; `nil` if it can.
         public let problem: String?
@@ -80,7 +78,7 @@ public enum BLAKE3GPU {
         }
     }
 
-    /// All devices that the drivers of this machine know, and for each driver that is missing or broken one that says so.
+    /// All devices that the drivers of this machine know. A driver that is missing or broken is one of them, with its problem.
     ///
     /// Each device is opened for a moment, which takes tenths of a second.
     public static func devices() -> [Device] {
@@ -99,11 +97,17 @@ public enum BLAKE3GPU {
     /// Opens a device; without one, the first that can be used and is not software.
     ///
     /// Opening takes tenths of a second and loads the kernels: keep the context.
-    public static func makeContext(device: Device? = nil) throws -> Context {
-        if let device { return try Context(device: device) }
+    ///
+    /// - Parameter minimumGPUByteCount: see ``Context/minimumGPUByteCount``.
+    public static func makeContext(
+        device: Device? = nil, minimumGPUByteCount: Int = .max
+    ) throws -> Context {
+        if let device {
+            return try Context(device: device, minimumGPUByteCount: minimumGPUByteCount)
+        }
         let found = devices()
         if let first = found.first(where: { $0.problem == nil && !$0.isSoftware }) {
-            return try Context(device: first)
+            return try Context(device: first, minimumGPUByteCount: minimumGPUByteCount)
         }
         let list = found.map { "; \($0.backend) \($0.index): \($0.name) (\($0.problem ?? "software"))" }
         throw BLAKE3Error.gpu(path: nil, reason: "there is no GPU that can be used" + list.joined())
@@ -119,7 +123,7 @@ public enum BLAKE3GPU {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// What went wrong last on this thread.
+    /// The last error on this thread.
     static func failure(path: String? = nil) -> BLAKE3Error {
         let reason = treewide_gpu_error().map { String(cString: $0) } ?? ""
         return .gpu(path: path, reason: reason)

@@ -3,7 +3,7 @@ import Foundation
 import Treewide
 
 extension BLAKE3GPU {
-    /// Memory of a device. Its bytes may be anything until they are written.
+    /// Memory of a device. Its contents are undefined until they are written.
     public final class Buffer: @unchecked Sendable {
         // The device does its work in the order of the calls, and the pointer never changes.
         let raw: OpaquePointer
@@ -40,7 +40,7 @@ extension BLAKE3GPU {
             guard code == 0 else { throw BLAKE3GPU.failure() }
         }
 
-        /// The digest of a range of bytes, which may start anywhere: of what is on the device, without copying it.
+        /// The digest of a range of bytes, which may start anywhere: on the device, without a copy to the host.
         public func hash(
             range: Range<Int>? = nil, mode: BLAKE3.Mode = .plain
         ) throws -> BLAKE3.Digest {

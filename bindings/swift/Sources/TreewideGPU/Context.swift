@@ -12,8 +12,12 @@ extension BLAKE3GPU {
         /// The device.
         public let device: Device
 
+        /// The fewest bytes that ``ExecutionPolicy/automatic`` gives to this device. Without a number it never does: no GPU has
+        /// been measured yet, and `treewide-bench tune` measures yours.
+        public let minimumGPUByteCount: Int
+
         /// Opens a device.
-        public init(device: Device) throws {
+        public init(device: Device, minimumGPUByteCount: Int = .max) throws {
             if let problem = device.problem { throw BLAKE3Error.gpu(path: nil, reason: problem) }
             var opened: OpaquePointer?
             let index = UInt32(clamping: device.index)
@@ -22,6 +26,7 @@ extension BLAKE3GPU {
             else { throw BLAKE3GPU.failure() }
             raw = opened
             self.device = device
+            self.minimumGPUByteCount = minimumGPUByteCount
         }
 
         deinit {
@@ -31,31 +36,18 @@ extension BLAKE3GPU {
         /// Whether the device shares its memory with the CPU.
         public var isUnified: Bool { treewide_gpu_is_unified(raw) != 0 }
 
-        /// From how many bytes on ``ExecutionPolicy/automatic`` gives inputs to this device; `nil` if it never does.
-        ///
-        /// It is what `treewide-bench tune` measured on this machine and the variable TREEWIDE_PROFILE names. Without that,
-        /// it is 16 MiB on devices that share their memory with the CPU, and no length elsewhere.
-        public func threshold(_ place: Place) -> UInt64? {
-            let from = treewide_gpu_threshold(raw, place.rawValue)
-            return from == .max ? nil : from
+        private func isUsed(_ policy: ExecutionPolicy, _ count: Int) -> Bool {
+            policy == .gpu || policy == .automatic && count >= minimumGPUByteCount
         }
 
-        func isUsed(_ policy: ExecutionPolicy, _ place: Place, _ count: Int) -> Bool {
-            switch policy {
-            case .cpu: false
-            case .gpu: true
-            case .automatic: threshold(place).map { UInt64(count) >= $0 } ?? false
-            }
-        }
-
-        /// The digest of bytes of the host. Waits for it on this thread.
+        /// The digest of bytes of the host. Waits for it on this thread. If the CPU hashes them, it uses the threads of the pool.
         public func hash(
             input: some ContiguousBytes, policy: ExecutionPolicy = .automatic,
             place: Place = .staged, mode: BLAKE3.Mode = .plain
         ) throws -> BLAKE3.Digest {
             let digest = input.withUnsafeBytes { input -> BLAKE3.Digest? in
-                guard isUsed(policy, place, input.count) else {
-                    return BLAKE3.hash(input, mode: mode)
+                guard isUsed(policy, input.count) else {
+                    return BLAKE3.hashParallel(input, mode: mode)
                 }
                 return digestOf(mode) {
                     treewide_gpu_hash_bytes(
@@ -68,7 +60,7 @@ extension BLAKE3GPU {
 
         /// The digest of bytes of the host. Waits for it on a thread of Dispatch.
         ///
-        /// What was given to a device is not stopped with the task, except for files.
+        /// Cancelling the task does not stop the device, except for files.
         public func hashAsync(
             input: some ContiguousBytes & Sendable, policy: ExecutionPolicy = .automatic,
             place: Place = .staged, mode: BLAKE3.Mode = .plain

@@ -6,8 +6,8 @@ import Treewide
 extension BLAKE3GPU {
     /// How a GPU gets a file.
     public enum FileStrategy: Sendable, Hashable {
-        /// Several threads read it into pinned memory, part by part, while the device hashes the parts before. The CPU hashes
-        /// what has no length, such as pipes.
+        /// Several threads read it into pinned memory, part by part, while the device hashes earlier parts. The CPU hashes files
+        /// without a size, such as pipes.
         case gpuStaged
     }
 }
@@ -23,7 +23,7 @@ extension BLAKE3File {
     ) throws -> BLAKE3.Digest {
         let watcher = FileWatcher(progress: progress)
         guard let digest = try run(path, context, mode, watcher) else {
-            // Nobody has a handle to stop this watcher.
+            // Unreachable: nothing cancels this watcher.
             throw BLAKE3Error.gpu(path: path, reason: "hashing was stopped")
         }
         return digest

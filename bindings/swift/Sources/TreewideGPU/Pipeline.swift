@@ -3,13 +3,13 @@ import Foundation
 import Treewide
 
 extension BLAKE3GPU {
-    /// Hashes inputs as they come, with several on their way: what a server does with requests. Digests come in the order of
-    /// the inputs. All memory is allocated once.
+    /// Hashes inputs as they come, with several in flight, for example the requests of a server. Digests come in the order of the
+    /// inputs. All memory is allocated once.
     ///
     /// Use ``push(_:)`` and ``pop()`` from one task at a time, or you cannot know to which input a digest belongs. Any number
     /// of tasks may call ``hash(_:)`` at once: each gets the digests of its inputs, one task after the other.
     public final class Pipeline: @unchecked Sendable {
-        // The lock guards what is behind `raw`, and `ready`.
+        // The lock guards `ready` and the pipeline of `raw`.
         private let raw: OpaquePointer
         private let lock = NSLock()
         /// Digests of inputs that were pushed before `hash` was called, and not popped yet.
@@ -17,7 +17,7 @@ extension BLAKE3GPU {
         // Is closed after the pipeline.
         private let context: Context
 
-        /// The most inputs on their way.
+        /// The most inputs in flight.
         public let inFlightCount: Int
         /// The most bytes of an input.
         public let inputCapacity: Int
@@ -27,7 +27,7 @@ extension BLAKE3GPU {
         ) throws {
             guard inputCapacity >= 0, inFlightCount >= 1 else {
                 let wrong = "\(inFlightCount) inputs of at most \(inputCapacity) bytes"
-                let reason = "a pipeline has at least 1 input of 0 or more bytes on its way, not \(wrong)"
+                let reason = "a pipeline has at least 1 input of 0 or more bytes in flight, not \(wrong)"
                 throw BLAKE3Error.gpu(path: nil, reason: reason)
             }
             var made: OpaquePointer?

@@ -1,113 +1,99 @@
-// Measures the Swift package, and writes a report that `treewide-bench validate` accepts.
+// Measures the Swift package next to the C functions: treewide-swift-bench [MILLISECONDS], the time for a row.
+//
+// Prints samples as lines of JSON, which `treewide-bench report -` judges.
 
+import CTreewide
 import Foundation
 import Treewide
 import TreewideGPU
 
-let usage = """
-    treewide-swift-bench [--classes LIST] [--budget MS] [--json FILE] [--folder FOLDER] [--software]
-
-      --classes LIST   some of one-shot,steps,streaming,batch,files,gpu; all without this
-      --budget MS      the time for a row, 300 without this
-      --json FILE      writes a report in the format of treewide-bench
-      --folder FOLDER  where the files to hash are made, the temporary folder without this
-      --software       also measures a device that is a program on the CPU, such as lavapipe
-    """
-
-func fail(_ text: String) -> Never {
-    FileHandle.standardError.write(Data("treewide-swift-bench: \(text)\n".utf8))
-    exit(2)
+struct Line: Encodable {
+    let name: String
+    let engine: String
+    let bytes: Int
+    let calls: Int
+    var samples: [UInt64] = []
 }
 
-let known = ["one-shot", "steps", "streaming", "batch", "files", "gpu"]
-var classes = known
-var budget = 300
-var json: String?
-var folder = FileManager.default.temporaryDirectory.path
-var takesSoftware = false
-var arguments = CommandLine.arguments.dropFirst()
-while let argument = arguments.popFirst() {
-    func value() -> String {
-        guard let value = arguments.popFirst() else { fail("\(argument) needs a value\n\n\(usage)") }
-        return value
-    }
-    switch argument {
-    case "--classes": classes = value().split(separator: ",").map(String.init)
-    case "--json": json = value()
-    case "--folder": folder = value()
-    case "--software": takesSoftware = true
-    case "--budget":
-        let text = value()
-        guard let number = Int(text), number > 0 else { fail("'\(text)' is not a number of milliseconds") }
-        budget = number
-    case "--help":
-        print(usage)
-        exit(0)
-    default: fail("there is no '\(argument)'\n\n\(usage)")
-    }
-}
-if let unknown = classes.first(where: { !known.contains($0) }) {
-    fail("there is no class '\(unknown)': use \(known.joined(separator: ", "))")
+typealias Work = () throws -> Void
+
+/// Keeps the compiler from leaving out what is measured.
+@inline(never) func keep<T>(_ value: borrowing T) {}
+
+func nanoseconds(_ calls: Int, _ work: Work) rethrows -> UInt64 {
+    let start = DispatchTime.now().uptimeNanoseconds
+    for _ in 0..<calls { try work() }
+    return max(DispatchTime.now().uptimeNanoseconds - start, 1)
 }
 
-let started = Date()
-let formatter = ISO8601DateFormatter()
-let machine = Machine.machine()
-let stream = Stream(16 << 20)
-let file = folder + "/treewide-swift-bench-\(ProcessInfo.processInfo.processIdentifier)"
-defer {
-    for it in ["-\(1 << 20)", "-\(16 << 20)", "-gpu"] { try? FileManager.default.removeItem(atPath: file + it) }
-}
-
-do {
-    var rows: [Row] = []
-    var refused: [(String, String)] = []
-    if classes.contains("one-shot") { rows += oneShot(stream) }
-    if classes.contains("steps") { rows += steps(stream) }
-    if classes.contains("streaming") { rows += streaming(stream) }
-    if classes.contains("batch") { rows += batches(stream) }
-    if classes.contains("files") { rows += try files(stream, file) }
-    if classes.contains("gpu") {
-        let found = BLAKE3GPU.devices().first { $0.problem == nil && (takesSoftware || !$0.isSoftware) }
-        if let found {
-            rows += try devices(stream, file, BLAKE3GPU.makeContext(device: found))
-        } else {
-            refused.append(("gpu", "there is no GPU that can be used"))
+/// Measures engines in turns. The engine that begins changes from turn to turn.
+func measure(_ budget: Int, _ name: String, _ bytes: Int, _ engines: [(name: String, work: Work)]) throws {
+    // Samples of half a millisecond or more, where the clock does not count.
+    let once = try engines.map { try nanoseconds(10, $0.work) / 10 + 1 }.max() ?? 1
+    let calls = max(1, Int(500_000 / once))
+    var lines = engines.map { Line(name: name, engine: $0.name, bytes: bytes, calls: calls) }
+    var (spent, turn) = (UInt64(0), 0)
+    while turn < 15 || turn % 2 == 0 || (spent < UInt64(budget) * 1_000_000 && turn < 301) {
+        for i in engines.indices.map({ ($0 + turn) % engines.count }) {
+            lines[i].samples.append(try nanoseconds(calls, engines[i].work))
+            spent += lines[i].samples[turn]
         }
+        turn += 1
     }
-    var measured: [Row.Measured] = []
-    for row in rows {
-        do {
-            let it = try row.measure(budget: budget)
-            print(it.line)
-            measured.append(it)
-        } catch let error as BLAKE3Error {
-            print("\(row.id): not measured: \(error)")
-            refused.append((row.id, "\(error)"))
-        }
+    for line in lines { print(String(decoding: try JSONEncoder().encode(line), as: UTF8.self)) }
+}
+
+func measureAll(_ budget: Int, _ file: URL) throws {
+    func row(_ name: String, _ bytes: Int, _ engines: [(String, Work)]) throws {
+        try measure(budget, name, bytes, engines)
     }
-    if let json {
-        let ratios = measured.map { $0.row.sides.count - 1 }.reduce(0, +)
-        let confidence = 0.95
-        // So that all intervals hold together.
-        let each = 1 - (1 - confidence) / Double(max(ratios, 1))
-        let report = JSON.object([
-            "schema": .text("treewide-bench/1"),
-            "command": .list((["swift"] + CommandLine.arguments.dropFirst()).map { .text($0) }),
-            "started": .text(formatter.string(from: started)),
-            "seconds": .number((Date().timeIntervalSince(started) * 1000).rounded() / 1000),
-            "build": Machine.build(), "machine": machine, "kernel": .text(BLAKE3.kernel),
-            "memory": Machine.memory(),
-            "settings": .object([
-                "seed": .integer(Stream.seed), "confidence": .number(confidence),
-                "budget_ms": .integer(UInt64(budget)),
-            ]),
-            "rows": .list(measured.map { $0.json(confidence: each) }),
-            "refused": .list(refused.map { .object(["id": .text($0.0), "reason": .text($0.1)]) }),
+    try print(String(decoding: JSONEncoder().encode(["about": "Swift, \(BLAKE3.version), \(BLAKE3.kernel)"]), as: UTF8.self))
+    var out = [UInt8](repeating: 0, count: 32 * 10_000)
+    for count in [0, 64, 1 << 10, 1 << 14, 1 << 20, 1 << 24] {
+        let input = (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) }
+        let data = Data(input)
+        try row("one-shot \(count) B", count, [
+            ("c", { treewide_hash(input, count, &out) }),
+            ("swift", { keep(BLAKE3.hash(input)) }),
+            ("swift:data", { keep(BLAKE3.hash(data)) }),
         ])
-        try Data((report.sealed().compact + "\n").utf8).write(to: URL(fileURLWithPath: json))
+        try row("hasher \(count) B", count, [
+            ("c", {
+                var hasher = treewide_swift_hasher(nil)
+                treewide_update(&hasher, input, count)
+                treewide_finalize(&hasher, 0, &out, 32)
+            }),
+            ("swift", {
+                var hasher = BLAKE3.Hasher()
+                hasher.update(input)
+                keep(hasher.finalize())
+            }),
+        ])
+        try data.write(to: file)
+        try row("file \(count) B", count, BLAKE3File.Strategy.allCases.map { strategy in
+            ("swift:\(strategy)", { keep(try BLAKE3File.hash(path: file.path, strategy: strategy)) })
+        })
     }
-    if measured.isEmpty { exit(2) }
-} catch {
-    fail("\(error)")
+    for count in [32, 200, 4096] {
+        let inputs = (0..<10_000).map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: count) }
+        let (packed, offsets) = (inputs.flatMap { $0 }, (0...10_000).map { UInt64($0 * count) })
+        try row("batch 10000 x \(count) B", packed.count, [
+            ("c", { keep(treewide_hash_packed(nil, packed, packed.count, offsets, 10_000, &out)) }),
+            ("swift:packed", { keep(try BLAKE3.hashMany(packed: packed, offsets: offsets)) }),
+            ("swift", { keep(BLAKE3.hashMany(inputs)) }),
+            ("swift:loop", { keep(inputs.map { BLAKE3.hash($0) }) }),
+        ])
+    }
+    for device in BLAKE3GPU.devices() where device.problem == nil {
+        let context = try BLAKE3GPU.makeContext(device: device)
+        let buffer = try context.makeBuffer(input: Data(count: 1 << 20))
+        try row("\(device.backend) \(device.index), \(device.name)", 1 << 20, [
+            ("resident", { keep(try buffer.hash()) }),
+            ("staged", { keep(try context.hash(input: Data(count: 1 << 20), policy: .gpu)) }),
+        ])
+    }
 }
+
+let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+defer { try? FileManager.default.removeItem(at: file) }
+try measureAll(CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 300, file)

@@ -57,9 +57,20 @@ final class GPUTests: XCTestCase {
                     }
                 }
             }
-            XCTAssertThrowsError(try context.hash(input: Data(), policy: .gpu, place: .file))
-            // Nobody has measured this machine, and a file of that says so would be a variable of the process.
-            if !context.isUnified { XCTAssertNil(context.threshold(.staged)) }
+        }
+    }
+
+    /// Memory that only CUDA can pin shows whether the device was asked.
+    func testMinimumGPUByteCount() throws {
+        guard let device = Self.devices.first(where: { $0.backend == .wgpu }) else {
+            return print("SKIPPED: minimumGPUByteCount: the drivers of this machine find no wgpu device")
+        }
+        let input = pattern(300_000)
+        for (minimum, isUsed) in [(0, true), (300_000, true), (300_001, false), (Int.max, false)] {
+            let context = try BLAKE3GPU.makeContext(device: device, minimumGPUByteCount: minimum)
+            XCTAssertEqual(context.minimumGPUByteCount, minimum)
+            let digest = try? context.hash(input: input, place: .wrapped)
+            XCTAssertEqual(digest, isUsed ? nil : BLAKE3.hash(input), "\(minimum)")
         }
     }
 

@@ -3,10 +3,7 @@ import Treewide
 import XCTest
 
 final class FileTests: XCTestCase {
-    static let strategies: [BLAKE3File.Strategy] = [
-        .automatic, .read, .readOverlapped, .positional, .memoryMapped, .memoryMappedParallel,
-        .memoryMappedParallel(), .memoryMappedParallel(maxThreads: 1), .automatic(maxThreads: 2),
-    ]
+    static let strategies = BLAKE3File.Strategy.allCases
 
     /// Counts bytes from any threads.
     final class Counter: @unchecked Sendable {
@@ -32,8 +29,11 @@ final class FileTests: XCTestCase {
                         progress: { counter.add($0) })
                     XCTAssertEqual(digest, expected, "\(count) bytes, \(strategy)")
                     XCTAssertEqual(counter.total, UInt64(count), "\(strategy)")
-                    let again = try await BLAKE3File.hashAsync(path: path, strategy: strategy, mode: mode)
-                    XCTAssertEqual(again, expected, "\(count) bytes, \(strategy)")
+                    for threads in [nil, 1, 2] {
+                        let again = try await BLAKE3File.hashAsync(
+                            path: path, strategy: strategy, threads: threads, mode: mode)
+                        XCTAssertEqual(again, expected, "\(count) bytes, \(strategy)")
+                    }
                 }
             }
             XCTAssertEqual(try BLAKE3File.hash(path: path), BLAKE3.hash(bytes))

@@ -24,7 +24,7 @@ struct Numbers: RandomNumberGenerator {
 func fromC(_ mode: inout treewide_mode, _ input: some ContiguousBytes, count: Int = 32) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { out, filled in
         input.withUnsafeBytes {
-            treewide_hash_mode(&mode, out.baseAddress, count, $0.baseAddress, $0.count)
+            treewide_hash_mode(&mode, $0.baseAddress, $0.count, out.baseAddress, count)
         }
         filled = count
     }

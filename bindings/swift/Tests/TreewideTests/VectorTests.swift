@@ -36,7 +36,6 @@ final class VectorTests: XCTestCase {
             let count = it.hash.count / 2
             XCTAssertEqual(hex(try BLAKE3.hash(input, outputByteCount: count)), it.hash, "\(it.len)")
             XCTAssertTrue(it.hash.hasPrefix(BLAKE3.hash(input).hex), "\(it.len)")
-            XCTAssertTrue(it.hash.hasPrefix(BLAKE3.hashSerial(input).hex), "\(it.len)")
             XCTAssertTrue(it.hash.hasPrefix(BLAKE3.hashParallel(input).hex), "\(it.len)")
             let keyed = try BLAKE3.keyedHash(key: key, input: input, outputByteCount: count)
             XCTAssertEqual(hex(keyed), it.keyed_hash, "\(it.len)")

@@ -295,7 +295,18 @@ mod handler {
     /// Does what would have happened without us.
     fn chain(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let before = BEFORE.get();
+        // SAFETY: the system passes valid information.
+        let is_sent = unsafe { (*info).si_code } <= 0;
         match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
+            libc::SIG_IGN if is_sent => {}
+            libc::SIG_DFL if is_sent => {
+                // A program sent it, so no fault happens again.
+                // SAFETY: plain calls; the signal waits until we return, and then ends the process.
+                unsafe {
+                    libc::signal(signal, libc::SIG_DFL);
+                    libc::raise(signal);
+                }
+            }
             libc::SIG_DFL | libc::SIG_IGN => {
                 // SAFETY: a plain call; when we return, the fault happens again and ends the process.
                 unsafe { libc::signal(signal, libc::SIG_DFL) };
