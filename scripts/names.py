@@ -70,7 +70,8 @@ def c() -> set[str]:
 
 
 def swift() -> set[str]:
-    return words(list((ROOT / "bindings/swift/Sources").glob("Treewide*/*.swift")), r"\bpublic\b")
+    texts = [COMMENT.sub("", it.read_text()) for it in (ROOT / "bindings/swift/Sources").glob("Treewide*/*.swift")]
+    return {word for it in texts for part in re.findall(r"\bpublic\b[^{]*", it) for word in WORD.findall(part)}
 
 
 def command_line() -> set[str]:
