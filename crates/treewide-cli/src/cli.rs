@@ -1,6 +1,5 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
-use crate::args::device;
 use crate::commands::check::{self, CheckArgs};
 use crate::commands::docs;
 use crate::commands::docs::Page;
@@ -76,6 +75,7 @@ struct Treewide {
 #[command(max_term_width = 100)]
 // Messages then name the flag as b3sum does.
 #[command(mut_arg("threads", |arg| arg.long("num-threads").visible_alias(None).visible_alias("threads")))]
+#[command(mut_arg("quiet", |arg| arg.requires("check")))]
 struct B3sum {
     #[command(flatten)]
     sum: SumArgs,
@@ -92,8 +92,6 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     Outboard(OutboardArgs),
     Explain(ExplainArgs),
-    #[command(flatten)]
-    Device(device::Command),
     Completions(docs::CompletionsArgs),
     Man(docs::ManArgs),
 }
@@ -111,7 +109,6 @@ impl Command {
             Self::Manifest(args) => args.run(program),
             Self::Outboard(args) => args.run(program),
             Self::Explain(args) => args.run(),
-            Self::Device(command) => command.run(),
             Self::Completions(args) => args.run(|program| match program {
                 Program::Treewide => Treewide::command(),
                 Program::B3sum => B3sum::command(),
@@ -134,7 +131,6 @@ fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
         Some(Page::Manifest) => show::MANIFEST,
         Some(Page::Outboard) => outboard::notes(part),
         Some(Page::Explain) => explain::NOTES,
-        Some(Page::Devices) => device::NOTES,
         Some(Page::Completions) => docs::COMPLETIONS,
         Some(Page::Man) => docs::MAN,
     }

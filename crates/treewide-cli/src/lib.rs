@@ -14,7 +14,7 @@ mod cli;
 mod commands;
 mod shell;
 
-use args::{device, threads};
+use args::threads;
 use cli::Invocation;
 use shell::outcome::Outcome;
 use shell::{console, inherited, output, signals, usage};
@@ -38,7 +38,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
         Err(text) => usage::print(&text).map(|()| Outcome::Success),
         Ok(command) => {
             let checked = treewide::check_environment().map_err(|error| error.to_string());
-            let checked = checked.and_then(|()| device::check_environment());
             if let Err(error) = checked.and_then(|()| threads::limit_pool()) {
                 console::complain(program, &error);
                 return BAD_USAGE;

@@ -44,7 +44,6 @@ const CUT_OFF: &str = "the list may be cut off here: no line end";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Check {
     digest_len: Option<u64>,
-    seek: u64,
     ignore_missing: bool,
 }
 
@@ -55,15 +54,11 @@ pub enum Verdict {
     Ok {
         /// Its length.
         bytes: u64,
-        /// As [`Hashed::grown_to`].
-        grown_to: Option<u64>,
     },
     /// It has another digest.
     Failed {
         /// Its length.
         bytes: u64,
-        /// As [`Hashed::grown_to`].
-        grown_to: Option<u64>,
         /// Its digest.
         found: Vec<u8>,
     },
@@ -133,11 +128,6 @@ impl Check {
         Self { digest_len: Some(len), ..self }
     }
 
-    /// Where in the extended output the digests begin.
-    pub fn seek(self, seek: u64) -> Self {
-        Self { seek, ..self }
-    }
-
     /// Whether listed files that do not exist are [passed over](Verdict::Missing).
     pub fn ignore_missing(self, ignore: bool) -> Self {
         Self { ignore_missing: ignore, ..self }
@@ -176,12 +166,12 @@ impl Check {
     /// The verdict on a file with this listed digest, from what came of hashing it.
     pub fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
         match result {
-            Ok(Hashed { digest, bytes, grown_to, .. }) => {
+            Ok(Hashed { digest, bytes, .. }) => {
                 let found = digest.into_bytes();
                 if digest::equal(&found, expected) {
-                    Verdict::Ok { bytes, grown_to }
+                    Verdict::Ok { bytes }
                 } else {
-                    Verdict::Failed { bytes, grown_to, found }
+                    Verdict::Failed { bytes, found }
                 }
             }
             Err(error) => {
@@ -208,7 +198,7 @@ pub struct ListedFiles {
 
 impl ListedFiles {
     fn item(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
-        let extent = Extent::new(self.check.seek, entry.digest.len() as u64);
+        let extent = Extent::new(0, entry.digest.len() as u64);
         let extent = extent.map_err(|error| error.to_string());
         let found = entry.find().map_err(String::from).and_then(|path| Ok((path, extent?)));
         let Entry { name, digest: expected, .. } = entry;

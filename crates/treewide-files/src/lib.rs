@@ -105,6 +105,7 @@ mod progress;
 mod queue;
 mod replacement;
 mod run;
+pub mod size;
 mod small_files;
 mod stamp;
 mod task;

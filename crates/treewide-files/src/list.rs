@@ -61,7 +61,7 @@ mod tests {
             let lines: [WriteLine<'_>; 3] = [
                 &|to| write_plain(to, &listed, digest.clone()),
                 &|to| write_tagged(to, &listed, digest.clone()),
-                &|to| json::write_digest(to, path, digest.clone(), 0, None),
+                &|to| json::write_digest(to, path, digest.clone(), 0),
             ];
             for write in lines {
                 let mut line = Vec::new();

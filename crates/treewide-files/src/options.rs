@@ -34,7 +34,6 @@ pub struct Options {
     mapping: bool,
     drop_cache: bool,
     alone_from: u64,
-    report_growth: bool,
     stamps: bool,
     links_once: bool,
     /// Of the run at hand.
@@ -50,8 +49,6 @@ pub struct Hashed {
     pub digest: Digest,
     /// The bytes that were hashed.
     pub bytes: u64,
-    /// With [`Options::report_growth`], the length that the file has grown to while it was being hashed.
-    pub grown_to: Option<u64>,
     /// With [`Options::stamps`], what the system said of the file before and after. `None` if it was not found by a walk.
     pub stamps: Option<Box<Stamps>>,
 }
@@ -86,7 +83,6 @@ impl Options {
             mapping: true,
             drop_cache: false,
             alone_from: u64::MAX,
-            report_growth: false,
             stamps: false,
             links_once: false,
             links: None,
@@ -133,11 +129,6 @@ impl Options {
         Self { alone_from: bytes, ..self }
     }
 
-    /// Whether [`Hashed::grown_to`] is found out.
-    pub fn report_growth(self, report_growth: bool) -> Self {
-        Self { report_growth, ..self }
-    }
-
     /// Whether [`Hashed::stamps`] is found out, for files that a walk has found ([`Kind::Found`](crate::Kind::Found)).
     pub fn stamps(self, stamps: bool) -> Self {
         Self { stamps, ..self }
@@ -165,7 +156,7 @@ impl Options {
     pub(crate) fn linked(&self, now: Stamp, digest: Digest) -> Hashed {
         self.has_hashed(1, now.len);
         let stamps = Some(Box::new(Stamps { before: now, after: now, linked: true }));
-        Hashed { digest, bytes: now.len, grown_to: None, stamps }
+        Hashed { digest, bytes: now.len, stamps }
     }
 
     /// A file was read.
@@ -297,12 +288,7 @@ impl Options {
     }
 
     fn hashed(&self, digest: Digest, report: &Report) -> Hashed {
-        Hashed {
-            digest,
-            bytes: report.bytes(),
-            grown_to: report.grown_to().filter(|_| self.report_growth),
-            stamps: None,
-        }
+        Hashed { digest, bytes: report.bytes(), stamps: None }
     }
 
     /// Reads one file with every thread, with progress.
@@ -338,10 +324,6 @@ impl Options {
     /// Whether the caller leaves it open how small files are read, so that many may be read at a time.
     pub(crate) fn may_batch(&self) -> bool {
         self.strategy == Strategy::Auto && !self.drop_cache
-    }
-
-    pub(crate) fn reports_growth(&self) -> bool {
-        self.report_growth
     }
 
     pub(crate) fn wants_stamps(&self) -> bool {

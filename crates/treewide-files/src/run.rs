@@ -200,17 +200,12 @@ impl<S: Source, H: HashAlone> Run<S, H> {
             }
             Place::File(task, Progressed::Alone | Progressed::ToDo) => {
                 let Task { path, kind, extent, .. } = &task;
-                let mut result = match *kind {
+                let result = match *kind {
                     Kind::Found(identity) => self.hash_found(identity, path, *extent),
                     _ => self.hash_alone.hash_alone(path, *extent).unwrap_or_else(|| {
                         self.options.hash_path(path, *kind == Kind::Regular, *extent)
                     }),
                 };
-                if let Ok(hashed) = &mut result
-                    && !self.options.reports_growth()
-                {
-                    hashed.grown_to = None;
-                }
                 Event::File(task, result)
             }
         })

@@ -192,7 +192,7 @@ impl SmallFiles {
             if let Some(stamps) = &stamps {
                 self.options.was_read(stamps, bytes, task.extent, &digest);
             }
-            *progressed = Progressed::Done(Ok(Hashed { digest, bytes, grown_to: None, stamps }));
+            *progressed = Progressed::Done(Ok(Hashed { digest, bytes, stamps }));
         }
         if files > 0 {
             self.options.has_hashed(files, self.filled() as u64);

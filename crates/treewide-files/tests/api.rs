@@ -213,7 +213,7 @@ fn run_returns_notes_in_their_place_and_pauses_before_large_files() {
         (path == Path::new("custom")).then(|| {
             let hasher = treewide::Hasher::new();
             let digest = treewide_files::digest::Digest::new(&hasher, extent);
-            Ok(Hashed { digest, bytes: 0, grown_to: None, stamps: None })
+            Ok(Hashed { digest, bytes: 0, stamps: None })
         })
     };
     let (mut number, mut asked, mut has_paused) = (0, paths.iter(), false);

@@ -1,27 +1,7 @@
 //! Sizes in bytes, as people write them: `1000`, `64KiB`, `3MiB`, and ranges with a step,
 //! `0..64KiB/61`, or a factor, `1KiB..1GiB*2`.
 
-/// Parses a number with an optional unit.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits]
-        .parse()
-        .map_err(|_| format!("'{text}' is not a size; write 1000, 64KiB or 3MiB"))?;
-    // The units of `treewide explain`.
-    let shift = match text[digits..].trim().to_ascii_uppercase().as_str() {
-        "" | "B" => 0,
-        "K" | "KIB" => 10,
-        "M" | "MIB" => 20,
-        "G" | "GIB" => 30,
-        "T" | "TIB" => 40,
-        _ => {
-            let unit = text[digits..].trim();
-            return Err(format!("there is no unit '{unit}': use B, KiB, MiB, GiB or TiB"));
-        }
-    };
-    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or(format!("{text} is too large"))
-}
+pub(crate) use treewide_files::size::parse;
 
 /// The most sizes. Nobody reads longer tables, and their inputs fill the memory.
 const MOST_SIZES: u64 = 100_000;
@@ -72,15 +52,6 @@ mod tests {
 
     #[test]
     fn what_people_write() {
-        assert_eq!(parse("0"), Ok(0));
-        assert_eq!(parse("64KiB"), Ok(65536));
-        assert_eq!(parse("64 KiB"), Ok(65536));
-        assert_eq!(parse("2g"), Ok(2 << 30));
-        assert_eq!(parse("1TiB"), Ok(1 << 40));
-        assert!(parse("3Q").unwrap_err().contains("KiB, MiB, GiB or TiB"));
-        for wrong in ["", "KiB", "1KB", "-1", "1.5M", "99999999999GiB"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
         assert_eq!(parse_list("0..200/61"), Ok(vec![0, 61, 122, 183]));
         assert_eq!(parse_list("3..1KiB*4"), Ok(vec![3, 12, 48, 192, 768]));
         assert_eq!(parse_list("1..8GiB*2").unwrap().len(), 34);

@@ -1,34 +1,18 @@
-//! Hashing on GPUs: which one is to be used, and which ones there are.
+//! Who hashes files: the CPU, or a GPU in a build with the feature `gpu`.
 
-use crate::commands::help::Notes;
-use crate::shell::outcome::Outcome;
-use crate::shell::output;
-use crate::shell::stdin::{Stdin, is_stdin};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
-use std::fmt::Write;
-use std::fs::{File, Metadata};
-use std::io::Read;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use crate::shell::stdin::Stdin;
+use clap::Args;
+use std::fs::File;
 use std::path::Path;
-use std::sync::OnceLock;
 use treewide::Mode;
-use treewide::file::{check_length, promises_length};
-use treewide_files::digest::{Digest, Extent};
+use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Hashed, Progress};
-use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, TAIL, Threshold, devices};
 
-pub(crate) const NOTES: Notes = Notes::new(&[
-    ("treewide devices", "what can hash here"),
-    ("treewide sum --device wgpu disk.img", "the first usable device of Vulkan, Metal or DX12"),
-]);
-
-/// An error if the environment asks for what is not a device.
-pub(crate) fn check_environment() -> Result<(), String> {
-    Choice::from_env().map(drop).map_err(|error| error.to_string())
-}
-
-/// Bytes between two steps of the progress.
-const STEP: u64 = 64 << 20;
+#[cfg(feature = "gpu")]
+pub(crate) use gpu::explain;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -36,48 +20,36 @@ pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
     /// auto: a device hashes regular files of at least the length in this machine's profile (gpu-file-from),
-    /// and the CPU everything else. `treewide devices` shows that length. cuda and wgpu: the first device that
-    /// `treewide devices` lists for that backend, or an error if there is none; the CPU hashes small files.
-    /// Without this option, the environment variable TREEWIDE_BACKEND sets it.
-    #[arg(long, value_name = "NAME", conflicts_with = "check", hide_possible_values = true)]
-    #[arg(value_parser = choices())]
-    device: Option<Choice>,
+    /// and the CPU everything else. cuda and wgpu: the first usable device of that backend, or an error if there is
+    /// none; the CPU hashes small files. `treewide explain` lists the devices, and says what auto does.
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_name = "NAME", default_value = "auto", conflicts_with = "check")]
+    #[arg(value_parser = gpu::choices(), hide_possible_values = true)]
+    device: treewide_gpu::Choice,
 }
 
-fn choices() -> impl TypedValueParser<Value = Choice> {
-    PossibleValuesParser::new(["auto", "cpu", "cuda", "wgpu"])
-        .try_map(|name| name.parse::<Choice>())
+/// Who hashes the files of a run.
+#[derive(Default)]
+pub(crate) enum ByDevice {
+    #[default]
+    Cpu,
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::ByGpu),
 }
 
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU needs none of them"))]
 impl DeviceArgs {
     /// What hashes in this mode; a device that is forced is opened here.
     pub(crate) fn open(&self, mode: &Mode) -> anyhow::Result<ByDevice> {
-        let choice = match self.device {
-            Some(choice) => choice,
-            // `check_environment` has refused what it cannot be.
-            None => Choice::from_env()?.unwrap_or_default(),
-        };
-        let forced = choice.open(Class::File, None)?;
-        Ok(ByDevice { choice, forced, automatic: OnceLock::new(), mode: *mode })
+        #[cfg(feature = "gpu")]
+        if self.device != treewide_gpu::Choice::Cpu {
+            return Ok(ByDevice::Gpu(gpu::ByGpu::open(self.device, mode)?));
+        }
+        Ok(ByDevice::Cpu)
     }
 }
 
-pub(crate) struct ByDevice {
-    choice: Choice,
-    forced: Option<Device>,
-    /// The device that `auto` takes, opened for the first file that is long enough.
-    automatic: OnceLock<Option<Device>>,
-    mode: Mode,
-}
-
-/// The CPU.
-impl Default for ByDevice {
-    fn default() -> Self {
-        let automatic = OnceLock::new();
-        Self { choice: Choice::Cpu, forced: None, automatic, mode: Mode::PLAIN }
-    }
-}
-
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU needs none of them"))]
 impl ByDevice {
     /// Hash the file at `path`, or standard input for `-`. `None` if the CPU is to, as it is for everything
     /// that cannot be read.
@@ -88,25 +60,14 @@ impl ByDevice {
         stdin: &Stdin,
         progress: &dyn Progress,
     ) -> Option<Result<Hashed, ErrorKind>> {
-        if let Some(device) = &self.forced
-            && is_stdin(path)
-        {
-            let staged = Staged::new(device, &self.mode);
-            let stdin = stdin.open();
-            return Some(stdin.and_then(|it| absorb(it, staged, progress, path, extent)));
+        match self {
+            Self::Cpu => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.hash(path, extent, stdin, progress),
         }
-        // A pipe must not be opened twice: its writer would see that nobody reads.
-        if self.forced.is_none()
-            && (is_stdin(path) || !self.may_choose() || !path.metadata().ok()?.is_file())
-        {
-            return None;
-        }
-        // If it cannot be opened, the CPU says so in the usual words.
-        self.hash_found(&File::open(path).ok()?, path, extent, progress)
     }
 
-    /// Hash a file that is open. `None` as with [`hash`](Self::hash); also if nobody has asked for a device and it fails, so
-    /// that the CPU starts again.
+    /// Hash a file that is open. `None` as with [`hash`](Self::hash).
     pub(crate) fn hash_found(
         &self,
         file: &File,
@@ -114,159 +75,10 @@ impl ByDevice {
         extent: Extent,
         progress: &dyn Progress,
     ) -> Option<Result<Hashed, ErrorKind>> {
-        if self.forced.is_none() && !self.may_choose() {
-            return None;
-        }
-        let opened = file.metadata().ok().filter(|opened| !opened.is_dir())?;
-        let has_length = promises_length(file, &opened);
-        if let Some(device) = &self.forced {
-            let staged = Staged::new(device, &self.mode);
-            if !has_length {
-                return Some(absorb(file, staged, progress, path, extent));
-            }
-            // All of a short file would be the tail, which is the CPU's.
-            return (opened.len() >= TAIL)
-                .then(|| whole(file, &opened, staged, progress, path, extent));
-        }
-        let len = opened.len();
-        if !has_length || !Threshold::here(Class::File).is_reached(Some(len)) {
-            return None;
-        }
-        let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
-        let device = self.automatic.get_or_init(open).as_ref()?;
-        match whole(file, &opened, Staged::new(device, &self.mode), progress, path, extent) {
-            Err(ErrorKind::Other(_)) => None,
-            hashed => Some(hashed),
+        match self {
+            Self::Cpu => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.hash_found(file, path, extent, progress),
         }
     }
-
-    /// Whether a file may be long enough for a device that nobody has asked for.
-    fn may_choose(&self) -> bool {
-        self.choice == Choice::Auto && Threshold::here(Class::File).from.is_some()
-    }
-}
-
-/// A file that promises its length.
-fn whole(
-    file: &File,
-    opened: &Metadata,
-    staged: Staged,
-    progress: &dyn Progress,
-    path: &Path,
-    extent: Extent,
-) -> Result<Hashed, ErrorKind> {
-    progress.reached(path);
-    let len = opened.len();
-    // No more memory than the file needs.
-    let part = len.next_power_of_two().clamp(1 << 20, 16 << 20) as usize;
-    let mut staged = staged.ring(Ring { part, ..Ring::default() }).map_err(failed)?;
-    let mut at = 0;
-    while at < len {
-        let step = STEP.min(len - at);
-        if let Err(error) = staged.update_file(file, at, step) {
-            // In the words that the CPU has for it, if the file is the reason.
-            check_length(file, opened)?;
-            return Err(failed(error));
-        }
-        progress.hashed(0, step);
-        at += step;
-    }
-    let now = check_length(file, opened)?;
-    let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
-    progress.hashed(1, 0);
-    let grown_to = Some(now.len()).filter(|now| *now > len);
-    Ok(Hashed { digest, bytes: len, grown_to, stamps: None })
-}
-
-/// A stream whose bytes are shown as they come, however slow it is.
-struct Counted<'a, R> {
-    from: R,
-    progress: &'a dyn Progress,
-}
-
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.from.read(buffer)?;
-        self.progress.hashed(0, read as u64);
-        Ok(read)
-    }
-}
-
-/// A stream.
-fn absorb(
-    from: impl Read,
-    mut staged: Staged,
-    progress: &dyn Progress,
-    path: &Path,
-    extent: Extent,
-) -> Result<Hashed, ErrorKind> {
-    progress.reached(path);
-    let mut bytes = 0;
-    let mut from = Counted { from, progress };
-    loop {
-        let read = staged.update_reader((&mut from).take(STEP)).map_err(failed)?;
-        bytes += read;
-        if read < STEP {
-            break;
-        }
-    }
-    let digest = Digest::of_output(staged.finalize_xof().map_err(failed)?, extent);
-    progress.hashed(1, 0);
-    Ok(Hashed { digest, bytes, grown_to: None, stamps: None })
-}
-
-fn failed(error: Error) -> ErrorKind {
-    ErrorKind::Other(error.into())
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// List the GPUs that can hash
-    ///
-    /// One line each: the backend and the number in it, the name, the memory if the driver reports it, and
-    /// why it cannot be used, if it cannot. The first usable one of a backend is what `sum --device`
-    /// takes. A missing driver is a line too, and not a failure. The last lines say what `auto` does with
-    /// bytes of the host, and why.
-    #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
-    Devices,
-}
-
-impl Command {
-    pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
-        let mut text = String::new();
-        let found = devices();
-        for found in &found {
-            let memory = match found.memory {
-                Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-                None => "memory not known".to_owned(),
-            };
-            let state = match &found.problem {
-                Some(problem) => format!("cannot be used: {problem}"),
-                None if found.is_software => "usable, a program on the CPU".to_owned(),
-                None => "usable".to_owned(),
-            };
-            let (backend, index) = (found.backend, found.index);
-            writeln!(text, "{backend} {index}  {}  {memory}  {state}", found.name)?;
-        }
-        for class in Class::ALL {
-            writeln!(text, "auto  {class}: {}", Threshold::here(class))?;
-        }
-        if !found.iter().any(is_for_auto) {
-            writeln!(text, "auto  the CPU in any case: no GPU can be used")?;
-        }
-        output::print(text.as_bytes())?;
-        Ok(Outcome::Success)
-    }
-}
-
-/// Whether `auto` may take a device.
-fn is_for_auto(found: &Found) -> bool {
-    !found.is_software && found.problem.is_none()
-}
-
-/// What `auto` does with a file of that length, as a line.
-pub(crate) fn explain(len: u64) -> String {
-    let threshold = Threshold::here(Class::File);
-    let who = if threshold.is_reached(Some(len)) { "a GPU, if one works," } else { "the CPU" };
-    format!("auto: {who} hashes a file of this length; files: {threshold}\n")
 }

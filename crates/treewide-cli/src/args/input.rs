@@ -3,7 +3,6 @@
 use crate::args::device::ByDevice;
 use crate::args::mode::ModeArgs;
 use crate::args::read::ReadArgs;
-use crate::shell::descriptor;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::{Stdin, is_stdin};
 use std::fs::File;
@@ -37,6 +36,11 @@ impl Input {
         Ok(Self { options, mode, progress, device, stdin })
     }
 
+    /// Whether files may be mapped into memory.
+    pub(crate) fn mapping(self, mapping: bool) -> Self {
+        Self { options: self.options.mapping(mapping), ..self }
+    }
+
     pub(crate) fn mode(&self) -> &Mode {
         &self.mode
     }
@@ -60,9 +64,6 @@ impl Input {
     }
 
     fn hash_path(&self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
-        if let Err(error) = descriptor::require(path) {
-            return Some(Err(error.into()));
-        }
         let by_device = self.device.hash(path, extent, &self.stdin, &*self.progress);
         by_device.or_else(|| is_stdin(path).then(|| self.stdin.hash(&self.options, extent)))
     }
@@ -87,10 +88,4 @@ impl HashAlone for &Input {
 pub(crate) fn task<A>(path: PathBuf, extent: Extent, about: A) -> Task<A> {
     let kind = if is_stdin(&path) { Kind::Alone } else { Kind::Unknown };
     Task { path, kind, extent, about }
-}
-
-/// What a message says of a file that grew.
-pub(crate) fn growth(hashed: &Hashed) -> Option<String> {
-    let now = hashed.grown_to?;
-    Some(format!("file grew while being hashed: {} of {now} bytes", hashed.bytes))
 }

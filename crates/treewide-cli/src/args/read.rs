@@ -18,13 +18,6 @@ pub(crate) struct ReadArgs {
     #[arg(long, visible_alias = "num-threads", value_name = "NUM")]
     threads: Option<usize>,
 
-    /// Do not map files into memory
-    ///
-    /// Without --strategy: files that would be mapped are read by several threads instead. A mapped
-    /// file that shrinks is an error like any other, so this affects only the speed.
-    #[arg(long, conflicts_with = "strategy")]
-    no_mmap: bool,
-
     /// How to read files
     ///
     /// auto: what is best for each file; read: one buffer, one thread; read-overlapped: one thread reads in
@@ -40,14 +33,6 @@ pub(crate) struct ReadArgs {
     /// Files that were in the cache before stay there. Linux only.
     #[arg(long)]
     drop_cache: bool,
-
-    /// Report files that grow while they are being hashed
-    ///
-    /// A file is hashed up to the length that it has when it is opened, so that hashing a growing log comes to
-    /// an end. If the file is longer afterwards, a message says so; the exit status does not change.
-    /// With --json, `grown_to` is the new length, or null.
-    #[arg(long)]
-    tell_growth: bool,
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
@@ -61,23 +46,13 @@ impl ReadArgs {
         self.threads.filter(|&threads| threads > 0).or_else(threads::asked_of_rayon)
     }
 
-    /// Whether to report files that grow.
-    pub(crate) fn tells_growth(&self) -> bool {
-        self.tell_growth
-    }
-
     /// For hashing in the plain mode.
     pub(crate) fn plain_options(&self, progress: Arc<dyn Progress>) -> Options {
         self.options(Mode::PLAIN).progress(progress)
     }
 
     pub(super) fn options(&self, mode: Mode) -> Options {
-        let options = Options::new()
-            .mode(mode)
-            .strategy(self.strategy)
-            .mapping(!self.no_mmap)
-            .drop_cache(self.drop_cache)
-            .report_growth(self.tell_growth);
+        let options = Options::new().mode(mode).strategy(self.strategy).drop_cache(self.drop_cache);
         match self.threads() {
             Some(most) => options.threads(most),
             None => options,

@@ -26,12 +26,8 @@ pub(crate) struct WalkArgs {
     /// Leave out files and directories whose name begins with a dot
     ///
     /// What is named as FILE is hashed in any case.
-    #[arg(long, requires = "recursive", overrides_with = "hidden")]
+    #[arg(long, requires = "recursive")]
     no_hidden: bool,
-
-    /// Include files and directories whose name begins with a dot (the default)
-    #[arg(long, requires = "recursive", overrides_with = "no_hidden")]
-    hidden: bool,
 }
 
 impl WalkArgs {

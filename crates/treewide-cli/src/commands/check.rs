@@ -8,14 +8,14 @@ mod json;
 
 use self::hint::Clues;
 use self::json::json;
-use crate::args::input::{Input, growth, task};
+use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
-use crate::shell::descriptor;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
@@ -81,9 +81,8 @@ pub(crate) struct CheckArgs {
     /// When no file is given, or when - is given, read standard input.
     file: Vec<PathBuf>,
 
-    /// Do not print OK for each file; print nothing if every file is OK
-    #[arg(short, long, help_heading = "Verdict")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     /// Print nothing about files and lines; only the exit status says
     #[arg(long, help_heading = "Verdict")]
@@ -115,10 +114,6 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..MAX_LINE / 2))]
     length: Option<u64>,
 
-    /// The output byte offset that digests start at, as given when the list was made
-    #[arg(long, default_value_t = 0, value_name = "SEEK", help_heading = "Digest")]
-    seek: u64,
-
     #[command(flatten)]
     read: ReadArgs,
 
@@ -139,11 +134,11 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        let progress = self.progress.start(true);
+        let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let input = Input::new(&self.read, &self.mode, &progress)?;
         let paths = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
-        let prints = match self.status || self.quiet {
+        let prints = match self.status || self.quiet.is_on() {
             true => Prints::OnlyFailures,
             false => Prints::Always,
         };
@@ -171,7 +166,7 @@ impl CheckArgs {
         report.output.finish()?;
         progress.finish();
         let success = total.is_success(self.strict);
-        if !(self.status || self.quiet && success && total.lines.malformed == 0) {
+        if !(self.status || self.quiet.is_on() && success && total.lines.malformed == 0) {
             console.say(&total.summary());
         }
         if let Some(hint) = clues.hint(&total.lines, self.mode.others())
@@ -183,7 +178,7 @@ impl CheckArgs {
     }
 
     fn check(&self) -> Check {
-        let check = Check::new().seek(self.seek).ignore_missing(self.ignore_missing);
+        let check = Check::new().ignore_missing(self.ignore_missing);
         match self.length {
             Some(len) => check.digest_len(len),
             None => check,
@@ -265,7 +260,6 @@ impl Lists<'_> {
         let lines = if is_stdin(path) {
             Lines::new(self.stdin.claim("a list")?, true)?
         } else {
-            descriptor::require(path)?;
             Lines::open(path).map_err(ErrorKind::Open)?
         };
         Ok(self.check.source(lines))
@@ -356,12 +350,6 @@ impl Report<'_> {
                     // A second reading would find nothing, and blame the list.
                     let _ = self.stdin.claim("an earlier `-`");
                 }
-                if let Some(growth) = result.as_ref().ok().and_then(growth)
-                    && !self.args.status
-                {
-                    self.output.flush()?;
-                    self.console.about(&file.path, growth);
-                }
                 let verdict = self.check.verdict(result, &file.about);
                 self.verdict(&file.path, &verdict, Some(&file.about))
             }
@@ -438,11 +426,11 @@ impl Report<'_> {
         self.tally.add_verdict(verdict);
         self.clues.add(path, verdict);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
-        if self.args.status || is_ok && self.args.quiet {
+        if self.args.status || is_ok && self.args.quiet.is_on() {
             return Ok(());
         }
         if self.args.json {
-            let line = json(path, verdict, expected, self.args.read.tells_growth());
+            let line = json(path, verdict, expected);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
         let text = match verdict {

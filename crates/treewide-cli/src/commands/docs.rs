@@ -94,7 +94,6 @@ pub(crate) enum Page {
     Manifest,
     Outboard,
     Explain,
-    Devices,
     Completions,
     Man,
 }

@@ -1,16 +1,18 @@
 //! How this machine hashes an input of some length.
 
-use crate::args::{device, sizes};
+#[cfg(feature = "gpu")]
+use crate::args::device;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use clap::Args;
 use std::fmt::Write;
 use treewide::kernel::{self, Kernel};
+use treewide_files::size;
 
 pub(crate) const NOTES: Notes = Notes::new(&[
     ("treewide explain", "an input of 1 MiB"),
-    ("treewide explain 100GiB", "a longer one"),
+    ("treewide explain 100G", "a longer one"),
     ("TREEWIDE_KERNEL=portable treewide explain 1000", "without vectors"),
 ]);
 
@@ -18,14 +20,16 @@ pub(crate) const NOTES: Notes = Notes::new(&[
 ///
 /// Prints the version, the CPU, the kernels of this build with their lanes, which of them is in use
 /// (TREEWIDE_KERNEL forces another), the threads, and the passes that an input of that length
-/// takes. A program with the feature gpu says as well whether a GPU would hash a file of that length.
+/// takes.
+#[cfg_attr(
+    feature = "gpu",
+    doc = "Also lists the GPUs, and says whether one would hash a file of that length."
+)]
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct ExplainArgs {
-    /// Length of the input in bytes, or in units that are powers of 1024: 64KiB, 1MiB, 2GiB, 1TiB
-    ///
-    /// K, M, G and T are the same units.
-    #[arg(value_name = "BYTES", default_value = "1MiB", value_parser = sizes::bytes)]
+    /// Length of the input in bytes, or in powers of 1024: 64K, 1M, 2G, 1T
+    #[arg(value_name = "BYTES", default_value = "1M", value_parser = size::parse)]
     bytes: u64,
 }
 
@@ -39,7 +43,8 @@ impl ExplainArgs {
             writeln!(text, "kernel {}", about(kernel, explanation.kernel()))?;
         }
         writeln!(text, "{explanation}")?;
-        text += &device::explain(self.bytes);
+        #[cfg(feature = "gpu")]
+        text.push_str(&device::explain(self.bytes)?);
         output::print(text.as_bytes())?;
         Ok(Outcome::Success)
     }

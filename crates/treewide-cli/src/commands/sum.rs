@@ -3,10 +3,11 @@
 mod check;
 
 use crate::args::device::DeviceArgs;
-use crate::args::input::{Input, growth, task};
+use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
 use crate::args::walk::WalkArgs;
 use crate::commands::help::Notes;
@@ -96,6 +97,13 @@ pub(crate) struct SumArgs {
     #[command(flatten)]
     read: ReadArgs,
 
+    /// Do not map files into memory
+    ///
+    /// Files that would be mapped are read by several threads instead. A mapped file that shrinks is an error
+    /// like any other, so this affects only the speed.
+    #[arg(long, conflicts_with = "strategy", help_heading = "Reading")]
+    no_mmap: bool,
+
     #[command(flatten)]
     device: DeviceArgs,
 
@@ -127,12 +135,8 @@ pub(crate) struct SumArgs {
     #[command(flatten)]
     progress: ProgressArgs,
 
-    /// Say only what went wrong
-    ///
-    /// Shows no progress, nothing about links and special files that were passed over, and no list of
-    /// failures at the end of a long run. With --check it is --quiet.
-    #[arg(short = 'q', long, help_heading = "Output")]
-    no_notes: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     /// Read digests from the FILEs and check them, exactly as b3sum does
     ///
@@ -141,12 +145,6 @@ pub(crate) struct SumArgs {
     #[arg(short, long, help_heading = "Checking")]
     #[arg(conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names", "json"])]
     check: bool,
-
-    /// Skip printing OK for each checked file
-    ///
-    /// Must be used with --check.
-    #[arg(long, requires = "check", help_heading = "Checking")]
-    quiet: bool,
 }
 
 impl SumArgs {
@@ -159,12 +157,12 @@ impl SumArgs {
         }
         let extent = Extent::new(self.seek, self.length)
             .map_err(|cause| usage::wrong_value(format_args!("--{cause}")))?;
-        let progress = self.progress.start(!self.no_notes);
+        let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
-        let mut input = Input::new(&self.read, &self.mode, &progress)?;
+        let mut input = Input::new(&self.read, &self.mode, &progress)?.mapping(!self.no_mmap);
         input.set_device(self.device.open(input.mode())?);
         let operands = self.operands();
-        let quiet = self.quiet || self.no_notes;
+        let quiet = self.quiet.is_on();
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
         let output = self.output.open(&operands, prints, &progress)?;
         if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
@@ -332,7 +330,7 @@ impl Report<'_> {
                 self.tally.links += 1;
                 Ok(())
             }
-            Event::Note(Note::Skipped(..)) if self.args.no_notes => Ok(()),
+            Event::Note(Note::Skipped(..)) if self.args.quiet.is_on() => Ok(()),
             Event::Note(Note::Skipped(path, why)) => {
                 self.say(&path, format_args!("skipped: {why}"))
             }
@@ -347,19 +345,15 @@ impl Report<'_> {
 
     /// Write the line of a file that was hashed.
     fn line(&mut self, path: &Path, hashed: Hashed) -> anyhow::Result<()> {
-        if let Some(growth) = growth(&hashed) {
-            self.say(path, growth)?;
-        }
-        let Hashed { digest, bytes, grown_to, .. } = hashed;
+        let Hashed { digest, bytes, .. } = hashed;
         let args = self.args;
         if args.raw {
             return self.output.record(Form::Raw, |to| digest.write_raw(to));
         }
         if args.json {
-            let grown_to = args.read.tells_growth().then_some(grown_to);
             return self
                 .output
-                .record(Form::Json, |to| json::write_digest(to, path, digest, bytes, grown_to));
+                .record(Form::Json, |to| json::write_digest(to, path, digest, bytes));
         }
         if args.no_names {
             return self.output.record(Form::Lines, |to| {
@@ -383,9 +377,7 @@ impl Report<'_> {
         self.tally.failed(path, cause);
         self.say(path, cause)?;
         if self.args.json {
-            let tells_growth = self.args.read.tells_growth();
-            self.output
-                .record(Form::Json, |to| json::write_error(to, path, cause, tells_growth))?;
+            self.output.record(Form::Json, |to| json::write_error(to, path, cause))?;
         }
         Ok(())
     }
@@ -399,7 +391,7 @@ impl Report<'_> {
 
     /// Say what there is to say at the end, and let the output appear; return the number of failures.
     fn finish(self) -> anyhow::Result<u64> {
-        if !self.args.no_notes {
+        if !self.args.quiet.is_on() {
             self.sum_up();
         }
         self.output.finish()?;

@@ -1,7 +1,5 @@
 //! Names of open files, such as `/dev/stdout` and `/proc/self/fd/3`.
 
-use crate::shell::streams::Stream;
-use std::io;
 use std::path::Path;
 
 /// What such a name stands for.
@@ -38,17 +36,4 @@ pub(crate) fn descriptor(path: &Path) -> Option<Descriptor> {
 #[cfg(not(unix))]
 pub(crate) fn descriptor(_: &Path) -> Option<Descriptor> {
     None
-}
-
-/// An error if the path names standard input, output or error, and that is closed.
-pub(crate) fn require(path: &Path) -> io::Result<()> {
-    let all = [Stream::Input, Stream::Output, Stream::Error];
-    // In the usual case nobody has to look where the path leads.
-    if all.iter().all(|stream| stream.require().is_ok()) {
-        return Ok(());
-    }
-    match descriptor(path) {
-        Some(Descriptor::Ours(number)) => Stream::of(number).map_or(Ok(()), Stream::require),
-        _ => Ok(()),
-    }
 }

@@ -4,7 +4,7 @@
 //! when it is complete ([`Replacement`]). Until then the file that stood there before still stands there. If we fail
 //! or are ended by a signal (except SIGKILL, which cannot be caught) before it is complete, nothing of ours is left.
 
-use crate::shell::descriptor::{self, Descriptor, descriptor};
+use crate::shell::descriptor::{Descriptor, descriptor};
 use crate::shell::progress::Progress;
 use crate::shell::signals;
 use crate::shell::stdin::is_stdin;
@@ -210,7 +210,6 @@ impl Written {
 
 impl Sink {
     fn open(path: &Path) -> anyhow::Result<Self> {
-        descriptor::require(path)?;
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
             Ok(there) => match descriptor(path) {
@@ -251,6 +250,7 @@ impl Sink {
     #[cfg(unix)]
     fn stderr(path: &Path) -> anyhow::Result<Self> {
         use std::os::fd::AsFd;
+        Stream::Error.require()?;
         let file = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
     }

@@ -17,11 +17,6 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// The stream with this descriptor.
-    pub(crate) fn of(descriptor: u32) -> Option<Self> {
-        [Self::Input, Self::Output, Self::Error].get(descriptor as usize).copied()
-    }
-
     /// An error if it was closed when the program started.
     pub(crate) fn require(self) -> io::Result<()> {
         if !inherited::was_closed(self as usize) {

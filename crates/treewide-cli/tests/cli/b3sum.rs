@@ -1,6 +1,6 @@
 //! Side by side with the real b3sum: the same bytes, the same exit codes, errors of the same kind.
 
-use crate::support::{Ended, Folder, TREEWIDE, find_program, hex, skip};
+use crate::support::{Ended, Folder, TREEWIDE, find_program, hex, skip, sums};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -186,7 +186,6 @@ fn hashing_cases() -> Vec<Case> {
         "--no-such-flag",
         "--keyed",
         "--keyed --derive-key x a",
-        "--quiet a",
         "--length -1 a",
         "--length x a",
         "--length",
@@ -357,6 +356,8 @@ fn a_link_named_b3sum_is_treewide_sum() {
     // Its name for the flag comes first.
     link().args(["--num-threads", "x", "a"]).run().fails(2, &["'--num-threads <NUM>'"]);
     link().args(["--threads", "1", "a"]).run().fails(0, &[]);
+    link().args(["--quiet", "a"]).run().fails(2, &["--check"]);
+    folder.treewide("sum --quiet a").run().succeeds_with(sums(&["a"]));
     assert!(link().arg("--version").run().text().starts_with("b3sum "));
     // Not everything that holds the name is the name.
     folder.treewide("a").named("not-b3sum").run().fails(2, &["unrecognized subcommand"]);

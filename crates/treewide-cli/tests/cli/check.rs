@@ -393,13 +393,6 @@ fn lengths_and_offsets() {
     assert_eq!(refused.text(), "a: FAILED (digest of 16 bytes instead of 17)\n");
     refused.fails(1, &["1 not verified"]);
     check("--length 0", &short).fails(2, &["--length"]);
-    check("--seek 5", &list("--seek 5")).fails(0, &["1 OK"]);
-    check("", &list("--seek 5")).fails(1, &["1 FAILED"]);
-    // To the last byte of the output, and not further.
-    check("--seek 18446744073709551583", &list("--seek 18446744073709551583")).fails(0, &["1 OK"]);
-    let refused = check("--seek 18446744073709551584", &list(""));
-    assert!(refused.text().contains("a: FAILED (seek 18446744073709551584 leaves 31 bytes"));
-    refused.fails(1, &["1 not verified"]);
     // A digest that goes on as it should not.
     let long = list("-l 64");
     let wrong =

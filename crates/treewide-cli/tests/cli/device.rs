@@ -3,19 +3,16 @@
 use crate::support::{Folder, TREEWIDE};
 use std::process::{Command, Output, Stdio};
 
-fn treewide(folder: &Folder, args: &[&str], backend: Option<&str>) -> Output {
+fn treewide(folder: &Folder, args: &[&str]) -> Output {
     let mut command = Command::new(TREEWIDE);
-    command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+    command.args(args).current_dir(folder.path());
     command.stdin(Stdio::null());
-    if let Some(backend) = backend {
-        command.env("TREEWIDE_BACKEND", backend);
-    }
     command.output().unwrap()
 }
 
 /// The backends that have a usable device.
 fn usable(folder: &Folder) -> Vec<&'static str> {
-    let list = treewide(folder, &["devices"], None);
+    let list = treewide(folder, &["explain"]);
     assert!(list.status.success());
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(!list.is_empty(), "what is missing has a line too");
@@ -33,17 +30,16 @@ fn digests_are_the_same_on_every_device() {
         folder.write(len.to_string(), &content[..len]);
     }
     let files = ["0", "1", "1025", "300000", "17825799"];
-    let sum = |more: &[&str], backend| {
-        let output = treewide(&folder, &[&["sum"], more, &files].concat(), backend);
+    let sum = |more: &[&str]| {
+        let output = treewide(&folder, &[&["sum"], more, &files].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
     let backends = usable(&folder);
     for mode in [&[][..], &["--derive-key", "a context"], &["--length", "100", "--seek", "7"]] {
-        let expected = sum(mode, None);
+        let expected = sum(mode);
         for device in [&["auto", "cpu"], &backends[..]].concat() {
-            assert_eq!(sum(&[&["--device", device], mode].concat(), None), expected, "{device}");
-            assert_eq!(sum(mode, Some(device)), expected, "{device}");
+            assert_eq!(sum(&[&["--device", device], mode].concat()), expected, "{device}");
         }
     }
     println!("devices: {} cases", backends.len() + 2);
@@ -53,7 +49,7 @@ fn digests_are_the_same_on_every_device() {
 #[test]
 fn devices_are_found_without_a_word_about_window_systems() {
     let mut command = Command::new(TREEWIDE);
-    command.arg("devices").env_remove("XDG_RUNTIME_DIR").env_remove("NODEVICE_SELECT");
+    command.arg("explain").env_remove("XDG_RUNTIME_DIR").env_remove("NODEVICE_SELECT");
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && !error.contains("XDG_RUNTIME_DIR"), "{error}");
@@ -69,7 +65,7 @@ fn devices_and_explain_say_what_auto_does_and_why() {
     folder.write("from.profile", b"gpu-file-from = 3\ngpu-staged-from = 4096\n");
     let run = |args: &[&str], profile: &str| {
         let mut command = Command::new(TREEWIDE);
-        command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+        command.args(args).current_dir(folder.path());
         let output = command.env("TREEWIDE_PROFILE", profile).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -85,7 +81,7 @@ fn devices_and_explain_say_what_auto_does_and_why() {
         if cfg!(target_vendor = "apple") && profile.is_empty() {
             continue;
         }
-        let list = run(&["devices"], profile);
+        let list = run(&["explain"], profile);
         assert!(list.contains(&format!("auto  files: {files}\n")), "{list}");
         if !cfg!(target_vendor = "apple") {
             assert!(list.contains(&format!("auto  memory: {memory}\n")), "{list}");
@@ -107,22 +103,15 @@ fn what_is_forced_and_absent_is_an_error_that_says_what_was_found() {
             println!("skipped: there is a {backend} device");
             continue;
         }
-        let output = treewide(&folder, &["sum", "--device", backend, "a"], None);
+        let output = treewide(&folder, &["sum", "--device", backend, "a"]);
         assert_eq!(output.status.code(), Some(1));
         assert!(output.stdout.is_empty());
         let error = String::from_utf8(output.stderr).unwrap();
         let expected = format!("there is no {backend} device that can be used; cuda 0:");
         assert!(error.contains(&expected), "{error}");
     }
-    let output = treewide(&folder, &["sum", "--device", "gpu", "a"], None);
+    let output = treewide(&folder, &["sum", "--device", "gpu", "a"]);
     assert_eq!(output.status.code(), Some(2));
-    let output = treewide(&folder, &["sum", "a"], Some("gpu"));
-    assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.contains("TREEWIDE_BACKEND: 'gpu' is not one of auto, cpu, cuda, wgpu"),
-        "{error}"
-    );
 }
 
 /// A library that has the driver's name and nothing of a driver, and no library at all.
@@ -144,12 +133,12 @@ fn a_broken_driver_is_an_error_that_says_so() {
     {
         let run = |args: &[&str]| {
             let mut command = Command::new(TREEWIDE);
-            command.args(args).current_dir(folder.path()).env_remove("TREEWIDE_BACKEND");
+            command.args(args).current_dir(folder.path());
             let output = command.env("LD_LIBRARY_PATH", libraries).output().unwrap();
             let text = |bytes| String::from_utf8(bytes).unwrap();
             (output.status.code(), text(output.stdout), text(output.stderr))
         };
-        let (code, list, error) = run(&["devices"]);
+        let (code, list, error) = run(&["explain"]);
         assert_eq!(code, Some(0), "{error}");
         let (code, _, error) = run(&["sum", "--device", "cuda", "a"]);
         if list.lines().any(|line| line.starts_with("cuda") && line.contains("  usable")) {
@@ -167,9 +156,9 @@ fn what_cannot_be_read_is_said_as_ever() {
     let folder = Folder::new();
     std::fs::create_dir(folder.join("dir")).unwrap();
     for path in ["dir", "missing"] {
-        let expected = treewide(&folder, &["sum", path], None);
+        let expected = treewide(&folder, &["sum", path]);
         for device in usable(&folder) {
-            let output = treewide(&folder, &["sum", "--device", device, path], None);
+            let output = treewide(&folder, &["sum", "--device", device, path]);
             assert_eq!(output.status.code(), Some(1));
             // Drivers have their own say before that.
             let error = String::from_utf8_lossy(&output.stderr).into_owned();

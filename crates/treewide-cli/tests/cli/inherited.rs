@@ -1,8 +1,7 @@
 //! What a process is given by the one that starts it: descriptors and signals.
 //!
 //! The ways in which that shows:
-//! - standard input is closed: for data, lists (both kinds of checks) and keys, as `-`, by default, or by a name
-//!   such as `/dev/stdin`; where it is not used, that is not an error, and neither is /dev/null
+//! - standard input is closed: for data, lists and keys; where it is not used, that is not an error
 //! - standard output is closed, full (/dev/full), or reports an error when it is closed: for everything that prints
 //! - standard input has O_NONBLOCK and bytes come late: data, lists, keys
 //! - standard output or standard error has O_NONBLOCK and is full: results, help, messages
@@ -17,7 +16,6 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,53 +40,14 @@ fn folder_with_list() -> Folder {
 #[test]
 fn a_closed_input_is_an_error_where_it_is_used() {
     let folder = folder_with_list();
-    symlink("/dev/stdin", folder.join("link")).unwrap();
-    let mut uses = vec![
-        "sum",
-        "sum -",
-        "sum a -",
-        "sum - -o out",
-        "sum -r -",
-        "sum --raw",
-        "sum --raw -",
-        "sum --json -",
-        "sum --tag --length 100 -",
-        "sum --threads 1 -",
-        "sum --strategy read -",
-        "sum --keyed a",
-        "sum --keyed -r .",
-        "sum --check",
-        "sum --check -",
-        "sum --check --quiet -",
-        "check",
-        "check -",
-        "check --status",
-        "check list -",
-        "check --keyed list",
-        "check --json",
-    ];
-    if Path::new("/proc/self/fd").exists() {
-        uses.extend([
-            "sum /dev/stdin",
-            "sum a /dev/fd/0",
-            "sum /proc/self/fd/0",
-            "sum link",
-            "sum -r link",
-            "check /dev/stdin",
-            "sum --check /dev/stdin",
-            "check link",
-        ]);
-    } else {
-        skip("names of descriptors", "there is no /proc");
-    }
-    for args in uses {
+    for args in
+        ["sum", "sum a -", "sum - -o out", "sum --keyed a", "sum --check", "check", "check list -"]
+    {
         let ended = shell(&folder, args, "<&-");
-        let said = ended.stderr.contains("standard input is closed")
-            || String::from_utf8_lossy(&ended.stdout).contains("standard input is closed");
-        assert!(said && ended.code == Some(1), "{args}: {ended:?}");
-        assert!(!String::from_utf8_lossy(&ended.stdout).contains(&hex("")), "{args}: {ended:?}");
+        ended.fails(1, &["standard input is closed"]);
+        assert!(!ended.text().contains(&hex("")), "{args}: {ended:?}");
     }
-    for args in ["sum a", "check list", "sum --check list", "sum -r a", "man", "sum --help"] {
+    for args in ["sum a", "check list", "sum --check list", "sum -r a", "sum --help"] {
         assert_eq!(shell(&folder, args, "<&-").code, Some(0), "{args}");
     }
     for null in ["</dev/null", "<>/dev/null"] {
@@ -99,47 +58,22 @@ fn a_closed_input_is_an_error_where_it_is_used() {
 #[test]
 fn a_closed_output_is_an_error_where_it_is_used() {
     let folder = folder_with_list();
-    let printing = [
-        "sum a",
-        "sum -",
-        "sum -r .",
-        "sum a -o -",
-        "sum a -o /dev/stdout",
-        "sum a -o /dev/fd/1",
-        "sum --raw a",
-        "sum --json a",
-        "sum --check list",
-        "check list",
-        "check --json list",
-        "explain",
-        "man",
-        "completions bash",
-        "--help",
-        "sum --help",
-        "--version",
-    ];
+    let printing = ["sum a", "sum a -o /dev/stdout", "check list", "explain", "--help"];
     for args in printing {
         let message = "is closed; direct it to a file or to /dev/null\n";
-        shell(&folder, args, ">&- </dev/null").fails(1, &["treewide: ", message]);
+        shell(&folder, args, ">&-").fails(1, &["treewide: ", message]);
+        assert_eq!(shell(&folder, args, ">/dev/null").code, Some(0), "{args}");
     }
-    for args in
-        ["sum a -o out", "check --status list", "check --quiet list", "sum --check --quiet list"]
-    {
+    for args in ["sum a -o out", "check --status list", "sum --check --quiet list"] {
         assert_eq!(shell(&folder, args, ">&-").code, Some(0), "{args}");
     }
     assert_eq!(folder.read("out"), sums(&["a"]));
     // A result that nobody would see.
     folder.write("wrong", format!("{}  a\n", hex("b")));
-    for args in ["check --quiet wrong", "sum --check --quiet wrong"] {
-        shell(&folder, args, ">&-").fails(1, &["standard output: is closed"]);
-    }
+    shell(&folder, "check --quiet wrong", ">&-").fails(1, &["standard output: is closed"]);
     // Standard error as an output.
     assert_eq!(shell(&folder, "sum a -o /dev/stderr", "2>&-").code, Some(1));
     assert_eq!(shell(&folder, "sum a", "2>&-").code, Some(0));
-    for args in printing.iter().filter(|args| args.starts_with("sum") || args.starts_with("check"))
-    {
-        assert_eq!(shell(&folder, args, ">/dev/null </dev/null").code, Some(0), "{args}");
-    }
 }
 
 #[test]

@@ -133,55 +133,6 @@ fn a_file_that_grows_is_hashed_as_it_was() {
     skip("a file that grows", "it was never seen while it was read");
 }
 
-/// Who asks is told, in words and in JSON, whether it is hashed alone or among others.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_file_that_grows_is_told_of() {
-    const LEN: u64 = 64 << 20;
-    let list = format!("{}  log\n", "0".repeat(64));
-    let message = "log: file grew while being hashed: 67108864 of 67108869 bytes\n";
-    for (command, json) in [
-        ("sum --tell-growth --json log", r#""bytes":67108864,"error":null,"grown_to":67108869}"#),
-        (
-            "check --tell-growth --json list",
-            r#""bytes":67108864,"error":null,"grown_to":67108869}"#,
-        ),
-        ("sum --check --tell-growth list", "log: FAILED\n"),
-    ] {
-        // It may be done before we see it at work, and then there is nothing to tell.
-        let seen = (0..20).any(|_| {
-            let folder = Folder::new();
-            File::create(folder.join("log")).unwrap().set_len(LEN).unwrap();
-            folder.write("list", &list);
-            let mut running = folder.treewide(command).start();
-            running.wait_until_reading(&folder.join("log"));
-            truncate(&folder, "log", LEN + 5);
-            let ended = running.end();
-            let is_told = ended.stderr.contains(message);
-            assert_eq!(
-                ended.text().contains(json),
-                is_told || !json.contains("grown"),
-                "{ended:?}"
-            );
-            is_told
-        });
-        if !seen {
-            skip(command, "the file was never seen while it was read");
-        }
-    }
-    let folder = Folder::with(&["a"]);
-    let line =
-        format!(r#"{{"path":"a","digest":"{}","bytes":1,"error":null,"grown_to":null}}"#, hex("a"));
-    let ended = folder.treewide("sum --tell-growth --json a").run();
-    ended.succeeds_with(line.clone() + "\n");
-    folder.treewide("check --quiet").stdin(line).run().succeeds_with("");
-    let ended = folder.treewide("sum --tell-growth --json gone").run();
-    assert!(ended.text().ends_with(
-        r#"(os error 2)","grown_to":null}
-"#
-    ));
-}
-
 /// Some files say that they are empty (/proc) or longer than they are (/sys).
 #[test]
 #[cfg(target_os = "linux")]

@@ -83,10 +83,10 @@ fn a_file_that_ends_too_soon_has_no_digest() {
                 "sum tree/cut",
                 "sum --threads 1 tree/cut",
                 "sum --no-mmap --drop-cache tree/cut",
-                "sum --tell-growth --json tree/cut",
+                "sum --json tree/cut",
                 "sum --derive-key context --length 70 tree/cut",
                 "sum -r tree",
-                "sum -r --threads 1 --tell-growth tree",
+                "sum -r --threads 1 tree",
                 "sum tree/near tree/cut",
                 "sum <tree/cut",
                 "sum - tree/near <tree/cut",
@@ -137,7 +137,7 @@ fn a_file_that_goes_on_is_never_hashed_up_to_its_length() {
                 "sum tree/low",
                 "sum --threads 1 tree/low",
                 "sum -r tree",
-                "sum -r --tell-growth tree",
+                "sum -r tree",
                 "sum <tree/low",
                 "check PARTS",
                 "sum --check PARTS",
@@ -294,7 +294,7 @@ fn lengths_that_are_guesses_do_not_count() {
         let line = |name: &str| format!("{}  {name}\n", hex(&content));
         for command in [
             format!("sum {path}"),
-            format!("sum --tell-growth --strategy pread {path}"),
+            format!("sum --strategy pread {path}"),
             format!("sum --strategy mmap-parallel {path}"),
         ] {
             let ended = folder.treewide(&command).run();

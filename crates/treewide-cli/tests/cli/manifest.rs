@@ -36,9 +36,15 @@ fn verify_reports_each_difference_and_counts() {
         assert_eq!((code, &*stdout), (Some(1), lines), "{mode}");
         assert!(stderr.contains("5 entries: 2 same, 1 changed, 1 moved, 1 added; "), "{stderr}");
     }
+    // Only what is wrong, and then with its count.
     let (code, stdout, stderr) = out(&folder, "verify --quick -q m.b3 t");
-    assert_eq!((code, &*stdout), (Some(1), ""));
+    assert_eq!((code, &*stdout), (Some(1), lines));
     assert!(stderr.contains("1 known by metadata, not read (3 B; their times"), "{stderr}");
+    let some = out(&folder, "verify -q --fail-on moved m.b3 t");
+    assert_eq!((some.0, &*some.1), (Some(1), "MOVED    b/c -> c\n"));
+    let none = out(&folder, "verify -q --fail-on removed m.b3 t");
+    assert_eq!(none, (Some(0), String::new(), String::new()));
+    assert_eq!(out(&folder, "update -q m.b3 t"), (Some(0), String::new(), String::new()));
 }
 
 #[test]

@@ -96,9 +96,9 @@ fn verify_reports_read_errors_in_the_middle_of_a_file() {
     );
     let list = folder.read("m.b3");
     for command in [
-        "verify --no-mmap m.b3 t",
-        "update --full --no-mmap m.b3 t",
-        "snapshot --no-mmap t -o n.b3",
+        "verify --strategy pread m.b3 t",
+        "update --full --strategy pread m.b3 t",
+        "snapshot --strategy pread t -o n.b3",
     ] {
         let (code, stdout, stderr) = by(&folder, "strace", &args, command);
         assert_eq!(code, Some(3), "{command}: {stdout}{stderr}");

@@ -137,7 +137,7 @@ fn pipes_and_devices_are_reported_and_not_read() {
     folder.fifo("pipe");
     std::os::unix::fs::symlink("/dev/zero", folder.join("link")).unwrap();
     folder.write("list", sums(&["a", "pipe", "/dev/zero", "link"]));
-    for flags in ["", "--ignore-missing", "--no-mmap", "--strategy=read"] {
+    for flags in ["", "--ignore-missing", "--strategy=pread", "--strategy=read"] {
         let ended = folder.treewide(&format!("check list {flags}")).run();
         ended.fails(1, &["1 OK, 3 could not be read"]);
         assert_eq!(

@@ -13,45 +13,24 @@ use std::path::Path;
 
 /// Writes `{"path":..,"digest":..,"bytes":..,"error":null}` and a line end.
 ///
-/// With `grown_to` there is one key more: the length that the file has grown to, or `null`.
-///
 /// # Errors
 /// The errors of `to`.
-pub fn write_digest(
-    to: &mut dyn Write,
-    path: &Path,
-    digest: Digest,
-    bytes: u64,
-    grown_to: Option<Option<u64>>,
-) -> io::Result<()> {
+pub fn write_digest(to: &mut dyn Write, path: &Path, digest: Digest, bytes: u64) -> io::Result<()> {
     // The digest may be too long to hold in memory.
     to.write_all(Object::about(path).open_string("digest").as_bytes())?;
     digest.write_hex(to)?;
     let mut end = Object(String::from("\""));
     end.number("bytes", bytes).null("error");
-    if let Some(grown_to) = grown_to {
-        end.growth(grown_to);
-    }
     to.write_all(end.finish().as_bytes())
 }
 
 /// Writes `{"path":..,"digest":null,"bytes":null,"error":CAUSE}` and a line end.
 ///
-/// With `tells_growth` there is the key `grown_to` as well, as in other lines.
-///
 /// # Errors
 /// The errors of `to`.
-pub fn write_error(
-    to: &mut dyn Write,
-    path: &Path,
-    cause: &str,
-    tells_growth: bool,
-) -> io::Result<()> {
+pub fn write_error(to: &mut dyn Write, path: &Path, cause: &str) -> io::Result<()> {
     let mut object = Object::about(path);
     object.null("digest").null("bytes").string("error", cause);
-    if tells_growth {
-        object.growth(None);
-    }
     to.write_all(object.finish().as_bytes())
 }
 
@@ -124,14 +103,6 @@ impl Object {
     /// Adds a value that does not exist.
     pub fn null(&mut self, key: &str) -> &mut Self {
         self.raw(key, "null")
-    }
-
-    /// Adds the length that a file has grown to, as `grown_to`.
-    pub fn growth(&mut self, grown_to: Option<u64>) -> &mut Self {
-        match grown_to {
-            Some(len) => self.number("grown_to", len),
-            None => self.null("grown_to"),
-        }
     }
 
     /// The text up to the inside of a string value.

@@ -8,6 +8,7 @@ use crate::format::day::Day;
 use crate::format::manifest::Manifest;
 use crate::format::record::{Facts, FileRecord, What};
 use std::collections::BTreeMap;
+use treewide_files::size;
 
 /// How much is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +20,8 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// Parses `5%`, `200G`, `1T`: powers of 1024. A number alone is refused, as `5` is more likely to mean 5 % than 5 bytes.
+    /// Parses a percentage, such as `5%`, or a [size], such as `200G`. A number alone is refused, as `5` is more likely to mean
+    /// 5 % than 5 bytes.
     ///
     /// # Errors
     /// If it is neither.
@@ -30,18 +32,10 @@ impl Budget {
             let fits = percent > 0.0 && percent <= 100.0;
             return if fits { Ok(Self::Percent(percent)) } else { Err(wrong()) };
         }
-        let units = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let shift = match text[units.len()..].to_ascii_uppercase().as_str() {
-            "" => return Err(format!("{text:?} has no unit: write {text}% or {text}G")),
-            "B" => 0,
-            "K" | "KIB" => 10,
-            "M" | "MIB" => 20,
-            "G" | "GIB" => 30,
-            "T" | "TIB" => 40,
-            _ => return Err(wrong()),
-        };
-        let number: u64 = units.parse().map_err(|_| wrong())?;
-        number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).map(Self::Bytes).ok_or_else(wrong)
+        if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+            return Err(format!("{text:?} has no unit: write {text}% or {text}G"));
+        }
+        size::parse(text).ok().filter(|bytes| *bytes > 0).map(Self::Bytes).ok_or_else(wrong)
     }
 }
 
@@ -125,7 +119,6 @@ mod tests {
         assert_eq!(Budget::parse("5%"), Ok(Budget::Percent(5.0)));
         assert_eq!(Budget::parse("0.5%"), Ok(Budget::Percent(0.5)));
         assert_eq!(Budget::parse("200G"), Ok(Budget::Bytes(200 << 30)));
-        assert_eq!(Budget::parse("1TiB"), Ok(Budget::Bytes(1 << 40)));
         assert_eq!(Budget::parse("7B"), Ok(Budget::Bytes(7)));
         assert!(Budget::parse("5").unwrap_err().contains("write 5% or 5G"));
         for wrong in ["", "%", "0%", "101%", "-5%", "5 %", "0", "5X", "99999999999T", "NaN%"] {

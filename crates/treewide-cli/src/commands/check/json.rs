@@ -6,23 +6,18 @@ use treewide_files::digest;
 use treewide_files::list::json::Object;
 
 /// The line about a file.
-pub(super) fn json(
-    path: &Path,
-    verdict: &Verdict,
-    expected: Option<&[u8]>,
-    tells_growth: bool,
-) -> String {
+pub(super) fn json(path: &Path, verdict: &Verdict, expected: Option<&[u8]>) -> String {
     let is_listed = expected.is_some();
     let expected = expected.map_or_else(String::new, digest::hex);
     let mut object = Object::about(path);
     match verdict {
-        Verdict::Ok { bytes, .. } => object
+        Verdict::Ok { bytes } => object
             .string("status", "ok")
             .string("digest", &expected)
             .string("expected", &expected)
             .number("bytes", *bytes)
             .null("error"),
-        Verdict::Failed { bytes, found, .. } => object
+        Verdict::Failed { bytes, found } => object
             .string("status", "failed")
             .string("digest", &digest::hex(found))
             .string("expected", &expected)
@@ -49,11 +44,5 @@ pub(super) fn json(
             .null("bytes")
             .null("error"),
     };
-    if tells_growth {
-        object.growth(match verdict {
-            Verdict::Ok { grown_to, .. } | Verdict::Failed { grown_to, .. } => *grown_to,
-            Verdict::Unreadable(_) | Verdict::Unverified(_) | Verdict::Missing => None,
-        });
-    }
     object.finish()
 }

@@ -5,17 +5,18 @@ use super::report::{self, Lines, is_passed};
 use super::root::root;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
-use crate::args::sizes;
 use crate::commands::comparing::{EXIT, run};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
+use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use treewide_files::size;
 use treewide_manifest::machine::Verify;
 use treewide_manifest::{Cancel, Class, Globs, Index, Manifest, Outboards, Report};
 
@@ -71,7 +72,7 @@ pub(crate) struct VerifyArgs {
 
     /// The least length of a file that should have an outboard
     #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
-    #[arg(value_parser = sizes::bytes, help_heading = "Coverage")]
+    #[arg(value_parser = size::parse, help_heading = "Coverage")]
     min: u64,
 
     /// Compare only paths that match a glob, and what is below them
@@ -118,12 +119,8 @@ pub(crate) struct SayArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Print nothing about paths; and nothing at all if everything is as recorded
-    ///
-    /// Then `verify` does not say either what it did not compare, such as what the rules exclude; --expect notices
-    /// rules that somebody changed.
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 }
 
 fn class(word: &str) -> Result<Class, String> {
@@ -135,13 +132,22 @@ fn class(word: &str) -> Result<Class, String> {
 }
 
 impl SayArgs {
+    /// Whether a verdict is a failure.
+    fn is_failure(&self, class: Class) -> bool {
+        let counts = matches!(class, Class::Rot | Class::Suspect)
+            || self.fail_on.is_empty()
+            || self.fail_on.contains(&class);
+        class.is_unknown() || class.differs() && counts
+    }
+
+    /// Begins to write findings.
+    fn lines<'a>(&'a self, output: Output<'a>) -> Lines<'a> {
+        let quiet = self.quiet.is_on();
+        Lines::new(output, self.json, move |class| !quiet || self.is_failure(class))
+    }
+
     fn outcome(&self, report: &Report) -> Outcome {
-        let counts = |class: Class| {
-            matches!(class, Class::Rot | Class::Suspect)
-                || self.fail_on.is_empty()
-                || self.fail_on.contains(&class)
-        };
-        let fails = |class: Class| class.differs() && report.count(class) > 0 && counts(class);
+        let fails = |class: Class| report.count(class) > 0 && self.is_failure(class);
         if !report.is_certain() {
             Outcome::CannotTell
         } else if Class::ALL.into_iter().any(fails) {
@@ -159,8 +165,9 @@ impl SayArgs {
         manifests: &[&Manifest],
         report: &Report,
     ) -> anyhow::Result<Outcome> {
-        lines.finish(console, report)?;
         let outcome = self.outcome(report);
+        let is_silent = self.quiet.is_on() && outcome == Outcome::Success;
+        lines.finish(console, (!self.quiet.is_on()).then_some(report))?;
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
@@ -179,7 +186,7 @@ impl SayArgs {
         if report.nothing_checked && report.unmatched.is_empty() {
             console.say("nothing was checked: the list names no file");
         }
-        if !(self.quiet && outcome == Outcome::Success) {
+        if !is_silent {
             console.say(&report::summary(report));
         }
         Ok(outcome)
@@ -187,7 +194,7 @@ impl SayArgs {
 
     /// Says what was left out.
     fn not_compared(&self, console: &Console<'_>, outcome: Outcome, parts: &[String]) {
-        if !(parts.is_empty() || self.quiet && outcome == Outcome::Success) {
+        if !(parts.is_empty() || self.quiet.is_on() && outcome == Outcome::Success) {
             console.say(&format!("not compared: {}", parts.join(", ")));
         }
     }
@@ -213,7 +220,7 @@ impl VerifyArgs {
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let progress = self.progress.start(true);
+        let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
         let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
@@ -222,7 +229,7 @@ impl VerifyArgs {
         for place in output.places().into_iter().chain(page.iter().flat_map(Html::places)) {
             verify = verify.leave_out(place);
         }
-        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        let mut lines = self.say.lines(output);
         if let (true, Index::Bound(ends)) = (self.quick, manifest.index()) {
             progress.expects(ends.1.files);
         }
@@ -308,11 +315,11 @@ impl DiffArgs {
             (Manifest::open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
         });
         let old = old?;
-        let progress = self.progress.start(true);
+        let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
         let inputs = [self.old.clone(), self.new.clone()];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
-        let mut lines = Lines::new(output, self.say.json, self.say.quiet);
+        let mut lines = self.say.lines(output);
         let Some(new) = new else {
             let total = old.bytes();
             progress.show(move || total);

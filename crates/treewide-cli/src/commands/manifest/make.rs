@@ -4,8 +4,8 @@ use super::report::{self, Lines, is_passed};
 use super::root::root;
 use super::rules::RulesArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
-use crate::args::sizes;
 use crate::commands::comparing::run;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
@@ -17,6 +17,7 @@ use crate::shell::signals;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
+use treewide_files::size;
 use treewide_manifest::machine::{Clock, Draft, Limit, Made, Update};
 use treewide_manifest::{
     Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Totals, Written, journal,
@@ -72,10 +73,6 @@ pub(crate) struct SnapshotArgs {
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: PathBuf,
 
-    /// Write no index
-    #[arg(long, help_heading = "Output")]
-    no_index: bool,
-
     #[command(flatten)]
     rules: RulesArgs,
 
@@ -110,7 +107,7 @@ pub(crate) struct WithArgs {
 
     /// The least length of a file that has an outboard, more than 16K
     #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
-    #[arg(value_parser = sizes::bytes, help_heading = "Outboards")]
+    #[arg(value_parser = size::parse, help_heading = "Outboards")]
     min: u64,
 
     /// Go on although nothing of what is recorded is there
@@ -123,9 +120,8 @@ pub(crate) struct WithArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Print nothing about paths, and no count
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -140,15 +136,14 @@ impl WithArgs {
         &self,
         program: Program,
         path: &Path,
-        has_index: bool,
         update: Update,
         old: Option<&Path>,
         dir: Option<&Path>,
     ) -> anyhow::Result<Outcome> {
-        let progress = self.progress.start(true);
+        let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
-        let pair = begin(path, has_index, outboards.as_ref())?.with_journal(self.resume);
+        let pair = begin(path, outboards.as_ref())?.with_journal(self.resume);
         let update = update.allow_empty(self.allow_empty);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
@@ -158,7 +153,10 @@ impl WithArgs {
         let old = old.map(Manifest::open).transpose()?;
         let dir = root(dir, old.as_ref())?;
         let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
-        let mut lines = Lines::new(output, self.json, self.quiet);
+        let quiet = self.quiet.is_on();
+        let is_wrong =
+            |class: Class| matches!(class, Class::Rot | Class::Suspect) || class.is_unknown();
+        let mut lines = Lines::new(output, self.json, move |class| !quiet || is_wrong(class));
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
         if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
             progress.expects(ends.1.files);
@@ -177,11 +175,11 @@ impl WithArgs {
         let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
         // Nobody may read what is said, and the manifest is made all the same.
-        let said = lines.finish(&console, &made.report);
+        let said = lines.finish(&console, (!quiet).then_some(&made.report));
         let (report, totals, written) = appear(made)?;
         said?;
-        if !self.quiet {
-            self.say(&console, old.is_some(), path, has_index, &report, &totals);
+        if !quiet {
+            self.say(&console, old.is_some(), path, &report, &totals);
             if let Some(outboards) = &outboards {
                 let files = crate::shell::wording::count(written.files, "outboard");
                 let (bytes, folder) = (indicatif::HumanBytes(written.bytes), outboards.folder());
@@ -219,7 +217,6 @@ impl WithArgs {
         console: &Console<'_>,
         is_update: bool,
         path: &Path,
-        has_index: bool,
         report: &Report,
         totals: &Totals,
     ) {
@@ -238,17 +235,15 @@ impl WithArgs {
             }
         }
         console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
-        if has_index {
-            console.say(&format!("{} is the digest of its facts", totals.facts.to_hex()));
-        }
+        console.say(&format!("{} is the digest of its facts", totals.facts.to_hex()));
     }
 }
 
-fn begin(path: &Path, has_index: bool, outboards: Option<&Outboards>) -> anyhow::Result<Draft> {
+fn begin(path: &Path, outboards: Option<&Outboards>) -> anyhow::Result<Draft> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let pair = Draft::begin(path, has_index)?;
+    let pair = Draft::begin(path, true)?;
     unfinished.extend(pair.temporaries());
     unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)
@@ -277,11 +272,10 @@ impl SnapshotArgs {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
             let (update, dir) = (Update::new().rules(rules), self.dir.as_deref());
-            let has_index = !self.no_index;
-            if !self.with.quiet {
+            if !self.with.quiet.is_on() {
                 self.rules.say_what_is_unseen(program);
             }
-            self.with.make(program, &self.output, has_index, update, None, dir)
+            self.with.make(program, &self.output, update, None, dir)
         })
     }
 }
@@ -353,14 +347,14 @@ impl UpdateArgs {
             update = update.accept_damage(self.accept_damage);
             if let Some(rules) = self.rules.rules()? {
                 self.tell_rules(program, &rules)?;
-                if !self.with.quiet {
+                if !self.with.quiet.is_on() {
                     self.rules.say_what_is_unseen(program);
                 }
                 update = update.rules(rules);
             }
             let path = self.output.as_ref().unwrap_or(&self.manifest);
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
-            self.with.make(program, path, true, update, old, dir)
+            self.with.make(program, path, update, old, dir)
         })
     }
 

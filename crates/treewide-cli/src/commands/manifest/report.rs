@@ -25,9 +25,10 @@ const SCREENFUL: u64 = 20;
 
 /// Writes findings.
 pub(super) struct Lines<'a> {
-    pub(super) output: Output<'a>,
-    pub(super) json: bool,
-    pub(super) quiet: bool,
+    output: Output<'a>,
+    json: bool,
+    /// The verdicts that are written.
+    shows: Box<dyn Fn(Class) -> bool + 'a>,
     /// Lines that were written.
     written: u64,
     problems: Vec<String>,
@@ -36,14 +37,16 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(output: Output<'a>, json: bool, quiet: bool) -> Self {
-        Self { output, json, quiet, written: 0, problems: Vec::new(), more: 0, failed: None }
+    pub(super) fn new(output: Output<'a>, json: bool, shows: impl Fn(Class) -> bool + 'a) -> Self {
+        let shows = Box::new(shows);
+        Self { output, json, shows, written: 0, problems: Vec::new(), more: 0, failed: None }
     }
 
     /// Writes the line of a finding; that it cannot be written shows at the end.
     pub(super) fn add(&mut self, finding: &Finding) {
         let class = finding.verdict.class();
-        if self.quiet || matches!(class, Class::Same | Class::Touched) || self.failed.is_some() {
+        let is_news = !matches!(class, Class::Same | Class::Touched) && (self.shows)(class);
+        if !is_news || self.failed.is_some() {
             return;
         }
         let line = if self.json { json(finding) } else { text(finding) };
@@ -62,11 +65,15 @@ impl<'a> Lines<'a> {
     }
 
     /// Writes what there is to write at the end.
-    pub(super) fn finish(mut self, console: &Console<'_>, report: &Report) -> anyhow::Result<()> {
+    pub(super) fn finish(
+        mut self,
+        console: &Console<'_>,
+        counts: Option<&Report>,
+    ) -> anyhow::Result<()> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        if self.json && !self.quiet {
+        if let Some(report) = counts.filter(|_| self.json) {
             let line = summary_json(report);
             self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }

@@ -6,6 +6,7 @@ use super::trust;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
@@ -58,9 +59,8 @@ pub(super) struct DiffArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Print nothing
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     #[command(flatten)]
     shape: ShapeArgs,
@@ -103,9 +103,6 @@ impl DiffArgs {
             let range = range.map_err(|error| self.named(&error))?;
             ranges += 1;
             differ += range.end - range.start;
-            if self.quiet {
-                continue;
-            }
             let (form, line) = match self.json {
                 true => {
                     let mut object = Object::about(&self.new);
@@ -117,7 +114,7 @@ impl DiffArgs {
             output.record(form, |to| to.write_all(line.as_bytes()))?;
         }
         output.finish()?;
-        if !self.quiet {
+        if !(self.quiet.is_on() && ranges == 0) {
             let longest = new.layout().len().max(old.layout().len());
             let (differ, of) = (HumanBytes(differ), HumanBytes(longest));
             console.say(&match ranges {

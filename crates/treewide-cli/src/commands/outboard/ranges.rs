@@ -1,11 +1,11 @@
 //! Ranges and sizes, as people write and read them.
 
-use crate::args::sizes::bytes;
 use clap::Args;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use treewide::outboard::{Layout, joined};
 use treewide_files::name::shown;
+use treewide_files::size;
 
 /// `A..B`, `A..`, `..B` or `A..+N`.
 pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
@@ -34,7 +34,7 @@ pub(super) struct PartArgs {
     pub(super) outboard: Option<PathBuf>,
 
     /// The bytes that the file had when its outboard was made [default: those it has now]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Outboard")]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse, help_heading = "Outboard")]
     pub(super) len: Option<u64>,
 
     /// Look at these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
@@ -77,7 +77,7 @@ impl PartArgs {
 /// Such as `1G+64K`.
 fn sum(text: &str) -> Result<u64, String> {
     text.split('+').try_fold(0_u64, |sum, part| {
-        sum.checked_add(bytes(part)?).ok_or_else(|| "more than 2^64 - 1 bytes".to_owned())
+        sum.checked_add(size::parse(part)?).ok_or_else(|| "more than 2^64 - 1 bytes".to_owned())
     })
 }
 

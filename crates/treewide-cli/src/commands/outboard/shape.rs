@@ -1,11 +1,11 @@
 //! Which outboard a file has: the size of its groups, the order of its pairs, and its name.
 
-use crate::args::sizes::bytes;
 use clap::Args;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use treewide::outboard::{Group, Layout, Order};
+use treewide_files::size;
 
 /// What an outboard is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) struct ShapeArgs {
 }
 
 pub(super) fn group(text: &str) -> Result<Group, String> {
-    let group = Group::of_bytes(bytes(text)?);
+    let group = Group::of_bytes(size::parse(text)?);
     group.ok_or_else(|| "a group has a power of two of bytes, from 1K to 64M".to_owned())
 }
 

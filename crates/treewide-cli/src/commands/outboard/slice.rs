@@ -8,7 +8,6 @@ use super::trust::{self, TrustArgs};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
-use crate::args::sizes::bytes;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
@@ -25,6 +24,7 @@ use treewide::outboard::slice::{EncodeError, Source, decode, decode_bao, encode,
 use treewide::outboard::{Group, create_at};
 use treewide_files::Whole;
 use treewide_files::name::shown;
+use treewide_files::size;
 
 pub(super) const SLICE: Notes = Notes::new(&[
     ("treewide outboard slice disk.img --range 1G..+64K -o part.slice", ""),
@@ -141,7 +141,7 @@ pub(super) struct UnsliceArgs {
     expect: Hash,
 
     /// The bytes of the whole file; a slice of bao has them
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
     #[arg(required_unless_present = "bao")]
     len: Option<u64>,
 
@@ -209,7 +209,6 @@ fn open(path: &Path, stdin: &Stdin) -> anyhow::Result<Box<dyn Read>> {
     if is_stdin(path) {
         return Ok(Box::new(stdin.open()?));
     }
-    crate::shell::descriptor::require(path)?;
     let file = treewide::file::open(path)?;
     Ok(Box::new(Whole::new(file).with_context(|| shown(path))?))
 }

@@ -9,6 +9,7 @@ use super::trust::TrustArgs;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
 use crate::args::threads::ThreadsArgs;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
@@ -68,9 +69,8 @@ pub(super) struct VerifyArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Print nothing about ranges; and nothing at all if everything is right
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
 
     #[command(flatten)]
     shape: ShapeArgs,
@@ -97,7 +97,7 @@ impl VerifyArgs {
     }
 
     fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
-        let progress = self.progress.start(true);
+        let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let hears = progress.hears();
         hears.reached(&self.file);
@@ -132,13 +132,13 @@ impl VerifyArgs {
         data.unchanged(&self.file)?;
         data.is_done();
         progress.finish();
-        if self.json && !self.quiet {
+        if self.json && !self.quiet.is_on() {
             let line = self.json(&totals, &layout, covered, is_trusted.then_some(&root));
             output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
         output.finish()?;
         let outcome = totals.outcome();
-        if !(self.quiet && outcome == Outcome::Success) {
+        if !(self.quiet.is_on() && outcome == Outcome::Success) {
             console.about(
                 &self.file,
                 summary(&totals, &layout, covered, is_trusted, &path, self.mode.others()),
@@ -148,9 +148,6 @@ impl VerifyArgs {
     }
 
     fn line(&self, output: &mut Output<'_>, found: &Found) -> anyhow::Result<()> {
-        if self.quiet {
-            return Ok(());
-        }
         let Range { start, end } = found.range;
         let word = state_word(found.state);
         let (form, line) = match self.json {

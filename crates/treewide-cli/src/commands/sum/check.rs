@@ -4,9 +4,8 @@
 //! every line that is not a checksum line counts as a failed check, and a list that cannot be read
 //! to its end stops the run. (So does a line of 16 MiB, where b3sum would fill the memory.)
 
-use crate::args::input::{Input, growth, task};
+use crate::args::input::{Input, task};
 use crate::shell::console::Console;
-use crate::shell::descriptor;
 use crate::shell::output::Output;
 use crate::shell::program::Program;
 use crate::shell::stdin::{Stdin, is_stdin};
@@ -80,7 +79,6 @@ impl List {
             let _ = standard_input.claim("the list");
             (Box::new(streams::Input::open()?), true)
         } else {
-            descriptor::require(&path)?;
             let file = Whole::open(&path)?;
             let is_stream = !file.is_regular();
             (Box::new(file), is_stream)
@@ -158,10 +156,6 @@ impl Report<'_> {
         match event {
             Event::File(file, result) => {
                 self.output.spare(&file.path)?;
-                if let Some(growth) = result.as_ref().ok().and_then(growth) {
-                    self.output.flush()?;
-                    self.console.about(&file.path, growth);
-                }
                 let Expected { listed, digest } = file.about;
                 let (holds, verdict) = match result {
                     // Also under our own name: b3sum writes this line to standard output.
