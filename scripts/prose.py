@@ -6,6 +6,10 @@
 
 It reads Markdown except for code, and comments and messages (string literals) in Rust, comments in shell scripts,
 Python and TOML. A phrase that is broken over two lines is found too.
+
+Two more rules. A sentence of README, SECURITY, CHANGELOG and docs/ has at most 25 words; a longer one ends in
+`<!-- long -->`. The first line of a doc comment begins with a verb or a noun of its own, because readers who come from a
+search see it without its neighbours.
 """
 
 import re
@@ -104,6 +108,40 @@ def faults(path, text, rows):
                 yield prose.count("\n", 0, it.start()) + 1, phrase, better
 
 
+# Documents whose sentences are measured.
+MEASURED = re.compile(r"^(README|SECURITY|CHANGELOG)\.md$|^docs/[^/]*\.md$")
+LONGEST = 25
+
+# How the first line of a doc comment does not begin.
+FIRST = re.compile(r"(The same|What|Those|That|Such|It|This one|As|One that)\b")
+
+
+def long_sentences(text):
+    """(line, number of words, beginning) of sentences that are too long. Tables have no sentences."""
+    prose = re.sub(r"^( *)(```|~~~).*?^\1\2", lambda it: blank(it[0]), text, flags=re.MULTILINE | re.DOTALL)
+    prose = prose.replace("<!-- long -->", "\0")
+    prose = re.sub(r"<!--.*?-->", lambda it: blank(it[0]), prose, flags=re.DOTALL)
+    prose = re.sub(r"^(\||#|\[[^\]]+\]:).*$", "", prose, flags=re.MULTILINE)
+    # A link is its text, and code is one word. A colon before a list or a block ends a sentence.
+    prose = re.sub(r"\]\([^)]*\)", "]", prose)
+    prose = re.sub(r"`[^`\n]*`", "Code", prose)
+    start = 0
+    for it in re.finditer(r"[.?!]+[\"')\]*]*(?=\s)(?!\s+[a-z])|:(?=\s*\n)|\n\s*\n|\n(?=\s*([-*]|\d+\.)\s)|\Z", prose):
+        sentence = prose[start : it.start()]
+        count = len([word for word in sentence.split() if re.search(r"\w", word)])
+        if count > LONGEST and "\0" not in prose[start : it.end() + 2]:
+            first = start + len(sentence) - len(sentence.lstrip())
+            yield prose.count("\n", 0, first) + 1, count, " ".join(sentence.split()[:6])
+        start = it.end()
+
+
+def first_lines(text):
+    """(line, text) of doc comments of items and modules that do not begin as they should."""
+    for it in re.finditer(r"^( *(?!//[/!])[^\n]*\n|\A) *//[/!] (.*)", text, re.MULTILINE):
+        if FIRST.match(it[2]):
+            yield text.count("\n", 0, it.start(2)) + 1, it[2]
+
+
 def files(paths):
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths],
@@ -125,6 +163,15 @@ def main():
         for line, phrase, better in faults(path, path.read_text(), rows):
             print(f"{path.relative_to(ROOT)}:{line}: \"{phrase}\": write {better}")
             found += 1
+        name, text = str(path.relative_to(ROOT)), path.read_text()
+        if MEASURED.match(name):
+            for line, words_in, beginning in long_sentences(text):
+                print(f"{name}:{line}: {words_in} words: \"{beginning} ..\"")
+                found += 1
+        if path.suffix == ".rs":
+            for line, first in first_lines(text):
+                print(f"{name}:{line}: begin with a verb or a noun of its own: \"{first[:60]}\"")
+                found += 1
     print(f"prose: {count} files, {len(rows)} phrases, {found} found")
     return found > 0
 

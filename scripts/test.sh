@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# The one test command: installs what it needs, runs everything, and says what it did.
+# The one test command: installs what it needs, runs its tests, and says what it did.
 #
-#   scripts/test.sh           everything
-#   scripts/test.sh WORD...   only the sections whose names contain one of these words; a word in no name is an
+#   scripts/test.sh           what proves the product on this machine, within 15 minutes on two CPUs: all tests of the
+#                             Rust crates with every kernel of this CPU, the C libraries, the Python package, lints
+#   scripts/test.sh --rest    what that leaves out: GPUs, each kernel alone, other CPUs and targets, JavaScript, Swift,
+#                             buckets, each feature alone, the oldest Rust
+#   scripts/test.sh --all     both
+#   scripts/test.sh WORD...   the sections whose names contain one of these words; a word in no name is an
 #                             error, and all names are shown
 #
 # Packages come from apt-get (as root, or with a sudo that needs no password) or Homebrew, toolchains and targets from rustup,
@@ -72,24 +76,30 @@ kernels() {
 # ---- What is needed ------------------------------------------------------------------------------
 
 packages() {
-    local wanted=(
+    local it wanted=(
         gcc libc6-dev ca-certificates curl # to build at all
-        g++ python3-venv # the CUDA kernels, for the CPU and for GPUs
         util-linux bsdutils procps groff-base # setpriv, script, kill, groff: for tests of the CLI
         strace # a test of the library: what hashing asks of the system
         shellcheck
-        make clang valgrind pkg-config cmake # the C libraries
-        mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
-        mmdebstrap # installs Debian 13, which has Swift, into a folder
+        make pkg-config # the C libraries
+        python3-venv
     )
-    command -v node >/dev/null || wanted+=(nodejs npm) # runs WebAssembly
-    chromium --version >/dev/null 2>&1 || wanted+=(chromium) # the npm package in a browser
-    if [[ $(uname -m) == x86_64 ]]; then
-        wanted+=(qemu-user)
-        local it
-        for it in "${EMULATED[@]}"; do
-            wanted+=("gcc-${it%%:*}-linux-gnu" "libc6-dev-${it##*:}-cross")
-        done
+    if [[ $part != plain ]]; then
+        wanted+=(
+            g++ # the CUDA kernels, for the CPU and for GPUs
+            clang valgrind cmake # the C libraries
+            dosfstools # a file system without permissions and inodes, for manifests
+            mesa-vulkan-drivers # lavapipe, a Vulkan device that is a program
+            mmdebstrap # installs Debian 13, which has Swift, into a folder
+        )
+        command -v node >/dev/null || wanted+=(nodejs npm) # runs WebAssembly
+        chromium --version >/dev/null 2>&1 || wanted+=(chromium) # the npm package in a browser
+        if [[ $(uname -m) == x86_64 ]]; then
+            wanted+=(qemu-user)
+            for it in "${EMULATED[@]}"; do
+                wanted+=("gcc-${it%%:*}-linux-gnu" "libc6-dev-${it##*:}-cross")
+            done
+        fi
     fi
     need apt-get dpkg-query
     local package missing=() root=() still=""
@@ -131,6 +141,7 @@ toolchain() {
     if ! { cargo clippy --version && cargo fmt --version; }; then
         step rustup component add clippy rustfmt
     fi
+    [[ $part != plain ]] || return 0
     for it in "${EMULATED[@]}"; do wanted+=("${it%%:*}-unknown-linux-gnu"); done
     for it in "${wanted[@]}" "$WASM" "${NO_STD[@]}" "${FOREIGN[@]}"; do
         # A target that cannot be installed must not keep the others away.
@@ -181,8 +192,14 @@ workflows() {
 prose() {
     need python3 git
     step scripts/version.py
+    step python3 scripts/names.py
     step python3 scripts/prose.py
     step python3 scripts/chart.py --check
+}
+
+# What the library can do, so that `native` builds it as the sections with all features do.
+library_features() {
+    sed -n '/^\[features\]/,/^\[[^f]/ s/^\([a-z-]*\) = .*/\1/p' crates/treewide/Cargo.toml
 }
 
 lints() {
@@ -193,7 +210,7 @@ lints() {
 features() {
     cargo clippy --version || cannot_run "there is no cargo clippy"
     local name names
-    names=$(sed -n '/^\[features\]/,/^\[[^f]/ s/^\([a-z-]*\) = .*/\1/p' crates/treewide/Cargo.toml)
+    names=$(library_features)
     [[ -n $names ]]
     step cargo clippy --locked -p treewide --no-default-features -- -D warnings
     for name in $names; do
@@ -258,9 +275,18 @@ machine_code() {
     step "$python" scripts/cuda.py census --check
 }
 
-everything() {
-    # Other devices have a section of their own.
-    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features
+# All crates except for GPUs, which take half as long to build as all the rest. The library has the features that it has
+# with --all-features, so that what is built here serves the sections with GPUs, too.
+native() {
+    local features
+    features=$(library_features | sed 's|^|treewide/|' | paste -sd,)
+    run_tests --workspace --exclude treewide-gpu --features "$features"
+}
+
+# What only GPU features bring; their devices have a section of their own.
+with_gpus() {
+    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features --exclude treewide --exclude treewide-files \
+        --exclude treewide-manifest --exclude treewide-compat --exclude treewide-vectors
 }
 
 # The quick ones; all are in scripts/slow.sh.
@@ -274,7 +300,15 @@ unoptimised() {
 }
 
 # The C libraries, as make builds and installs them. BLAKE3's own C library comes with the crate `blake3`.
+readonly C_QUICK="build abi headers drop_in official swapped misuse installed examples readme"
 capi() {
+    need make gcc
+    # shellcheck disable=SC2086 # several words
+    step bindings/c/check.sh $C_QUICK
+}
+
+# The same with other compilers, under valgrind, and with devices.
+capi_rest() {
     need make gcc
     step bindings/c/check.sh --quick
 }
@@ -282,7 +316,12 @@ capi() {
 # The Python package: a wheel, as pip installs it, and the tests of those whose place it takes.
 python_package() {
     need python3
-    step bindings/python/check.sh lints types package blake3_suite
+    step bindings/python/check.sh package blake3_suite
+}
+
+python_lints() {
+    need python3
+    step bindings/python/check.sh lints types
 }
 
 python_scale() {
@@ -378,7 +417,12 @@ rows=()
 notes=()
 names=() listing=no
 passed=0 failed=0 skipped=0
-words=("$@")
+words=("$@") part=plain
+case ${1:-} in
+    --all | --rest) part=${1#--} words=("${@:2}") ;;
+    --*) echo "there is no option $1; there are --all and --rest" >&2; exit 2 ;;
+    ?*) part=all ;;
+esac
 
 # The sum of the numbers that `sed` finds in the log.
 count() {
@@ -390,8 +434,8 @@ failures() {
     sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
 
-# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is `test`, or `install`,
-# which counts as no test, and as no failure where it fails: that shows in what needs it.
+# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain` or `rest`, or
+# `install`, which counts as no test, and as no failure where it fails: that shows in what needs it.
 section() {
     local kind=$1 name=$2 word
     shift 2
@@ -399,7 +443,8 @@ section() {
         names+=("$name")
         return 0
     fi
-    if [[ $kind == test && ${#words[@]} -gt 0 ]]; then
+    [[ $kind == install || $part == all || $kind == "$part" ]] || return 0
+    if [[ $kind != install && ${#words[@]} -gt 0 ]]; then
         for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
         [[ $name == *"$word"* ]] || return 0
     fi
@@ -451,40 +496,46 @@ kernels_to_test() {
 }
 
 sections() {
-    section test "formatting" formatting
-    section test "scripts" scripts
-    section test "workflows" workflows
-    section test "prose" prose
-    section test "lints" lints
-    section test "lints: each feature alone" features
-    section test "documentation" documentation
-    section test "known answers" known_answers
-    section test "cuda machine code" machine_code
-    section test "everything" everything
-    section test "clients" clients
-    section test "unoptimised client" unoptimised
-    section test "capi" capi
-    section test "python" python_package
-    section test "scale" python_scale
-    section test "swift" swift_package
-    section test "GPU" gpu
-    for kernel in $(kernels_to_test); do
-        section test "kernel $kernel" forced "$kernel"
-    done
+    section plain "formatting" formatting
+    section plain "scripts" scripts
+    section plain "prose" prose
+    section plain "known answers" known_answers
+    section plain "lints" lints
+    section plain "native" native
+    section plain "capi" capi
+    section plain "python" python_package
+    section rest "workflows" workflows
+    section rest "lints: each feature alone" features
+    section rest "documentation" documentation
+    section rest "cuda machine code" machine_code
+    section rest "with GPUs" with_gpus
+    section rest "GPU devices" gpu
+    section rest "clients" clients
+    section rest "unoptimised client" unoptimised
+    section rest "capi, the rest" capi_rest
+    section rest "python lints" python_lints
+    section rest "scale" python_scale
+    section rest "swift" swift_package
+    # Which they are is known when they are built.
+    if [[ $part != plain ]]; then
+        for kernel in $(kernels_to_test); do
+            section rest "kernel $kernel" forced "$kernel"
+        done
+    fi
     for it in "${EMULATED[@]}"; do
         IFS=: read -r arch qemu _ <<<"$it"
-        section test "emulated $arch" emulated "$arch" "$qemu"
+        section rest "emulated $arch" emulated "$arch" "$qemu"
     done
-    section test "wasm" wasm
-    section test "npm" npm_package
-    section test "lints: $WASM" wasm_lints
+    section rest "wasm" wasm
+    section rest "npm" npm_package
+    section rest "lints: $WASM" wasm_lints
     for it in "${NO_STD[@]}"; do
-        section test "no_std $it" no_std "$it"
+        section rest "no_std $it" no_std "$it"
     done
     for it in "${FOREIGN[@]}"; do
-        section test "lints: $it" foreign "$it"
+        section rest "lints: $it" foreign "$it"
     done
-    section test "oldest Rust, $rust_version" oldest_rust
+    section rest "oldest Rust, $rust_version" oldest_rust
 }
 
 # A word without a section is an error before anything is installed.
@@ -510,7 +561,7 @@ fi
 ! is_too_old || export RUSTUP_TOOLCHAIN=stable
 export B3SUM=$target/tools/bin/b3sum
 section install "b3sum" real_b3sum
-section install "cuda compiler" cuda_tools
+[[ $part == plain ]] || section install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
 # Kernels are also compiled at run time, by what programs find of NVRTC.
 if nvrtc=$("$target/tools/cuda/bin/python" scripts/cuda.py where 2>/dev/null); then
@@ -532,5 +583,6 @@ if [[ ${#notes[@]} -gt 0 ]]; then
 fi
 echo
 echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
+[[ $part != plain ]] || echo "That was the quick part; scripts/test.sh --rest has what it leaves out."
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
