@@ -14,7 +14,7 @@
 #     cuda.json, wgpu.json   all timing classes, for results/
 #     kernels.json           single instructions, one launch next to several, kernels with other parameters
 #     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors
-#     treewide.profile       from which lengths on the device is done before the CPU of that machine
+#     tune.txt               from which lengths on the device is done before the CPU of that machine
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
 #     log.txt                all that was said, and the machine; how each step went at its end
 #
@@ -135,7 +135,7 @@ measure() {
         --kernels "$from/variants" --commit "$commit" --out "$out/kernels.json"
     step 50 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
     cat "$out/torch.txt"
-    step 70 tune "$from/treewide-bench" tune --only gpu --at-most $tune -o "$out/treewide.profile"
+    step 70 tune "$from/treewide-bench" tune --only gpu --at-most $tune -o "$out/tune.txt"
     step 90 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
     printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"

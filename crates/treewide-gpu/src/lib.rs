@@ -56,13 +56,13 @@ pub use backend::twin::TwinLimits;
 #[cfg(feature = "wgpu")]
 pub use backend::wgpu;
 pub use cancel::Cancel;
-pub use choice::{Choice, Class, Reason, Threshold, VARIABLE};
+pub use choice::Choice;
 pub use device::Device;
 pub use driver::{Backend, Found};
 pub use error::{Error, ErrorKind};
 pub use found::devices;
 pub use host::pipeline::Pipeline;
-pub use host::ring::{Ring, TAIL};
+pub use host::ring::Ring;
 pub use host::staged::Staged;
 pub use host::wrapped::Wrapped;
 pub use memory::{Buffer, SharedBuffer, Slice};

@@ -5,8 +5,7 @@ mod common;
 use common::{bytes, each, modes, oracle};
 use std::io::Write;
 use treewide_gpu::{
-    Backend, Cancel, Choice, Class, Device, ErrorKind, Mode, Pipeline, Reason, Ring, Staged,
-    TwinLimits,
+    Backend, Cancel, Choice, Device, ErrorKind, Mode, Pipeline, Ring, Staged, TwinLimits,
 };
 
 const SMALL: Ring = Ring { part: 1 << 20, parts: 2 };
@@ -185,7 +184,7 @@ fn the_cpu_takes_any_pieces() {
         [0, 1, 1025, mb - 1, mb, mb + 1, 2 * mb, 4 * mb, 5 * mb, 7 * mb + 5, 8 * mb, input.len()];
     let mut cases = 0;
     for (i, mode) in modes().iter().enumerate() {
-        let staged = || Choice::Cpu.stage(mode, None).unwrap().ring(SMALL).unwrap();
+        let staged = || Choice::Cpu.stage(mode, None, None).unwrap().ring(SMALL).unwrap();
         for input in lengths.map(|len| &input[..len]) {
             let expected = oracle(i, input).finalize();
             let check = |staged: Staged, how: &str| {
@@ -220,12 +219,12 @@ fn the_cpu_takes_any_pieces() {
     }
     println!("the CPU: {cases} cases");
     // What failed goes on to fail.
-    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None).unwrap().ring(SMALL).unwrap();
+    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None, None).unwrap().ring(SMALL).unwrap();
     let error = staged.update_file(&file, 10, input.len() as u64).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert_eq!(staged.update(b"more").unwrap_err().kind(), ErrorKind::Io);
     let cancel = Cancel::default();
-    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None).unwrap().cancel(&cancel);
+    let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None, None).unwrap().cancel(&cancel);
     cancel.cancel();
     assert_eq!(staged.update_reader(&b"more"[..]).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(staged.update(b"more").unwrap_err().kind(), ErrorKind::Cancelled);
@@ -236,13 +235,13 @@ fn choices() {
     let input = bytes(40 << 20);
     for choice in ["auto", "cpu"] {
         let choice: Choice = choice.parse().unwrap();
-        let mut staged = choice.stage(&Mode::PLAIN, Some(input.len() as u64)).unwrap();
+        let mut staged = choice.stage(&Mode::PLAIN, Some(1), Some(input.len() as u64)).unwrap();
         staged.update(&input).unwrap();
         assert_eq!(staged.finalize().unwrap().as_bytes(), blake3::hash(&input).as_bytes());
     }
-    // Of unknown length, or shorter than any threshold.
+    // Of unknown length, or too short.
     for len in [None, Some(0)] {
-        assert!(Choice::Auto.open(Class::Staged, len).unwrap().is_none());
+        assert!(Choice::Auto.open(Some(1), len).unwrap().is_none());
     }
     let error = "gpu".parse::<Choice>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -250,7 +249,7 @@ fn choices() {
     let found = treewide_gpu::devices();
     for (choice, backend) in [(Choice::Cuda, Backend::Cuda), (Choice::Wgpu, Backend::Wgpu)] {
         if !found.iter().any(|found| found.backend == backend && found.problem.is_none()) {
-            let error = choice.open(Class::File, None).unwrap_err();
+            let error = choice.open(None, None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NoDevice);
             let message = error.to_string();
             assert!(found.iter().all(|found| message.contains(&found.name)), "{message}");
@@ -258,15 +257,18 @@ fn choices() {
     }
 }
 
-/// The twin's memory is the host's, so without a profile the default for unified memory counts.
+/// The twin's memory is the host's, so without a minimum the default for unified memory counts.
 #[test]
-fn hash_auto_on_both_sides_of_the_threshold() {
+fn hash_auto_on_both_sides_of_the_minimum() {
     let device = Device::twin(TwinLimits::default());
-    let threshold = device.threshold(Class::Staged);
-    assert_eq!((threshold.from, threshold.reason), (Some(16 << 20), Reason::Unified));
     let input = bytes((16 << 20) + 1);
-    for len in [0, 1000, (16 << 20) - 1, 16 << 20, input.len()] {
-        let hash = device.hash_auto(&Mode::PLAIN, &input[..len]).unwrap();
-        assert_eq!(hash.as_bytes(), blake3::hash(&input[..len]).as_bytes(), "{len} bytes");
+    let mut cases = 0;
+    for minimum in [None, Some(0), Some(1000), Some(u64::MAX)] {
+        for len in [0, 999, 1000, (16 << 20) - 1, 16 << 20, input.len()] {
+            let hash = device.hash_auto(&Mode::PLAIN, minimum, &input[..len]).unwrap();
+            assert_eq!(hash.as_bytes(), blake3::hash(&input[..len]).as_bytes(), "{len} bytes");
+            cases += 1;
+        }
     }
+    println!("both sides of the minimum: {cases} cases");
 }

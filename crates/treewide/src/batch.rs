@@ -292,16 +292,6 @@ impl Batch {
         }
         outputs(&self.mode, blobs, 0..count, out);
     }
-
-    /// Returns how full the lanes of the kernel in use are with `blobs`, from 0 to 1: of all blocks that its
-    /// vector passes compress on one thread, the share that are blocks of input or parents. Inputs that are
-    /// hashed separately are not counted.
-    ///
-    /// This plans the batch without hashing it. It is a number for benchmarks.
-    pub fn occupancy<B: Blobs + ?Sized>(&self, blobs: &B) -> f64 {
-        let (used, held) = window::occupancy(blobs, 0..blobs.count());
-        if held == 0 { 1.0 } else { used as f64 / held as f64 }
-    }
 }
 
 fn outputs<B: Blobs + ?Sized>(mode: &Mode, blobs: &B, range: Range<usize>, out: Bytes<'_>) {

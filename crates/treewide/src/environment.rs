@@ -6,7 +6,6 @@
 use std::fmt;
 
 use crate::kernel::asked_for;
-use crate::profile::{self, shown};
 
 /// Why a variable of the environment is ignored. Its text names the variable, its value, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ impl fmt::Display for EnvironmentError {
 
 impl std::error::Error for EnvironmentError {}
 
-/// Checks `TREEWIDE_KERNEL` and `TREEWIDE_PROFILE`, for programs that refuse a wrong value in place of ignoring it.
+/// Checks `TREEWIDE_KERNEL`, for programs that refuse a wrong value in place of ignoring it.
 ///
 /// ```no_run
 /// if let Err(error) = treewide::check_environment() {
@@ -30,17 +29,32 @@ impl std::error::Error for EnvironmentError {}
 /// ```
 ///
 /// # Errors
-/// If `TREEWIDE_KERNEL` names a kernel that this build does not have or that this CPU cannot run, or if
-/// `TREEWIDE_PROFILE` names a file that is not a [profile] for this machine. The error is the first that is found.
+/// If `TREEWIDE_KERNEL` names a kernel that this build does not have or that this CPU cannot run.
 pub fn check_environment() -> Result<(), EnvironmentError> {
-    ignored().next().map_or(Ok(()), Err)
+    match asked_for() {
+        Some((place, Err(error))) => Err(EnvironmentError(shown(&format!("{place}: {error}")))),
+        _ => Ok(()),
+    }
 }
 
-/// Everything that is ignored.
-pub(crate) fn ignored() -> impl Iterator<Item = EnvironmentError> {
-    let kernels = asked_for().filter_map(|(place, kernel)| {
-        kernel.err().map(|error| EnvironmentError(shown(&format!("{place}: {error}"))))
-    });
-    let profile = profile::fault().map(|fault| EnvironmentError(fault.to_owned()));
-    kernels.chain(profile)
+/// A text to show to people, without control sequences for a terminal.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn shown_holds_no_control_characters() {
+        assert_eq!(shown("größe: \x1b[2J\n\u{9b}"), r"größe: \u{1b}[2J\n\u{9b}");
+    }
 }

@@ -33,8 +33,7 @@ pub struct Explanation {
 
 /// How [`hash`](crate::hash()) does an input of `bytes` bytes with the kernel in use: the passes on
 /// one thread, and the threads that `hash_parallel` would use (feature
-/// `rayon`, else 1). As text it also says what the profile in use
-/// chooses, what `TREEWIDE_KERNEL` or `TREEWIDE_PROFILE` asks for and cannot have, and whether a build without
+/// `rayon`, else 1). As text it also says what `TREEWIDE_KERNEL` asks for and cannot have, and whether a build without
 /// optimisation does without a kernel.
 ///
 /// ```
@@ -164,11 +163,7 @@ impl fmt::Display for Explanation {
             write!(f, " or more for the package treewide chooses it")?;
         }
         #[cfg(feature = "std")]
-        if let Some(profile) = crate::profile::in_use() {
-            write!(f, "\n{profile}")?;
-        }
-        #[cfg(feature = "std")]
-        for error in crate::environment::ignored() {
+        if let Err(error) = crate::environment::check_environment() {
             write!(f, "\nignored: {error}")?;
         }
         Ok(())

@@ -63,7 +63,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`, [profiles](profile); without it the crate is `no_std` |
+//! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`, `fill_parallel`, with the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
 //! | `file` | the module `file`: each file by the strategy that suits it, on several threads, in bounded memory |
@@ -121,8 +121,6 @@ mod oneshot;
 pub mod outboard;
 #[cfg(feature = "rayon")]
 mod parallel;
-#[cfg(feature = "std")]
-pub mod profile;
 mod spec;
 mod state;
 mod subtrees;

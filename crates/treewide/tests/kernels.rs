@@ -163,7 +163,6 @@ fn switching_in_the_middle() {
 /// Says to the child test what it is for.
 const CHILD: &str = "TREEWIDE_TEST_CHILD";
 const VARIABLE: &str = "TREEWIDE_KERNEL";
-const PROFILE: &str = "TREEWIDE_PROFILE";
 
 /// The child process: threads that all hash first; each must see the same kernel.
 #[test]
@@ -258,7 +257,7 @@ struct Found {
 fn ask(starter: &[&str], variables: &[(&str, &str)]) -> Found {
     let mut command = command(starter);
     command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1");
-    command.env_remove(VARIABLE).env_remove(PROFILE).envs(variables.iter().copied());
+    command.env_remove(VARIABLE).envs(variables.iter().copied());
     let output = command.output().expect("a child");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -291,38 +290,6 @@ fn the_variable() {
         let ignored = format!("TREEWIDE_KERNEL={shown}: {why}");
         assert_eq!(ask(starter, &[(VARIABLE, value)]), found(best, &[&ignored]));
     }
-}
-
-#[test]
-fn the_profile() {
-    let _turn = Turn::take();
-    let Some(starter) = starter() else { return };
-    let best = suited().name();
-    let path = std::env::temp_dir().join(format!("treewide-profile-{}", std::process::id()));
-    let name = path.to_str().unwrap();
-    let with = |text: &str, kernel: &str| {
-        std::fs::write(&path, text).unwrap();
-        ask(starter, &[(PROFILE, name), (VARIABLE, kernel)])
-    };
-    let portable = "kernel = \"portable\"\n";
-    assert_eq!(with(portable, ""), found("portable", &[]));
-    assert_eq!(with(portable, "auto"), found(best, &[]));
-    // Of two wishes the one that can be met.
-    let why = format!("there is no such kernel; use one of: {}", choices());
-    let variable = format!("TREEWIDE_KERNEL=z80: {why}");
-    assert_eq!(with(portable, "z80"), found("portable", &[&variable]));
-    let line = format!("TREEWIDE_PROFILE: {name}: line 2: {why}");
-    let absent = "\nkernel = \"mmx\"\n";
-    assert_eq!(with(absent, ""), found(best, &[&line]));
-    assert_eq!(with(absent, "portable"), found("portable", &[&line]));
-    assert_eq!(with(absent, "z80"), found(best, &[&variable, &line]));
-    // One wrong line, and nothing of the file holds.
-    let line = format!("TREEWIDE_PROFILE: {name}: line 2: nothing here is called 'turbo'");
-    assert_eq!(with(&format!("{portable}turbo = 1\n"), ""), found(best, &[&line]));
-    std::fs::remove_file(&path).unwrap();
-    let gone = ask(starter, &[(PROFILE, name)]);
-    assert_eq!((gone.kernel.as_str(), gone.ignored.len()), (best, 1));
-    assert!(gone.ignored[0].starts_with(&format!("TREEWIDE_PROFILE: {name}: ")), "{gone:?}");
 }
 
 #[test]

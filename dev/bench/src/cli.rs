@@ -12,7 +12,6 @@ Sizes are bytes, or in units that are powers of 1024: 64KiB, 1MiB, 2GiB, 1TiB.
 
 Environment:
   TREEWIDE_KERNEL    the kernel that the engine treewide uses, by a name that `treewide explain` lists
-  TREEWIDE_PROFILE   a file that `treewide-bench tune` wrote: the choices for this machine
   RAYON_NUM_THREADS  the most threads, where an engine does not name them";
 
 /// Measures treewide against other hashing libraries, alternately, with confidence intervals.
@@ -42,7 +41,7 @@ pub(crate) enum Command {
     ///
     /// Exit code 1: no device can be used; the devices that were found are listed.
     Gpu(Gpu),
-    /// Finds the sizes from which another choice is faster, and writes them to a profile.
+    /// Finds the kernel and the sizes from which a GPU is faster, and prints them as flags and as JSON.
     Tune(Tune),
     /// Measures the rows of a file of bars, and reports which bars are met.
     ///
@@ -270,35 +269,29 @@ pub(crate) struct HashFile {
     pub(crate) path: PathBuf,
 }
 
-/// What a profile chooses.
+/// What is tuned.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Choice {
     Kernel,
-    ParallelFrom,
-    BatchTask,
-    FileFrom,
-    /// gpu-staged-from, gpu-wrapped-from, gpu-file-from; in builds with `--features gpu`.
+    /// From which lengths on a GPU is faster; in builds with `--features gpu`.
     Gpu,
 }
 
 #[derive(Args)]
 pub(crate) struct Tune {
-    /// The profile to write; TREEWIDE_PROFILE=FILE has the library and the command line load it.
-    #[arg(short, long, default_value = "treewide.profile", value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// Only these lines [default: all].
+    /// Also writes what it prints to this file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only these [default: all].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) only: Vec<Choice>,
     /// The GPU to tune for [default: the first that is not software, as `auto` chooses].
     #[command(flatten)]
     pub(crate) which: Which,
-    /// End after this time, whatever is being measured, with a profile of the lines found by then.
+    /// End after this time, whatever is being measured, with what was found by then.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400),
           conflicts_with = "json")]
     pub(crate) at_most: Option<u64>,
-    /// This process splits every input among threads.
-    #[arg(long, hide = true)]
-    pub(crate) split: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

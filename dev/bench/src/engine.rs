@@ -41,7 +41,6 @@ static ALL: &[&Engine] = &[
     &treewide::ENGINE,
     &treewide::APART,
     &treewide::INTO,
-    &treewide::HALVES,
     &treewide::TASKS,
     &treewide::MAP,
     &blake3::ENGINE,

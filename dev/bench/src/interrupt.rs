@@ -50,17 +50,6 @@ pub(crate) fn remove(_path: &Path) {}
 #[cfg(not(unix))]
 fn remove_all() {}
 
-/// Ends this process, as if by a signal, when the process at the other end of its standard input ends.
-pub(crate) fn end_with_parent() {
-    std::thread::spawn(|| {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        #[cfg(unix)]
-        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
-        #[cfg(not(unix))]
-        std::process::exit(1);
-    });
-}
-
 /// Ends the program while other threads are working. What they use is not destroyed, because a driver might wait for a
 /// device that never finishes.
 pub(crate) fn exit(code: i32) -> ! {

@@ -170,6 +170,7 @@ impl Session {
         stats::each_of(report::ratios(&self.rows), self.settings.confidence)
     }
 
+    #[cfg(feature = "gpu")]
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }

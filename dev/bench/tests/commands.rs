@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 fn bench(dir: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_treewide-bench"));
-    command.current_dir(dir).env_remove("TREEWIDE_PROFILE").args(args).output().unwrap()
+    command.current_dir(dir).args(args).output().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -92,7 +92,7 @@ fn what_cannot_be_written_is_told_first() {
     for args in [
         &["compare", "--json", "gone/report.json"][..],
         &["report", "--json", "folder"],
-        &["tune", "--output", "gone/profile"],
+        &["tune", "--output", "gone/tuned"],
     ] {
         let output = bench(dir.path(), args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
@@ -110,7 +110,6 @@ fn reports_are_written_though_standard_output_is_full() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
         .current_dir(dir.path())
-        .env_remove("TREEWIDE_PROFILE")
         .args(["compare", "--sizes", "64", "--budget", "1", "--json", "report.json"])
         .stdout(full)
         .output()
@@ -129,7 +128,6 @@ fn interrupted_runs_leave_no_files() {
     let left = || std::fs::read_dir(dir.path()).unwrap().count();
     let mut child = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
         .current_dir(dir.path())
-        .env_remove("TREEWIDE_PROFILE")
         .args(["files", "--sizes", "70000", "--budget", "600000", "--json", "report.json"])
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -147,39 +145,6 @@ fn interrupted_runs_leave_no_files() {
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
-    assert_eq!(left(), 0);
-}
-
-/// What measures for `tune` does not outlive it, and leaves nothing behind either.
-#[cfg(unix)]
-#[test]
-fn what_measures_for_tune_ends_with_it() {
-    use std::io::Read;
-
-    let [dir, temporary] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
-        .current_dir(dir.path())
-        .env_remove("TREEWIDE_PROFILE")
-        .env("TMPDIR", temporary.path())
-        .args(["tune", "-o", "tuned", "--only", "file-from", "--budget", "5000"])
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let left = || std::fs::read_dir(dir.path()).unwrap().count();
-    // It is written after its name is known to be removed.
-    let written = || {
-        let mut files = std::fs::read_dir(dir.path()).unwrap();
-        files.any(|it| it.unwrap().metadata().is_ok_and(|it| it.len() > 0))
-    };
-    while !written() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    child.kill().unwrap(); // by a signal that it cannot pass on
-    child.wait().unwrap();
-    // The other process has this as well, so it ends when that does.
-    child.stderr.unwrap().read_to_end(&mut vec![]).unwrap();
     assert_eq!(left(), 0);
 }
 
@@ -222,40 +187,33 @@ fn devices_are_measured_or_what_was_found_is_told() {
     assert!(said(&output).contains("no device to measure"), "{}", said(&output));
 }
 
-/// The names that a profile has a value for, once it is known that it can be loaded.
+/// What `tune` sets, and what it leaves out.
 fn tuned(dir: &Path, args: &[&str]) -> Vec<String> {
     let common = ["tune", "-o", "tuned", "--budget", "1", "--json", "report.json"];
     let output = bench(dir, &[&common, args].concat());
     assert!(output.status.success(), "{args:?}: {}", said(&output));
+    let advice = std::fs::read_to_string(dir.join("tuned")).unwrap();
+    assert!(said(&output).contains(&advice), "{advice}{}", said(&output));
     let output = bench(dir, &["validate", "report.json"]);
     let said_of_it = said(&output);
     assert!(output.status.success() || said_of_it.contains("build.commit"), "{said_of_it}");
-    let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
-        .current_dir(dir)
-        .env("TREEWIDE_PROFILE", "tuned")
-        .args(["compare", "--sizes", "64", "--budget", "1"])
-        .output()
-        .unwrap();
-    let profile = std::fs::read_to_string(dir.join("tuned")).unwrap();
-    assert!(output.status.success(), "{profile}{}", said(&output));
+    let (lines, json) = advice.split_once("# As JSON:\n").unwrap();
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
     let name = |line: &str| match line.strip_prefix("# ") {
-        // What other programs made undecidable has its name in a comment.
         Some(comment) => comment.split_once(": left out.").map(|(name, _)| name.to_owned()),
-        None => Some(line.split_once(" = ").expect("a name and a value").0.to_owned()),
+        None => Some(line.split_once('=').expect("a name and a value").0.to_owned()),
     };
-    profile.lines().filter_map(name).collect()
+    let set = lines.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(json.as_object().unwrap().len(), set, "{advice}");
+    lines.lines().filter_map(name).collect()
 }
 
 /// Whatever it finds: times are not for a test.
 #[test]
-fn what_tune_writes_can_be_loaded() {
+fn tune_names_a_kernel_or_none() {
     let dir = tempfile::tempdir().unwrap();
-    let names = tuned(dir.path(), &["--only", "kernel,parallel-from,batch-task,file-from"]);
-    let expected: &[&str] = match std::thread::available_parallelism().map_or(1, usize::from) {
-        1 => &[],
-        _ => &["parallel-from", "batch-task", "file-from"],
-    };
-    assert_eq!(names.strip_prefix(&["kernel".to_owned()]).unwrap_or(&names), expected);
+    let names = tuned(dir.path(), &["--only", "kernel"]);
+    assert!(names.is_empty() || names == ["TREEWIDE_KERNEL"], "{names:?}");
 }
 
 /// However long a row is to take.
@@ -266,8 +224,8 @@ fn tune_ends_when_it_is_told_to() {
     let output = bench(dir.path(), &args);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("stopped after 1 seconds"), "{}", said(&output));
-    let profile = std::fs::read_to_string(dir.path().join("tuned")).unwrap();
-    assert!(profile.ends_with("# After 1 seconds there was no time for more.\n"), "{profile}");
+    let advice = std::fs::read_to_string(dir.path().join("tuned")).unwrap();
+    assert!(advice.contains("# After 1 seconds there was no time for more.\n"), "{advice}");
     let left: Vec<_> =
         std::fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().path()).collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -276,7 +234,7 @@ fn tune_ends_when_it_is_told_to() {
 /// The twin of the kernels has every class; a program on the CPU that passes for a GPU is measured only
 /// if it is asked for; and what is not there is told.
 #[test]
-fn gates_are_tuned_for_a_device_that_is_there() {
+fn tune_finds_minimums_for_a_device_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let tune = |args: &[&str]| {
         let common = ["tune", "-o", "none", "--budget", "1", "--only", "gpu"];
@@ -290,21 +248,20 @@ fn gates_are_tuned_for_a_device_that_is_there() {
         }
         return;
     }
-    let all = ["gpu-staged-from", "gpu-wrapped-from", "gpu-file-from"];
+    let all = ["minimum", "--device-minimum"];
     assert_eq!(tuned(dir.path(), &["--only", "gpu", "--device", "twin"]), all);
     let output = tune(&["--index", "999"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("no device to tune for"), "{}", said(&output));
     let output = tune(&["--device", "wgpu"]);
     match output.status.code() {
-        // Nothing of wgpu's can pin.
-        Some(0) => assert!(said(&output).contains("gpu-wrapped-from: cannot be measured")),
+        Some(0) => assert!(said(&output).contains("--device-minimum")),
         Some(2) => assert!(said(&output).contains("no device to tune for")),
         code => panic!("{code:?}: {}", said(&output)),
     }
     // Without a name it is for real devices only, and there may be some.
     let output = tune(&[]);
-    if !said(&output).contains("gpu-staged-from =") {
+    if !said(&output).contains("minimum=") {
         assert!(said(&output).contains("so no lengths for one"), "{}", said(&output));
     }
 }
@@ -398,46 +355,12 @@ fn gates_tell_met_short_and_wrong() {
     }
 }
 
-#[test]
-fn a_profile_is_loaded_or_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let with = |text: &str| {
-        std::fs::write(dir.path().join("profile"), text).unwrap();
-        Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
-            .current_dir(dir.path())
-            .env("TREEWIDE_PROFILE", "profile")
-            .env_remove("TREEWIDE_KERNEL")
-            .args(["compare", "--sizes", "64", "--budget", "1"])
-            .output()
-            .unwrap()
-    };
-    let output = with("kernel = \"portable\"\n");
-    assert!(
-        output.status.success() && said(&output).contains("kernel portable"),
-        "{}",
-        said(&output)
-    );
-    for (garbage, expected) in [
-        ("\u{1}\u{2}", "profile: line 1"),
-        ("parallel-from = -1\n", "profile: line 1"),
-        ("\nkernel = \"mmx\"\n", "profile: line 2"),
-    ] {
-        let output = with(garbage);
-        assert_eq!(output.status.code(), Some(2), "{garbage:?}: {}", said(&output));
-        assert!(said(&output).contains(expected), "{garbage:?}: {}", said(&output));
-    }
-    let output = with("kernels = \"portable\"\n");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("TREEWIDE_PROFILE: profile: line 1"), "{}", said(&output));
-}
-
 /// The library ignores it; a measurement must not.
 #[test]
 fn a_kernel_that_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
         .current_dir(dir.path())
-        .env_remove("TREEWIDE_PROFILE")
         .env("TREEWIDE_KERNEL", "mmx")
         .args(["compare", "--sizes", "64", "--budget", "1"])
         .output()

@@ -56,8 +56,6 @@ fuzz_target!(|case: Case| {
         offsets.push(offsets.last().unwrap() + blob.len() as u32);
     }
     assert!(batch.hash(&Packed::new(&data, &offsets).unwrap()).iter().eq(&expected));
-    let occupancy = batch.occupancy(&blobs);
-    assert!((0.0..=1.0).contains(&occupancy), "{occupancy}");
 
     // Output of another length.
     let len = usize::from(case.output_len).max(1);

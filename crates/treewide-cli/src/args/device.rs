@@ -19,13 +19,18 @@ pub(crate) use gpu::explain;
 pub(crate) struct DeviceArgs {
     /// Who hashes: auto, cpu, cuda or wgpu
     ///
-    /// auto: a device hashes regular files of at least the length in this machine's profile (gpu-file-from),
-    /// and the CPU everything else. cuda and wgpu: the first usable device of that backend, or an error if there is
+    /// auto: a device hashes regular files from --device-minimum on, and the CPU everything else. cuda and wgpu: the first usable device of that backend, or an error if there is
     /// none; the CPU hashes small files. `treewide explain` lists the devices, and says what auto does.
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "NAME", default_value = "auto", conflicts_with = "check")]
     #[arg(value_parser = gpu::choices(), hide_possible_values = true)]
     device: treewide_gpu::Choice,
+    /// Shortest file that `--device auto` gives to a GPU, such as 64M
+    ///
+    /// Without it, that is 16M on Apple silicon, and no file elsewhere. `treewide-bench tune` measures it.
+    #[cfg(feature = "gpu")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "check", value_parser = treewide_files::size::parse)]
+    device_minimum: Option<u64>,
 }
 
 /// Who hashes the files of a run.
@@ -43,7 +48,7 @@ impl DeviceArgs {
     pub(crate) fn open(&self, mode: &Mode) -> anyhow::Result<ByDevice> {
         #[cfg(feature = "gpu")]
         if self.device != treewide_gpu::Choice::Cpu {
-            return Ok(ByDevice::Gpu(gpu::ByGpu::open(self.device, mode)?));
+            return Ok(ByDevice::Gpu(gpu::ByGpu::open(self.device, self.device_minimum, mode)?));
         }
         Ok(ByDevice::Cpu)
     }

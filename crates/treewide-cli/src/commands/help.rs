@@ -18,7 +18,6 @@ pub(crate) struct Notes {
 /// What every command reads.
 pub(crate) const ENVIRONMENT: &[Row] = &[
     ("TREEWIDE_KERNEL", "the kernel that hashes, by a name that `treewide explain` lists"),
-    ("TREEWIDE_PROFILE", "a file that `treewide-bench tune` wrote: the choices for this machine"),
     ("RAYON_NUM_THREADS", "the most threads, where --threads does not say it"),
     ("NO_COLOR", "if it is set and not empty, help and messages have no colours"),
     ("TERM", "if it is unset or dumb, no line of progress is drawn"),

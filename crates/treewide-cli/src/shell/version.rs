@@ -1,6 +1,6 @@
 //! What `--version` says below its first line.
 
-use treewide::{check_environment, kernel};
+use treewide::check_environment;
 
 /// The version, what this program was built with, and the kernel that it uses here.
 pub(crate) fn long(version: &str) -> String {

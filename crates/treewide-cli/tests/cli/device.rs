@@ -58,41 +58,22 @@ fn devices_are_found_without_a_word_about_window_systems() {
     }
 }
 
+/// The digest is the same on the CPU and on a GPU, if there is one.
 #[test]
-fn devices_and_explain_say_what_auto_does_and_why() {
+fn device_minimum_gives_long_files_to_a_device() {
     let folder = Folder::with(&["a"]);
-    folder.write("never.profile", b"gpu-file-from = \"never\"\n");
-    folder.write("from.profile", b"gpu-file-from = 3\ngpu-staged-from = 4096\n");
-    let run = |args: &[&str], profile: &str| {
-        let mut command = Command::new(TREEWIDE);
-        command.args(args).current_dir(folder.path());
-        let output = command.env("TREEWIDE_PROFILE", profile).output().unwrap();
+    folder.write("long", vec![7; 3 << 20]);
+    let expected = treewide(&folder, &["sum", "--device", "cpu", "a", "long"]);
+    for minimum in ["0", "1M", "64M", "1T"] {
+        let output = treewide(&folder, &["sum", "--device-minimum", minimum, "a", "long"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let none = "the CPU (no threshold measured)";
-    let never = "the CPU (gpu-file-from is \"never\" in never.profile)";
-    let from = "a GPU from 3 bytes on (gpu-file-from in from.profile)";
-    for (profile, files, memory) in [
-        ("", none, none),
-        ("never.profile", never, none),
-        ("from.profile", from, "a GPU from 4096 bytes on (gpu-staged-from in from.profile)"),
-    ] {
-        if cfg!(target_vendor = "apple") && profile.is_empty() {
-            continue;
-        }
-        let list = run(&["explain"], profile);
-        assert!(list.contains(&format!("auto  files: {files}\n")), "{list}");
-        if !cfg!(target_vendor = "apple") {
-            assert!(list.contains(&format!("auto  memory: {memory}\n")), "{list}");
-        }
+        assert_eq!(output.stdout, expected.stdout, "{minimum}");
     }
-    let explained = |bytes| run(&["explain", bytes], "from.profile");
-    assert!(explained("2").contains("auto: the CPU hashes a file of this length; files: a GPU"));
-    assert!(explained("3").contains("auto: a GPU, if one works, hashes a file of this length"));
-    // The digest is the same on the CPU and on a GPU.
-    let expected = run(&["sum", "a"], "");
-    assert_eq!(run(&["sum", "--device", "auto", "a"], "from.profile"), expected);
+    let wrong = treewide(&folder, &["sum", "--device-minimum", "soon", "a"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let explained = treewide(&folder, &["explain", "2"]).stdout;
+    let explained = String::from_utf8(explained).unwrap();
+    assert!(explained.contains("auto: the CPU hashes a file of this length"), "{explained}");
 }
 
 #[test]

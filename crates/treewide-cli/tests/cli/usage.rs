@@ -71,38 +71,6 @@ fn messages_hold_no_control_characters() {
 }
 
 #[test]
-fn a_profile_is_loaded_or_refused() {
-    let folder = Folder::with(&["a"]);
-    let sum = |text: &str| {
-        folder.write("profile", text.as_bytes());
-        folder.treewide("sum a").env("TREEWIDE_PROFILE", "profile").run()
-    };
-    sum("# nothing\n").succeeds_with(sums(&["a"]));
-    sum("kernel = \"portable\"\nparallel-from = 1\n").succeeds_with(sums(&["a"]));
-    // Also what only builds for GPUs have a use for.
-    let all = "file-tile = 65536\ngpu-file-from = \"never\"\ngpu-staged-from = 1\n\
-               gpu-wrapped-from = 1\n";
-    sum(all).succeeds_with(sums(&["a"]));
-    for wrong in [
-        "kernel = \"fastest\"",
-        "\nturbo = 1",
-        "parallel-from = soon",
-        "file-tile = 100000",
-        "file-tile = \"never\"",
-        "gpu-file-from = 1 MiB",
-    ] {
-        let ended = sum(wrong);
-        assert_eq!(ended.text(), "");
-        ended.fails(2, &["treewide: TREEWIDE_PROFILE: profile: line "]);
-    }
-    folder.write("binary", b"\xff\xfe");
-    let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "binary").run();
-    ended.fails(2, &["treewide: TREEWIDE_PROFILE: binary: no text"]);
-    let ended = folder.treewide("sum a").env("TREEWIDE_PROFILE", "absent").run();
-    ended.fails(2, &["treewide: TREEWIDE_PROFILE: absent: "]);
-}
-
-#[test]
 fn a_kernel_is_forced_by_name_or_refused() {
     let folder = Folder::with(&["a"]);
     let sum = |name: &OsStr| folder.treewide("sum a").env("TREEWIDE_KERNEL", name).run();
@@ -148,10 +116,6 @@ fn explain_shows_kernel_lanes_and_passes() {
     let ended = folder.treewide("explain").run();
     let text = ended.text();
     assert!(text.contains("\n1048576 bytes in 1024 chunks, "), "{text}");
-    folder.write("a.profile", "parallel-from = 65536\nfile-from = \"never\"\n");
-    let ended = folder.treewide("explain 64K").env("TREEWIDE_PROFILE", "a.profile").run();
-    let profile = "\nTREEWIDE_PROFILE: a.profile: parallel-from 65536, file-from never\n";
-    assert!(ended.text().contains(profile), "{}", ended.text());
     for length in ["65536B", "64k", "64KiB"] {
         let ended = folder.treewide(&format!("explain {length}")).run();
         assert!(

@@ -14,7 +14,7 @@ use treewide::{Hasher, Mode};
 /// An input, or its last part, of fewer bytes than this is hashed by the CPU. One thread with AVX-512 hashes
 /// as many in 20 us (results/zen5-2vcpu/lengths.json); a launch with its copies and the wait for it takes
 /// about as long whatever the length. The second number is an estimate: no device has been measured yet.
-pub const TAIL: u64 = 256 << 10;
+pub(crate) const TAIL: u64 = 256 << 10;
 
 /// The fewest bytes of a part.
 const SMALLEST: usize = 1 << 20;

@@ -20,11 +20,10 @@ use crate::kernel::running;
 use crate::mode::Mode;
 use crate::parallel::leaves::{LEAVES, each_of};
 use crate::parallel::policy;
-use crate::profile;
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue};
 use crate::tree::{self, WIDE};
 
-/// Bytes of a part at least, if no profile says otherwise. A guess: about as long as waking a thread.
+/// Bytes of a part at least, if that much is left. A guess: about as long as waking a thread.
 const BYTES: usize = 128 * 1024;
 
 /// Bytes of blobs whose lengths are added up to know how long the batch is: the other blobs of a batch
@@ -61,14 +60,12 @@ pub(super) fn split<B: Blobs + Sync + ?Sized, P: Places + Send>(
     }
     let mean = all / counted.max(1);
     let bytes = mean.saturating_mul(count).max(all);
-    let from = profile::current().batch_task;
-    let threads = policy::threads_from(bytes, from).min(most);
+    let threads = policy::threads(bytes).min(most);
     if threads == 1 {
         return task(0..count, places);
     }
-    let least = from.unwrap_or(BYTES);
     let rest = Rest { next: 0, places, mean, tree: None };
-    let parts = Parts { blobs, least, threads, rest: Mutex::new(rest) };
+    let parts = Parts { blobs, least: BYTES, threads, rest: Mutex::new(rest) };
     each_of(threads, || parts.next(), |part| part.hash(mode, &task, &finish));
 }
 

@@ -557,34 +557,3 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
         range.start += contents.blobs;
     }
 }
-
-/// Returns the number of blocks of input and parents in `range`, and the number that the lanes of the passes could
-/// hold.
-pub(super) fn occupancy<B: Blobs + ?Sized>(blobs: &B, mut range: Range<usize>) -> (u64, u64) {
-    let degree = running().degree();
-    let mut inputs = [&[][..]; WINDOWS[2]];
-    let mut window = Window::new(&mut inputs);
-    let (mut used, mut held) = (0, 0);
-    while !range.is_empty() {
-        let contents = window.plan(blobs, &range, false);
-        for group in window.inputs[..contents.chunks].chunks(degree) {
-            used += group.iter().map(|input| blocks(input.len())).sum::<usize>();
-            held += degree * blocks(group[0].len());
-        }
-        let blobs = &mut window.blobs[..contents.blobs];
-        // The levels of `Window::hash`, and then the roots.
-        for least in [3, 2] {
-            while blobs.iter().any(|blob| blob.nodes >= least) {
-                let mut pairs = 0;
-                for blob in blobs.iter_mut().filter(|blob| blob.nodes >= least) {
-                    pairs += usize::from(blob.nodes / 2);
-                    blob.nodes = blob.nodes.div_ceil(2);
-                }
-                used += pairs;
-                held += pairs.next_multiple_of(degree);
-            }
-        }
-        range.start += contents.blobs;
-    }
-    (used as u64, held as u64)
-}

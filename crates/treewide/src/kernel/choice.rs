@@ -113,8 +113,8 @@ static CURRENT: AtomicPtr<Kernel> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The kernel that hashing uses: the forced one, else the best that this CPU runs.
 ///
-/// What `TREEWIDE_KERNEL` and `TREEWIDE_PROFILE` ask for is ignored where it cannot be used:
-/// [`explain`](super::explain()) says so, and [`check_environment`](crate::check_environment) returns the error.
+/// What `TREEWIDE_KERNEL` asks for is ignored where it cannot be used:
+/// [`explain`](crate::explain()) says so, and [`check_environment`](crate::check_environment) returns the error.
 #[inline]
 pub fn detected() -> &'static Kernel {
     running().kernel()
@@ -136,7 +136,7 @@ pub(crate) fn running() -> Runnable {
 #[inline(never)]
 fn detect() -> Runnable {
     #[cfg(feature = "std")]
-    if let Some(kernel) = asked_for().find_map(|(_, kernel)| kernel.ok()) {
+    if let Some((_, Ok(kernel))) = asked_for() {
         return set(kernel);
     }
     set(Runnable::new(best(&Cpu::detect())).expect("this CPU was asked"))
@@ -146,16 +146,12 @@ fn detect() -> Runnable {
 #[cfg(feature = "std")]
 const VARIABLE: &str = "TREEWIDE_KERNEL";
 
-/// Where the environment asks for a kernel, and which: first `TREEWIDE_KERNEL`, then the profile.
+/// What the environment says, and the kernel that it asks for.
 #[cfg(feature = "std")]
-pub(crate) fn asked_for() -> impl Iterator<Item = (String, Result<Runnable, ForceError>)> {
-    let variable = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(|name| {
-        let name = name.to_string_lossy();
-        (format!("{VARIABLE}={name}"), find(&name))
-    });
-    let profile = crate::profile::current().kernel.iter();
-    let profile = profile.map(|(place, name)| (place.clone(), find(name)));
-    variable.into_iter().chain(profile)
+pub(crate) fn asked_for() -> Option<(String, Result<Runnable, ForceError>)> {
+    let name = std::env::var_os(VARIABLE).filter(|name| !name.is_empty())?;
+    let name = name.to_string_lossy();
+    Some((format!("{VARIABLE}={name}"), find(&name)))
 }
 
 /// The kernels that this CPU runs and that suit it, best first.

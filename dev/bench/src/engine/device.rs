@@ -11,6 +11,9 @@ use super::Task;
 use crate::size;
 use crate::work::{Place, WRITTEN};
 
+/// What is shorter is hashed by the CPU in any case.
+const SHORT: u64 = 256 << 10;
+
 struct OnDevice {
     device: Device,
     place: Place,
@@ -31,10 +34,9 @@ pub(crate) fn task(
     path: Option<&Path>,
 ) -> Result<Box<dyn Task>> {
     // Such a short one would be a time of the CPU under another name.
-    if matches!(place, Place::Staged | Place::Wrapped | Place::File)
-        && (host.len() as u64) < treewide_gpu::TAIL
+    if matches!(place, Place::Staged | Place::Wrapped | Place::File) && (host.len() as u64) < SHORT
     {
-        bail!("the CPU hashes what is shorter than {}", size::show(treewide_gpu::TAIL));
+        bail!("the CPU hashes what is shorter than {}", size::show(SHORT));
     }
     let mut shared = None;
     let memory = match place {

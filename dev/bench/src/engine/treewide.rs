@@ -36,15 +36,6 @@ pub(super) static INTO: Engine = Engine {
     force: no_choice,
 };
 
-/// A batch as two parts, on one thread or two: the split that a profile decides.
-pub(super) static HALVES: Engine = Engine {
-    name: "treewide-halves",
-    version: env!("CARGO_PKG_VERSION"),
-    task: halves,
-    variant: || kernel::detected().name().to_owned(),
-    force: no_choice,
-};
-
 /// A batch as one task of the pool for each blob, and each task asks for more threads, as a server does that hashes
 /// several large objects at once.
 pub(super) static TASKS: Engine = Engine {
@@ -161,15 +152,4 @@ fn map(
         return None;
     }
     repeated(move || -> Vec<_> { blobs.par_iter().map(|blob| hash(blob)).collect() })
-}
-
-fn halves(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
-    let Work::Batch { shape } = work else { return None };
-    let blobs = blobs(stream, &shape.lengths());
-    repeated(move || {
-        let (left, right) = blobs.split_at(blobs.len() / 2);
-        let (left, right) = (|| treewide::hash_many(left), || treewide::hash_many(right));
-        let (left, right) = if threads { rayon::join(left, right) } else { (left(), right()) };
-        vec![left, right]
-    })
 }

@@ -11,7 +11,7 @@ use treewide::Mode;
 use treewide::file::{check_length, promises_length};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::{ErrorKind, Hashed, Progress};
-use treewide_gpu::{Choice, Class, Device, Error, Found, Ring, Staged, Threshold, devices};
+use treewide_gpu::{Choice, Device, Error, Found, Ring, Staged, devices};
 
 /// All of a shorter file would be the part that the CPU hashes in any case.
 const LEAST: u64 = 256 << 10;
@@ -27,6 +27,7 @@ pub(super) fn choices() -> impl TypedValueParser<Value = Choice> {
 /// A device that was asked for, or the one that `auto` takes.
 pub(crate) struct ByGpu {
     choice: Choice,
+    minimum: Option<u64>,
     forced: Option<Device>,
     /// The device that `auto` takes, opened for the first file that is long enough.
     automatic: OnceLock<Option<Device>>,
@@ -34,9 +35,9 @@ pub(crate) struct ByGpu {
 }
 
 impl ByGpu {
-    pub(super) fn open(choice: Choice, mode: &Mode) -> anyhow::Result<Self> {
-        let forced = choice.open(Class::File, None)?;
-        Ok(Self { choice, forced, automatic: OnceLock::new(), mode: *mode })
+    pub(super) fn open(choice: Choice, minimum: Option<u64>, mode: &Mode) -> anyhow::Result<Self> {
+        let forced = choice.open(minimum, None)?;
+        Ok(Self { choice, minimum, forced, automatic: OnceLock::new(), mode: *mode })
     }
 
     /// Hash the file at `path`, or standard input for `-`. `None` if the CPU is to, as it is for everything
@@ -89,10 +90,10 @@ impl ByGpu {
                 .then(|| whole(file, &opened, staged, progress, path, extent));
         }
         let len = opened.len();
-        if !has_length || !Threshold::here(Class::File).is_reached(Some(len)) {
+        if !has_length || !Choice::is_for_device(self.minimum, Some(len)) {
             return None;
         }
-        let open = || self.choice.open(Class::File, Some(len)).ok().flatten();
+        let open = || self.choice.open(self.minimum, Some(len)).ok().flatten();
         let device = self.automatic.get_or_init(open).as_ref()?;
         match whole(file, &opened, Staged::new(device, &self.mode), progress, path, extent) {
             Err(ErrorKind::Other(_)) => None,
@@ -102,7 +103,7 @@ impl ByGpu {
 
     /// Whether a file may be long enough for a device that nobody has asked for.
     fn may_choose(&self) -> bool {
-        self.choice == Choice::Auto && Threshold::here(Class::File).from.is_some()
+        self.choice == Choice::Auto && Choice::is_for_device(self.minimum, Some(u64::MAX))
     }
 }
 
@@ -195,15 +196,12 @@ pub(crate) fn explain(len: u64) -> Result<String, std::fmt::Error> {
         let (backend, index) = (found.backend, found.index);
         writeln!(text, "{backend} {index}  {}  {memory}  {state}", found.name)?;
     }
-    for class in Class::ALL {
-        writeln!(text, "auto  {class}: {}", Threshold::here(class))?;
-    }
     if !found.iter().any(is_for_auto) {
         writeln!(text, "auto  the CPU in any case: no GPU can be used")?;
     }
-    let threshold = Threshold::here(Class::File);
-    let who = if threshold.is_reached(Some(len)) { "a GPU, if one works," } else { "the CPU" };
-    writeln!(text, "auto: {who} hashes a file of this length; files: {threshold}")?;
+    let is_for_device = Choice::is_for_device(None, Some(len));
+    let who = if is_for_device { "a GPU, if one works," } else { "the CPU" };
+    writeln!(text, "auto: {who} hashes a file of this length, without --device-minimum")?;
     Ok(text)
 }
 

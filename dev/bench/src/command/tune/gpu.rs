@@ -1,34 +1,36 @@
-//! From which length on a device is faster than the CPU, by where the bytes are: the thresholds of `auto`.
+//! From which length on a device is faster than the CPU, by where the bytes are: the minimum of `auto`.
 //! Bytes that are in the device's memory never move, so they need none.
 //!
-//! The device is open and has its buffers before the clock starts: a threshold does not count the tenths of
+//! The device is open and has its buffers before the clock starts: a minimum does not count the tenths of
 //! a second that opening takes.
 
 use anyhow::{Result, bail};
-use treewide_gpu::{Device, TAIL};
+use treewide_gpu::Device;
 
 use super::limit::Limit;
-use super::{search, told};
+use super::search::{search, told};
 use crate::cli::Which;
 use crate::command::gpu;
 use crate::measure::Session;
 use crate::plan::{Plan, Spec};
 use crate::work::{Place, Work};
 
-/// The names in a profile, what they are about, and the binary logarithm of the largest size that is
-/// measured.
-const THRESHOLDS: [(&str, Place, &str, u32); 3] = [
-    ("gpu-staged-from", Place::Staged, "bytes in memory", 28),
-    ("gpu-wrapped-from", Place::Wrapped, "bytes in memory, pinned where they lie,", 28),
-    ("gpu-file-from", Place::File, "files", 30),
+/// What sets a minimum (an argument of functions, a flag of the command line), what it is about, and the binary logarithm of
+/// the largest size that is measured.
+const MINIMUMS: [(&str, Place, &str, u32); 2] = [
+    ("minimum", Place::Staged, "bytes in memory", 28),
+    ("--device-minimum", Place::File, "files", 30),
 ];
+
+/// The binary logarithm of the smallest: the CPU hashes what is shorter.
+const SMALLEST: u32 = 18;
 
 /// The same for software.
 const LARGEST_FOR_SOFTWARE: u32 = 22;
 
-pub(super) fn thresholds(
+pub(super) fn minimums(
     session: &mut Session,
-    profile: &mut String,
+    advice: &mut String,
     which: &Which,
     limit: &Limit,
 ) -> Result<()> {
@@ -36,9 +38,9 @@ pub(super) fn thresholds(
     let cpus = session.machine.cpus as usize;
     let (backend, name) = (device.backend().to_string(), device.name().to_owned());
     session.device = Some(device);
-    for (line, place, what, largest) in THRESHOLDS {
+    for (line, place, what, largest) in MINIMUMS {
         let to = if is_software { LARGEST_FOR_SOFTWARE } else { largest };
-        let found = search(TAIL.ilog2(), to, |bytes| {
+        let found = search(SMALLEST, to, |bytes| {
             let side =
                 |engine: &str| Spec { engine: engine.into(), kernel: None, threads: Some(cpus) };
             let plan =
@@ -46,8 +48,8 @@ pub(super) fn thresholds(
             told(session, Plan { id: format!("{} on {backend}", plan.id), ..plan })
         })?;
         let other = format!("{cpus} threads of the CPU");
-        found.line(profile, line, &format!("{name} ({backend}) wins"), what, &other);
-        limit.found(profile);
+        found.line(advice, line, &format!("{name} ({backend}) wins"), what, &other);
+        limit.found(advice);
     }
     Ok(())
 }

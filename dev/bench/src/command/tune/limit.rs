@@ -7,25 +7,26 @@ use anyhow::{Context as _, Result};
 
 use crate::{cli, command, interrupt};
 
-/// The profile as far as it is known, which a thread writes when the time is over.
+/// The advice as far as it is known, which a thread writes when the time is over.
 pub(super) struct Limit(Arc<Mutex<String>>);
 
 impl Limit {
-    /// Begins, with a profile in which nothing is said yet.
-    pub(super) fn start(args: &cli::Tune, profile: &str) -> Result<Self> {
-        let known = Arc::new(Mutex::new(profile.to_owned()));
+    /// Begins, with advice that says nothing yet.
+    pub(super) fn start(args: &cli::Tune, advice: &str) -> Result<Self> {
+        let known = Arc::new(Mutex::new(advice.to_owned()));
         if let Some(seconds) = args.at_most {
             let (known, output) = (known.clone(), args.output.clone());
             let over = move || {
                 std::thread::sleep(Duration::from_secs(seconds));
-                // The lock is kept: otherwise the measuring thread would change a profile that is written.
-                let mut profile = lock(&known);
-                profile
-                    .push_str(&format!("# After {seconds} seconds there was no time for more.\n"));
-                let written = command::write(&output, &profile);
+                // The lock is kept: otherwise the measuring thread would go on.
+                let known = lock(&known);
+                let over =
+                    format!("{known}# After {seconds} seconds there was no time for more.\n");
+                let advice = super::with_json(&over);
+                let written = output.as_deref().map_or(Ok(()), |it| command::write(it, &advice));
                 let message = match &written {
                     Ok(()) => {
-                        format!("stopped after {seconds} seconds, as was asked for\n{profile}")
+                        format!("stopped after {seconds} seconds, as was asked for\n{advice}")
                     }
                     Err(error) => format!("{error:#}"),
                 };
@@ -37,9 +38,9 @@ impl Limit {
         Ok(Self(known))
     }
 
-    /// The profile says more by now.
-    pub(super) fn found(&self, profile: &str) {
-        profile.clone_into(&mut lock(&self.0));
+    /// The advice says more by now.
+    pub(super) fn found(&self, advice: &str) {
+        advice.clone_into(&mut lock(&self.0));
     }
 
     /// All is known: no end but that of the program, while the result lives.
@@ -48,6 +49,6 @@ impl Limit {
     }
 }
 
-fn lock(profile: &Mutex<String>) -> MutexGuard<'_, String> {
-    profile.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(advice: &Mutex<String>) -> MutexGuard<'_, String> {
+    advice.lock().unwrap_or_else(PoisonError::into_inner)
 }
