@@ -10,7 +10,7 @@ use treewide::{Hasher, KEY_LEN, Mode, OUT_LEN};
 /// The size and alignment of `treewide_hasher` and `treewide_mode`.
 const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= align_of::<u64>());
 const _: () = assert!(size_of::<Mode>() <= 36 && align_of::<Mode>() <= align_of::<u32>());
-const _: () = assert!(!core::mem::needs_drop::<Hasher>() && !core::mem::needs_drop::<Mode>());
+const _: () = assert!(!core::mem::needs_drop::<Mode>());
 
 /// The mode at `mode`; the plain one for null, and for all bytes 0, which hold no key.
 ///
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn treewide_hash_mode(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_init(hasher: *mut Hasher, mode: *const Mode) {
     // SAFETY: as our caller promises.
-    unsafe { hasher.write(Hasher::with_mode(mode_at(mode))) };
+    unsafe { hasher.write(Hasher::with_mode(mode_at(mode)).without_buffer()) };
 }
 
 /// # Safety

@@ -1,6 +1,6 @@
 //! `libblake3`: the functions of `include/blake3.h`, which says what they do.
 //!
-//! A `blake3_hasher` holds a [`Hasher`]. It is copied with `=` and never destroyed, as a [`Hasher`] owns nothing.
+//! A `blake3_hasher` holds a [`Hasher`]. It is copied with `=` and never destroyed, as a [`Hasher`] without a buffer owns nothing.
 
 #![cfg_attr(not(feature = "parallel"), no_std)]
 
@@ -35,7 +35,6 @@ struct Room {
 
 const _: () = assert!(size_of::<Hasher>() <= size_of::<Room>());
 const _: () = assert!(align_of::<Hasher>() <= align_of::<Room>());
-const _: () = assert!(!core::mem::needs_drop::<Hasher>());
 
 /// Below this many bytes threads are never worth it, and asking for their number takes 2 ns.
 #[cfg(feature = "parallel")]
@@ -52,7 +51,7 @@ pub extern "C" fn blake3_version() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init(hasher: *mut Hasher) {
     // SAFETY: as our caller promises.
-    unsafe { hasher.write(Hasher::new()) };
+    unsafe { hasher.write(Hasher::new().without_buffer()) };
 }
 
 /// # Safety
@@ -60,7 +59,7 @@ pub unsafe extern "C" fn blake3_hasher_init(hasher: *mut Hasher) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init_keyed(hasher: *mut Hasher, key: *const [u8; KEY_LEN]) {
     // SAFETY: as our caller promises.
-    unsafe { hasher.write(Hasher::new_keyed(&*key)) };
+    unsafe { hasher.write(Hasher::new_keyed(&*key).without_buffer()) };
 }
 
 /// # Safety
@@ -88,7 +87,7 @@ pub unsafe extern "C" fn blake3_hasher_init_derive_key_raw(
     // SAFETY: as our caller promises.
     unsafe {
         let key = hash_derive_key_context_bytes(input(context, len));
-        hasher.write(Hasher::new_from_context_key(&key));
+        hasher.write(Hasher::new_from_context_key(&key).without_buffer());
     }
 }
 

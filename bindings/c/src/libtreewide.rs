@@ -1,7 +1,8 @@
 //! `libtreewide`: the functions of `include/treewide.h`, which says what they do.
 //!
-//! Each module has the functions of one section of the header. A `treewide_hasher` holds a [`Hasher`](treewide::Hasher) and a
-//! `treewide_mode` holds a [`Mode`](treewide::Mode). Both are copied with `=` and never destroyed, as they own nothing.
+//! Each module has the functions of one section of the header. A `treewide_hasher` holds a [`Hasher`](treewide::Hasher) without a
+//! buffer and a `treewide_mode` holds a [`Mode`](treewide::Mode). Both are copied with `=` and never destroyed, as they own
+//! nothing.
 
 #![cfg_attr(not(feature = "parallel"), no_std)]
 

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn treewide_state_from_bytes(
         Ok(_) if state[FIRST_CHUNK] != [0; 8] => Err(Error::StatePart),
         Ok(loaded) => {
             // SAFETY: as our caller promises.
-            unsafe { hasher.write(loaded) };
+            unsafe { hasher.write(loaded.without_buffer()) };
             Ok(())
         }
         Err(StateError::NotAState) => Err(Error::NotAState),

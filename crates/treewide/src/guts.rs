@@ -5,7 +5,7 @@
 use core::fmt;
 
 use crate::hash::Hash;
-use crate::hasher::PartialChunk;
+use crate::hasher::chunk::PartialChunk;
 use crate::hazmat;
 use crate::kernel::running;
 use crate::mode::Mode;

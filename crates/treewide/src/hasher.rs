@@ -4,117 +4,31 @@
 //! that the piece begins but does not fill, except for that chunk's last block. Between pieces the hasher
 //! keeps the tree of the whole chunks ([`Subtrees`]) and the chunk that is not full.
 //!
-//! A lone first chunk stays in its buffered form, as it may be the root.
+//! A lone first chunk stays in its buffered form, as it may be the root. Behind it, where there is an allocator, short pieces are
+//! [gathered](gather) and hashed when they fill the lanes.
+
+pub(crate) mod chunk;
+mod gather;
 
 use core::fmt;
+use core::mem;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::block;
 use crate::hash::Hash;
-use crate::kernel::{Flags, Runnable, running};
+use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 #[cfg(feature = "rayon")]
 use crate::spec::ChainingValue;
-use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
-use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, OUT_LEN, bytes, words};
+use crate::spec::flags::CHUNK_END;
+use crate::spec::{BLOCK_LEN, CHUNK_LEN, KEY_LEN, words};
 use crate::subtrees::Subtrees;
 use crate::tree::{self, LEAF, Node, SMALL, WIDE};
 use crate::xof::OutputReader;
+use chunk::PartialChunk;
+use gather::Gathered;
 
 /// Fewer chunks than this use the small stack buffer (`results/zen5-2vcpu/limits.md#hasher`).
 const FEW: usize = 16;
-
-/// The chunk that is being filled.
-#[derive(Clone)]
-pub(crate) struct PartialChunk {
-    pub(crate) cv: [u32; 8],
-    /// The last block, which waits for more input or for the end; zeros follow it.
-    pub(crate) block: [u8; BLOCK_LEN],
-    pub(crate) block_len: u8,
-    /// The number of blocks that are compressed into `cv`.
-    pub(crate) blocks: u8,
-}
-
-impl PartialChunk {
-    #[inline(always)]
-    pub(crate) fn new(mode: &Mode) -> Self {
-        Self { cv: mode.key, block: [0; BLOCK_LEN], block_len: 0, blocks: 0 }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        usize::from(self.blocks) * BLOCK_LEN + usize::from(self.block_len)
-    }
-
-    /// Appends at most a block to a chunk without any bytes.
-    #[inline(always)]
-    fn begin(&mut self, input: &[u8]) {
-        debug_assert!(self.len() == 0 && self.block == [0; BLOCK_LEN]);
-        block::copy_short(&mut self.block, input);
-        self.block_len = input.len() as u8;
-    }
-
-    /// The digest, if this is the whole input: straight from the buffer, as a copy of it takes an eighth of a block.
-    #[inline(always)]
-    fn root_hash(&self, kernel: Runnable, mode: &Mode) -> [u8; OUT_LEN] {
-        let mut cv = self.cv;
-        let flags = mode.flags | self.start_flag() | CHUNK_END | ROOT;
-        kernel.compress_block(&mut cv, &self.block, self.block_len, 0, flags);
-        bytes(&cv)
-    }
-
-    #[inline(always)]
-    fn start_flag(&self) -> u8 {
-        if self.blocks == 0 { CHUNK_START } else { 0 }
-    }
-
-    /// Appends as much of `input` as the chunk has room for; returns the rest.
-    pub(crate) fn fill<'a>(
-        &mut self,
-        kernel: Runnable,
-        input: &'a [u8],
-        counter: u64,
-        mode: &Mode,
-    ) -> &'a [u8] {
-        let (mut input, rest) = input.split_at(input.len().min(CHUNK_LEN - self.len()));
-        if self.block_len > 0 {
-            let at = usize::from(self.block_len);
-            let take = input.len().min(BLOCK_LEN - at);
-            self.block[at..at + take].copy_from_slice(&input[..take]);
-            self.block_len += take as u8;
-            input = &input[take..];
-            if input.is_empty() {
-                return rest;
-            }
-            let flags =
-                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
-            kernel.compress(&mut self.cv, &self.block, counter, flags);
-            self.blocks += 1;
-        }
-        // The last block stays in the buffer, full or not: it may need the flags of the chunk's end.
-        if input.len() > BLOCK_LEN {
-            let whole = (input.len() - 1) / BLOCK_LEN;
-            let (blocks, more) = input.split_at(whole * BLOCK_LEN);
-            let flags =
-                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
-            kernel.compress(&mut self.cv, blocks, counter, flags);
-            self.blocks += whole as u8;
-            input = more;
-        }
-        self.block = [0; BLOCK_LEN];
-        self.block[..input.len()].copy_from_slice(input);
-        self.block_len = input.len() as u8;
-        rest
-    }
-
-    pub(crate) fn node(&self, counter: u64, mode: &Mode) -> Node {
-        Node {
-            cv: self.cv,
-            block: self.block,
-            block_len: self.block_len,
-            counter,
-            flags: mode.flags | self.start_flag() | CHUNK_END,
-        }
-    }
-}
 
 /// Input that arrives in pieces, in any of the three modes.
 ///
@@ -126,11 +40,15 @@ impl PartialChunk {
 ///
 /// Finalising does not change the hasher: more input may follow. A clone continues independently from the
 /// same point. For input that is complete, [`hash`](crate::hash()) is a little faster.
-#[derive(Clone)]
 pub struct Hasher {
     /// The whole chunks.
     pub(crate) subtrees: Subtrees,
     pub(crate) chunk: PartialChunk,
+    /// What follows the whole chunks, where no chunk is being filled.
+    gathered: Gathered,
+    gathers: bool,
+    /// Whether there was a digest or a clone since the last piece.
+    is_asked: AtomicBool,
 }
 
 // C programs keep a hasher in a `blake3_hasher` (`bindings/c`).
@@ -140,7 +58,26 @@ impl Hasher {
     /// Makes a hasher for the given mode.
     #[inline(always)]
     pub fn with_mode(mode: Mode) -> Self {
-        Self { subtrees: Subtrees::new(mode), chunk: PartialChunk::new(&mode) }
+        Self::of(Subtrees::new(mode), PartialChunk::new(&mode), true)
+    }
+
+    /// Without anything gathered.
+    #[inline(always)]
+    fn of(subtrees: Subtrees, chunk: PartialChunk, gathers: bool) -> Self {
+        let (gathered, is_asked) = (Gathered::default(), AtomicBool::new(false));
+        Self { subtrees, chunk, gathered, gathers, is_asked }
+    }
+
+    /// Makes it hash pieces as they come, however short: it never allocates, and never holds more than a block of the input.
+    ///
+    /// This is for many hashers at once, and for programs that must not allocate.
+    #[inline(always)]
+    #[must_use]
+    pub fn without_buffer(mut self) -> Self {
+        self.settle();
+        self.gathered = Gathered::default();
+        self.gathers = false;
+        self
     }
 
     /// Makes a hasher for the plain mode, [`hash`](crate::hash()).
@@ -164,6 +101,7 @@ impl Hasher {
     pub fn reset(&mut self) -> &mut Self {
         self.chunk = PartialChunk::new(&self.subtrees.mode);
         self.subtrees.clear();
+        self.gathered.clear();
         self
     }
 
@@ -184,6 +122,15 @@ impl Hasher {
 
     #[inline(never)]
     fn update_any(&mut self, input: &[u8]) -> &mut Self {
+        let gathered = self.gathered.bytes().len();
+        if gathered > 0 {
+            if input.len() < self.gathered.capacity() - gathered && !*self.is_asked.get_mut() {
+                self.gathered.push(input);
+                return self;
+            }
+        } else if self.chunk.push(input) {
+            return self;
+        }
         self.check_room(input.len() as u64);
         self.append(input)
     }
@@ -209,18 +156,26 @@ impl Hasher {
     }
 
     fn append(&mut self, input: &[u8]) -> &mut Self {
-        if input.len() < CHUNK_LEN - self.chunk.len() {
+        // A digest after each piece would hash the same bytes again and again.
+        let gathers = self.gathers && !mem::take(self.is_asked.get_mut());
+        if !gathers {
+            self.settle();
+        }
+        let is_ready = gathers && self.subtrees.chunks > 0 && self.gathered.capacity() > 0;
+        if input.len() < CHUNK_LEN - self.chunk.len() && (self.chunk.len() > 0 || !is_ready) {
             self.chunk.fill(running(), input, self.counter(), &self.subtrees.mode);
             return self;
         }
-        self.append_chunks(input)
+        self.append_chunks(input, gathers)
     }
 
     /// [`append`](Self::append) beyond the chunk that is being filled. Not inlined, because its large stack frame
     /// would slow down appending a few bytes.
     #[inline(never)]
-    fn append_chunks(&mut self, mut input: &[u8]) -> &mut Self {
+    fn append_chunks(&mut self, mut input: &[u8], gathers: bool) -> &mut Self {
         let kernel = running();
+        // A short piece behind a header is hashed where it lies.
+        let is_stream = self.count() >= gather::FROM || input.len() < CHUNK_LEN;
         // Fill the chunk that is begun first.
         if self.chunk.len() > 0 {
             input = self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
@@ -228,6 +183,12 @@ impl Hasher {
                 return self;
             }
             self.close_chunk();
+        }
+        if gathers && is_stream && self.subtrees.chunks > 0 {
+            input = self.gather(kernel, input);
+            if input.is_empty() {
+                return self;
+            }
         }
         while input.len() >= CHUNK_LEN {
             let whole = input.len() / CHUNK_LEN;
@@ -263,6 +224,59 @@ impl Hasher {
         }
         self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
         self
+    }
+
+    /// Gathers `input`, if it is too short to fill the lanes. Else completes what is gathered to whole chunks and hashes them.
+    /// Returns what is left, which is to be hashed where it lies.
+    fn gather<'a>(&mut self, kernel: Runnable, input: &'a [u8]) -> &'a [u8] {
+        // Subtrees of `hazmat` end at any chunk; the length of others has long to go up to 2^64.
+        if self.subtrees.first_chunk > 0 || self.subtrees.chunks >> 50 > 0 {
+            return input;
+        }
+        self.gathered.open(kernel);
+        let (len, capacity) = (self.gathered.bytes().len(), self.gathered.capacity());
+        if input.len() >= capacity {
+            let missing = len.next_multiple_of(CHUNK_LEN) - len;
+            let (head, rest) = input.split_at(missing);
+            self.gathered.push(head);
+            self.settle();
+            return rest;
+        }
+        let (head, rest) = input.split_at(input.len().min(capacity - len));
+        self.gathered.push(head);
+        if head.len() == capacity - len {
+            self.settle();
+            self.gathered.push(rest);
+        }
+        &[]
+    }
+
+    /// Hashes what is gathered: whole chunks side by side; a chunk that is begun is being filled then.
+    pub(crate) fn settle(&mut self) {
+        if self.gathered.bytes().is_empty() {
+            return;
+        }
+        let mut gathered = mem::take(&mut self.gathered);
+        self.append_gathered(gathered.bytes());
+        gathered.clear();
+        self.gathered = gathered;
+    }
+
+    fn append_gathered(&mut self, mut input: &[u8]) {
+        let kernel = running();
+        while input.len() >= CHUNK_LEN {
+            input = self.append_side_by_side::<{ 1 + WIDE }>(kernel, input, WIDE);
+        }
+        self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
+    }
+
+    /// A copy in which nothing is gathered.
+    pub(crate) fn settled(&self) -> Self {
+        let mut copy = Self::of(self.subtrees.clone(), self.chunk.clone(), self.gathers);
+        if !self.gathered.bytes().is_empty() {
+            copy.append_gathered(self.gathered.bytes());
+        }
+        copy
     }
 
     /// Appends at most `most` whole chunks of `input`. If `input` has no more whole chunks, also appends the blocks of
@@ -306,6 +320,7 @@ impl Hasher {
     #[cfg(feature = "rayon")]
     pub(crate) fn append_subtrees(&mut self, cvs: &[ChainingValue], level: u32) {
         if !cvs.is_empty() {
+            self.settle();
             self.close_chunk();
             debug_assert_eq!(self.chunk.len(), 0);
             self.subtrees.push(cvs, level);
@@ -319,6 +334,10 @@ impl Hasher {
 
     /// The top node of everything so far.
     pub(crate) fn node(&self) -> Node {
+        self.is_asked.store(true, Relaxed);
+        if !self.gathered.bytes().is_empty() {
+            return self.gathered_node();
+        }
         if self.subtrees.stack.is_empty() {
             // Made in place: extended output would wait for a copy.
             return self.chunk.node(self.counter(), &self.subtrees.mode);
@@ -327,6 +346,22 @@ impl Hasher {
             return self.subtrees.top_with(self.chunk.node(self.counter(), &self.subtrees.mode));
         }
         self.subtrees.top().expect("two chunks or more")
+    }
+
+    /// [`node`](Self::node) with what is gathered: its last chunk, short or not, is in the same pass as the others.
+    #[inline(never)]
+    fn gathered_node(&self) -> Node {
+        let (kernel, mode) = (running(), &self.subtrees.mode);
+        if self.gathered.bytes().len() <= CHUNK_LEN {
+            let last = Node::chunk(kernel, self.gathered.bytes(), self.counter(), mode);
+            return self.subtrees.top_with(last);
+        }
+        let mut nodes = [[0; 32]; 1 + WIDE];
+        let (input, out) = (self.gathered.bytes(), &mut nodes[1..]);
+        let count = kernel.chunks(input, &mode.key, self.counter(), mode.flags, CHUNK_END, out);
+        let mut all = self.subtrees.clone();
+        all.insert(kernel, &mut nodes, count, 0);
+        all.top().expect("two chunks or more")
     }
 
     /// The top node of everything so far, if that is the whole input.
@@ -365,7 +400,15 @@ impl Hasher {
 
     /// Returns the number of bytes appended so far.
     pub fn count(&self) -> u64 {
-        self.subtrees.bytes() + self.chunk.len() as u64
+        self.subtrees.bytes() + (self.chunk.len() + self.gathered.bytes().len()) as u64
+    }
+}
+
+/// Copies what is used, and no more. What is gathered is hashed, and the copy has no buffer yet.
+impl Clone for Hasher {
+    fn clone(&self) -> Self {
+        self.is_asked.store(true, Relaxed);
+        self.settled()
     }
 }
 
@@ -432,6 +475,7 @@ impl zeroize::Zeroize for Hasher {
         self.chunk.block.zeroize();
         self.chunk.block_len.zeroize();
         self.chunk.blocks.zeroize();
+        self.gathered.zeroize();
     }
 }
 
@@ -447,7 +491,12 @@ mod tests {
     #[test]
     fn hasher_of_a_few_chunks() {
         let input: [u8; 3 * CHUNK_LEN + 200] = core::array::from_fn(|i| (i % 251) as u8);
-        for pieces in [&[1, 3271][..], &[CHUNK_LEN, CHUNK_LEN, 1224], &[2248, 1000, 24]] {
+        for pieces in [
+            &[1, 3271][..],
+            &[CHUNK_LEN, CHUNK_LEN, 1224],
+            &[2248, 1000, 24],
+            &[1020, 200, 1000, 4, 1000, 48],
+        ] {
             let mut hasher = Hasher::new();
             let mut at = 0;
             for len in pieces {

@@ -92,6 +92,9 @@
     allow(rustdoc::broken_intra_doc_links, reason = "of what is not there")
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod batch;
 mod block;
 #[cfg(feature = "std")]

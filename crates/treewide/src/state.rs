@@ -118,17 +118,18 @@ impl Hasher {
     /// # Ok::<(), treewide::StateError>(())
     /// ```
     pub fn to_state(&self) -> State {
+        let Self { subtrees, chunk, .. } = &self.settled();
         let mut state = State { bytes: [0; MAX], len: 0 };
         state.push(MAGIC);
-        state.push(&[VERSION, self.subtrees.mode.flags]);
-        state.push(&bytes(&self.subtrees.mode.key));
-        state.push(&self.subtrees.first_chunk.to_le_bytes());
-        state.push(&self.subtrees.chunks.to_le_bytes());
-        state.push(&(self.chunk.len() as u16).to_le_bytes());
-        state.push(&bytes(&self.chunk.cv));
-        state.push(&self.chunk.block);
+        state.push(&[VERSION, subtrees.mode.flags]);
+        state.push(&bytes(&subtrees.mode.key));
+        state.push(&subtrees.first_chunk.to_le_bytes());
+        state.push(&subtrees.chunks.to_le_bytes());
+        state.push(&(chunk.len() as u16).to_le_bytes());
+        state.push(&bytes(&chunk.cv));
+        state.push(&chunk.block);
         debug_assert_eq!(state.len, HEAD);
-        state.push(self.subtrees.stack.as_flattened());
+        state.push(subtrees.stack.as_flattened());
         let check = hash(state.as_bytes());
         state.push(check.as_bytes());
         state

@@ -8,11 +8,15 @@ use treewide_fuzz::{Input, Mode};
 #[derive(Arbitrary, Debug)]
 enum Step {
     Update(Input),
+    /// Many pieces of one length, which are gathered.
+    Pieces(u16, u8),
     /// Whole chunks, that a subtree may begin and end where it does in the tree.
     Chunks(u8),
     Parallel(Input),
     Finalize,
+    Output(u16),
     Clone,
+    WithoutBuffer,
     SaveAndLoad,
     Reset,
 }
@@ -28,6 +32,13 @@ fuzz_target!(|case: (Mode, Vec<Step>)| {
                 hasher.update(&bytes);
                 all.extend(bytes);
             }
+            Step::Pieces(len, count) => {
+                let bytes = vec![count; usize::from(len % 3000)];
+                for _ in 0..count {
+                    hasher.update(&bytes);
+                    all.extend(&bytes);
+                }
+            }
             Step::Chunks(count) => {
                 let bytes = vec![count; usize::from(count) * treewide::CHUNK_LEN];
                 hasher.update(&bytes);
@@ -39,7 +50,14 @@ fuzz_target!(|case: (Mode, Vec<Step>)| {
                 all.extend(bytes);
             }
             Step::Finalize => assert_eq!(hasher.finalize(), mode.expected(&all)),
+            Step::Output(len) => {
+                let (mut a, mut b) = (vec![0; usize::from(len)], vec![0; usize::from(len)]);
+                hasher.finalize_xof().fill(&mut a);
+                mode.oracle().update(&all).finalize_xof().fill(&mut b);
+                assert!(a == b, "{len} bytes of output");
+            }
             Step::Clone => hasher = hasher.clone(),
+            Step::WithoutBuffer => hasher = hasher.without_buffer(),
             Step::SaveAndLoad => {
                 hasher = treewide::Hasher::from_state(hasher.to_state().as_bytes()).unwrap();
             }

@@ -4,7 +4,10 @@
 //! median of the turn-by-turn ratios (their time / ours). The features of this crate say which two.
 //!
 //! Built without optimisation, it is a client as `cargo test` compiles one. With the argument `check` it times nothing and
-//! compares digests.
+//! compares digests. `streams` measures small pieces; `streams WORD` only rows whose names contain the word.
+
+#[cfg(not(feature = "rscrypto"))]
+mod streams;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -120,7 +123,7 @@ fn their_updates(data: &[u8]) -> [u8; 32] {
 }
 
 /// Nanoseconds per call of `f`, over `calls` calls.
-fn time(calls: usize, f: fn(&[u8]) -> [u8; 32], data: &[u8]) -> f64 {
+fn time(calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
     let start = Instant::now();
     for _ in 0..calls {
         black_box(f(black_box(data)));
@@ -134,7 +137,7 @@ fn time(calls: usize, f: fn(&[u8]) -> [u8; 32], data: &[u8]) -> f64 {
 /// So a process whose stack begins at the wrong place (4 of 512) would find one side half as slow again at
 /// every turn: `results/zen5-2vcpu/peers.txt`.
 #[inline(never)]
-fn time_at(depth: usize, calls: usize, f: fn(&[u8]) -> [u8; 32], data: &[u8]) -> f64 {
+fn time_at(depth: usize, calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
     if depth == 0 {
         return time(calls, f, data);
     }
@@ -147,10 +150,10 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-type Function = fn(&[u8]) -> [u8; 32];
+type Function<'a> = &'a dyn Fn(&[u8]) -> [u8; 32];
 
 /// Our time, theirs, and their time / ours.
-fn compare([ours, theirs]: [Function; 2], data: &[u8], turns: usize) -> [f64; 3] {
+fn compare([ours, theirs]: [Function<'_>; 2], data: &[u8], turns: usize) -> [f64; 3] {
     assert_eq!(ours(data), theirs(data));
     let calls = (200_000 / (50 + data.len() / 4)).max(1);
     let mut columns = [vec![], vec![], vec![]];
@@ -206,7 +209,9 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         None => measure(input),
         Some("check") => check(input),
-        Some(other) => panic!("'{other}' is not an argument: the only one is `check`"),
+        #[cfg(not(feature = "rscrypto"))]
+        Some("streams") => streams::measure(input, std::env::args().nth(2).as_deref()),
+        Some(other) => panic!("'{other}' is not an argument: `check` and `streams` are"),
     }
 }
 
@@ -215,14 +220,14 @@ fn measure(input: &[u8]) {
     println!("    bytes      ours ns    theirs ns  ratio");
     for &bytes in LENGTHS {
         let turns = if bytes > 4 * KIB * KIB { 15 } else { 51 };
-        row(bytes, compare([ours, theirs], &input[..bytes], turns));
+        row(bytes, compare([&ours, &theirs], &input[..bytes], turns));
     }
     println!("{UPDATES} updates of");
     for &bytes in PIECES {
-        row(bytes, compare([our_updates, their_updates], &input[..UPDATES * bytes], 51));
+        row(bytes, compare([&our_updates, &their_updates], &input[..UPDATES * bytes], 51));
     }
     let lengths = (0..=64 * KIB).step_by(61);
-    let compared = |len| (len, compare([ours, theirs], &input[..len], 9));
+    let compared = |len| (len, compare([&ours, &theirs], &input[..len], 9));
     let mut sweep: Vec<_> = lengths.map(compared).collect();
     sweep.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
     let below = sweep.iter().filter(|row| row.1[2] < LEAST).count();

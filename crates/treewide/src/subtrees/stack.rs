@@ -9,7 +9,6 @@ use core::slice;
 
 use crate::spec::{ChainingValue, MAX_HEIGHT};
 
-#[derive(Clone)]
 pub(crate) struct Stack {
     /// The first `height` nodes are written. There is one for each bit of a number of chunks below 2^54.
     nodes: [MaybeUninit<ChainingValue>; MAX_HEIGHT],
@@ -45,6 +44,15 @@ impl Stack {
 
     pub(crate) fn clear(&mut self) {
         self.height = 0;
+    }
+}
+
+/// Copies the nodes that are written.
+impl Clone for Stack {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new();
+        self.iter().for_each(|node| copy.push(*node));
+        copy
     }
 }
 

@@ -1,0 +1,94 @@
+//! Short pieces of input, gathered until they fill the lanes of the kernel.
+//!
+//! ```text
+//! input    | whole chunks: Subtrees    | gathered                               |
+//!          | 1 lane  | side by side    | at most a chunk for each lane, 32 KiB  |
+//! ```
+//!
+//! The buffer is allocated when a stream has passed [`FROM`] bytes and goes on with a short piece. Without an allocator
+//! nothing is ever gathered.
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+use crate::kernel::Runnable;
+use crate::spec::CHUNK_LEN;
+#[cfg(feature = "alloc")]
+use crate::tree::WIDE;
+
+/// Bytes of a stream before the first one that is gathered: so many at least that the first chunk, which may be the root, is
+/// closed (`results/zen5-2vcpu/streams.md#when-to-begin`).
+pub(super) const FROM: u64 = CHUNK_LEN as u64;
+
+/// The bytes behind the whole chunks. If there are any, no chunk is being filled.
+#[derive(Default)]
+pub(super) struct Gathered {
+    #[cfg(feature = "alloc")]
+    bytes: Vec<u8>,
+}
+
+#[cfg(feature = "alloc")]
+impl Gathered {
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes that there is room for: 0 if there is no buffer.
+    #[inline(always)]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Allocates the buffer, where none is, for the lanes of `kernel`. Without them, or without memory, there is none.
+    pub(super) fn open(&mut self, kernel: Runnable) {
+        let lanes = kernel.degree().min(WIDE);
+        if self.capacity() == 0 && lanes > 1 {
+            // Pieces are hashed as they come if that fails.
+            _ = self.bytes.try_reserve_exact(lanes * CHUNK_LEN);
+        }
+    }
+
+    /// Appends `input`, which there is room for.
+    #[inline(always)]
+    pub(super) fn push(&mut self, input: &[u8]) {
+        debug_assert!(input.len() <= self.capacity() - self.bytes.len(), "no growing");
+        self.bytes.extend_from_slice(input);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+}
+
+#[cfg(not(feature = "alloc"))]
+impl Gathered {
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &[]
+    }
+
+    #[inline(always)]
+    pub(super) fn capacity(&self) -> usize {
+        0
+    }
+
+    pub(super) fn open(&mut self, _: Runnable) {}
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, _: &[u8]) {}
+
+    pub(super) fn clear(&mut self) {}
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Gathered {
+    /// Also wipes what was gathered before.
+    fn zeroize(&mut self) {
+        #[cfg(feature = "alloc")]
+        {
+            self.bytes.clear();
+            self.bytes.spare_capacity_mut().zeroize();
+        }
+    }
+}

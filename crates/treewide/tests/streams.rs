@@ -1,0 +1,149 @@
+//! Hashers that are fed many short pieces: what is gathered, in every state, against both oracles.
+
+mod common;
+mod reference;
+
+use common::{Mode, Random, Tally, blake3_output, output, rounds, sample, with_every_kernel};
+use treewide::{CHUNK_LEN, Hasher};
+
+/// Gathering begins behind the first chunk: every total behind that, in pieces of random lengths.
+#[test]
+fn hasher_of_every_total_behind_the_first_chunk() {
+    let mut tally = Tally::new("streams/every total behind the first chunk");
+    let mut random = Random::new(90);
+    let input = random.bytes(4 * CHUNK_LEN);
+    for len in sample(CHUNK_LEN..=input.len()) {
+        let mode = Mode::any(&mut random);
+        let mut hasher = mode.hasher();
+        let mut at = 0;
+        while at < len {
+            let piece = random.below(300).min(len - at);
+            hasher.update(&input[at..at + piece]);
+            at += piece;
+        }
+        assert_eq!(hasher.finalize(), mode.reference().digest(&input[..len]), "{len} bytes");
+        tally.case();
+    }
+}
+
+/// Two pieces behind the first chunk, cut everywhere; then a third, so that both ends of what is gathered move.
+#[test]
+fn hasher_of_every_split_behind_the_first_chunk() {
+    let mut tally = Tally::new("streams/every split behind the first chunk");
+    let input = Random::new(91).bytes(4 * CHUNK_LEN + 7);
+    let expected = *blake3::hash(&input).as_bytes();
+    for cut in sample(CHUNK_LEN..=input.len()) {
+        for first in [CHUNK_LEN, CHUNK_LEN - 1] {
+            let mut hasher = Hasher::new();
+            hasher.update(&input[..first]).update(&input[first..cut]);
+            for piece in input[cut..].chunks(1000) {
+                hasher.update(piece);
+            }
+            assert_eq!(hasher.finalize(), expected, "{first} bytes, up to {cut}, by 1,000");
+            tally.case();
+        }
+    }
+}
+
+/// One way after another of using a hasher, next to one of the `blake3` crate.
+fn random_stream(random: &mut Random, updates: usize) {
+    let mode = Mode::any(random);
+    let bytes = random.bytes(1 << 17);
+    let (mut ours, mut theirs) = (mode.hasher(), mode.blake3());
+    // Streams that stay with one length of pieces, and those that do not.
+    let usual = random.length(5000);
+    for _ in 0..updates {
+        match random.below(1000) {
+            0 => {
+                assert_eq!(ours.reset().count(), 0);
+                theirs.reset();
+            }
+            1 => ours = ours.clone(),
+            2 => {
+                let copy = ours.clone();
+                assert_eq!(copy.finalize(), *theirs.finalize().as_bytes());
+            }
+            3 => ours = Hasher::from_state(ours.to_state().as_bytes()).expect("it was saved"),
+            4 => assert_eq!(output(&ours, 50, 200), blake3_output(&theirs, 50, 200)),
+            5 => ours = ours.without_buffer(),
+            6 => {
+                let piece = &bytes[..random.length(bytes.len())];
+                ours.update(piece);
+                theirs.update(piece);
+            }
+            7..20 => assert_eq!(ours.finalize(), *theirs.finalize().as_bytes()),
+            _ => {
+                let len = if random.below(4) > 0 { usual } else { random.length(3000) };
+                let at = random.below(bytes.len() - len);
+                ours.update(&bytes[at..at + len]);
+                theirs.update(&bytes[at..at + len]);
+            }
+        }
+        assert_eq!(ours.count(), theirs.count());
+    }
+    assert_eq!(ours.finalize(), *theirs.finalize().as_bytes(), "{mode:?}, pieces of {usual}");
+}
+
+#[test]
+fn hasher_of_random_streams() {
+    let mut tally = Tally::new("streams/random streams, updates");
+    let mut random = Random::new(92);
+    for _ in 0..rounds(500) {
+        random_stream(&mut random, 2000);
+        (0..2000).for_each(|_| tally.case());
+    }
+}
+
+#[test]
+fn hasher_of_random_streams_with_every_kernel() {
+    let mut tally = Tally::new("streams/random streams with every kernel");
+    let mut random = Random::new(93);
+    with_every_kernel(|_| {
+        for _ in 0..rounds(10) {
+            random_stream(&mut random, 500);
+            tally.case();
+        }
+    });
+}
+
+/// The tree is the one of the reference, wherever a digest is asked for.
+#[test]
+fn hasher_in_pieces_against_the_reference() {
+    let mut tally = Tally::new("streams/in pieces against the reference");
+    let mut random = Random::new(94);
+    for _ in 0..rounds(40) {
+        let (mode, input) = (Mode::any(&mut random), random.bytes(70 * CHUNK_LEN));
+        let (mut hasher, piece) = (mode.hasher(), 1 + random.length(2000));
+        for end in (0..=input.len()).step_by(piece) {
+            hasher.update(&input[end.saturating_sub(piece)..end]);
+            if random.below(100) == 0 {
+                let expected = mode.reference().xof(&input[..end], 0, 70);
+                assert_eq!(output(&hasher, 0, 70), expected, "{end} bytes by {piece}");
+                tally.case();
+            }
+        }
+    }
+}
+
+/// What is gathered belongs in front of what threads and readers append.
+#[cfg(feature = "rayon")]
+#[test]
+fn update_rayon_behind_what_is_gathered() {
+    let mut tally = Tally::new("streams/update_rayon behind what is gathered");
+    let mut random = Random::new(95);
+    for _ in 0..rounds(20) {
+        let bytes = random.bytes(5 << 20);
+        let mut at = 1000 + random.below(60_000);
+        let mut hasher = Hasher::new();
+        bytes[..at].chunks(100).for_each(|piece| {
+            hasher.update(piece);
+        });
+        for len in [random.below(4 << 20), random.below(3000), random.below(100_000)] {
+            hasher.update_rayon(&bytes[at..at + len]);
+            at += len;
+        }
+        hasher.update_reader(&bytes[at..]).expect("memory can be read");
+        assert_eq!(hasher.finalize(), *blake3::hash(&bytes).as_bytes());
+        tally.case();
+    }
+}
