@@ -51,14 +51,14 @@ impl Memory {
 
     /// Puts a hasher into a place.
     pub fn put(&mut self, place: usize, hasher: Hasher) {
-        self.hashers[place].write(hasher);
+        self.hashers[place].write(hasher.without_buffer());
     }
 
     /// The hasher in a place, with the input, the output and the key.
     pub fn hasher(&mut self, place: usize) -> (&mut Hasher, &[u8; INPUT], &mut [u8; OUTPUT]) {
         let Self { hashers, input, output, .. } = self;
         // SAFETY: JavaScript names a place only after `put`, or after it wrote the bytes of a hasher to it that it had read
-        // from a place of the same module. A hasher has no pointers.
+        // from a place of the same module. A hasher without a buffer has no pointers.
         (unsafe { hashers[place].assume_init_mut() }, input, output)
     }
 
