@@ -58,14 +58,13 @@ impl Hasher {
     /// Makes a hasher for the given mode.
     #[inline(always)]
     pub fn with_mode(mode: Mode) -> Self {
-        Self::of(Subtrees::new(mode), PartialChunk::new(&mode), true)
-    }
-
-    /// Without anything gathered.
-    #[inline(always)]
-    fn of(subtrees: Subtrees, chunk: PartialChunk, gathers: bool) -> Self {
-        let (gathered, is_asked) = (Gathered::default(), AtomicBool::new(false));
-        Self { subtrees, chunk, gathered, gathers, is_asked }
+        Self {
+            subtrees: Subtrees::new(mode),
+            chunk: PartialChunk::new(&mode),
+            gathered: Gathered::default(),
+            gathers: true,
+            is_asked: AtomicBool::new(false),
+        }
     }
 
     /// Makes it hash pieces as they come, however short: it never allocates, and never holds more than a block of the input.
@@ -128,7 +127,9 @@ impl Hasher {
                 self.gathered.push(input);
                 return self;
             }
-        } else if self.chunk.push(input) {
+        } else if self.chunk.len() > 0 && input.len() < CHUNK_LEN - self.chunk.len() {
+            // There is room in the chunk, so there is in the input.
+            self.chunk.append(running(), input, self.counter(), &self.subtrees.mode);
             return self;
         }
         self.check_room(input.len() as u64);
@@ -162,7 +163,7 @@ impl Hasher {
             self.settle();
         }
         let is_ready = gathers && self.subtrees.chunks > 0 && self.gathered.capacity() > 0;
-        if input.len() < CHUNK_LEN - self.chunk.len() && (self.chunk.len() > 0 || !is_ready) {
+        if input.len() < CHUNK_LEN && self.chunk.len() == 0 && !is_ready {
             self.chunk.fill(running(), input, self.counter(), &self.subtrees.mode);
             return self;
         }
@@ -270,13 +271,22 @@ impl Hasher {
         self.chunk.fill(kernel, input, self.counter(), &self.subtrees.mode);
     }
 
-    /// A copy in which nothing is gathered.
+    /// A copy in which nothing is gathered, made where it is wanted: moving a hasher takes as long as half a block.
+    #[inline(always)]
     pub(crate) fn settled(&self) -> Self {
-        let mut copy = Self::of(self.subtrees.clone(), self.chunk.clone(), self.gathers);
+        let mut copy = Self::with_mode(self.subtrees.mode);
+        self.settle_to(&mut copy);
+        copy
+    }
+
+    #[inline(never)]
+    fn settle_to(&self, copy: &mut Self) {
+        copy.subtrees.clone_from(&self.subtrees);
+        copy.chunk = self.chunk.clone();
+        copy.gathers = self.gathers;
         if !self.gathered.bytes().is_empty() {
             copy.append_gathered(self.gathered.bytes());
         }
-        copy
     }
 
     /// Appends at most `most` whole chunks of `input`. If `input` has no more whole chunks, also appends the blocks of
@@ -406,6 +416,7 @@ impl Hasher {
 
 /// Copies what is used, and no more. What is gathered is hashed, and the copy has no buffer yet.
 impl Clone for Hasher {
+    #[inline]
     fn clone(&self) -> Self {
         self.is_asked.store(true, Relaxed);
         self.settled()

@@ -125,6 +125,7 @@ pub mod outboard;
 #[cfg(feature = "rayon")]
 mod parallel;
 mod spec;
+mod stack;
 mod state;
 mod subtrees;
 #[cfg(feature = "traits-preview")]

@@ -10,17 +10,15 @@
 //! Subtrees are merged as soon as both halves are complete, except for the merge that may be the root: when
 //! the number of chunks is a power of two, its two halves stay separate until more subtrees arrive.
 
-mod stack;
-
 use core::fmt;
 
 use crate::hash::Hash;
 use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 use crate::spec::{CHUNK_LEN, ChainingValue, MAX_HEIGHT};
+use crate::stack::Stack;
 use crate::tree::{self, LEAF, Node};
 use crate::xof::OutputReader;
-use stack::Stack;
 
 /// Merges the chaining values of neighbouring subtrees, from left to right, up to the root.
 ///
@@ -45,16 +43,32 @@ use stack::Stack;
 /// ```
 ///
 /// It needs 1.8 KB, however many subtrees there are.
-#[derive(Clone)]
 pub struct Subtrees {
     pub(crate) mode: Mode,
     /// The number of the chunk with which the first subtree begins.
     pub(crate) first_chunk: u64,
     pub(crate) chunks: u64,
     /// A chaining value for each bit of `chunks` from the highest on, or the two halves, and the last subtree.
-    pub(crate) stack: Stack,
+    pub(crate) stack: Stack<ChainingValue, MAX_HEIGHT>,
     /// Whether the last subtree is there.
     has_last: bool,
+}
+
+/// Copies the subtrees, and not the room for others.
+impl Clone for Subtrees {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.mode);
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.mode = other.mode;
+        (self.first_chunk, self.chunks, self.has_last) =
+            (other.first_chunk, other.chunks, other.has_last);
+        self.stack.clone_from(&other.stack);
+    }
 }
 
 /// Whether the halves of a tree of that many chunks wait for their merge, if they came apart.
@@ -64,6 +78,7 @@ pub(crate) fn halves_apart(chunks: u64) -> bool {
 
 impl Subtrees {
     /// Subtrees from the start of an input on.
+    #[inline(always)]
     pub fn new(mode: Mode) -> Self {
         Self::starting_at(mode, 0)
     }

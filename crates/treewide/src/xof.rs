@@ -5,13 +5,20 @@ use core::fmt;
 use crate::kernel::running;
 use crate::spec::BLOCK_LEN;
 use crate::spec::flags::ROOT;
+use crate::stack::Stack;
 use crate::tree::Node;
 
 /// The most blocks that are made at once for an output that begins or ends within a block: the widest pass of few lanes
 /// (`results/zen5-2vcpu/limits.md#extended-output`).
 const FEW: usize = 8;
 
+/// The most blocks that are kept: one for each lane.
+const KEPT: usize = 16;
+
 /// Extended output: up to 2^64 - 1 bytes, read from any position.
+///
+/// The length of reads does not matter: from the second read in a row on, a reader computes a block for each lane of the kernel,
+/// and keeps what was not read, at most 1 KiB.
 ///
 /// ```
 /// let mut output = treewide::Hasher::new().update(b"seed").finalize_xof();
@@ -24,6 +31,11 @@ const FEW: usize = 8;
 pub struct OutputReader {
     root: Node,
     position: u64,
+    /// Blocks of output, and the place of their first byte.
+    kept: Stack<[u8; BLOCK_LEN], KEPT>,
+    kept_from: u64,
+    /// Whether the last read ended at the position.
+    goes_on: bool,
 }
 
 impl OutputReader {
@@ -31,7 +43,7 @@ impl OutputReader {
     /// pieces waits until the pieces are in the cache (`results/gnr-2vcpu/limits.md#loads-and-stores-of-different-widths`).
     #[inline(always)]
     pub(crate) fn new(root: Node) -> Self {
-        Self { root, position: 0 }
+        Self { root, position: 0, kept: Stack::new(), kept_from: 0, goes_on: false }
     }
 
     fn blocks(&self, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
@@ -44,13 +56,67 @@ impl OutputReader {
     /// The specification defines 2^64 - 1 bytes of output. This method does not report their end: bytes
     /// that it writes beyond the end are not output of BLAKE3, and the position stays at 2^64 - 1, so the
     /// next call repeats them.
+    #[inline]
     pub fn fill(&mut self, buf: &mut [u8]) {
+        match self.kept().get(..buf.len()) {
+            Some(kept) => {
+                buf.copy_from_slice(kept);
+                self.position = self.position.saturating_add(buf.len() as u64);
+            }
+            None => self.fill_any(buf),
+        }
+    }
+
+    /// What is kept from the position on.
+    #[inline(always)]
+    fn kept(&self) -> &[u8] {
+        let at = self.position.wrapping_sub(self.kept_from);
+        usize::try_from(at).ok().and_then(|at| self.kept.as_flattened().get(at..)).unwrap_or(&[])
+    }
+
+    #[inline(never)]
+    fn fill_any(&mut self, mut buf: &mut [u8]) {
+        let is_far = self.position.checked_add((buf.len() + KEPT * BLOCK_LEN) as u64).is_some();
+        while self.goes_on && is_far && !buf.is_empty() {
+            let within = (self.position % BLOCK_LEN as u64) as usize;
+            let kept = self.kept();
+            let take = match kept.len() {
+                // Much that begins with a block is written where it belongs.
+                0 if within == 0 && buf.len() >= KEPT * BLOCK_LEN => {
+                    let whole = buf.len() / BLOCK_LEN * BLOCK_LEN;
+                    self.write(0, &mut buf[..whole]);
+                    whole
+                }
+                0 => {
+                    self.keep();
+                    0
+                }
+                len => {
+                    let take = len.min(buf.len());
+                    buf[..take].copy_from_slice(&kept[..take]);
+                    take
+                }
+            };
+            self.advance(take);
+            buf = &mut buf[take..];
+        }
         self.write(0, buf);
         self.advance(buf.len());
     }
 
+    /// Keeps a block for each lane, from the position on.
+    fn keep(&mut self) {
+        let counter = self.position / BLOCK_LEN as u64;
+        self.kept_from = counter * BLOCK_LEN as u64;
+        let kernel = running();
+        let kept = self.kept.fill([0; BLOCK_LEN], kernel.degree().min(KEPT));
+        let Node { cv, block, block_len, flags, .. } = &self.root;
+        kernel.xof(cv, block, *block_len, flags | ROOT, counter, kept);
+    }
+
     pub(crate) fn advance(&mut self, len: usize) {
         self.position = self.position.saturating_add(len as u64);
+        self.goes_on = true;
     }
 
     /// Fills `buf` with output that starts `blocks` blocks behind the position.
@@ -92,6 +158,7 @@ impl OutputReader {
 
     /// Sets the position of the next byte. This takes the same time for every position.
     pub fn set_position(&mut self, position: u64) {
+        self.goes_on &= position == self.position;
         self.position = position;
     }
 }
@@ -144,5 +211,8 @@ impl zeroize::Zeroize for OutputReader {
         self.root.counter.zeroize();
         self.root.flags.zeroize();
         self.position.zeroize();
+        self.kept.zeroize();
+        self.kept_from.zeroize();
+        self.goes_on.zeroize();
     }
 }

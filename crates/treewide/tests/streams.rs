@@ -147,3 +147,67 @@ fn update_rayon_behind_what_is_gathered() {
         tally.case();
     }
 }
+
+/// Reads of all lengths, in a row and not, at all places: what is kept is right, wherever it is asked for.
+fn random_reads(random: &mut Random, reads: usize) {
+    let input = random.bytes(70);
+    let mut ours = Hasher::new().update(&input).finalize_xof();
+    let mut theirs = blake3::Hasher::new().update(&input).finalize_xof();
+    let usual = random.length(200);
+    for _ in 0..reads {
+        match random.below(40) {
+            0 => ours = ours.clone(),
+            1 => {
+                let start = [0, 1 << 20, (1 << 38) - 500, u64::MAX - 5000][random.below(4)];
+                let position = start + random.below(3000) as u64;
+                ours.set_position(position);
+                theirs.set_position(position);
+            }
+            2 => {
+                let position = ours.position() - ours.position().min(random.length(2000) as u64);
+                ours.set_position(position);
+                theirs.set_position(position);
+            }
+            step => {
+                let len = if step < 30 { usual } else { random.length(5000) };
+                // The `blake3` crate counts beyond the end of the output.
+                if ours.position().checked_add(len as u64 + 64).is_none() {
+                    continue;
+                }
+                let [mut a, mut b] = [vec![0; len], vec![0; len]];
+                ours.fill(&mut a);
+                theirs.fill(&mut b);
+                assert!(a == b, "{len} bytes up to {}", ours.position());
+            }
+        }
+        assert_eq!(ours.position(), theirs.position());
+    }
+}
+
+#[test]
+fn output_reader_of_random_reads_with_every_kernel() {
+    let mut tally = Tally::new("streams/random reads with every kernel");
+    let mut random = Random::new(96);
+    with_every_kernel(|_| {
+        for _ in 0..rounds(50) {
+            random_reads(&mut random, 500);
+            tally.case();
+        }
+    });
+}
+
+/// Every byte of the first blocks, in reads of each length.
+#[test]
+fn output_reader_of_short_reads_against_the_reference() {
+    let mut tally = Tally::new("streams/short reads against the reference");
+    let expected = Mode::Hash.reference().xof(b"seed", 0, 3000);
+    for len in sample(1..=200) {
+        let mut reader = Hasher::new().update(b"seed").finalize_xof();
+        for expected in expected.chunks(len) {
+            let mut out = vec![0; expected.len()];
+            reader.fill(&mut out);
+            assert_eq!(out, expected, "reads of {len}, before {}", reader.position());
+        }
+        tally.case();
+    }
+}

@@ -87,6 +87,15 @@ macro_rules! functions {
 functions!(blake3);
 functions!(treewide);
 
+/// Pieces that are hashed as they come, as those of C's `blake3_hasher`.
+fn without_buffer(data: &[u8], piece: usize) -> [u8; 32] {
+    let mut hasher = ::treewide::Hasher::new().without_buffer();
+    for piece in data.chunks(piece) {
+        hasher.update(black_box(piece));
+    }
+    hasher.finalize().into()
+}
+
 fn row(what: &str, bytes: usize, [ours, theirs, ratio]: [f64; 3], least: [f64; 2]) -> bool {
     let least = least[usize::from(cfg!(feature = "avx2"))];
     let verdict = if ratio >= least { "" } else { " short" };
@@ -128,6 +137,11 @@ pub(crate) fn measure(input: &[u8], only: Option<&str>) {
                 show(format!("update {piece}"), total, &ours, &theirs, least);
             }
         }
+    }
+    for piece in [16, 64, 100, KIB, 5000, 8 * KIB] {
+        let ours = move |data: &[u8]| without_buffer(data, piece);
+        let theirs = move |data: &[u8]| blake3::pieces(data, piece);
+        show(format!("without a buffer {piece}"), 16 * KIB, &ours, &theirs, [0.98; 2]);
     }
     for piece in [2 * KIB, 9 * KIB, 17 * KIB, 65 * KIB] {
         let ours = move |data: &[u8]| treewide::records(data, piece);

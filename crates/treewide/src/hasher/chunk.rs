@@ -50,18 +50,6 @@ impl PartialChunk {
         if self.blocks == 0 { CHUNK_START } else { 0 }
     }
 
-    /// Appends `input`, if a block is begun and stays short of its end with it.
-    #[inline(always)]
-    pub(super) fn push(&mut self, input: &[u8]) -> bool {
-        let at = usize::from(self.block_len);
-        if at == 0 || input.len() >= BLOCK_LEN - at {
-            return false;
-        }
-        self.block[at..at + input.len()].copy_from_slice(input);
-        self.block_len += input.len() as u8;
-        true
-    }
-
     /// Appends as much of `input` as the chunk has room for; returns the rest.
     pub(crate) fn fill<'a>(
         &mut self,
@@ -70,9 +58,16 @@ impl PartialChunk {
         counter: u64,
         mode: &Mode,
     ) -> &'a [u8] {
-        let (mut input, rest) = input.split_at(input.len().min(CHUNK_LEN - self.len()));
-        if self.block_len > 0 {
-            let at = usize::from(self.block_len);
+        let (input, rest) = input.split_at(input.len().min(CHUNK_LEN - self.len()));
+        self.append(kernel, input, counter, mode);
+        rest
+    }
+
+    /// Appends `input`, which there is room for.
+    #[inline(always)]
+    pub(super) fn append(&mut self, kernel: Runnable, mut input: &[u8], counter: u64, mode: &Mode) {
+        let at = usize::from(self.block_len);
+        if at > 0 {
             if at < BLOCK_LEN {
                 let take = input.len().min(BLOCK_LEN - at);
                 self.block[at..at + take].copy_from_slice(&input[..take]);
@@ -80,27 +75,28 @@ impl PartialChunk {
                 input = &input[take..];
             }
             if input.is_empty() {
-                return rest;
+                return;
             }
-            let flags =
-                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
-            kernel.compress(&mut self.cv, &self.block, counter, flags);
-            self.blocks += 1;
+            self.compress(kernel, None, counter, mode);
         }
         // The last block stays in the buffer, full or not: it may need the flags of the chunk's end.
         if input.len() > BLOCK_LEN {
-            let whole = (input.len() - 1) / BLOCK_LEN;
-            let (blocks, more) = input.split_at(whole * BLOCK_LEN);
-            let flags =
-                Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
-            kernel.compress(&mut self.cv, blocks, counter, flags);
-            self.blocks += whole as u8;
+            let (blocks, more) = input.split_at((input.len() - 1) / BLOCK_LEN * BLOCK_LEN);
+            self.compress(kernel, Some(blocks), counter, mode);
             input = more;
         }
         self.block = [0; BLOCK_LEN];
         block::copy_short(&mut self.block, input);
         self.block_len = input.len() as u8;
-        rest
+    }
+
+    /// Compresses whole blocks, or the one in the buffer.
+    #[inline(always)]
+    fn compress(&mut self, kernel: Runnable, blocks: Option<&[u8]>, counter: u64, mode: &Mode) {
+        let flags = Flags { each: mode.flags, first: self.start_flag(), last: 0, padded: false };
+        let blocks = blocks.unwrap_or(&self.block);
+        kernel.compress(&mut self.cv, blocks, counter, flags);
+        self.blocks += (blocks.len() / BLOCK_LEN) as u8;
     }
 
     pub(crate) fn node(&self, counter: u64, mode: &Mode) -> Node {

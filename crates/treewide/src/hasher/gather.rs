@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! input    | whole chunks: Subtrees    | gathered                               |
-//!          | 1 lane  | side by side    | at most a chunk for each lane, 32 KiB  |
+//!          | 1 lane  | side by side    | a chunk for each lane: 16 to 32 KiB     |
 //! ```
 //!
 //! The buffer is allocated when a stream has passed [`FROM`] bytes and goes on with a short piece. Without an allocator
@@ -16,9 +16,13 @@ use crate::spec::CHUNK_LEN;
 #[cfg(feature = "alloc")]
 use crate::tree::WIDE;
 
-/// Bytes of a stream before the first one that is gathered: so many at least that the first chunk, which may be the root, is
-/// closed (`results/zen5-2vcpu/streams.md#when-to-begin`).
+/// Bytes of a stream before the first one that is gathered. With them the first chunk, which may be the root, is closed
+/// (`results/zen5-2vcpu/streams.md#when-to-begin`).
 pub(super) const FROM: u64 = CHUNK_LEN as u64;
+
+/// The least chunks of a buffer: fewer lanes take several passes (`results/zen5-2vcpu/streams.md#the-buffer`).
+#[cfg(feature = "alloc")]
+const LEAST: usize = 16;
 
 /// The bytes behind the whole chunks. If there are any, no chunk is being filled.
 #[derive(Default)]
@@ -42,10 +46,9 @@ impl Gathered {
 
     /// Allocates the buffer, where none is, for the lanes of `kernel`. Without them, or without memory, there is none.
     pub(super) fn open(&mut self, kernel: Runnable) {
-        let lanes = kernel.degree().min(WIDE);
-        if self.capacity() == 0 && lanes > 1 {
+        if self.capacity() == 0 && kernel.degree() > 1 {
             // Pieces are hashed as they come if that fails.
-            _ = self.bytes.try_reserve_exact(lanes * CHUNK_LEN);
+            _ = self.bytes.try_reserve_exact(kernel.degree().clamp(LEAST, WIDE) * CHUNK_LEN);
         }
     }
 
@@ -89,6 +92,29 @@ impl zeroize::Zeroize for Gathered {
         {
             self.bytes.clear();
             self.bytes.spare_capacity_mut().zeroize();
+        }
+    }
+}
+
+#[cfg(all(test, feature = "zeroize", feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::kernel::running;
+    use zeroize::Zeroize;
+
+    #[test]
+    fn gathered_zeroize_reaches_what_was_hashed() {
+        let mut gathered = Gathered::default();
+        gathered.open(running());
+        let len = gathered.capacity().min(100);
+        gathered.push(&[7; 100][..len]);
+        gathered.clear();
+        gathered.push(&[8; 10][..len.min(10)]);
+        gathered.zeroize();
+        assert!(gathered.bytes().is_empty());
+        for byte in &mut gathered.bytes.spare_capacity_mut()[..len] {
+            // SAFETY: these bytes were written.
+            assert_eq!(unsafe { byte.assume_init() }, 0);
         }
     }
 }
