@@ -97,6 +97,8 @@ pub struct Malformed {
     pub cause: String,
     /// Whether the list may have been cut off there.
     pub is_cut: bool,
+    /// Whether it holds a digest, by which nothing was verified.
+    pub has_digest: bool,
 }
 
 /// Something in a list that is not a file to hash.
@@ -251,7 +253,9 @@ impl Source for ListedFiles {
                     let (len, before) = (entry.digest.len(), self.previous_len);
                     let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
                     let named = Some(shown_path(&entry.name));
-                    Item::Note(Note::Malformed(Malformed { number, named, cause, is_cut }))
+                    let has_digest = false;
+                    let line = Malformed { number, named, cause, is_cut, has_digest };
+                    Item::Note(Note::Malformed(line))
                 }
                 Ok(Some(mut entry)) => {
                     self.previous_len = entry.digest.len();
@@ -261,6 +265,11 @@ impl Source for ListedFiles {
                     }
                     self.item(entry, is_cut)
                 }
+                Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
+                    let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
+                    let line = Malformed { number, named: None, cause, is_cut, has_digest: true };
+                    Item::Note(Note::Malformed(line))
+                }
                 Err(Fault::Digest { name, digest, cause }) => {
                     let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
                     Item::Note(Note::Settled { path, expected: digest, verdict })
@@ -268,7 +277,9 @@ impl Source for ListedFiles {
                 Err(Fault::Line(cause)) => {
                     // What is lost may have been the name of a file, and the names of more.
                     let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                    Item::Note(Note::Malformed(Malformed { number, named: None, cause, is_cut }))
+                    let has_digest = false;
+                    let line = Malformed { number, named: None, cause, is_cut, has_digest };
+                    Item::Note(Note::Malformed(line))
                 }
             });
         }
@@ -344,7 +355,7 @@ pub struct Tally {
     pub failed: u64,
     /// Files that could not be hashed.
     pub unreadable: u64,
-    /// Files listed without a digest to verify them by, or a name to look for.
+    /// Files listed without a digest to verify them by, or a name to look for, and lines with a digest alone.
     pub unverified: u64,
     /// Files that do not exist, where that is allowed.
     pub missing: u64,
@@ -376,7 +387,7 @@ impl Tally {
 
     /// Counts a line that cannot be used.
     pub fn add_malformed(&mut self, line: &Malformed) {
-        self.malformed += 1;
+        *if line.has_digest { &mut self.unverified } else { &mut self.malformed } += 1;
         self.is_cut |= line.is_cut;
     }
 
@@ -400,7 +411,8 @@ mod tests {
     fn bytes_counts_what_a_note_or_a_task_holds() {
         let settled =
             |verdict| Note::Settled { path: "1234".into(), expected: Some(vec![0; 32]), verdict };
-        let malformed = |cause| Malformed { named: None, number: 1, cause, is_cut: false };
+        let malformed =
+            |cause| Malformed { named: None, number: 1, cause, is_cut: false, has_digest: false };
         for (note, bytes) in [
             (settled(Verdict::Unverified("12345678".into())), 44),
             (settled(Verdict::Missing), 36),

@@ -30,7 +30,9 @@ impl Options {
         self.hash_found(walk.into_iter().filter_map(|found| match found {
             Found::File { path, identity, .. } => Some(Ok((path, Kind::Found(identity)))),
             Found::Failed(error) => Some(Err(error)),
-            Found::Special { .. } | Found::Link(_) | Found::Directory(_) => None,
+            Found::Special { .. } | Found::Link(_) | Found::Directory(_) | Found::Temporary(_) => {
+                None
+            }
         }))
     }
 

@@ -117,7 +117,7 @@ pub use error::{Error, ErrorKind};
 pub use identity::Identity;
 pub use options::{Hashed, Options};
 pub use progress::Progress;
-pub use replacement::Replacement;
+pub use replacement::{Replacement, claimed, is_temporary, remove_leftovers};
 pub use run::{Event, HashAlone, Run};
 pub use stamp::{Stamp, Stamps};
 pub use task::{Item, Kind, Source, Task};

@@ -46,6 +46,8 @@ pub struct Replacement {
     target: PathBuf,
     /// What stood there at the beginning.
     previous: Option<Metadata>,
+    /// Whose owner and mode it gets.
+    model: Option<Metadata>,
     /// Whether the temporary file is in the folder for temporary files, readable to the user alone.
     is_elsewhere: bool,
 }
@@ -61,6 +63,14 @@ impl Replacement {
     /// If `target` exists and is not a regular file or cannot be written, if it is a link to nothing or names a
     /// directory, or if no temporary file can be created.
     pub fn begin(target: &Path) -> io::Result<Self> {
+        Self::begin_next_to(target, None)
+    }
+
+    /// The same, of a file that is as readable as another one next to it, and belongs to the same user.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_next_to(target: &Path, other: Option<&Metadata>) -> io::Result<Self> {
         let (target, previous) = match fs::metadata(target) {
             Ok(there) if there.is_file() => {
                 // Renaming over a write-protected file would work, and surprise its owner. Without `append`, as a
@@ -82,10 +92,13 @@ impl Replacement {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let (temporary, is_elsewhere) = temporary(folder, previous.as_ref())?;
+        remove_leftovers(folder);
+        let model = other.or(previous.as_ref());
+        let (temporary, is_elsewhere) = temporary(folder, previous.is_some(), model)?;
         let (file, temporary) = temporary.into_parts();
         let writer = BufWriter::with_capacity(BUFFER, Early { file, written: 0, begun: 0 });
-        Ok(Self { writer, temporary, target, previous, is_elsewhere })
+        let model = model.cloned();
+        Ok(Self { writer, temporary, target, previous, model, is_elsewhere })
     }
 
     /// The temporary file.
@@ -112,13 +125,13 @@ impl Replacement {
     pub fn complete(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         let file = &self.writer.get_ref().file;
-        if let Some(previous) = &self.previous {
-            keep_owner(file, previous);
-            let _ = file.set_permissions(previous.permissions()); // it was created with no more than that
+        if let Some(model) = &self.model {
+            keep_owner(file, model);
+            let _ = file.set_permissions(model.permissions()); // it was created with no more than that
         }
         // Some file systems report a full disk only here.
         sync(file).map_err(|error| {
-            self.temporary.disable_cleanup(true);
+            keep(&mut self.temporary);
             let text = format!("cannot bring it to the disk: {error}");
             stays(&io::Error::new(error.kind(), text), &self.temporary)
         })
@@ -152,7 +165,7 @@ impl Replacement {
             },
         };
         if let Err(error) = appeared {
-            temporary.disable_cleanup(true);
+            keep(&mut temporary);
             return Err(stays(&error, &temporary));
         }
         let path = temporary.to_path_buf();
@@ -196,7 +209,11 @@ fn check_new(target: &Path) -> io::Result<()> {
 }
 
 /// Creates the temporary file: in `folder`, or elsewhere if it can be copied in the end. Returns whether it is elsewhere.
-fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<(NamedTempFile, bool)> {
+fn temporary(
+    folder: &Path,
+    is_there: bool,
+    model: Option<&Metadata>,
+) -> io::Result<(NamedTempFile, bool)> {
     let make = |folder: &Path, is_elsewhere: bool| {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -204,18 +221,18 @@ fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<(NamedTem
         {
             // Readable to nobody who could not read the file before, or who cannot look into its folder.
             use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-            match previous {
-                Some(previous) => options.mode(previous.mode() & 0o777 | 0o600),
+            match model {
+                Some(model) => options.mode(model.mode() & 0o777 | 0o600),
                 None => options.mode(if is_elsewhere { 0o600 } else { 0o666 }),
             };
         }
         let _ = is_elsewhere;
         tempfile::Builder::new()
-            .prefix(".treewide-")
-            .suffix(".tmp")
+            .prefix(BEGINS)
+            .suffix(ENDS)
             // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
             // the temporary name, which nobody asked for, into its errors.
-            .make_in(folder, |path| options.open(path))
+            .make_in(folder, |path| claimed(options.open(path)?, path))
             .map(|file| (file, is_elsewhere))
     };
     let elsewhere = std::env::temp_dir();
@@ -226,7 +243,7 @@ fn temporary(folder: &Path, previous: Option<&Metadata>) -> io::Result<(NamedTem
     }
     make(folder, false).or_else(|error| {
         let text = format!("cannot create a file in {}: {error}", shown(folder));
-        if previous.is_none() {
+        if !is_there {
             return Err(io::Error::new(error.kind(), text));
         }
         make(&elsewhere, true).map_err(|second| {
@@ -250,6 +267,72 @@ fn create(temporary: &Path, target: &Path, error: io::Error) -> io::Result<()> {
         Err(second) if second.kind() == ErrorKind::AlreadyExists => Err(taken()),
         Err(_) => Err(io::Error::new(error.kind(), format!("cannot rename a file to it: {error}"))),
     }
+}
+
+/// How names of temporary files begin and end.
+const BEGINS: &str = ".treewide-";
+const ENDS: &str = ".tmp";
+
+/// Whether a file of this name is one that a run of ours writes to, or has left when it was killed.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let middle =
+        name.strip_prefix(BEGINS.as_bytes()).and_then(|it| it.strip_suffix(ENDS.as_bytes()));
+    middle.is_some_and(|it| it.len() >= 6 && it.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Holds a new temporary file, so that no other run takes it for one that was left behind.
+///
+/// # Errors
+/// `AlreadyExists` if another run did, and removed it.
+#[cfg(unix)]
+pub fn claimed(file: File, path: &Path) -> io::Result<File> {
+    match file.try_lock() {
+        // Some file systems have no locks.
+        Err(fs::TryLockError::Error(_)) => Ok(file),
+        Ok(()) if is_at(&file, path) => Ok(file),
+        _ => Err(ErrorKind::AlreadyExists.into()),
+    }
+}
+
+/// Holds a new temporary file; here nobody removes others.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn claimed(file: File, _: &Path) -> io::Result<File> {
+    Ok(file)
+}
+
+/// Removes temporary files of runs that were killed: nobody holds them.
+#[cfg(unix)]
+pub fn remove_leftovers(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !is_temporary(&entry.file_name()) || !entry.file_type().is_ok_and(|it| it.is_file()) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else { continue };
+        // What could not appear, and has no other copy, is kept.
+        let is_kept = !file.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0);
+        if !is_kept && file.try_lock().is_ok() && is_at(&file, &path) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Nobody can say here whether a run still holds them.
+#[cfg(not(unix))]
+pub fn remove_leftovers(_: &Path) {}
+
+/// Whether this file still has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let numbers = |it: Metadata| (it.dev(), it.ino());
+    let there = fs::symlink_metadata(path).map(numbers);
+    file.metadata().map(numbers).is_ok_and(|it| there.is_ok_and(|there| there == it))
 }
 
 /// Whether files can be made in a folder, and neither renamed nor removed then (`chattr +a`).
@@ -366,6 +449,16 @@ fn sync(file: &File) -> io::Result<()> {
     }
 }
 
+/// Lets a temporary file stay that has what nothing else has. Without permission to write, it is not taken for a leftover.
+fn keep(temporary: &mut TempPath) {
+    temporary.disable_cleanup(true);
+    if let Ok(there) = fs::metadata(&*temporary) {
+        let mut permissions = there.permissions();
+        permissions.set_readonly(true);
+        let _ = fs::set_permissions(&*temporary, permissions);
+    }
+}
+
 /// The error, and where the file is that could not appear.
 fn stays(error: &io::Error, temporary: &Path) -> io::Error {
     io::Error::new(error.kind(), format!("{error}; what was written is in {}", shown(temporary)))
@@ -380,3 +473,61 @@ fn keep_owner(file: &File, previous: &Metadata) {
 
 #[cfg(not(unix))]
 fn keep_owner(_: &File, _: &Metadata) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn is_temporary_takes_names_of_ours_alone() {
+        for (name, expected) in [
+            (".treewide-a1B2c3.tmp", true),
+            (".treewide-0123456789abcdef.tmp", true),
+            (".treewide-.tmp", false),
+            (".treewide-a1B2c.tmp", false),
+            (".treewide-a1B2c3.tmp.b3", false),
+            (".treewide-../../x.tmp", false),
+            ("treewide-a1B2c3.tmp", false),
+        ] {
+            assert_eq!(is_temporary(OsStr::new(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn begin_removes_what_a_killed_run_has_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let left = |it: &Replacement| it.temporary().exists();
+        for name in [".treewide-killed.tmp", ".treewide-kept00.tmp", "user.tmp"] {
+            fs::write(at(name), "x").unwrap();
+        }
+        // What could not appear has no other copy.
+        let read_only = fs::Permissions::from_mode(0o400);
+        fs::set_permissions(at(".treewide-kept00.tmp"), read_only).unwrap();
+        let first = Replacement::begin(&at("a")).unwrap();
+        assert!(!at(".treewide-killed.tmp").exists());
+        let second = Replacement::begin(&at("b")).unwrap();
+        assert!(left(&first) && left(&second), "another run writes to it");
+        assert!(at(".treewide-kept00.tmp").exists() && at("user.tmp").exists());
+    }
+
+    #[test]
+    fn begin_next_to_is_no_more_readable_than_the_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(at("list"), "").unwrap();
+        for of in [0o600, 0o640, 0o400] {
+            fs::set_permissions(at("list"), fs::Permissions::from_mode(of)).unwrap();
+            let other = fs::metadata(at("list")).unwrap();
+            let mut made = Replacement::begin_next_to(&at("index"), Some(&other)).unwrap();
+            assert_eq!(mode(made.temporary()) & !0o600 & !of, 0);
+            made.complete().unwrap();
+            made.appear().unwrap();
+            assert_eq!(mode(&at("index")), of);
+            // One that is there, and more readable.
+            fs::set_permissions(at("index"), fs::Permissions::from_mode(0o644)).unwrap();
+        }
+    }
+}

@@ -10,6 +10,7 @@ use self::folders::{Folders, Trouble};
 use crate::error::{Error, ErrorKind};
 use crate::identity::Identity;
 use crate::long_path;
+use crate::replacement::is_temporary;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
@@ -76,6 +77,8 @@ pub enum Found {
     Link(PathBuf),
     /// A directory other than the root, before what is in it; only with [`Walk::directories`].
     Directory(PathBuf),
+    /// A [temporary file](crate::is_temporary) of a run of ours: this one, another one, or one that was killed.
+    Temporary(PathBuf),
     /// A place that could not be looked at. The walk goes on after it.
     Failed(Error),
 }
@@ -161,11 +164,38 @@ struct Part {
     entries: Box<dyn Iterator<Item = walkdir::Result<DirEntry>> + Send>,
     root: PathBuf,
     folders: Folders,
+    /// The last directory, until something below it comes, and its depth.
+    maybe_empty: Option<(PathBuf, usize)>,
+    /// An entry that comes again.
+    waiting: Option<DirEntry>,
     /// If the name of `root` is too long: the directory, open, and the name that it is walked by.
     stand_in: Option<(File, PathBuf)>,
 }
 
 impl Part {
+    /// The error of a directory that looks empty because it cannot be listed. The system's library takes `ENOENT` for the end.
+    fn check_empty(&mut self, next: &Option<walkdir::Result<DirEntry>>) -> Option<Error> {
+        let depth = match next {
+            None => 0,
+            // The walk says what is wrong.
+            Some(Err(_)) => usize::MAX,
+            Some(Ok(entry)) => entry.depth(),
+        };
+        let failed = match self.maybe_empty.take() {
+            Some((path, of)) if depth <= of => match listed(&path) {
+                Err(error) => Some(Error::new(self.path(&path), ErrorKind::Read(error))),
+                Ok(()) => None,
+            },
+            _ => None,
+        };
+        if let (None, Some(Ok(entry))) = (&failed, next)
+            && (entry.file_type().is_dir() || entry.depth() == 0)
+        {
+            self.maybe_empty = Some((entry.path().to_owned(), entry.depth()));
+        }
+        failed
+    }
+
     /// The path below the root that `walked` stands for.
     fn path(&self, walked: &Path) -> PathBuf {
         match &self.stand_in {
@@ -207,7 +237,9 @@ impl IntoIter {
                         && filter.as_ref().is_none_or(keeps)
             });
         let folders = Folders::new(follow);
-        self.parts.push(Part { entries: Box::new(entries), root, folders, stand_in });
+        let entries = Box::new(entries);
+        let (maybe_empty, waiting) = (None, None);
+        self.parts.push(Part { entries, root, folders, maybe_empty, waiting, stand_in });
     }
 
     fn failed(&mut self, error: walkdir::Error) -> Option<Found> {
@@ -240,7 +272,15 @@ impl Iterator for IntoIter {
     fn next(&mut self) -> Option<Found> {
         loop {
             let part = self.parts.last_mut()?;
-            let found = match part.entries.next() {
+            let entry = match part.waiting.take() {
+                Some(waiting) => Some(Ok(waiting)),
+                None => part.entries.next(),
+            };
+            if let Some(failed) = part.check_empty(&entry) {
+                part.waiting = entry.and_then(Result::ok);
+                return Some(Found::Failed(failed));
+            }
+            let found = match entry {
                 None => {
                     self.parts.pop();
                     continue;
@@ -260,6 +300,29 @@ impl Iterator for IntoIter {
             }
         }
     }
+}
+
+/// Whether the names in a directory can be read to their end.
+#[cfg(target_os = "linux")]
+fn listed(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    // What cannot be opened, the walk has said.
+    let Ok(folder) = File::open(path) else { return Ok(()) };
+    let mut room = Vec::with_capacity(4096);
+    let mut names = rustix::fs::RawDir::new(&folder, room.spare_capacity_mut());
+    while let Some(name) = names.next() {
+        if let Err(error) = name {
+            // It was removed after it was found.
+            let is_there = folder.metadata().is_ok_and(|it| it.nlink() > 0);
+            return if is_there { Err(error.into()) } else { Ok(()) };
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn listed(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// What an entry's name counts as in the order: see the top of this file.
@@ -283,6 +346,8 @@ fn found(entry: &DirEntry, part: &mut Part, directories: bool) -> Result<Option<
     Ok(if kind.is_dir() || is_root {
         part.folders.enter(entry)?;
         (directories && entry.depth() > 0).then(|| Found::Directory(part.path(entry.path())))
+    } else if kind.is_file() && entry.depth() > 0 && is_temporary(entry.file_name()) {
+        Some(Found::Temporary(part.path(entry.path())))
     } else if kind.is_file() {
         let identity = part.folders.identity(entry)?;
         let path = part.path(entry.path());

@@ -233,7 +233,7 @@ fn quick_sees_directories_that_changed_places() {
     swap("p", "q");
     assert_eq!(tree.quick().differences(), ["suspect p/f", "suspect q/f"]);
     swap("r", "s");
-    for said in [tree.quick(), tree.verify(), tree.update()] {
+    for said in [tree.quick(), tree.verify(), tree.accept()] {
         assert_eq!(said.differences(), ["suspect p/f", "suspect q/f", "suspect r", "suspect s"]);
     }
     assert!(tree.verify().is_fine());

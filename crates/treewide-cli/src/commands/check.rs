@@ -373,7 +373,10 @@ impl Report<'_> {
     /// A line that cannot be used.
     fn malformed(&mut self, list: &Path, line: &Malformed) -> anyhow::Result<()> {
         self.tally.add_malformed(line);
-        let is_shown = self.args.warn || line.is_cut || self.tally.malformed <= MALFORMED_SHOWN;
+        let is_shown = self.args.warn
+            || line.is_cut
+            || line.has_digest
+            || self.tally.malformed <= MALFORMED_SHOWN;
         if !is_shown {
             self.hidden += 1;
         } else if !self.args.status {

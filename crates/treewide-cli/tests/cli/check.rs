@@ -135,7 +135,7 @@ fn malformed_lines_are_reported_by_number() {
         "a line".to_owned(),
         "-----BEGIN PGP SIGNATURE-----".to_owned(),
         "xyz  a".to_owned(),
-        format!("{}  ", hex("a")),
+        "x  ".to_owned(),
         "{\"path\":3}\n".to_owned(),
     ];
     folder.write("list", lines.join("\n"));
@@ -162,6 +162,23 @@ fn malformed_lines_are_reported_by_number() {
     assert!(!all.stderr.contains("--warn"));
     // Quiet is about what is well; this is not.
     folder.treewide("check --quiet list").run().fails(0, &["list:1: ", "7 malformed lines"]);
+}
+
+/// A line that holds a digest, by which nothing was verified, is more than a line of prose.
+#[test]
+fn check_fails_for_a_digest_without_a_name() {
+    let folder = abc();
+    let digest = hex("b");
+    for line in
+        [format!("{digest}  "), digest.clone(), format!("{digest}\nb"), format!("({digest})")]
+    {
+        folder.write("list", format!("{}{line}\n", sums(&["a"])));
+        let ended = folder.treewide("check list").run();
+        ended.fails(1, &["list:2: a digest without a file name\n", "1 OK, 1 "]);
+    }
+    // Such as a time in nanoseconds.
+    folder.write("list", format!("{}1795689151073093084\n", sums(&["a"])));
+    folder.treewide("check list").run().fails(0, &["1 malformed line\n"]);
 }
 
 #[test]
@@ -245,9 +262,8 @@ fn a_list_that_is_cut_off_fails() {
         .run()
         .fails(1, &["1 OK, 1 could not be read"]);
     folder.write("list", &list[..100]);
-    let message =
-        "treewide: list:2: not a checksum line; the list may be cut off here: no line end\n";
-    let summary = "treewide: 1 file checked: 1 OK; 1 malformed line; 1 list failed\n";
+    let message = "treewide: list:2: a digest without a file name; the list may be cut off here: no line end\n";
+    let summary = "treewide: 2 files checked: 1 OK, 1 could not be verified; 1 list failed\n";
     folder.treewide("check list").run().is(1, "a: OK\n", [message, summary].concat());
     folder.treewide("check --status list").run().is(1, "", "");
     // However many lines were hidden before it.

@@ -175,6 +175,9 @@ pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     };
     let entry = parsed.map_err(|fault| match (fault, beside_digits(line)) {
         (Fault::Line(cause), Some(name)) => unverified(name, cause),
+        (Fault::Line(_), None) if has_lone_digest(line) => {
+            unverified(b"", "a digest without a file name")
+        }
         (fault, _) => fault,
     })?;
     let found = entry.digest.len() as u64;
@@ -383,6 +386,12 @@ fn behind_digest(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && (is_base64 || has_colons)).then_some(name)
 }
 
+/// Whether a word of the line is a digest, and not a number of another kind.
+fn has_lone_digest(line: &[u8]) -> bool {
+    let mut words = line.split(|byte| !byte.is_ascii_alphanumeric());
+    words.any(|word| word.len() >= 2 * DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Whether there are enough hexadecimal digits in a row to be meant as a digest.
 fn has_digest(text: &[u8]) -> bool {
     text.split(|byte| !byte.is_ascii_hexdigit()).any(|digits| digits.len() >= DIGEST_LIKE)
@@ -477,9 +486,7 @@ mod tests {
     fn parse_refuses_what_is_not_a_checksum_line() {
         for (line, cause) in [
             ("hello", "not a checksum line"),
-            ("@", "not a checksum line"),
-            ("(@)", "not a checksum line"),
-            ("@  ", "no file name"),
+            ("0123456789012345678", "not a checksum line"),
             ("Add  a", "not hex"),
             ("abc  a", "not hex"),
             (r"\item  a", "not hex"),
@@ -546,6 +553,15 @@ mod tests {
         }
         let fault = name_in("@readme.txt").unwrap_err();
         assert!(matches!(fault, Fault::Digest { name, .. } if name == b"readme.txt"));
+    }
+
+    #[test]
+    fn parse_counts_a_digest_without_a_name_as_a_digest() {
+        for line in ["@", "(@)", "@  ", "@ ", "@ *", "BLAKE3 () = @", "\\@  "] {
+            let fault = name_in(line).unwrap_err();
+            let Fault::Digest { cause, .. } = fault else { panic!("{line}: {fault:?}") };
+            assert!(cause.contains("file name"), "{line}: {cause}");
+        }
     }
 
     #[test]

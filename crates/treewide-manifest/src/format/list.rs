@@ -403,6 +403,10 @@ pub(crate) fn push(to: &mut Vec<u8>, name: &[u8], digest: &[u8; OUT_LEN]) {
     }
     to.extend_from_slice(&hex(digest));
     to.extend_from_slice(b"  ");
+    if name == b"-" {
+        // Alone, that is standard input for b3sum and others.
+        to.extend_from_slice(b"./");
+    }
     match &escaped {
         Some(listed) => to.extend_from_slice(listed.text().as_bytes()),
         None => to.extend_from_slice(name),

@@ -11,7 +11,12 @@ use crate::format::rules::Rules;
 use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use treewide::Hash;
+
+/// An index that cannot be used is looked at this many times more, after this time each. A guess: two files are renamed in less.
+const TRIES: usize = 2;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// A list of digests, and what is known of its index.
 #[derive(Clone, Debug)]
@@ -44,13 +49,22 @@ impl Manifest {
     /// # Errors
     /// As [`List::open`]. An index that cannot be used is not an error.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let list = List::open(path)?;
-        let index = match open_index(&list) {
-            Ok(None) => Index::Absent,
-            Ok(Some(index)) => Index::Bound(Box::new((index.header, index.trailer))),
-            Err(cause) => Index::Ignored(cause),
-        };
-        Ok(Self { list, index })
+        let mut tries = TRIES;
+        loop {
+            let list = List::open(path)?;
+            let index = match open_index(&list) {
+                Ok(None) => Index::Absent,
+                Ok(Some(index)) => Index::Bound(Box::new((index.header, index.trailer))),
+                // An update may have put the list into its place, and the index not yet.
+                Err(_) if tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(BETWEEN_TRIES);
+                    continue;
+                }
+                Err(cause) => Index::Ignored(cause),
+            };
+            return Ok(Self { list, index });
+        }
     }
 
     /// A list without an index.

@@ -5,6 +5,7 @@ use crate::format::name;
 use crate::format::xattrs::Xattrs;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a manifest covers. It is recorded in the index, and what verifies or updates the manifest uses the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +14,7 @@ pub struct Rules {
     /// Globs of paths that are left out, with all that is below them.
     ///
     /// One without `/` matches a name at any depth (`*.tmp`). One with `/` matches a path from the root on (`/a/b`,
-    /// `a/**/b`); `*` and `?` match no `/`. One that ends in `/` matches directories only.
+    /// `a/**/b`, `./a`); `*` and `?` match no `/`. One that ends in `/` matches directories only.
     pub exclude: Vec<String>,
     /// Whether names that begin with a dot are covered.
     pub hidden: bool,
@@ -82,18 +83,20 @@ impl Globs {
         };
         for glob in globs {
             let glob = glob.as_ref();
-            let path = glob.strip_suffix('/').unwrap_or(glob);
-            let anchored = path.strip_prefix('/').unwrap_or(path);
-            if anchored.is_empty() {
+            // `./a`, `a//b` and `a/./b` are written by hand, and mean what the same paths mean.
+            let parts: Vec<&str> = glob.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
+            if parts.is_empty() {
                 return Err(wrong(glob, &"it matches nothing, or everything"));
             }
-            let pattern = match path.contains('/') {
-                true => anchored.to_owned(),
-                false => format!("**/{anchored}"),
-            };
+            if parts.contains(&"..") {
+                return Err(wrong(glob, &"it leads out of the directory by `..`"));
+            }
+            let is_anchored = parts.len() > 1 || glob.starts_with('/') || glob.starts_with("./");
+            let path = parts.join("/");
+            let pattern = if is_anchored { path } else { format!("**/{path}") };
             let built = GlobBuilder::new(&pattern).literal_separator(true).build();
             set.add(built.map_err(|error| wrong(glob, error.kind()))?);
-            directories.push(path.len() < glob.len());
+            directories.push(glob.ends_with('/'));
         }
         let set = set.build().map_err(|error| Error::usage(format!("globs: {error}")))?;
         let texts = globs.iter().map(|glob| glob.as_ref().to_owned()).collect();
@@ -110,6 +113,21 @@ impl Globs {
         let matches = || self.set.matches(name::path(name));
         !self.is_empty()
             && matches().into_iter().any(|index| is_directory || !self.directories[index])
+    }
+
+    /// As [`matches`](Self::matches), and notes in `seen`, which has a place for each, which of them match.
+    pub(crate) fn matches_noting(
+        &self,
+        name: &[u8],
+        is_directory: bool,
+        seen: &[AtomicBool],
+    ) -> bool {
+        let found = self.set.matches(name::path(name));
+        let found = found.into_iter().filter(|index| is_directory || !self.directories[*index]);
+        found.fold(false, |_, index| {
+            seen[index].store(true, Ordering::Relaxed);
+            true
+        })
     }
 
     /// Notes in `found`, which has a place for each, which of them match this path or a directory that it is in.
@@ -160,12 +178,18 @@ mod tests {
             ("a/*", "x/a/b", false, false),
             ("a/**/b", "a/x/y/b", false, true),
             (".git", ".git/config", false, true),
+            ("./a", "a", false, true),
+            ("./a", "b/a", false, false),
+            ("a//b", "a/b", false, true),
+            ("a/./b/", "a/b/c", false, true),
+            ("a///", "x/a", true, true),
+            ("a///", "x/a", false, false),
         ] {
             let globs = Globs::new(&[glob]).unwrap();
             assert_eq!(globs.cover(name.as_bytes(), is_directory), expected, "{glob} {name}");
         }
         assert!(!Globs::new::<&str>(&[]).unwrap().cover(b"a", false));
-        for bad in ["a[", "", "/", "//"] {
+        for bad in ["a[", "", "/", "//", ".", "./", "..", "../a", "a/../b"] {
             assert!(Globs::new(&[bad]).is_err(), "{bad}");
         }
     }

@@ -21,12 +21,13 @@ use crate::keep::journal::{self, Journal, Taken, journal_path};
 use crate::loss::Loss;
 use crate::tree::scan::Own;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use treewide::{Hash, Hasher};
+use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
-use treewide_files::{Replacement, Stamp};
+use treewide_files::{Replacement, Stamp, is_temporary};
 
 /// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
 const STEP: usize = 64 << 10;
@@ -67,13 +68,39 @@ impl Draft {
     /// Begins to write a list at `path`, and its index with it unless `has_index` is false.
     ///
     /// # Errors
-    /// As [`Replacement::begin`], and if another program is writing a manifest there, too.
+    /// As [`Replacement::begin`], if another program is writing a manifest there, too, and if there is a file that is neither a list
+    /// nor an index.
     pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
-        let begin =
-            |path: &Path| Replacement::begin(path).map_err(|error| Error::write(path, error));
+        Self::begin_over(path, has_index, false)
+    }
+
+    /// The same, also where a file is in the place of the index that is not one, such as a damaged one.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_over(path: &Path, has_index: bool, accepts_damage: bool) -> Result<Self, Error> {
+        let index = index_path(path);
+        let foreign = |path: &Path, cause: &str| {
+            let cause = format!(
+                "{cause}, and would be replaced; move it away, or write the list elsewhere"
+            );
+            Err(Error::write(path, io::Error::other(cause)))
+        };
+        if !is_list(path) {
+            return foreign(path, "is not a list of digests");
+        }
+        if !accepts_damage && !is_index(&index) {
+            return foreign(&index, "is not the index of a list");
+        }
         let lock = lock(path)?;
-        let list = begin(path)?;
-        let index = if has_index { Some(begin(&index_path(path))?) } else { None };
+        finish_renaming(path);
+        // Files next to a list are no more readable than the list.
+        let there = fs::metadata(path).ok();
+        let begin = |path: &Path, model| {
+            Replacement::begin_next_to(path, model).map_err(|error| Error::write(path, error))
+        };
+        let list = begin(path, None)?;
+        let index = if has_index { Some(begin(&index, there.as_ref())?) } else { None };
         Ok(Self {
             path: path.into(),
             list,
@@ -132,6 +159,9 @@ impl Draft {
         }
         own.add(&self.path);
         own.add(&index_path(&self.path));
+        for signature in signatures(&self.path) {
+            own.add(&signature);
+        }
         // Any other file of this name is a part of the tree.
         let (journal, is_left) = (journal_path(&self.path), journal::is_left(&self.path));
         if self.journal.as_ref().map_or(is_left, Journal::is_ours) {
@@ -257,10 +287,68 @@ impl Draft {
     }
 }
 
+/// Whether there is nothing at the path, or a list of digests. What cannot be read is for others to say.
+fn is_list(path: &Path) -> bool {
+    let Ok(file) = regular::open(path) else { return true };
+    let Ok(mut lines) = Lines::new(file, false) else { return false };
+    loop {
+        return match lines.next() {
+            Ok(None) => true,
+            Ok(Some((_, line))) => match treewide_files::list::parse(line, None) {
+                Ok(None) => continue,
+                Ok(Some(_)) | Err(Fault::Digest { .. }) => true,
+                Err(Fault::Line(_)) => false,
+            },
+            Err(_) => false,
+        };
+    }
+}
+
+/// Whether there is nothing at the path, an empty file, or the index of some list, of any version.
+fn is_index(path: &Path) -> bool {
+    const BEGINS: &[u8] = b"{\"treewide\":\"manifest ";
+    let Ok(file) = regular::open(path) else { return true };
+    let mut begin = Vec::new();
+    let read = file.take(BEGINS.len() as u64).read_to_end(&mut begin);
+    read.is_ok() && (begin.is_empty() || begin == BEGINS)
+}
+
+/// If a run was killed between its two renames, lets its index appear, too.
+fn finish_renaming(path: &Path) {
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let left: Vec<_> = entries.filter(|it| is_temporary(&it.file_name())).collect();
+    if left.is_empty() {
+        return;
+    }
+    let Ok(list) = List::open(path) else { return };
+    let belongs = |path: &Path| {
+        regular::open(path).is_ok_and(|it| index::IndexFile::open(it, &list.hash()).is_ok())
+    };
+    let index = index_path(path);
+    if !belongs(&index)
+        && let Some(left) = left.iter().find(|it| belongs(&it.path()))
+    {
+        // If it fails, the index is one of another list, as before.
+        let _ = fs::rename(left.path(), index);
+    }
+}
+
+/// Where signatures of a list are: they are made after it, and may be in its tree.
+fn signatures(list: &Path) -> impl Iterator<Item = PathBuf> {
+    ["sig", "minisig", "asc"].into_iter().map(|end| {
+        let mut path = list.as_os_str().to_owned();
+        path.push(".");
+        path.push(end);
+        path.into()
+    })
+}
+
 /// The files of a manifest, which a walk leaves out.
 pub(crate) fn files_of(manifest: &Manifest) -> Vec<PathBuf> {
     let list = manifest.list().path();
     let mut files = vec![list.to_owned(), index_path(list)];
+    files.extend(signatures(list));
     // Any other file of this name is a part of the tree.
     if journal::is_left(list) {
         files.push(journal_path(list));

@@ -205,6 +205,8 @@ pub(crate) struct Journal {
     writer: Option<Writer>,
     /// A journal of ours is at the path, which nobody needs when the manifest is complete.
     is_ours: bool,
+    /// The journal of a run that was interrupted, held until this run is done.
+    _held: Option<File>,
 }
 
 impl Journal {
@@ -234,17 +236,23 @@ impl Journal {
         let there = match OpenOptions::new().read(true).write(resumes).open(&path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(_) if !resumes => return Ok((Self { path, writer: None, is_ours: false }, None)),
+            Err(_) if !resumes => {
+                return Ok((Self { path, writer: None, is_ours: false, _held: None }, None));
+            }
             Err(error) => return Err(at_path(error)),
         };
         let Some(file) = there else {
-            let place = Place::New(path.clone());
+            let place = Place::New(path.clone(), fs::metadata(list).ok());
             let writer = Writer::start(place, &header, Hasher::new(), from);
-            return Ok((Self { path, writer, is_ours: true }, None));
+            return Ok((Self { path, writer, is_ours: true, _held: None }, None));
         };
         if !resumes {
             let is_ours = is_journal(&file);
-            return Ok((Self { path, writer: None, is_ours }, None));
+            if is_ours {
+                // That of a run which is under way is not one that was interrupted.
+                lock(&file).map_err(at_path)?;
+            }
+            return Ok((Self { path, writer: None, is_ours, _held: Some(file) }, None));
         }
         lock(&file).map_err(at_path)?;
         let mut read =
@@ -257,7 +265,7 @@ impl Journal {
         } else {
             None
         };
-        Ok((Self { path, writer, is_ours: true }, Some(taken)))
+        Ok((Self { path, writer, is_ours: true, _held: None }, Some(taken)))
     }
 
     /// Whether what is read is added to it from now on.
@@ -284,10 +292,15 @@ impl Journal {
 
     /// The manifest is complete: nobody needs the journal any more.
     pub(crate) fn remove(mut self) {
+        let mut is_there = true;
         if let Some(writer) = self.writer.take() {
             writer.shared.state().waiting.clear();
+            let shared = Arc::clone(&writer.shared);
+            drop(writer);
+            // If there is one that this run has not made, it is that of another run.
+            is_there = shared.has_file.load(Ordering::Relaxed);
         }
-        if self.is_ours {
+        if self.is_ours && is_there {
             // If it stays, the next run says that it is there.
             let _ = fs::remove_file(&self.path);
         }

@@ -156,6 +156,7 @@ impl<'a> Making<'a> {
         fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
         // A `..` behind a directory that was not there led nowhere until now.
         outboards.require_outside(root, rules)?;
+        treewide_files::remove_leftovers(folder);
         let made = Self { outboards, options, written: RefCell::default() };
         drop(made.create().map_err(|error| Error::write(folder, error))?);
         Ok(made)
@@ -174,6 +175,7 @@ impl<'a> Making<'a> {
     fn create(&self) -> io::Result<Temporary<'_>> {
         let path = self.outboards.temporary();
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = treewide_files::claimed(file, path)?;
         Ok(Temporary { path, file: Some(file) })
     }
 

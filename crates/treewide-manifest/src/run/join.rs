@@ -15,11 +15,12 @@ use crate::format::xattrs::Xattrs;
 use crate::keep::outboards::Outboards;
 use crate::run::scrub::Picked;
 use crate::tree::beneath::Beneath;
-use crate::tree::scan::{Entry, Scan, Scanned, There};
+use crate::tree::scan::{Entry, Scan, Scanned, Seen, There};
 use crate::tree::xattrs;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use treewide_files::digest::Extent;
 use treewide_files::{Identity, Item, Kind, Source, Stamp, Task};
 
@@ -78,6 +79,7 @@ pub(crate) struct Policy {
     pub(crate) xattrs: Xattrs,
     /// A file is read if its outboard is not there.
     pub(crate) outboards: Option<Outboards>,
+    pub(crate) seen: Arc<Seen>,
 }
 
 /// A walk, by this thread or by another one.
@@ -185,6 +187,8 @@ impl Join {
             let is_directory = matches!(record.what, What::Directory(_));
             if self.only.is_empty() || self.only.cover(record.bare(), is_directory) {
                 self.record = Some(record);
+            } else {
+                self.policy.seen.skipped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
         }
         if self.entry.is_none() {
@@ -257,6 +261,12 @@ impl Join {
             return Note::Below(record, cause);
         }
         let there = self.beneath.look(record.bare()).map_err(|error| error.to_string());
+        if let Ok(Some(_)) = there
+            && let Some(error) = self.beneath.listing_error(record.bare())
+        {
+            let cause = format!("the directory that it is in cannot be listed: {error}");
+            return Note::Below(record, cause);
+        }
         Note::Gone(record, there)
     }
 

@@ -25,6 +25,8 @@ use crate::tree::scan::{Own, Scan};
 use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use treewide::outboard::Group;
 use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Stamp, Task};
@@ -185,7 +187,10 @@ impl Update {
             resumed: Cell::new(0),
         });
         let alone = Alone { making: making.as_ref(), long: long.as_ref() };
-        let source = self.source(old, dir, &rules, &draft, moments, taken)?;
+        let mut own = Own::default();
+        draft.own(&mut own);
+        let seen = Arc::clone(&own.seen);
+        let source = self.source(old, dir, &rules, own, moments, taken)?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
         if let Some(Index::Ignored(cause)) = old.map(Manifest::index) {
@@ -197,6 +202,7 @@ impl Update {
             old_manifest: old,
             device: Stamp::at(dir, true).map_or(0, |it| it.device),
             mounted: None,
+            oldest: None,
             rules: &rules,
             root: dir,
             lines: draft.start(&rules, dir),
@@ -216,6 +222,11 @@ impl Update {
             judge.tell(finding);
         }
         run.note_old_mounts();
+        judge.report.leftovers = seen.leftovers.load(Ordering::Relaxed);
+        judge.report.oldest = run.oldest;
+        let matched = seen.excluded.get().into_iter().flatten();
+        let idle = rules.exclude.iter().zip(matched).filter(|(_, it)| !it.load(Ordering::Relaxed));
+        judge.report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
         let totals = run.draft.complete(&run.lines)?;
         if totals.files == 0 && !self.accepted.empty {
             run.draft.replaces_none()?;
@@ -247,12 +258,11 @@ impl Update {
         old: Option<&Manifest>,
         dir: &Path,
         rules: &Rules,
-        draft: &Draft,
+        own: Own,
         moments: Shared,
         taken: Option<Taken>,
     ) -> Result<Resuming, Error> {
-        let mut own = Own::default();
-        draft.own(&mut own);
+        let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, rules, &Globs::default(), own)?;
         let picked = match (old, self.scrub) {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
@@ -266,6 +276,7 @@ impl Update {
             modes: rules.modes,
             xattrs: rules.xattrs,
             outboards: self.outboards.clone(),
+            seen,
         };
         let records = old.map(Manifest::records).transpose()?;
         let (beneath, moments) = (Beneath::new(dir, rules.follow), Some(Box::new(moments) as _));
@@ -282,6 +293,8 @@ struct Run<'a> {
     device: u64,
     /// The last place that was found where something is mounted: device and path.
     mounted: Option<(u64, PathBuf)>,
+    /// The day on which the file was read that was not read for longest.
+    oldest: Option<Day>,
     rules: &'a Rules,
     root: &'a Path,
     draft: Draft,
@@ -321,6 +334,11 @@ impl HashAlone for Alone<'_> {
 
 impl Run<'_> {
     fn write(&mut self, record: &Record) -> Result<(), Error> {
+        if let What::File(FileRecord { facts: Some(Facts { read: Some(day), .. }), .. }) =
+            &record.what
+        {
+            self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
+        }
         self.draft.add(record, &mut self.lines)
     }
 

@@ -16,6 +16,8 @@ use crate::run::verdict::{Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan, There};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use treewide::OUT_LEN;
 use treewide_files::digest::Extent;
 use treewide_files::{Event, Identity, Item, Kind, Options, Source, Task};
@@ -99,6 +101,7 @@ impl Verify {
         for path in files_of(manifest).iter().chain(&self.left_out) {
             own.add(path);
         }
+        let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, &rules, &self.only, own)?;
         let policy = Policy {
             trusts: self.quick && manifest.has_index(),
@@ -108,6 +111,7 @@ impl Verify {
             modes: rules.modes,
             xattrs: rules.xattrs,
             outboards: None,
+            seen: Arc::clone(&seen),
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
@@ -138,6 +142,8 @@ impl Verify {
         let may_be_empty = manifest.has_index() && self.only.is_empty();
         report.nothing_checked = report.entries() == 0 && !may_be_empty;
         report.trusted_unseen = trusted_unseen;
+        report.skipped = seen.skipped.load(Ordering::Relaxed);
+        report.leftovers = seen.leftovers.load(Ordering::Relaxed);
         let unmatched = self.only.texts().iter().zip(found).filter(|(_, found)| !found);
         report.unmatched = unmatched.map(|(glob, _)| glob.clone()).collect();
         Ok(report)

@@ -43,6 +43,27 @@ impl Beneath {
         }
     }
 
+    /// Why the directory that a name is in cannot be listed to its end. The system's library takes `ENOENT` for the end, so that
+    /// a walk does not see what comes after it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn listing_error(&self, name: &[u8]) -> Option<io::Error> {
+        let path = self.root.join(name::path(name));
+        let folder = fs::File::open(path.parent()?).ok()?;
+        let mut room = Vec::with_capacity(32 << 10);
+        let mut names = rustix::fs::RawDir::new(&folder, room.spare_capacity_mut());
+        while let Some(name) = names.next() {
+            if let Err(error) = name {
+                return Some(error.into());
+            }
+        }
+        None
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn listing_error(&self, _: &[u8]) -> Option<io::Error> {
+        None
+    }
+
     /// In one call that never leaves the root. `None` if the system has no such call.
     #[cfg(target_os = "linux")]
     fn quick(&self, name: &[u8]) -> Option<io::Result<Metadata>> {

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use treewide_files::walk::{self, Found, Walk};
 use treewide_files::{Identity, Stamp};
 
@@ -78,6 +80,7 @@ pub(crate) enum Scanned {
 pub(crate) struct Scan {
     /// Whether files are looked at, and links followed for that.
     stamps: Option<bool>,
+    follows: bool,
     root: PathBuf,
     walk: walk::IntoIter,
     own: Own,
@@ -103,12 +106,20 @@ impl Scan {
         let exclude = Globs::new(&rules.exclude)?;
         if !exclude.is_empty() {
             let root = root.to_owned();
+            let seen = Arc::clone(&own.seen);
+            let excluded = seen.excluded.get_or_init(|| {
+                let none = |_: &String| AtomicBool::new(false);
+                exclude.texts().iter().map(none).collect()
+            });
+            debug_assert_eq!(excluded.len(), exclude.texts().len());
             walk = walk.filter(move |path, is_directory| {
-                !exclude.matches(&name::relative(path, &root), is_directory)
+                let excluded = seen.excluded.get().map_or(&[][..], Vec::as_slice);
+                !exclude.matches_noting(&name::relative(path, &root), is_directory, excluded)
             });
         }
         let (root, walk, only) = (root.into(), walk.into_iter(), only.clone());
-        Ok(Self { stamps: None, root, walk, own, only, next: None, failed: None })
+        let follows = rules.follow;
+        Ok(Self { stamps: None, follows, root, walk, own, only, next: None, failed: None })
     }
 
     /// Looks at each file that is found, too.
@@ -128,6 +139,16 @@ impl Scan {
                 Found::Link(path) => (path, There::Link),
                 Found::Directory(path) => (path, There::Directory),
                 Found::Special { path, kind } => (path, There::Special(Special::of_walk(kind))),
+                Found::Temporary(path) => {
+                    if !self.own.has_place(&path) {
+                        self.own.seen.leftovers.fetch_add(1, Ordering::Relaxed);
+                    }
+                    continue;
+                }
+                // A link that leads nowhere is a link, also where links are followed.
+                Found::Failed(error) if self.follows && is_dangling(&error) => {
+                    (error.path().to_owned(), There::Link)
+                }
                 Found::Failed(error) => {
                     let name = name::relative(error.path(), &self.root).into_owned();
                     if self.failed.as_ref() == Some(&name) {
@@ -178,6 +199,22 @@ impl Iterator for Scan {
     }
 }
 
+fn is_dangling(error: &treewide_files::Error) -> bool {
+    error.kind().io_kind() == Some(io::ErrorKind::NotFound)
+        && error.path().symlink_metadata().is_ok_and(|it| it.is_symlink())
+}
+
+/// What a walk has passed over, known when it is done.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Temporary files that are not those of this run.
+    pub(crate) leftovers: AtomicU64,
+    /// Of each rule of exclusion, whether it matched anything.
+    pub(crate) excluded: OnceLock<Vec<AtomicBool>>,
+    /// Records that are not asked for.
+    pub(crate) skipped: AtomicU64,
+}
+
 /// Files that a run writes, or that are the manifest itself: they are not covered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
@@ -185,6 +222,7 @@ pub(crate) struct Own {
     /// same file is covered.
     numbers: Vec<(u64, u64, (u64, u64), OsString)>,
     paths: Vec<PathBuf>,
+    pub(crate) seen: Arc<Seen>,
 }
 
 impl Own {
@@ -205,6 +243,14 @@ impl Own {
         if let (Ok(folder), Some(name)) = (folder.canonicalize(), path.file_name()) {
             self.paths.push(folder.join(name));
         }
+    }
+
+    /// Whether a file of this name is in its place, whatever its inode is.
+    fn has_place(&self, path: &Path) -> bool {
+        let is = |(_, _, folder, name): &(u64, u64, (u64, u64), OsString)| {
+            path.file_name() == Some(name) && folder_of(path) == *folder
+        };
+        self.numbers.iter().any(is) || self.paths.iter().any(|it| it.ends_with(path))
     }
 
     fn has(&self, path: &Path, identity: Identity) -> bool {

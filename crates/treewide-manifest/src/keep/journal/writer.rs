@@ -2,7 +2,7 @@
 
 use super::{Check, Header, Line, Pieces, lock};
 use crate::format::record::Record;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,8 @@ pub(super) struct Shared {
     /// There is enough to write, or nothing more comes.
     changed: Condvar,
     pub(super) is_kept: AtomicBool,
+    /// Whether the file at the path is that of this run.
+    pub(super) has_file: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -79,8 +81,8 @@ impl Shared {
 }
 
 pub(super) enum Place {
-    /// The file is created when there is something to write.
-    New(PathBuf),
+    /// The file is created when there is something to write, and is no more readable than the list.
+    New(PathBuf, Option<Metadata>),
     Open(File),
 }
 
@@ -94,6 +96,7 @@ impl Writer {
     ) -> Option<Self> {
         let shared = Arc::new(Shared::default());
         shared.is_kept.store(from.is_zero(), Ordering::Relaxed);
+        shared.has_file.store(matches!(place, Place::Open(_)), Ordering::Relaxed);
         let header = serde_json::to_string(header).ok()? + "\n";
         let writing = Writing { place, header: Some(header), hasher, synced: Instant::now() };
         let thread = std::thread::Builder::new().name("journal".into()).spawn({
@@ -135,14 +138,14 @@ impl Writing {
             let (records, is_over) = (std::mem::take(&mut state.waiting), state.is_over);
             drop(state);
             // What cannot be written is read again by the next run. That the disk is full, the manifest itself will say.
-            if self.write(&records).is_err() || is_over {
+            if self.write(&records, shared).is_err() || is_over {
                 shared.state().is_over = true;
                 return;
             }
         }
     }
 
-    fn write(&mut self, records: &[Waiting]) -> io::Result<()> {
+    fn write(&mut self, records: &[Waiting], shared: &Shared) -> io::Result<()> {
         let mut block = Vec::new();
         for waiting in records {
             waiting.write(&mut block)?;
@@ -153,9 +156,18 @@ impl Writing {
         if let Some(header) = self.header.take() {
             block.splice(..0, header.into_bytes());
         }
-        if let Place::New(path) = &self.place {
-            let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        if let Place::New(path, list) = &self.place {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            #[cfg(unix)]
+            if let Some(list) = list {
+                use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+                options.mode(list.mode() & 0o666 | 0o600);
+            }
+            let _ = list;
+            let file = options.open(path)?;
             lock(&file)?;
+            shared.has_file.store(true, Ordering::Relaxed);
             self.place = Place::Open(file);
         }
         let Place::Open(file) = &mut self.place else { return Ok(()) };

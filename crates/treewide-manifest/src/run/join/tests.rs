@@ -122,6 +122,7 @@ fn join_of_many_entries_keeps_none_of_them() {
         modes: false,
         xattrs: Xattrs::None,
         outboards: None,
+        seen: Default::default(),
     };
     let beneath = Beneath::new(folder.path(), false);
     let (records, scan) = (manifest.records().unwrap(), Walked::on_thread(walk));
