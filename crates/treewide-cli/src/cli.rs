@@ -6,7 +6,7 @@ use crate::commands::docs::Page;
 use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
 use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
-use crate::commands::manifest::make::{self, SnapshotArgs, UpdateArgs};
+use crate::commands::manifest::make::{self, ScrubArgs, SnapshotArgs, UpdateArgs};
 use crate::commands::manifest::show::{self, ManifestArgs};
 use crate::commands::outboard::{self, OutboardArgs};
 use crate::commands::sum::{self, SumArgs};
@@ -88,6 +88,7 @@ pub(crate) enum Command {
     Snapshot(SnapshotArgs),
     Verify(VerifyArgs),
     Update(UpdateArgs),
+    Scrub(ScrubArgs),
     Diff(DiffArgs),
     Manifest(ManifestArgs),
     Outboard(OutboardArgs),
@@ -105,6 +106,7 @@ impl Command {
             Self::Snapshot(args) => args.run(program),
             Self::Verify(args) => args.run(program),
             Self::Update(args) => args.run(program),
+            Self::Scrub(args) => args.run(program),
             Self::Diff(args) => args.run(program),
             Self::Manifest(args) => args.run(program),
             Self::Outboard(args) => args.run(program),
@@ -127,6 +129,7 @@ fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
         Some(Page::Snapshot) => make::SNAPSHOT,
         Some(Page::Verify) => compare::VERIFY,
         Some(Page::Update) => make::UPDATE,
+        Some(Page::Scrub) => make::SCRUB,
         Some(Page::Diff) => compare::DIFF,
         Some(Page::Manifest) => show::MANIFEST,
         Some(Page::Outboard) => outboard::notes(part),

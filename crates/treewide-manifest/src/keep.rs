@@ -5,3 +5,4 @@ pub mod journal;
 pub(crate) mod located;
 pub(crate) mod long_files;
 pub(crate) mod outboards;
+pub(crate) mod places;

@@ -3,7 +3,7 @@
 use crate::shell::output::{Output, Prints};
 use crate::shell::progress::Progress;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
@@ -16,8 +16,8 @@ pub(crate) struct OutputArgs {
     /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
     /// Some files are never replaced: an input, a file that a checked list names, the file that standard
     /// input comes from, and a file that appears during the run. Replacing one ends the run, for a listed
-    /// file when its turn comes. FILE itself is left out of a recursive walk; the unfinished file of
-    /// another run, .treewide-??????.tmp next to its FILE, is not. A pipe or a device is written to
+    /// file when its turn comes. FILE itself is left out of a recursive walk, and so is the unfinished file of
+    /// any run, .treewide-??????.tmp next to its FILE; the next run removes what a killed one has left. A pipe or a device is written to
     /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
     /// are directed to; `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -25,6 +25,13 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The regular file that is written, also if it does not exist yet.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        let is_file =
+            |it: &&Path| *it != Path::new("-") && it.metadata().map_or(true, |it| it.is_file());
+        self.output.as_deref().filter(is_file)
+    }
+
     /// Starts writing, as [`Output::open`] does.
     pub(crate) fn open<'a>(
         &self,

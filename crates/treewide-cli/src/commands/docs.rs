@@ -90,6 +90,7 @@ pub(crate) enum Page {
     Snapshot,
     Verify,
     Update,
+    Scrub,
     Diff,
     Manifest,
     Outboard,

@@ -67,10 +67,21 @@ impl<'de> Deserialize<'de> for Pairs {
 #[derive(Clone, Debug)]
 pub struct Object(String);
 
+impl Default for Object {
+    fn default() -> Self {
+        Self(String::from("{"))
+    }
+}
+
 impl Object {
+    /// An object without keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// An object about `path`.
     pub fn about(path: &Path) -> Self {
-        let mut object = Self(String::from("{"));
+        let mut object = Self::new();
         object.path("path", path);
         object
     }
@@ -87,6 +98,11 @@ impl Object {
     /// Adds a list of values, which are JSON already.
     pub fn list(&mut self, key: &str, values: &[String]) -> &mut Self {
         self.raw(key, format!("[{}]", values.join(",")))
+    }
+
+    /// Adds a list of strings.
+    pub fn strings(&mut self, key: &str, values: &[String]) -> &mut Self {
+        self.raw(key, serde_json::Value::from(values))
     }
 
     /// Adds a string, escaped as JSON wants it.
@@ -116,7 +132,8 @@ impl Object {
         std::mem::take(&mut self.0) + "}\n"
     }
 
-    fn raw(&mut self, key: &str, value: impl fmt::Display) -> &mut Self {
+    /// Adds a value that is JSON already.
+    pub fn raw(&mut self, key: &str, value: impl fmt::Display) -> &mut Self {
         let comma = if self.0 == "{" { "" } else { "," };
         self.0 += &format!("{comma}\"{key}\":{value}");
         self

@@ -39,6 +39,16 @@ impl Budget {
     }
 }
 
+impl Budget {
+    /// The bytes that it is of all.
+    pub fn of(self, all: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Percent(percent) => (all as f64 * percent / 100.0).ceil() as u64,
+        }
+    }
+}
+
 /// The files that were picked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picked {
@@ -64,10 +74,7 @@ impl Picked {
                 *bytes = bytes.saturating_add(facts.bytes);
             }
         }
-        let mut left = match budget {
-            Budget::Bytes(bytes) => bytes,
-            Budget::Percent(percent) => (all as f64 * percent / 100.0).ceil() as u64,
-        };
+        let mut left = budget.of(all);
         for (day, bytes) in days {
             if bytes > left {
                 picked.day = Some((day, picked.last(manifest, day, left)?));

@@ -1,7 +1,7 @@
 //! `treewide verify` and `treewide diff`: what differs from a manifest?
 
 use super::html::{About, Html};
-use super::report::{self, Lines, is_passed};
+use super::report::{self, Limits, Lines, is_passed};
 use super::root::root;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
@@ -13,11 +13,12 @@ use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
+use crate::shell::wording::count;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::size;
-use treewide_manifest::machine::Verify;
+use treewide_manifest::machine::{Places, Verify};
 use treewide_manifest::{Cancel, Class, Globs, Index, Manifest, Outboards, Report};
 
 pub(crate) const VERIFY: Notes = Notes {
@@ -43,7 +44,7 @@ pub(crate) const DIFF: Notes = Notes {
 ///
 /// Reads every file, and reports what is changed, added, removed, moved or of another type. A file whose
 /// content differs although its size, mtime, ctime and inode are as recorded is reported as ROT: nobody wrote
-/// to it. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
+/// to it. If only ctime, inode or device moved, it is SUSPECT: see docs/manifests.md. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
 /// line is written for each difference, and a last line on standard error counts all.
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
@@ -164,10 +165,11 @@ impl SayArgs {
         console: &Console<'_>,
         manifests: &[&Manifest],
         report: &Report,
+        limits: &Limits<'_>,
     ) -> anyhow::Result<Outcome> {
         let outcome = self.outcome(report);
         let is_silent = self.quiet.is_on() && outcome == Outcome::Success;
-        lines.finish(console, (!self.quiet.is_on()).then_some(report))?;
+        lines.finish(console, (!self.quiet.is_on()).then_some((report, Some(limits))))?;
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
@@ -187,16 +189,16 @@ impl SayArgs {
             console.say("nothing was checked: the list names no file");
         }
         if !is_silent {
+            if report.skipped > 0 {
+                let skipped = count(report.skipped, "recorded path");
+                console.say(&format!("{skipped} not looked at, because of --only"));
+            }
             console.say(&report::summary(report));
+            if !limits.not_compared.is_empty() {
+                console.say(&format!("not compared: {}", limits.not_compared.join(", ")));
+            }
         }
         Ok(outcome)
-    }
-
-    /// Says what was left out.
-    fn not_compared(&self, console: &Console<'_>, outcome: Outcome, parts: &[String]) {
-        if !(parts.is_empty() || self.quiet.is_on() && outcome == Outcome::Success) {
-            console.say(&format!("not compared: {}", parts.join(", ")));
-        }
     }
 }
 
@@ -222,6 +224,13 @@ impl VerifyArgs {
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
         let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
+        let dir = root(self.dir.as_deref(), Some(&manifest))?;
+        let mut places = Places::new().reads_manifest(&self.manifest);
+        if let Some(folder) = &self.outboards {
+            places = places.reads_folder(folder);
+        }
+        let written = self.output.file().into_iter().chain(self.html.as_deref());
+        written.fold(places, Places::writes).check(Some((&manifest, dir)))?;
         let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         let page = |path: &PathBuf| Html::open(path, &self.manifest, &inputs, &progress);
@@ -235,7 +244,6 @@ impl VerifyArgs {
         }
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
-        let dir = root(self.dir.as_deref(), Some(&manifest))?;
         let report = verify.run(&manifest, dir, &options, &mut |it| {
             lines.add(&it);
             if is_passed(&it) {
@@ -246,11 +254,12 @@ impl VerifyArgs {
             }
         })?;
         progress.finish();
-        let outcome = self.say.end(lines, &console, &[&manifest], &report)?;
-        self.say.not_compared(&console, outcome, &report::not_compared(&manifest));
+        let not_compared = report::not_compared(&manifest, &report);
+        let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
+        let outcome = self.say.end(lines, &console, &[&manifest], &report, &limits)?;
         if let Some(page) = page {
             let code = outcome.code();
-            page.finish(&report, &About { manifest: &manifest, dir, quick: self.quick, code })?;
+            page.finish(&report, &About { manifest: &manifest, dir, limits: &limits, code })?;
         }
         Ok(outcome)
     }
@@ -317,25 +326,32 @@ impl DiffArgs {
         let old = old?;
         let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
+        let mut places = Places::new().reads_manifest(&self.old);
+        if !is_directory {
+            places = places.reads_manifest(&self.new);
+        }
+        let tree = is_directory.then_some((&old, &*self.new));
+        self.output.file().into_iter().fold(places, Places::writes).check(tree)?;
         let inputs = [self.old.clone(), self.new.clone()];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let verify = output.places().into_iter().fold(Verify::new(), Verify::leave_out);
         let mut lines = self.say.lines(output);
         let Some(new) = new else {
             let total = old.bytes();
             progress.show(move || total);
             let options = self.read.plain_options(progress.hears());
-            let report = Verify::new().run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
+            let report = verify.run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
             progress.finish();
-            let outcome = self.say.end(lines, &console, &[&old], &report)?;
-            self.say.not_compared(&console, outcome, &report::not_compared(&old));
-            return Ok(outcome);
+            let not_compared = report::not_compared(&old, &report);
+            let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
+            return self.say.end(lines, &console, &[&old], &report, &limits);
         };
         let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
         let report =
             treewide_manifest::machine::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
-        let outcome = self.say.end(lines, &console, &[&old, &new], &report)?;
-        self.say.not_compared(&console, outcome, &report::not_in_both(&old, &new));
-        Ok(outcome)
+        let not_compared = report::not_in_both(&old, &new);
+        let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
+        self.say.end(lines, &console, &[&old, &new], &report, &limits)
     }
 }

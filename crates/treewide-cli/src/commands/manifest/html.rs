@@ -3,11 +3,12 @@
 //! The rows stand in it as JSON, one a line, as they are found; what counts them follows. A script shows some hundreds
 //! of them at a time, so that a page of 100,000 stays usable. Names are text in it, never HTML.
 
+use super::report::Limits;
 use crate::shell::output::{Output, Prints};
 use crate::shell::progress::Progress;
 use crate::shell::terminal::{self, Form};
 use crate::shell::wording::count;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 use treewide_files::digest::hex;
@@ -17,6 +18,9 @@ use treewide_manifest::record::Type;
 use treewide_manifest::{Class, Evidence, Finding, Manifest, Report, Verdict, day};
 
 const PAGE: &str = include_str!("report.html");
+
+/// The bytes by which a page is known.
+const BEGIN: usize = 32;
 
 /// A page that is being written. It appears all at once.
 pub(super) struct Html<'a> {
@@ -29,7 +33,7 @@ pub(super) struct Html<'a> {
 pub(super) struct About<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) dir: &'a Path,
-    pub(super) quick: bool,
+    pub(super) limits: &'a Limits<'a>,
     /// The exit status.
     pub(super) code: u8,
 }
@@ -42,6 +46,15 @@ impl<'a> Html<'a> {
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
+        // Any other file of this name is not a page, and somebody's.
+        let (begin, _) = PAGE.split_at(BEGIN);
+        let is_page = |there: &[u8]| there.is_empty() || there.starts_with(begin.as_bytes());
+        if path.is_file() && !std::fs::read(path).is_ok_and(|it| is_page(&it)) {
+            bail!(
+                "{}: is not a page of this program, and would be replaced; name another file",
+                shown(path)
+            );
+        }
         let output = Output::open(Some(path), inputs, Prints::Always, progress)?;
         let mut page = Self { output, has_rows: false, failed: None };
         let (before, _) = parts("{rows}", PAGE);
@@ -131,7 +144,10 @@ fn html(text: &str) -> String {
 fn summary(report: &Report, about: &About<'_>) -> String {
     let (class, result) = match about.code {
         0 if report.differs() => ("good", "Only such differences as --fail-on leaves out"),
-        0 if about.quick => ("good", "Nothing looks different"),
+        0 if about.limits.quick => ("good", "Nothing looks different"),
+        0 if !about.limits.only.is_empty() => {
+            ("good", "Everything that was looked at is as recorded")
+        }
         0 => ("good", "Everything is as recorded"),
         1 => ("bad", "Something differs"),
         _ => ("unknown", "Nobody can say whether everything is as recorded"),
@@ -146,6 +162,11 @@ fn summary(report: &Report, about: &About<'_>) -> String {
     if let Some(digest) = treewide_manifest::facts_of(about.manifest) {
         facts.push(("Digest of the facts", code(digest.to_hex().as_str())));
     }
+    if !about.limits.only.is_empty() {
+        let only = shown_text(&about.limits.only.join(" "));
+        let skipped = format!("{} recorded paths were not looked at", report.skipped);
+        facts.push(("Only", format!("{}; {skipped}", code(&only))));
+    }
     let read = (report.files_read, report.bytes_read);
     facts.push(("Read", format!("{}, {}", count(read.0, "file"), HumanBytes(read.1))));
     if report.files_unread > 0 {
@@ -158,7 +179,7 @@ fn summary(report: &Report, about: &About<'_>) -> String {
         let text = format!("not used: {text}; so links, directories and modes were not checked");
         facts.push(("Index", html(&text)));
     }
-    let mut parts = super::report::not_compared(about.manifest);
+    let mut parts = about.limits.not_compared.to_vec();
     if report.trusted_unseen {
         parts.push("extended attributes trusted.*, which only the administrator sees".into());
     }

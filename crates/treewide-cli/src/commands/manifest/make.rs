@@ -12,15 +12,16 @@ use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
-use crate::shell::progress::Progress;
 use crate::shell::signals;
+use crate::shell::usage::wrong_value;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::size;
-use treewide_manifest::machine::{Clock, Draft, Limit, Made, Update};
+use treewide_manifest::machine::{Clock, Draft, Limit, Made, Places, Update};
 use treewide_manifest::{
-    Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Totals, Written, journal,
+    Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Rules, Totals, Written,
+    journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -43,17 +44,26 @@ pub(crate) const SNAPSHOT: Notes = Notes {
 pub(crate) const UPDATE: Notes = Notes {
     exit: &[
         ("0", "the manifest is up to date"),
-        ("1", "a file rotted: the manifest keeps its old digest"),
+        ("1", "a file is ROT or SUSPECT: the manifest keeps its old digest"),
         ("2", "invalid usage"),
         (
             "3",
-            "a file could not be read, or changed each time, or the manifest or an outboard could not be read or written",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be read or written, or the \
+             new manifest would have lost what the old one has",
         ),
     ],
     ..Notes::new(&[
         ("treewide update photos.b3 photos", "read only what looks different"),
         ("treewide update --scrub 5% photos.b3 photos", "and what was read longest ago"),
         ("treewide update --resume photos.b3 photos", "go on after an interruption"),
+    ])
+};
+
+pub(crate) const SCRUB: Notes = Notes {
+    exit: UPDATE.exit,
+    ..Notes::new(&[
+        ("treewide scrub photos.b3 photos", "each night: all files in twenty nights"),
+        ("treewide scrub --budget 200G photos.b3 photos", ""),
     ])
 };
 
@@ -130,20 +140,28 @@ pub(crate) struct WithArgs {
     progress: ProgressArgs,
 }
 
+/// What is made of what.
+struct Making<'a> {
+    /// The list that is written.
+    path: &'a Path,
+    update: Update,
+    accepts_damage: bool,
+    /// How much is read of what nothing else lets the run read.
+    budget: Option<Budget>,
+    old: Option<&'a Path>,
+    dir: Option<&'a Path>,
+    rules: Option<&'a RulesArgs>,
+}
+
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when nobody else can write it any more.
-    fn make(
-        &self,
-        program: Program,
-        path: &Path,
-        update: Update,
-        old: Option<&Path>,
-        dir: Option<&Path>,
-    ) -> anyhow::Result<Outcome> {
+    fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
+        let Making { path, update, accepts_damage, budget, old, dir, rules } = making;
+        self.check_places(path, old, dir, rules)?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
-        let pair = begin(path, outboards.as_ref())?.with_journal(self.resume);
+        let pair = begin(path, outboards.as_ref(), accepts_damage)?.with_journal(self.resume);
         let update = update.allow_empty(self.allow_empty);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
@@ -175,16 +193,25 @@ impl WithArgs {
         let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
         // Nobody may read what is said, and the manifest is made all the same.
-        let said = lines.finish(&console, (!quiet).then_some(&made.report));
+        let said = lines.finish(&console, (!quiet).then_some((&made.report, None)));
         let (report, totals, written) = appear(made)?;
         said?;
+        let is_wrong = report.files_kept > 0 || written.failed.is_some() || !report.is_certain();
         if !quiet {
+            if let Some(rules) = rules {
+                rules.say_what_is_idle(&console, &report);
+            }
             self.say(&console, old.is_some(), path, &report, &totals);
+            if let Some(budget) = budget {
+                console.say(&report::round(&report, &totals, budget));
+            }
             if let Some(outboards) = &outboards {
                 let files = crate::shell::wording::count(written.files, "outboard");
                 let (bytes, folder) = (indicatif::HumanBytes(written.bytes), outboards.folder());
                 console.say(&format!("{files} written, {bytes}: {}", shown(folder)));
             }
+        } else if is_wrong {
+            console.say(&report::summary(&report));
         }
         let outcome = match &written.failed {
             Some(failed) => {
@@ -197,6 +224,28 @@ impl WithArgs {
             None => outcome(&report),
         };
         Ok(outcome)
+    }
+
+    /// An error if something would be written that is read, before anything is.
+    fn check_places(
+        &self,
+        path: &Path,
+        old: Option<&Path>,
+        dir: Option<&Path>,
+        rules: Option<&RulesArgs>,
+    ) -> anyhow::Result<()> {
+        if path == Path::new("-") {
+            let text = "-: a manifest is two files, a list and its index; name the list, or print one by `treewide sum -r`";
+            return Err(wrong_value(text).into());
+        }
+        let places = Places::new().writes_manifest(path);
+        let files = rules.map(RulesArgs::files).unwrap_or_default();
+        let places = files.iter().fold(places, |places, file| places.reads(file));
+        // An update in place writes what it has read.
+        let other = old.filter(|old| *old != path);
+        let Some(old) = other else { return Ok(places.check(None)?) };
+        let (places, manifest) = (places.reads_manifest(old), Manifest::open(old)?);
+        Ok(places.check(Some((&manifest, dir.unwrap_or(Path::new(".")))))?)
     }
 
     /// Says that a run was interrupted, or that none was.
@@ -239,11 +288,15 @@ impl WithArgs {
     }
 }
 
-fn begin(path: &Path, outboards: Option<&Outboards>) -> anyhow::Result<Draft> {
+fn begin(
+    path: &Path,
+    outboards: Option<&Outboards>,
+    accepts_damage: bool,
+) -> anyhow::Result<Draft> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let pair = Draft::begin(path, true)?;
+    let pair = Draft::begin_over(path, true, accepts_damage)?;
     unfinished.extend(pair.temporaries());
     unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)
@@ -275,7 +328,16 @@ impl SnapshotArgs {
             if !self.with.quiet.is_on() {
                 self.rules.say_what_is_unseen(program);
             }
-            self.with.make(program, &self.output, update, None, dir)
+            let making = Making {
+                path: &self.output,
+                update,
+                accepts_damage: false,
+                budget: None,
+                old: None,
+                dir,
+                rules: Some(&self.rules),
+            };
+            self.with.make(program, making)
         })
     }
 }
@@ -326,6 +388,10 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "MOST", value_parser = Limit::parse, help_heading = "Verdict")]
     max_removed: Option<Limit>,
 
+    /// Forget the rules that are recorded; without this, the flags of coverage are added to them
+    #[arg(long, help_heading = "Coverage")]
+    replace_rules: bool,
+
     #[command(flatten)]
     rules: RulesArgs,
 
@@ -345,8 +411,7 @@ impl UpdateArgs {
                 update = update.most_removed(limit);
             }
             update = update.accept_damage(self.accept_damage);
-            if let Some(rules) = self.rules.rules()? {
-                self.tell_rules(program, &rules)?;
+            if let Some(rules) = self.new_rules()? {
                 if !self.with.quiet.is_on() {
                     self.rules.say_what_is_unseen(program);
                 }
@@ -354,22 +419,77 @@ impl UpdateArgs {
             }
             let path = self.output.as_ref().unwrap_or(&self.manifest);
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
-            self.with.make(program, path, update, old, dir)
+            let making = Making {
+                path,
+                update,
+                accepts_damage: self.accept_damage,
+                budget: self.scrub,
+                old,
+                dir,
+                rules: Some(&self.rules),
+            };
+            self.with.make(program, making)
         })
     }
 
-    /// Rules that differ from those recorded change what the manifest covers.
-    fn tell_rules(&self, program: Program, rules: &treewide_manifest::Rules) -> anyhow::Result<()> {
-        let old = Manifest::open(&self.manifest)?;
-        if old.has_index() && old.rules() != *rules {
-            let progress: Progress = self.with.progress.start(false);
-            let console = Console::new(program, &progress);
-            console.about(
-                &self.manifest,
-                "was made with other rules; the ones given now take their place: what they leave out is \
-                 removed from it",
-            );
+    /// What the manifest covers from now on; `None` if that stays as it is.
+    fn new_rules(&self) -> anyhow::Result<Option<Rules>> {
+        if self.replace_rules {
+            return Ok(Some(self.rules.rules()?.unwrap_or_default()));
         }
-        Ok(())
+        match self.rules.rules()? {
+            None => Ok(None),
+            Some(_) => self.rules.added_to(Manifest::open(&self.manifest)?.rules()),
+        }
+    }
+}
+
+/// Read a part of a directory each time, to find rot
+///
+/// Does what `update` does, and also reads the files that were read longest ago, so that all have their turn. The last lines say since
+/// when every file was read, and how many such runs read all. Run it each night.
+#[derive(Args)]
+#[command(after_help = SCRUB.short(), after_long_help = SCRUB.long())]
+pub(crate) struct ScrubArgs {
+    /// The list of the manifest; its index is next to it
+    #[arg(value_name = "X.b3")]
+    manifest: PathBuf,
+
+    /// The directory [default: .]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// How much is read that nothing else lets the run read: 5%, or 200G
+    #[arg(long, value_name = "PART", default_value = "5%", value_parser = Budget::parse)]
+    #[arg(help_heading = "Reading")]
+    budget: Budget,
+
+    /// Write nothing if more of the recorded files are gone: 10%, or 1000
+    #[arg(long, value_name = "MOST", value_parser = Limit::parse, help_heading = "Verdict")]
+    max_removed: Option<Limit>,
+
+    #[command(flatten)]
+    with: WithArgs,
+}
+
+impl ScrubArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || {
+            let mut update = Update::new().scrub(self.budget);
+            if let Some(limit) = self.max_removed {
+                update = update.most_removed(limit);
+            }
+            let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
+            let making = Making {
+                path: &self.manifest,
+                update,
+                accepts_damage: false,
+                budget: Some(self.budget),
+                old,
+                dir,
+                rules: None,
+            };
+            self.with.make(program, making)
+        })
     }
 }

@@ -15,7 +15,7 @@ use treewide_files::name::{Listed, shown, shown_text};
 use treewide_manifest::record::Type;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
-    Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Verdict,
+    Budget, Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Totals, Verdict,
 };
 
 /// Problems that are shown again at the end, at most.
@@ -68,13 +68,13 @@ impl<'a> Lines<'a> {
     pub(super) fn finish(
         mut self,
         console: &Console<'_>,
-        counts: Option<&Report>,
+        counts: Option<(&Report, Option<&Limits<'_>>)>,
     ) -> anyhow::Result<()> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        if let Some(report) = counts.filter(|_| self.json) {
-            let line = summary_json(report);
+        if let Some((report, limits)) = counts.filter(|_| self.json) {
+            let line = summary_json(report, limits);
             self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
         self.output.finish().context("the report")?;
@@ -165,25 +165,36 @@ fn json(finding: &Finding) -> String {
     object.finish()
 }
 
-fn summary_json(report: &Report) -> String {
-    let counts = Class::ALL.map(|class| format!("\"{}\":{}", class.word(), report.count(class)));
-    let known_by = Evidence::ALL.map(|it| format!("\"{}\":{}", it.word(), report.known_by(it)));
-    format!(
-        "{{\"entries\":{},{},\"evidence\":{{{}}},\"files_read\":{},\"bytes_read\":{},\"files_unread\":{},\"bytes_unread\":{},\
-         \"files_linked\":{},\"files_resumed\":{},\"bytes_resumed\":{},\"differs\":{},\"certain\":{}}}\n",
-        report.entries(),
-        counts.join(","),
-        known_by.join(","),
-        report.files_read,
-        report.bytes_read,
-        report.files_unread,
-        report.bytes_unread,
-        report.files_linked,
-        report.files_resumed,
-        report.bytes_resumed,
-        report.differs(),
-        report.is_certain(),
-    )
+fn summary_json(report: &Report, limits: Option<&Limits<'_>>) -> String {
+    let mut object = Object::new();
+    object.number("entries", report.entries());
+    for class in Class::ALL {
+        object.number(class.word(), report.count(class));
+    }
+    let mut evidence = Object::new();
+    for known in Evidence::ALL {
+        evidence.number(known.word(), report.known_by(known));
+    }
+    object.raw("evidence", evidence.finish().trim_end());
+    for (key, number) in [
+        ("files_read", report.files_read),
+        ("bytes_read", report.bytes_read),
+        ("files_unread", report.files_unread),
+        ("bytes_unread", report.bytes_unread),
+        ("files_linked", report.files_linked),
+        ("files_resumed", report.files_resumed),
+        ("bytes_resumed", report.bytes_resumed),
+        ("files_kept", report.files_kept),
+    ] {
+        object.number(key, number);
+    }
+    if let Some(limits) = limits {
+        limits.add_to(&mut object, report);
+    }
+    for (key, is) in [("differs", report.differs()), ("certain", report.is_certain())] {
+        object.raw(key, if is { "true" } else { "false" });
+    }
+    object.finish()
 }
 
 /// Such as `20001 entries: 20000 same, 1 changed; 20001 files read (131 MB)`.
@@ -205,6 +216,9 @@ pub(super) fn summary(report: &Report) -> String {
             HumanBytes(report.bytes_unread)
         );
     }
+    if report.files_kept > 0 {
+        text += &format!(", {} kept", count(report.files_kept, "old digest"));
+    }
     let claimed = report.known_by(Evidence::Claimed);
     if claimed > 0 {
         text += &format!(
@@ -213,6 +227,18 @@ pub(super) fn summary(report: &Report) -> String {
         );
     }
     text
+}
+
+/// Since when every file was read, and how long a round takes.
+pub(super) fn round(report: &Report, totals: &Totals, budget: Budget) -> String {
+    let bytes = budget.of(totals.bytes).max(1);
+    let runs = count(totals.bytes.div_ceil(bytes).max(1), "such run");
+    match report.oldest {
+        Some(day) => format!(
+            "every file that is as recorded was read on {day} or later; {runs} read all of them"
+        ),
+        None => format!("no file is as recorded; {runs} read all of them"),
+    }
 }
 
 /// How much was not read because a run that was interrupted has read it.
@@ -226,13 +252,16 @@ pub(super) fn resumed(report: &Report) -> Option<String> {
 }
 
 /// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.
-pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
+pub(super) fn not_compared(manifest: &Manifest, report: &Report) -> Vec<String> {
     if matches!(manifest.index(), Index::Absent) {
-        return vec!["links, directories and special files, as there is no index".into()];
+        let mut parts = vec!["links, directories and special files, as there is no index".into()];
+        parts.extend(left_behind(report));
+        return parts;
     }
     let rules = manifest.rules();
     let mut parts: Vec<String> =
         rules.exclude.iter().map(|glob| format!("{} (excluded)", shown_text(glob))).collect();
+    parts.extend(left_behind(report));
     for (is, text) in [
         (!rules.hidden, "names that begin with a dot"),
         (rules.follow, "where links lead (they are followed)"),
@@ -246,6 +275,28 @@ pub(super) fn not_compared(manifest: &Manifest) -> Vec<String> {
         parts.push(format!("{}, the journal of an interrupted run", shown(&path)));
     }
     parts
+}
+
+/// Such as `1 temporary file of another run (.treewide-*.tmp)`.
+fn left_behind(report: &Report) -> Option<String> {
+    let files = report.leftovers;
+    (files > 0)
+        .then(|| format!("{} of other runs (.treewide-*.tmp)", count(files, "temporary file")))
+}
+
+/// What limited a comparison, for `--json`.
+pub(super) struct Limits<'a> {
+    pub(super) quick: bool,
+    pub(super) only: &'a [String],
+    pub(super) not_compared: &'a [String],
+}
+
+impl Limits<'_> {
+    fn add_to(&self, object: &mut Object, report: &Report) {
+        object.raw("quick", if self.quick { "true" } else { "false" });
+        object.strings("only", self.only).number("skipped", report.skipped);
+        object.strings("not_compared", self.not_compared);
+    }
 }
 
 /// What two manifests do not both record, so that nobody can compare it.

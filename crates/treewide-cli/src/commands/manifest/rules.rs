@@ -1,11 +1,11 @@
 //! The flags that say what a manifest covers.
 
-use crate::shell::console::complain;
+use crate::shell::console::{Console, complain};
 use crate::shell::program::Program;
 use clap::Args;
 use std::path::PathBuf;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Globs, Rules};
+use treewide_manifest::{Globs, Report, Rules};
 
 /// What a manifest covers.
 #[derive(Args)]
@@ -14,7 +14,8 @@ pub(crate) struct RulesArgs {
     /// Leave out paths that match a glob, and what is below them
     ///
     /// A glob without `/` matches a name at any depth (*.tmp), one with `/` a path from the root on (/a/b, a/**/b);
-    /// one that ends in `/` matches directories only. The rules are recorded, and `verify` and `update` use them.
+    /// one that ends in `/` matches directories only. The rules are recorded, and `verify` and `update` use them. A rule that
+    /// matches nothing is named in the end.
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
@@ -54,6 +55,8 @@ impl RulesArgs {
             let text = std::fs::read_to_string(path).map_err(|error| {
                 anyhow::anyhow!("{}: {error}", treewide_files::name::shown(path))
             })?;
+            // Editors on Windows put a mark before the first rule.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             exclude.extend(lines.map(str::to_owned));
         }
@@ -68,6 +71,33 @@ impl RulesArgs {
             xattrs: if self.xattrs { Xattrs::readable() } else { Xattrs::None },
         };
         Ok((rules != Rules::default()).then_some(rules))
+    }
+
+    /// The rules that are recorded, and these.
+    pub(super) fn added_to(&self, mut old: Rules) -> anyhow::Result<Option<Rules>> {
+        let Some(new) = self.rules()? else { return Ok(None) };
+        old.exclude.extend(
+            new.exclude.into_iter().filter(|it| !old.exclude.contains(it)).collect::<Vec<_>>(),
+        );
+        old.hidden &= new.hidden;
+        old.follow |= new.follow;
+        old.one_file_system |= new.one_file_system;
+        old.modes |= new.modes;
+        old.xattrs = old.xattrs.max(new.xattrs);
+        Ok(Some(old))
+    }
+
+    /// The files that rules are read from.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.exclude_from
+    }
+
+    /// Says which rules that were given matched nothing.
+    pub(super) fn say_what_is_idle(&self, console: &Console<'_>, report: &Report) {
+        for rule in &report.idle_rules {
+            let rule = treewide_files::name::shown_text(rule);
+            console.say(&format!("--exclude {rule}: nothing has such a name"));
+        }
     }
 
     /// Says what the rules cannot cover.

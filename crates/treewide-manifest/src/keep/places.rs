@@ -1,0 +1,155 @@
+//! What a run will write, compared with what it reads before anything is read: an output is never an input.
+
+use crate::error::Error;
+use crate::format::list::Line;
+use crate::format::manifest::{Manifest, index_path};
+use crate::format::name;
+use crate::keep::journal::journal_path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use treewide_files::Stamp;
+use treewide_files::name::shown;
+
+/// The files that a run reads and writes.
+#[derive(Debug, Default)]
+pub struct Places {
+    reads: Vec<Place>,
+    /// Folders whose files are read.
+    folders: Vec<PathBuf>,
+    writes: Vec<Place>,
+}
+
+/// A file by its numbers, if it is there, and by its folder and its name.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    numbers: Option<(u64, u64)>,
+    at: Option<(PathBuf, OsString)>,
+}
+
+impl Place {
+    fn new(path: &Path) -> Self {
+        let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().ok();
+        let at = folder.zip(path.file_name().map(OsString::from));
+        let there = Stamp::at(path, true).ok().filter(|it| it.is_file && it.inode != 0);
+        let numbers = there.map(|it| (it.device, it.inode));
+        Self { path: path.to_owned(), numbers, at }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.numbers.is_some() && self.numbers == other.numbers
+            || self.at.is_some() && self.at == other.at
+    }
+}
+
+impl Places {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The run reads this file.
+    pub fn reads(mut self, path: &Path) -> Self {
+        self.reads.push(Place::new(path));
+        self
+    }
+
+    /// The run reads this list, or keeps it: with its index and its journal.
+    pub fn reads_manifest(self, list: &Path) -> Self {
+        self.reads(list).reads(&index_path(list)).reads(&journal_path(list))
+    }
+
+    /// The run reads outboards in this folder.
+    pub fn reads_folder(mut self, folder: &Path) -> Self {
+        self.folders.extend(folder.canonicalize());
+        self
+    }
+
+    /// The run writes this file.
+    pub fn writes(mut self, path: &Path) -> Self {
+        self.writes.push(Place::new(path));
+        self
+    }
+
+    /// The run writes this list, with its index and its journal.
+    pub fn writes_manifest(self, list: &Path) -> Self {
+        self.writes(list).writes(&index_path(list)).writes(&journal_path(list))
+    }
+
+    /// Compares all of them, and what is written with the files that `manifest` lists below `dir`.
+    ///
+    /// # Errors
+    /// If a file would be written that is read, or twice, or if the list cannot be read.
+    pub fn check(&self, manifest: Option<(&Manifest, &Path)>) -> Result<(), Error> {
+        for (at, write) in self.writes.iter().enumerate() {
+            let refused = |cause: &str| {
+                let path = shown(&write.path);
+                Err(Error::usage(format!("{path}: {cause}; name another file")))
+            };
+            let folder = write.at.as_ref().map(|(folder, _)| folder);
+            if self.reads.iter().any(|it| it.is(write))
+                || folder.is_some_and(|it| self.folders.contains(it))
+            {
+                return refused("is an input, and the output would replace it");
+            }
+            if self.writes[..at].iter().any(|it| it.is(write)) {
+                return refused("would be written twice");
+            }
+            if let Some((manifest, dir)) = manifest
+                && is_listed(write, manifest, dir)?
+            {
+                return refused("is in the list, and the output would replace it");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_listed(place: &Place, manifest: &Manifest, dir: &Path) -> Result<bool, Error> {
+    let (Some((folder, file)), Ok(dir)) = (&place.at, dir.canonicalize()) else { return Ok(false) };
+    let path = folder.join(file);
+    if !path.starts_with(&dir) {
+        return Ok(false);
+    }
+    let name = name::relative(&path, &dir);
+    let (mut lines, mut line) = (manifest.list().lines(), Line::empty());
+    while lines.next(&mut line)? {
+        if line.name == *name {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::list::List;
+    use std::fs;
+
+    #[test]
+    fn places_are_refused_where_one_would_be_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("t")).unwrap();
+        for name in ["a.b3", "a.b3.tw", "t/f"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::hard_link(at("a.b3"), at("other name")).unwrap();
+        let refused = |places: Places| places.check(None).is_err();
+        let read = || Places::new().reads_manifest(&at("a.b3"));
+        for name in ["a.b3", "a.b3.tw", "a.b3.part", "t/../a.b3", "other name"] {
+            assert!(refused(read().writes(&at(name))), "{name}");
+        }
+        assert!(!refused(read().writes(&at("new"))));
+        assert!(refused(Places::new().writes(&at("x")).writes(&at("t/../x"))));
+        assert!(!refused(Places::new().writes(&at("x")).writes(&at("t/x"))));
+        assert!(refused(Places::new().reads_folder(&at("t")).writes(&at("t/new"))));
+        let line = format!("{}  f\n", treewide::hash(b""));
+        let list = Manifest::of_list(List::from_bytes(&at("a.b3"), line.into()).unwrap());
+        let listed =
+            |name: &str| Places::new().writes(&at(name)).check(Some((&list, &at("t")))).is_err();
+        assert!(listed("t/f") && !listed("t/g") && !listed("f"));
+    }
+}
