@@ -191,33 +191,21 @@ fn readme_shows_examples_that_are_tested() {
 #[test]
 fn architecture_names_files_that_exist() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    // A file is named by its path in the repository, in a crate, or in the folder that a section is about.
-    let library = "crates/treewide/src";
-    let folders = [
-        "",
-        "crates",
-        library,
-        &format!("{library}/kernel"),
-        &format!("{library}/kernel/x86_64"),
-        "crates/treewide",
-        "dev/bench/src",
-        "crates/treewide-cli/src",
-        "crates/treewide-files/src",
-        "crates/treewide-gpu",
-        "crates/treewide-gpu/src",
-        "crates/treewide-manifest/src",
-        "bindings/python/python/treewide/scale",
-        "bindings/js/wasm/src",
-        "bindings",
-        "bindings/js",
-    ];
+    // A file is named by the end of its path, a folder by some part of it.
+    let paths: Vec<String> =
+        files().iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
     let mut cases = 0;
     for code in text.split('`').skip(1).step_by(2) {
         let is_path = code.contains('/') || code.ends_with(".rs") || code.ends_with(".md");
         if !is_path || code.contains(['<', '\n', ' ']) || code.contains("NAME") {
             continue;
         }
-        let exists = folders.iter().any(|folder| root().join(folder).join(code).exists());
+        let part = format!("/{}", code.trim_start_matches("./"));
+        let exists = root().join(code).exists()
+            || paths.iter().any(|it| match code.contains('.') {
+                true => it.ends_with(&part),
+                false => it.contains(&format!("{}/", part.trim_end_matches('/'))),
+            });
         assert!(exists, "docs/architecture.md names {code}, which does not exist");
         cases += 1;
     }
