@@ -77,7 +77,8 @@ function given(modules) {
   };
 }
 
-const common = { bundle: true, format: "esm", target: "es2022", minify: true, keepNames: false, absWorkingDir: here, logLevel: "warning" };
+// A line for the module: engines print the whole line of an error that is not caught.
+const common = { bundle: true, format: "esm", target: "es2022", minify: true, keepNames: false, lineLimit: 1000, absWorkingDir: here, logLevel: "warning" };
 
 async function bundle(entry, out, module, worker, more = {}) {
   const plugins = [given({ "treewide:module": module, "treewide:worker": worker })];

@@ -1,8 +1,8 @@
 // The one instance of the module, and who uses which part of its memory.
 //
-// Functions of the module read from the input and write to the output, one call after the other, so the memory has the same
-// size for ever. Hashers have places in it. When there is none left, the one that was used least recently moves out: its bytes
-// wait in an array of JavaScript, which is collected with its hasher. So nobody has to free a hasher.
+// Functions of the module read from the input and write to the output, one call after the other, so the memory never
+// grows. Hashers have places in it. When there is none left, the one that was used least recently moves out: its bytes
+// wait in an array of JavaScript, which is collected with its hasher. So no hasher has to be freed.
 
 import { unpack } from "./unpack.js";
 
@@ -61,9 +61,9 @@ function unpacked(): Uint8Array<ArrayBuffer> {
 
 /** Says of an error of an engine what to do. */
 function explained(cause: unknown): unknown {
-  if (!(cause instanceof WebAssembly.CompileError)) return cause;
-  const needs = "it needs WebAssembly with SIMD and, under a content security policy, 'wasm-unsafe-eval'";
-  return new Error(`treewide cannot be compiled here: ${needs} (${cause.message})`, { cause });
+  if ((cause as Error | undefined)?.name !== "CompileError") return cause;
+  const needs = "it needs WebAssembly with SIMD; under a content security policy 'wasm-unsafe-eval'; in Cloudflare Workers `ready(module)`";
+  return new Error(`treewide cannot be compiled here: ${needs} (${(cause as Error).message})`, { cause });
 }
 
 /** @internal The compiled module, which workers get. */
@@ -73,13 +73,14 @@ export function compiledModule(): WebAssembly.Module {
   try {
     return (compiled = new WebAssembly.Module(bytes));
   } catch (cause) {
-    if (!(cause instanceof RangeError)) throw explained(cause);
+    if ((cause as Error | undefined)?.name !== "RangeError") throw explained(cause);
     throw new Error("this browser compiles WebAssembly on its main thread only asynchronously: `await ready()` first", { cause });
   }
 }
 
 function use(instance: WebAssembly.Instance): void {
   const exports = instance.exports as unknown as Exports;
+  if (typeof exports.many !== "function") throw new TypeError("module must be that of treewide/module.wasm");
   const buffer = exports.memory.buffer as ArrayBuffer;
   memory = new Uint8Array(buffer);
   const at = [0, 1, 2, 3, 4, 5].map((part) => exports.address(part));
@@ -105,21 +106,18 @@ export function startWith(module: WebAssembly.Module): void {
 
 /**
  * Compiles the module without blocking. Await it once on the main thread of a browser; everything else is synchronous
- * from then on. In Node and in workers nothing needs it: the first call compiles.
+ * from then on. In Node and in workers of browsers nothing needs it: the first call compiles. Where only modules that were there
+ * before the program started can run, as in Cloudflare Workers, pass that of `treewide/module.wasm`.
  */
-export async function ready(): Promise<void> {
+export async function ready(module?: object): Promise<void> {
   if (wasm !== undefined) return;
-  if (!compiled) {
-    const bytes = unpacked();
-    try {
-      compiled = await WebAssembly.compile(bytes);
-    } catch (cause) {
-      throw explained(cause);
-    }
-  }
-  const instance = await WebAssembly.instantiate(compiled);
+  const compile = () => WebAssembly.compile(unpacked()).catch((cause: unknown) => Promise.reject(explained(cause)));
+  const ours = (module as WebAssembly.Module | undefined) ?? compiled ?? (await compile());
+  const instance = await WebAssembly.instantiate(ours);
   // Another call may have been faster, and hashers may live in its memory.
-  if (wasm === undefined) use(instance);
+  if (wasm !== undefined) return;
+  use(instance);
+  compiled = ours;
 }
 
 /** @internal A hasher of the module: in a place of the memory, or as bytes here. */

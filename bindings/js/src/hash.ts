@@ -1,5 +1,5 @@
 import { INPUT, SCRATCH, input, memory, output, start, wasm } from "./engine.js";
-import { put, place, setMode, type Bytes, type Input, type Options } from "./input.js";
+import { MODE, OPTIONS, isBytes, lengthOf, place, put, setMode, taken, type Bytes, type Input, type Mode, type Name, type Options } from "./input.js";
 import { finish, hex } from "./output.js";
 
 /** Hashes `data` to all bytes of `out`, and returns that. */
@@ -10,48 +10,62 @@ export function hash<Out extends Uint8Array>(data: Input, options: Options & { o
  * ```js
  * hash("abc"); // Uint8Array(32)
  * hash(data, { key }); // the keyed mode
- * hash(material, { context: "example.com 2026-11-21 session tokens v1", length: 64 }); // the derive-key mode
+ * hash(material, { deriveKeyContext: "example.com 2026-11-21 session tokens v1", length: 64 }); // the derive-key mode
  * ```
  */
 export function hash(data: Input, options?: Options): Bytes;
 export function hash(data: Input, options?: Options): Uint8Array {
   // Most calls.
-  if (options === undefined && data instanceof Uint8Array && data.length <= INPUT && data.length > 0) {
-    if (wasm === undefined) start();
-    memory.set(data, input);
-    wasm.hash(0, data.length);
+  if (options === undefined && isBytes(data)) {
+    const length = lengthOf(data);
+    if (length > 0 && length <= INPUT) {
+      if (wasm === undefined) start();
+      memory.set(data, input);
+      wasm.hash(0, length);
+      return memory.slice(output, output + 32);
+    }
+  }
+  const given = taken(options, OPTIONS);
+  if (given.length === undefined && given.out === undefined) {
+    digest(data, given);
     return memory.slice(output, output + 32);
   }
-  if (options === undefined || (options.length === undefined && options.out === undefined)) {
-    digest(data, options ?? {});
-    return memory.slice(output, output + 32);
-  }
-  const out = place(options);
+  const out = place(given);
+  hashTo(data, "data", given, out);
+  return given.out ?? out;
+}
+
+/** Fills `out` with the output of `data`, which errors call `name`. */
+export function hashTo(data: Input, name: Name, mode: Mode, out: Uint8Array): void {
   if (out.length <= 32) {
-    digest(data, options);
+    digest(data, mode, name);
     out.set(memory.subarray(output, output + out.length));
-    return out;
+    return;
   }
-  const mode = setMode(options);
-  wasm.start(SCRATCH, mode);
-  const length = put(data, "data");
+  const number = setMode(mode);
+  wasm.start(SCRATCH, number);
+  const length = put(data, name);
   if (length >= 0) wasm.update(SCRATCH, length);
   finish(SCRATCH, out);
-  return out;
 }
 
 /** Leaves 32 bytes of output in the memory. */
-function digest(data: Input, options: Options): void {
+function digest(data: Input, options: Mode, name: Name = "data"): void {
   const mode = setMode(options);
   wasm.start(SCRATCH, mode);
-  const length = put(data, "data");
+  const length = put(data, name);
   if (length >= 0) wasm.hash(mode, length);
   else wasm.finish(SCRATCH, 32, 0, 0);
 }
 
-/** {@link hash} as lower-case hexadecimal. */
+/** Hashes as {@link hash} does, and returns lower-case hexadecimal digits. */
 export function hashHex(data: Input, options?: Omit<Options, "out">): string {
-  if (options?.length !== undefined) return hex(hash(data, options));
-  digest(data, options ?? {});
-  return hex(memory, output, output + 32);
+  const given = taken(options, [...MODE, "length"]);
+  if (given.length === undefined) {
+    digest(data, given);
+    return hex(memory, output, output + 32);
+  }
+  const out = place(given);
+  hashTo(data, "data", given, out);
+  return hex(out);
 }

@@ -1,5 +1,5 @@
 import { INPUT, SCRATCH, State, copy, input, key, memory, output, place, start, wasm } from "./engine.js";
-import { bytes, checkKey, checkLength, feed, kind, place as placeOf, setMode, type Bytes, type Input, type Options } from "./input.js";
+import { OUTPUTS, bytes, checkKey, checkLength, checkOut, feed, kind, place as placeOf, setMode, taken, type Bytes, type Input, type Options } from "./input.js";
 import { finish, hex } from "./output.js";
 
 /** The most bytes of output that there are. */
@@ -39,16 +39,16 @@ export class Hasher {
   }
 
   /** Makes a hasher of the derive-key mode. The context names the purpose; it is unique, and never input. */
-  static deriveKey(context: string): Hasher {
-    if (typeof context !== "string") throw new TypeError(`context must be a string, not ${kind(context)}`);
+  static deriveKey(deriveKeyContext: string): Hasher {
+    if (typeof deriveKeyContext !== "string") throw new TypeError(`deriveKeyContext must be a string, not ${kind(deriveKeyContext)}`);
     const hasher = new Hasher();
-    hasher.#mode = setMode({ context });
+    hasher.#mode = setMode({ deriveKeyContext });
     hasher.#key = memory.slice(key, key + 32);
     return hasher;
   }
 
-  /** Restores what {@link save} returned. Accept a state only from where you would accept the key. */
-  static load(state: Uint8Array): Hasher {
+  /** Restores a hasher from what {@link toState} returned. Accept a state only from where you would accept the key. */
+  static fromState(state: Uint8Array): Hasher {
     const saved = bytes(state, "state");
     start();
     memory.set(saved.subarray(0, INPUT), input);
@@ -86,20 +86,22 @@ export class Hasher {
   digest<Out extends Uint8Array>(options: { length?: number | undefined; out: Out }): Out;
   /** Returns the digest of the input so far: 32 bytes, or as many as `length` says. More input may follow. */
   digest(options?: Pick<Options, "length" | "out">): Bytes;
-  digest(options: Pick<Options, "length" | "out"> = {}): Uint8Array {
+  digest(options?: Pick<Options, "length" | "out">): Uint8Array {
+    const given = taken(options, OUTPUTS);
     const at = this.#at();
-    if (options.length === undefined && options.out === undefined) {
+    if (given.length === undefined && given.out === undefined) {
       wasm.finish(at, 32, 0, 0);
       return memory.slice(output, output + 32);
     }
-    const out = placeOf(options);
+    const out = placeOf(given);
     finish(at, out);
-    return out;
+    return given.out ?? out;
   }
 
-  /** {@link digest} as lower-case hexadecimal. */
-  digestHex(options: Pick<Options, "length"> = {}): string {
-    if (options.length !== undefined) return hex(this.digest(options));
+  /** Returns the digest of the input so far as lower-case hexadecimal digits. */
+  digestHex(options?: Pick<Options, "length">): string {
+    const given = taken(options, ["length"]);
+    if (given.length !== undefined) return hex(this.digest(given));
     wasm.finish(this.#at(), 32, 0, 0);
     return hex(memory, output, output + 32);
   }
@@ -121,7 +123,7 @@ export class Hasher {
     return this;
   }
 
-  /** Makes a second hasher that goes on from here. */
+  /** Makes a second hasher that continues from here. */
   copy(): Hasher {
     const hasher = new Hasher();
     hasher.#mode = this.#mode;
@@ -134,15 +136,14 @@ export class Hasher {
   }
 
   /**
-   * Returns the state as at most 1,916 bytes, from which {@link load} goes on: also in another process, and in treewide for Rust,
-   * C and Python. **Secret**: it has the key, and up to a block of input.
+   * Returns the state as at most 1,916 bytes, from which {@link fromState} continues: also in another process, and in treewide for
+   * Rust, C, Python and Swift. **Secret**: it has the key, and up to a block of input.
    */
-  save(): Bytes {
+  toState(): Bytes {
     const length = wasm.save(this.#at());
     return memory.slice(output, output + length);
   }
 }
-
 
 /** Extended output: up to 2^64 - 1 bytes, from any place. */
 export class Xof {
@@ -159,12 +160,14 @@ export class Xof {
     return this.#position;
   }
 
-  set position(position: bigint | number) {
+  /** Goes to a place in the output: the next byte is number `position`. */
+  seek(position: bigint | number): this {
     const isWhole = typeof position === "bigint" || Number.isSafeInteger(position);
     if (!isWhole || position < 0 || BigInt(position) > MOST_OUTPUT) {
       throw new RangeError(`position must be a whole number from 0 to 2^64 - 1, not ${kind(position)}`);
     }
     this.#position = BigInt(position);
+    return this;
   }
 
   /** Returns the next bytes. */
@@ -174,12 +177,12 @@ export class Xof {
 
   /** Fills an array with the next bytes, and returns it. */
   fill<Out extends Uint8Array>(out: Out): Out {
-    placeOf({ out });
-    const end = this.#position + BigInt(out.length);
+    const array = checkOut(out);
+    const end = this.#position + BigInt(array.length);
     if (end > MOST_OUTPUT) {
-      throw new RangeError(`the output ends at byte 2^64 - 1: ${out.length} bytes from position ${this.#position} are too many`);
+      throw new RangeError(`the output ends at byte 2^64 - 1: ${array.length} bytes from position ${this.#position} are too many`);
     }
-    finish(place(this.#state), out, this.#position);
+    finish(place(this.#state), array, this.#position);
     this.#position = end;
     return out;
   }

@@ -8,7 +8,7 @@ export { ready } from "./engine.js";
 export { hash, hashHex } from "./hash.js";
 export { hashMany, type Packed } from "./many.js";
 export { Hasher, Xof } from "./hasher.js";
-export { hashStream, hashBlob, type BlobOptions, type StreamOptions } from "./stream.js";
+export { hashStream, hashBlob, hashFile, type BlobOptions, type StreamOptions } from "./stream.js";
 export { Pool, type PoolOptions, type PoolWorker } from "./pool.js";
 export { verifyRange, groupsAround, VerifyError, type Whole } from "./outboard.js";
 export type { Bytes, Input, Mode, Options } from "./input.js";

@@ -1,20 +1,19 @@
 import { INPUT, MANY, digests, input, memory, offsets, wasm, window_ } from "./engine.js";
-import { hash } from "./hash.js";
-import { bytes, checkLength, kind, setMode, type Bytes, type Input, type Options } from "./input.js";
+import { hashTo } from "./hash.js";
+import { OPTIONS, bytes, checkLength, checkOut, encode, isBytes, kind, lengthOf, setMode, taken, type Bytes, type Input, type Mode, type Options } from "./input.js";
 
 /** Inputs in one array: number `i` is the bytes from `offsets[i]` up to `offsets[i + 1]`. */
 export interface Packed {
   data: Uint8Array;
-  offsets: ArrayLike<number>;
+  /** Numbers, or whole `bigint`s as Arrow has them. */
+  offsets: ArrayLike<number | bigint>;
 }
-
-const encoder = new TextEncoder();
 
 /** Hashes many inputs to `out`, which has as many bytes as all digests, and returns that. */
 export function hashMany<Out extends Uint8Array>(list: ArrayLike<Input> | Packed, options: Options & { out: Out }): Out;
 /**
  * Hashes many inputs, which are side by side in the lanes of one vector. Returns the digests one after the other: number `i`
- * is `digests.subarray(32 * i, 32 * i + 32)`.
+ * is `digests.subarray(32 * i, 32 * i + 32)`. All inputs of a list are asked for before the first is hashed.
  *
  * ```js
  * hashMany(["ash", "beech", "cedar"]);
@@ -22,55 +21,60 @@ export function hashMany<Out extends Uint8Array>(list: ArrayLike<Input> | Packed
  * ```
  */
 export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Bytes;
-export function hashMany(list: ArrayLike<Input> | Packed, options: Options = {}): Uint8Array {
-  if (typeof list !== "object" || list === null) {
-    throw new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);
+export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Uint8Array {
+  const given = taken(options, OPTIONS);
+  const wrong = () => new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);
+  if (typeof list !== "object" || list === null) throw wrong();
+  let inputs: Input[] | undefined, packed: Cut | undefined;
+  if ("offsets" in list) {
+    packed = cut(list);
+  } else {
+    // Also an array may be a proxy, or have getters.
+    if (!Number.isInteger(list.length)) throw wrong();
+    inputs = Array.from(list);
   }
-  const packed = "offsets" in list ? list : undefined;
-  if (!packed && !Number.isInteger((list as ArrayLike<Input>).length)) {
-    throw new TypeError(`list must be an array of inputs, or an object with data and offsets, not ${kind(list)}`);
-  }
-  // What makes its inputs when it is asked may use the memory for that: so they are asked for before.
-  if (!packed && !Array.isArray(list)) list = Array.from(list as ArrayLike<Input>);
-  const count = packed ? Math.max(packed.offsets.length - 1, 0) : (list as ArrayLike<Input>).length;
-  const each = options.length === undefined ? 32 : checkLength(options.length, "length");
-  const out = options.out ?? new Uint8Array(count * each);
-  if (!(out instanceof Uint8Array)) throw new TypeError(`out must be a Uint8Array, not ${kind(out)}`);
+  const count = inputs?.length ?? Math.max(packed!.ends.length - 1, 0);
+  const each = given.length === undefined ? 32 : checkLength(given.length, "length");
+  const out = given.out === undefined ? new Uint8Array(count * each) : checkOut(given.out);
   if (out.length !== count * each) {
     throw new RangeError(`out must have ${count * each} bytes, ${each} for each of ${count} inputs, not ${out.length}`);
   }
-  const mode: Options = { key: options.key, context: options.context };
   if (each > 32) {
-    const get = packed ? getter(packed, bytes(packed.data, "list.data")) : (index: number) => (list as ArrayLike<Input>)[index]!;
-    for (let index = 0; index < count; index++) {
-      named(index, () => hash(get(index), { ...mode, out: out.subarray(index * each, (index + 1) * each) }));
-    }
-    return out;
+    const get = inputs ? (index: number) => inputs[index]! : getter(packed!);
+    for (let index = 0; index < count; index++) hashTo(get(index), index, given, out.subarray(index * each, (index + 1) * each));
+  } else {
+    const batch = new Batch(given, each, out);
+    if (inputs) batch.list(inputs);
+    else batch.packed(packed!, count);
   }
-  const batch = new Batch(mode, each, out);
-  if (packed) batch.packed(packed, count);
-  else batch.list(list as ArrayLike<Input>);
-  return out;
+  return given.out ?? out;
 }
 
-/** Calls a function for an input of a list, whose errors name it. */
-function named<T>(index: number, call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    if (error instanceof TypeError) error.message = error.message.replace(/^data\b/, `list[${index}]`);
-    throw error;
+/** What a {@link Packed} has, read once. */
+interface Cut {
+  data: Uint8Array;
+  ends: ArrayLike<unknown>;
+}
+
+function cut(packed: Packed): Cut {
+  const { data, offsets } = packed;
+  if (typeof offsets !== "object" || offsets === null || !Number.isInteger(offsets.length)) {
+    throw new TypeError(`list.offsets must be an array of numbers, not ${kind(offsets)}`);
   }
+  const number = (offset: unknown) => (typeof offset === "bigint" ? Number(offset) : offset);
+  // No code of the caller runs when an element of a typed array is read.
+  const isPlain = ArrayBuffer.isView(offsets) && typeof offsets[0] !== "bigint";
+  return { data: bytes(data, "list.data"), ends: isPlain ? offsets : Array.from(offsets, number) };
 }
 
-function getter({ offsets }: Packed, data: Uint8Array): (index: number) => Uint8Array {
-  let before = checkOffset(offsets, 0, 0, data.length);
-  return (index) => data.subarray(before, (before = checkOffset(offsets, index + 1, before, data.length)));
+function getter({ ends, data }: Cut): (index: number) => Uint8Array {
+  let before = checkOffset(ends, 0, 0, data.length);
+  return (index) => data.subarray(before, (before = checkOffset(ends, index + 1, before, data.length)));
 }
 
-function checkOffset(offsets: ArrayLike<number>, index: number, least: number, most: number): number {
-  const offset = offsets[index]!;
-  if (!(Number.isInteger(offset) && offset >= least && offset <= most)) {
+function checkOffset(ends: ArrayLike<unknown>, index: number, least: number, most: number): number {
+  const offset = ends[index];
+  if (!(typeof offset === "number" && Number.isInteger(offset) && offset >= least && offset <= most)) {
     throw new RangeError(
       `list.offsets[${index}] must be a whole number from ${least}, the offset before it, to ${most}, the bytes of list.data, not ${kind(offset)}`,
     );
@@ -85,7 +89,7 @@ class Batch {
   private count = 0;
   private end = 0;
 
-  constructor(private options: Options, private each: number, private out: Uint8Array) {
+  constructor(private options: Mode, private each: number, private out: Uint8Array) {
     this.mode = setMode(options);
     offsets[0] = 0;
   }
@@ -115,18 +119,19 @@ class Batch {
   /** An input that does not fit into the window. */
   private alone(data: Input): void {
     this.flush();
-    hash(data, { ...this.options, out: this.out.subarray(this.first * this.each, (this.first + 1) * this.each) });
+    hashTo(data, this.first, this.options, this.out.subarray(this.first * this.each, (this.first + 1) * this.each));
     this.first++;
     this.mode = setMode(this.options);
   }
 
-  list(list: ArrayLike<Input>): void {
+  list(list: Input[]): void {
     // In variables of this function, which engines keep in registers.
     const [into, ends, at] = [memory, offsets, input];
     let { count, end } = this;
     for (let index = 0; index < list.length; index++) {
       const data = list[index]!;
-      const next = data instanceof Uint8Array && data.length > 0 ? end + data.length : Infinity;
+      const length = isBytes(data) ? lengthOf(data) : 0;
+      const next = length > 0 ? end + length : Infinity;
       if (next <= INPUT && count < MANY) {
         into.set(data as Uint8Array, at + end);
         ends[++count] = end = next;
@@ -148,24 +153,23 @@ class Batch {
       // UTF-8 has at most three bytes for each code unit.
       if (3 * data.length > INPUT) return this.alone(data);
       if (3 * data.length > INPUT - this.end) this.flush();
-      return this.push(encoder.encodeInto(data, window_.subarray(this.end)).written);
+      return this.push(encode(data, window_.subarray(this.end)).written);
     }
-    const array = named(index, () => bytes(data, "data"));
+    const array = bytes(data, index, "a string, ");
     if (array.length > INPUT) return this.alone(array);
     if (array.length > INPUT - this.end) this.flush();
     memory.set(array, input + this.end);
     this.push(array.length);
   }
 
-  packed(list: Packed, count: number): void {
-    const data = bytes(list.data, "list.data");
+  packed({ ends, data }: Cut, count: number): void {
     if (count === 0) return;
-    let start = checkOffset(list.offsets, 0, 0, data.length);
+    let start = checkOffset(ends, 0, 0, data.length);
     for (let index = 0; index < count; ) {
       // As many as fit, and one copy for all of them.
       const base = start;
       while (index < count && this.count < MANY) {
-        const next = checkOffset(list.offsets, index + 1, start, data.length);
+        const next = checkOffset(ends, index + 1, start, data.length);
         if (next - base > INPUT) break;
         offsets[++this.count] = next - base;
         start = next;
@@ -175,7 +179,7 @@ class Batch {
         memory.set(data.subarray(base, start), input);
         this.flush();
       } else {
-        this.alone(data.subarray(start, (start = list.offsets[++index]!)));
+        this.alone(data.subarray(start, (start = checkOffset(ends, ++index, start, data.length))));
       }
     }
   }

@@ -5,10 +5,16 @@ export interface NodeWorker extends Worker {
   on(type: string, listener: (value: never) => void): void;
 }
 
-type NodeThreads = { Worker: new (source: string, options: { eval: boolean }) => NodeWorker };
-
-/** @internal The module of threads, where this is Node. */
-export function nodeThreads(): NodeThreads | undefined {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
-  return process?.getBuiltinModule?.("node:worker_threads");
+interface NodeModules {
+  "node:worker_threads": { Worker: new (source: string, options: { eval: boolean }) => NodeWorker };
+  "node:fs/promises": Pick<typeof import("node:fs/promises"), "open">;
 }
+
+/** @internal A module of Node, where this is Node. */
+export function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: Name): NodeModules[Name] } };
+  return process?.getBuiltinModule?.(name);
+}
+
+/** @internal Whether this is Node. */
+export const isNode = (): boolean => nodeModule("node:worker_threads") !== undefined;

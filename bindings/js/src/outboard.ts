@@ -1,5 +1,5 @@
-import { hash } from "./hash.js";
-import { bytes, checkLength, kind, setMode, type Mode } from "./input.js";
+import { hashTo } from "./hash.js";
+import { MODE, bytes, checkLength, kind, setMode, taken, type Mode } from "./input.js";
 import { key as keyAt, memory } from "./engine.js";
 import { hex } from "./output.js";
 import { chainingValue, parent, root, type Keyed } from "./subtrees.js";
@@ -9,8 +9,8 @@ export const GROUP = 16 << 10;
 
 /** What an outboard belongs to. */
 export interface Whole extends Mode {
-  /** The digest that is trusted: 32 bytes, or 64 hexadecimal digits. */
-  digest: Uint8Array | string;
+  /** The trusted digest: 32 bytes, or 64 hexadecimal digits. */
+  expected: Uint8Array | string;
   /** The bytes of the whole input. */
   size: number;
   /** The outboard: pairs in pre-order, for groups of 16 KiB, without a header. */
@@ -43,10 +43,11 @@ export function groupsAround(start: number, end: number, size: number): [start: 
  * @throws VerifyError if they are not those of the digest
  */
 export function verifyRange(whole: Whole, start: number, data: Uint8Array): void {
-  const size = checkLength(whole.size, "size");
+  const { size, outboard: pairs, expected: trusted, ...given } = taken(whole, ["expected", "size", "outboard", ...MODE], "whole");
+  checkLength(size, "size");
   checkLength(start, "start", size);
   const part = bytes(data, "data");
-  const outboard = bytes(whole.outboard, "outboard");
+  const outboard = bytes(pairs, "outboard");
   const end = start + part.length;
   if (start % GROUP !== 0 || end > size || (end % GROUP !== 0 && end !== size)) {
     throw new RangeError(`data must be whole groups of ${GROUP} bytes, and is bytes ${start} to ${end} of ${size}: see groupsAround`);
@@ -55,14 +56,16 @@ export function verifyRange(whole: Whole, start: number, data: Uint8Array): void
   if (outboard.length !== 64 * (groups - 1)) {
     throw new VerifyError(`the outboard of ${size} bytes has ${64 * (groups - 1)} bytes, not ${outboard.length}`);
   }
-  const digest = typeof whole.digest === "string" ? whole.digest.toLowerCase() : hex(bytes(whole.digest, "digest"));
-  if (!/^[0-9a-f]{64}$/.test(digest)) throw new RangeError(`digest must have 32 bytes, or 64 hexadecimal digits, not ${kind(whole.digest)}`);
-  const mode = setMode(whole);
+  const digest = typeof trusted === "string" ? trusted.toLowerCase() : hex(bytes(trusted, "expected", "64 hexadecimal digits, "));
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw new RangeError(`expected must have 32 bytes, or 64 hexadecimal digits, not ${kind(trusted)}`);
+  const mode = setMode(given);
   const keyed: Keyed = { mode, key: mode === 0 ? undefined : memory.slice(keyAt, keyAt + 32) };
   if (groups === 1) {
     // No bytes of some are not wrong.
     if (part.length === 0 && size > 0) return;
-    if (part.length === size && hex(hash(part, { key: whole.key, context: whole.context })) === digest) return;
+    const found = new Uint8Array(32);
+    hashTo(part, "data", given, found);
+    if (part.length === size && hex(found) === digest) return;
     throw new VerifyError(`bytes 0 to ${size} are not those of the digest`);
   }
   const first = start / GROUP;
@@ -86,4 +89,3 @@ export function verifyRange(whole: Whole, start: number, data: Uint8Array): void
   };
   visit(0, groups, 0, digest, true);
 }
-

@@ -1,7 +1,7 @@
-import { nodeThreads } from "./node.js";
+import { isNode } from "./node.js";
 
-/** @internal Bytes that are read at once in Node. They are in memory twice: some are read while others are hashed. */
-export const SLICE = 4 << 20;
+/** Blobs of browsers that are shorter are read as one slice. */
+const SLICE = 4 << 20;
 
 /** Bytes that engines read from a file by one call of the system, so that they are what it had at one time. */
 const AT_ONCE = 64 << 10;
@@ -10,13 +10,16 @@ const nameOf = (blob: Blob) => ((blob as File).name ? `\`${(blob as File).name}'
 
 const ended = (blob: Blob, at: number) => new Error(`${nameOf(blob)} ended while it was being read, at byte ${at}: choose it again`);
 
-/** @internal Reads a part of a blob, which begins at byte `offset` of another. A file that changed since it was chosen is an error. */
-export async function readPart(blob: Blob, from: number, to: number, offset: number = 0): Promise<Uint8Array<ArrayBuffer>> {
+const changed = (blob: Blob, at: number, cause: unknown) =>
+  new Error(`${nameOf(blob)} cannot be read at byte ${at}: if it was changed, choose it again`, { cause });
+
+/** Reads a part of a blob, which begins at byte `offset` of another. A file that changed since it was chosen is an error. */
+async function readPart(blob: Blob, from: number, to: number, offset: number): Promise<Uint8Array<ArrayBuffer>> {
   let buffer;
   try {
     buffer = await blob.slice(from, to).arrayBuffer();
   } catch (cause) {
-    throw new Error(`${nameOf(blob)} cannot be read at byte ${offset + from}: if it was changed, choose it again`, { cause });
+    throw changed(blob, offset + from, cause);
   }
   if (buffer.byteLength !== to - from) throw ended(blob, offset + from + buffer.byteLength);
   return new Uint8Array(buffer);
@@ -47,14 +50,20 @@ async function* chunks(blob: Blob, offset: number): AsyncGenerator<Uint8Array> {
       let result;
       try {
         result = await reader.read();
-      } catch {
+      } catch (cause) {
+        if (isNode()) throw changed(blob, offset + done, cause);
         // Chromium ends streams with "network error" where several large parts of one blob in memory are read at once. Slices
-        // go on, or say why not.
+        // continue, or say why not.
         yield* slices(blob, offset, done);
         return;
       }
       if (result.done) break;
       done += result.value.length;
+      // `openAsBlob` gives sizes modulo 4 GiB, and slices end there (nodejs/node#52585). Streams do not.
+      if (done > blob.size) {
+        const why = isNode() ? "Node is wrong about files from 4 GiB on: hash them by hashFile" : "choose it again";
+        throw new Error(`${nameOf(blob)} has more than ${blob.size} bytes, which is its size: ${why}`);
+      }
       yield result.value;
     }
   } finally {
@@ -64,18 +73,32 @@ async function* chunks(blob: Blob, offset: number): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * @internal Fails if a file was changed while it was read. Engines look for changes when they begin to read, so what changes later
- * would be hashed as it is then: a byte more is read at the end, which also looks.
- */
-export async function checkUnchanged(blob: Blob, offset: number = 0): Promise<void> {
-  await readPart(blob, blob.size - 1, blob.size, offset);
-}
-
-/**
- * @internal Reads a blob, which begins at byte `offset` of another, piece by piece: of at most 4 MiB in Node, and as browsers stream
- * it, of at most 2 MiB in Chromium, unless one slice is all. With slices, Chromium takes up to 1.7 times as long (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
+ * @internal Reads a blob, which begins at byte `offset` of another, piece by piece: as the engine streams it, of at most 2 MiB in
+ * Chromium, or as one slice if that is all. With slices, Chromium takes up to 1.7 times as long
+ * (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
  */
 export async function* pieces(blob: Blob, offset: number = 0): AsyncGenerator<Uint8Array> {
-  yield* nodeThreads() || blob.size < SLICE ? slices(blob, offset, 0) : chunks(blob, offset);
-  if (blob.size > AT_ONCE) await checkUnchanged(blob, offset);
+  const { size } = blob;
+  yield* isNode() || size >= SLICE ? chunks(blob, offset) : slices(blob, offset, 0);
+  // Engines look for changes when they begin to read, so what changes later would be hashed as it is then: a byte more is read at
+  // the end, which also looks.
+  if (size > AT_ONCE) await readPart(blob, size - 1, size, offset);
+}
+
+/** @internal Joins and cuts pieces to parts of the same length, in memory of their own; the last one may be shorter. */
+export async function* parts(pieces: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
+  let part = new Uint8Array(length);
+  let filled = 0;
+  for await (const piece of pieces) {
+    for (let done = 0; done < piece.length; ) {
+      const some = piece.subarray(done, done + length - filled);
+      part.set(some, filled);
+      done += some.length;
+      filled += some.length;
+      if (filled < length) continue;
+      yield part;
+      [part, filled] = [new Uint8Array(length), 0];
+    }
+  }
+  if (filled > 0) yield part.slice(0, filled);
 }

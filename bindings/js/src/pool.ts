@@ -1,8 +1,9 @@
 import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
-import { checkKey, checkLength, place, setMode, type Bytes } from "./input.js";
-import { nodeThreads, type NodeWorker } from "./node.js";
-import { checkUnchanged, readPart } from "./part.js";
-import { checkBlob, hashBlob, type BlobOptions } from "./stream.js";
+import { openFile } from "./file.js";
+import { checkKey, checkLength, place, setMode, taken, type Bytes } from "./input.js";
+import { isNode, nodeModule, type NodeWorker } from "./node.js";
+import { parts, pieces } from "./part.js";
+import { blobOptions, checkBlob, hashBlob, hashPieces, type BlobOptions } from "./stream.js";
 import { join } from "./subtrees.js";
 import type { Answer, Task } from "./worker.js";
 import { text as source } from "treewide:worker";
@@ -16,7 +17,8 @@ export interface PoolWorker {
 export interface PoolOptions {
   /**
    * Makes a worker that runs `treewide/worker`. Needed only under a content security policy without `worker-src blob:`:
-   * with Vite and webpack `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`.
+   * with Vite and webpack `() => new Worker(new URL("treewide/worker", import.meta.url), { type: "module" })`. A pool waits for a
+   * worker that never answers until `signal` of the call ends it.
    */
   createWorker?: (() => PoolWorker) | undefined;
 }
@@ -40,12 +42,17 @@ interface Thread {
  * 2 MiB (`results/zen4-2vcpu/wasm.md#parts-of-a-pool`).
  */
 function partLength(size: number, workers: number): number {
-  if (nodeThreads()) return 2 << 20;
+  if (isNode()) return 2 << 20;
   return 2 ** Math.min(Math.max(Math.floor(Math.log2(size / (2 * workers))), 22), 24);
 }
 
+/** Parts that workers read themselves. */
+async function* cut(blob: Blob, length: number): AsyncGenerator<Blob> {
+  for (let at = 0; at < blob.size; at += length) yield blob.slice(at, at + length);
+}
+
 function makeWorker(): Worker {
-  const threads = nodeThreads();
+  const threads = nodeModule("node:worker_threads");
   if (threads) return new threads.Worker(source, { eval: true });
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
@@ -72,11 +79,11 @@ export class Pool {
   #create: () => PoolWorker;
   #started: Promise<void> | undefined;
 
-  /** Makes a pool of `count` workers, which start with the first blob; by default as many as the machine has threads, or 4 in Node 20. */
-  constructor(count: number = globalThis.navigator?.hardwareConcurrency ?? 4, options: PoolOptions = {}) {
-    if (checkLength(count, "count", 1024) === 0) throw new RangeError("count must be at least 1, not the number 0");
-    this.#count = count;
-    this.#create = options.createWorker ?? makeWorker;
+  /** Makes a pool of `threads` workers, which start with the first blob; by default as many as the machine has threads, or 4 in Node 20. */
+  constructor(threads: number = globalThis.navigator?.hardwareConcurrency ?? 4, options?: PoolOptions) {
+    if (checkLength(threads, "threads", 1024) === 0) throw new RangeError("threads must be at least 1, not the number 0");
+    this.#count = threads;
+    this.#create = taken(options, ["createWorker"]).createWorker ?? makeWorker;
   }
 
   async #start(): Promise<void> {
@@ -133,7 +140,7 @@ export class Pool {
       if (!this.#threads.includes(thread)) return reject(new Error("a worker of the pool failed"));
       thread.node?.ref();
       thread.tasks.set(id, { resolve, reject });
-      thread.worker.postMessage({ id, ...task }, task.part instanceof Uint8Array ? [task.part.buffer as ArrayBuffer] : []);
+      thread.worker.postMessage({ id, ...task }, ArrayBuffer.isView(task.part) ? [task.part.buffer as ArrayBuffer] : []);
     });
   }
 
@@ -141,14 +148,38 @@ export class Pool {
   hashBlob<Out extends Uint8Array>(blob: Blob, options: BlobOptions & { out: Out }): Promise<Out>;
   /** Hashes a `Blob` or a `File` with all workers. */
   hashBlob(blob: Blob, options?: BlobOptions): Promise<Bytes>;
-  async hashBlob(blob: Blob, options: BlobOptions = {}): Promise<Uint8Array> {
+  async hashBlob(blob: Blob, options?: BlobOptions): Promise<Uint8Array> {
+    const given = blobOptions(options);
     const { size } = checkBlob(blob);
-    if (this.#closed) throw new Error(CLOSED);
     const length = partLength(size, this.#count);
-    if (size <= length) return hashBlob(blob, options);
-    const out = place(options);
+    if (size <= length && !this.#closed) return hashBlob(blob, given);
+    // A worker of Node 20 that reads a blob of `openAsBlob` ends the process.
+    return this.#hash(size, length, isNode() ? parts(pieces(blob), length) : cut(blob, length), given, (blob as File).name);
+  }
+
+  /** Hashes a file of Node with all workers, and returns `out` with the output. */
+  hashFile<Out extends Uint8Array>(path: string | URL, options: BlobOptions & { out: Out }): Promise<Out>;
+  /** Hashes a file of Node with all workers. */
+  hashFile(path: string | URL, options?: BlobOptions): Promise<Bytes>;
+  async hashFile(path: string | URL, options?: BlobOptions): Promise<Uint8Array> {
+    const given = blobOptions(options);
+    const file = await openFile(path);
+    try {
+      const length = partLength(file.size, this.#count);
+      if (file.size <= length && !this.#closed) return await hashPieces(file.pieces(), file.size, given);
+      return await this.#hash(file.size, length, parts(file.pieces(), length), given, undefined);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #hash(size: number, length: number, parts: AsyncGenerator<Blob | Uint8Array>, given: BlobOptions, name: string | undefined): Promise<Uint8Array> {
+    if (this.#closed) throw new Error(CLOSED);
+    const out = place(given);
     // The caller may clear the key while workers start.
-    const given = { key: options.key && new Uint8Array(checkKey(options.key)), context: options.context };
+    if (given.key !== undefined) given.key = new Uint8Array(checkKey(given.key));
+    const { signal, onProgress } = given;
+    signal?.throwIfAborted();
     await (this.#started ??= this.#start().catch((error: Error) => {
       // The next blob tries again.
       this.#fail(error);
@@ -156,35 +187,37 @@ export class Pool {
     }));
     const mode = setMode(given);
     const key = mode === 0 ? undefined : memory.slice(keyAt, keyAt + 32);
-    const cvs: Uint8Array[] = new Array(Math.ceil(size / length));
+    const cvs: Uint8Array[] = [];
     let [next, done] = [0, 0];
     // The first error stops all of them.
     let stopped = false;
     const work = async (thread: Thread) => {
-      while (next < cvs.length && !stopped) {
-        options.signal?.throwIfAborted();
+      while (!stopped) {
+        // A generator answers calls in their order.
         const index = next++;
-        const offset = index * length;
-        const end = Math.min(offset + length, size);
-        // A worker of Node 20 that reads a blob of `openAsBlob` ends the process.
-        const part = thread.node ? await readPart(blob, offset, end) : blob.slice(offset, end);
-        cvs[index] = await this.#run(thread, { part, name: (blob as File).name, offset, mode, key });
-        done += end - offset;
-        if (!stopped) options.onProgress?.(done, size);
+        const { value: part, done: isEnd } = await parts.next();
+        if (isEnd || stopped) return;
+        const bytes = ArrayBuffer.isView(part) ? part.length : part.size;
+        cvs[index] = await this.#run(thread, { part, name, offset: index * length, mode, key });
+        done += bytes;
+        if (!stopped) onProgress?.(done, size);
       }
     };
+    let abort!: () => void;
+    const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal!.reason)));
+    signal?.addEventListener("abort", abort);
     try {
       const threads = this.#threads.flatMap((thread) => new Array<Thread>(AHEAD).fill(thread));
       if (threads.length === 0) throw new Error(CLOSED);
-      await Promise.all(threads.map(work));
-      // Workers of browsers do it for each part.
-      if (nodeThreads()) await checkUnchanged(blob);
-      options.signal?.throwIfAborted();
-    } catch (error) {
+      await Promise.race([Promise.all(threads.map(work)), aborted]);
+      signal?.throwIfAborted();
+    } finally {
       stopped = true;
-      throw error;
+      signal?.removeEventListener("abort", abort);
+      void parts.return(undefined);
     }
-    return join({ mode, key }, cvs, out);
+    join({ mode, key }, cvs, out);
+    return given.out ?? out;
   }
 
   /** Ends the workers. What is being hashed is rejected. */

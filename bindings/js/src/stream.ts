@@ -1,6 +1,7 @@
 import { Hasher } from "./hasher.js";
+import { openFile } from "./file.js";
 import { pieces } from "./part.js";
-import { checkKey, kind, place, type Bytes, type Input, type Options } from "./input.js";
+import { OPTIONS, kind, place, taken, type Bytes, type Input, type Options } from "./input.js";
 
 /** The mode, how much output is wanted, and what to call while reading. */
 export interface StreamOptions extends Options {
@@ -19,12 +20,12 @@ export interface BlobOptions extends Options {
 }
 
 /** A hasher of the mode. */
-export function hasherOf({ key, context }: Options): Hasher {
-  if (key !== undefined && context !== undefined) {
-    throw new TypeError("key and context exclude each other: the modes are keyed and derive-key");
+function hasherOf({ key, deriveKeyContext }: Options): Hasher {
+  if (key !== undefined && deriveKeyContext !== undefined) {
+    throw new TypeError("key and deriveKeyContext exclude each other: the modes are keyed and derive-key");
   }
-  if (key !== undefined) return Hasher.keyed(checkKey(key));
-  return context === undefined ? new Hasher() : Hasher.deriveKey(context);
+  if (key !== undefined) return Hasher.keyed(key);
+  return deriveKeyContext === undefined ? new Hasher() : Hasher.deriveKey(deriveKeyContext);
 }
 
 async function* chunksOf(stream: ReadableStream<Input>, signal: AbortSignal | undefined): AsyncGenerator<Input> {
@@ -69,20 +70,27 @@ export async function hashStream(
 ): Promise<Bytes>;
 export async function hashStream(
   stream: ReadableStream<Input> | AsyncIterable<Input> | Iterable<Input>,
-  options: StreamOptions = {},
+  options?: StreamOptions,
 ): Promise<Uint8Array> {
-  const hasher = hasherOf(options);
-  const out = place(options);
-  const { signal } = options;
+  let given: StreamOptions, hasher: Hasher, out: Uint8Array;
   let chunks: AsyncIterable<Input> | Iterable<Input>;
-  if (typeof (stream as ReadableStream<Input>)?.getReader === "function") {
-    chunks = chunksOf(stream as ReadableStream<Input>, signal);
-  } else if (typeof stream === "object" && stream !== null && (Symbol.asyncIterator in stream || Symbol.iterator in stream)) {
-    chunks = stream as AsyncIterable<Input>;
-  } else {
-    throw new TypeError(`stream must be a ReadableStream or an iterable, not ${kind(stream)}`);
+  try {
+    given = taken(options, [...OPTIONS, "onProgress", "signal"]);
+    hasher = hasherOf(given);
+    out = place(given);
+    if (typeof (stream as ReadableStream<Input>)?.getReader === "function") {
+      chunks = chunksOf(stream as ReadableStream<Input>, given.signal);
+    } else if (typeof stream === "object" && stream !== null && (Symbol.asyncIterator in stream || Symbol.iterator in stream)) {
+      chunks = stream as AsyncIterable<Input>;
+    } else {
+      throw new TypeError(`stream must be a ReadableStream or an iterable, not ${kind(stream)}`);
+    }
+    given.signal?.throwIfAborted();
+  } catch (error) {
+    discard(stream, error);
+    throw error;
   }
-  signal?.throwIfAborted();
+  const { signal, onProgress } = given;
   // A stream of Node ends with the reason as its error.
   const stop = () => (stream as { destroy?(error: Error): void }).destroy?.(signal!.reason);
   signal?.addEventListener("abort", stop);
@@ -90,13 +98,26 @@ export async function hashStream(
     for await (const chunk of chunks) {
       signal?.throwIfAborted();
       hasher.update(chunk);
-      options.onProgress?.(hasher.count, undefined);
+      onProgress?.(hasher.count, undefined);
     }
   } finally {
     signal?.removeEventListener("abort", stop);
   }
   signal?.throwIfAborted();
-  return hasher.digest({ out });
+  hasher.digest({ out });
+  return given.out ?? out;
+}
+
+/** Ends a stream that is not read, as `pipeline` of Node does. */
+function discard(stream: unknown, error: unknown): void {
+  const it = stream as Partial<ReadableStream & { on(event: string, listener: () => void): void; destroy(error: unknown): void }> | undefined | null;
+  if (typeof it?.destroy === "function") {
+    // Its own error, such as that of a file that is not there, would end the program.
+    it.on?.("error", () => {});
+    it.destroy(error);
+  } else if (typeof it?.cancel === "function") {
+    it.cancel(error).catch(() => {});
+  }
 }
 
 /** Whether something is a blob, also of another realm. */
@@ -118,18 +139,50 @@ export async function hashBlob<Out extends Uint8Array>(blob: Blob, options: Blob
  * ```
  */
 export async function hashBlob(blob: Blob, options?: BlobOptions): Promise<Bytes>;
-export async function hashBlob(blob: Blob, options: BlobOptions = {}): Promise<Uint8Array> {
-  const { size } = checkBlob(blob);
-  const hasher = hasherOf(options);
-  const out = place(options);
-  options.signal?.throwIfAborted();
+export async function hashBlob(blob: Blob, options?: BlobOptions): Promise<Uint8Array> {
+  const given = blobOptions(options);
+  return hashPieces(pieces(checkBlob(blob)), blob.size, given);
+}
+
+/** Hashes a file of Node of any size, and returns `out` with the output. */
+export async function hashFile<Out extends Uint8Array>(path: string | URL, options: BlobOptions & { out: Out }): Promise<Out>;
+/**
+ * Hashes a file of Node of any size, a mebibyte at a time. A file that changes while it is being read is an error.
+ *
+ * ```js
+ * await hashFile("package.json");
+ * ```
+ */
+export async function hashFile(path: string | URL, options?: BlobOptions): Promise<Bytes>;
+export async function hashFile(path: string | URL, options?: BlobOptions): Promise<Uint8Array> {
+  const given = blobOptions(options);
+  const file = await openFile(path);
+  try {
+    return await hashPieces(file.pieces(), file.size, given);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The options of functions that know how many bytes there are. */
+export function blobOptions(options: BlobOptions | undefined): BlobOptions {
+  return taken(options, [...OPTIONS, "onProgress", "signal"]);
+}
+
+/** Hashes the pieces of something that has `size` bytes. */
+export async function hashPieces(pieces: AsyncIterable<Uint8Array>, size: number, given: BlobOptions): Promise<Uint8Array> {
+  const hasher = hasherOf(given);
+  const out = place(given);
+  const { signal, onProgress } = given;
+  signal?.throwIfAborted();
   let done = 0;
-  for await (const piece of pieces(blob)) {
-    options.signal?.throwIfAborted();
+  for await (const piece of pieces) {
+    signal?.throwIfAborted();
     hasher.update(piece);
     done += piece.length;
-    options.onProgress?.(done, size);
+    onProgress?.(done, size);
   }
-  options.signal?.throwIfAborted();
-  return hasher.digest({ out });
+  signal?.throwIfAborted();
+  hasher.digest({ out });
+  return given.out ?? out;
 }

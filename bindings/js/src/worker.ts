@@ -27,12 +27,15 @@ const scope = globalThis as unknown as Port & { process?: { getBuiltinModule?(na
 const port: Port = scope.process?.getBuiltinModule?.("node:worker_threads").parentPort ?? scope;
 
 port.addEventListener("message", async ({ data }) => {
-  if (data instanceof WebAssembly.Module) return startWith(data);
+  if (!("id" in data)) return startWith(data);
   const { id, part, offset, name } = data;
   try {
-    const isHere = part instanceof Uint8Array;
-    if (!isHere) Object.assign(part, { name });
-    port.postMessage({ id, cv: isHere ? chainingValue(data, part, offset) : await chainingValueOf(data, pieces(part, offset), offset) });
+    if (ArrayBuffer.isView(part)) {
+      port.postMessage({ id, cv: chainingValue(data, part, offset) });
+    } else {
+      const file = Object.assign(part, { name });
+      port.postMessage({ id, cv: await chainingValueOf(data, pieces(file, offset), offset) });
+    }
   } catch (error) {
     port.postMessage({ id, error: String((error as Error)?.message ?? error) });
   }

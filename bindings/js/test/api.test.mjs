@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { openAsBlob } from "node:fs";
-import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFileSync, createReadStream, openAsBlob } from "node:fs";
+import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import test from "node:test";
+import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
-import { Hasher, Pool, VerifyError, groupsAround, hash, hashBlob, hashHex, hashMany, hashStream, verifyRange } from "../dist/index.js";
+import { Hasher, Pool, VerifyError, groupsAround, hash, hashBlob, hashFile, hashHex, hashMany, hashStream, verifyRange } from "../dist/index.js";
 import { hex, modeOf, pattern, vectors } from "./lib/vectors.mjs";
 
 const [hashes, outputs] = ["hash", "xof"].map((name) => vectors(`${name}.json`));
@@ -16,8 +18,9 @@ const input = pattern(300_000);
 const MODES = ["hash", "keyed_hash", "derive_key"];
 
 /** Calls a function, which must throw an error whose message matches. */
-const throws = (call, type, message) => assert.throws(call, (error) => error instanceof type && message.test(error.message));
-const rejects = (promise, type, message) => assert.rejects(promise, (error) => error instanceof type && message.test(error.message));
+const fits = (type, message) => (error) => (assert.ok(error instanceof type, String(error)), assert.match(error.message, message), true);
+const throws = (call, type, message) => assert.throws(call, fits(type, message));
+const rejects = (promise, type, message) => assert.rejects(promise, fits(type, message));
 
 test("hash gives the known answers", (t) => {
   let cases = 0;
@@ -40,16 +43,16 @@ test("hash gives the known answers", (t) => {
   t.diagnostic(`hash: ${cases} cases`);
 });
 
-test("Hasher gives the known answers in pieces, and after save, load, copy and reset", (t) => {
+test("Hasher gives the known answers in pieces, and after toState, fromState, copy and reset", (t) => {
   let cases = 0;
   for (const answer of hashes.cases) {
     for (const name of MODES) {
-      const { key, context } = modeOf(name, hashes);
+      const { key, deriveKeyContext: context } = modeOf(name, hashes);
       const hasher = key ? Hasher.keyed(key) : context ? Hasher.deriveKey(context) : new Hasher();
       const cut = answer.len >> 1;
       hasher.update(input.subarray(0, cut));
       const copy = hasher.copy();
-      const loaded = Hasher.load(hasher.save());
+      const loaded = Hasher.fromState(hasher.toState());
       assert.equal(hasher.count, cut);
       for (const it of [hasher, copy, loaded]) {
         it.update(input.subarray(cut, answer.len));
@@ -67,13 +70,13 @@ test("Hasher gives the known answers in pieces, and after save, load, copy and r
 
 test("Xof reads from any place", (t) => {
   for (const { len, mode, seek, output } of outputs.cases) {
-    const { key, context } = modeOf(mode, outputs);
+    const { key, deriveKeyContext: context } = modeOf(mode, outputs);
     const hasher = key ? Hasher.keyed(key) : context ? Hasher.deriveKey(context) : new Hasher();
     const xof = hasher.update(input.subarray(0, len)).xof();
     hasher.update("more input does not change it");
-    xof.position = BigInt(seek);
+    xof.seek(BigInt(seek));
     assert.equal(hex(xof.read(Math.min(10, output.length / 2))), output.slice(0, 20));
-    xof.position = BigInt(seek);
+    xof.seek(BigInt(seek));
     const out = new Uint8Array(output.length / 2);
     xof.fill(out);
     assert.equal(hex(out), output);
@@ -82,12 +85,12 @@ test("Xof reads from any place", (t) => {
   t.diagnostic(`Xof: ${outputs.cases.length} cases`);
   const xof = new Hasher().xof();
   assert.equal(hex(xof.read(100_000)), hashHex("", { length: 100_000 }));
-  xof.position = 2n ** 64n - 3n;
+  xof.seek(2n ** 64n - 3n);
   assert.equal(xof.read(2).length, 2);
   throws(() => xof.read(1), RangeError, /^the output ends at byte 2\^64 - 1: 1 bytes from position 18446744073709551615/);
-  throws(() => (xof.position = 2n ** 64n), RangeError, /^position must be/);
-  throws(() => (xof.position = 0.5), RangeError, /not the number 0\.5/);
-  throws(() => (xof.position = -1), RangeError, /not the number -1/);
+  throws(() => xof.seek(2n ** 64n), RangeError, /^position must be/);
+  throws(() => xof.seek(0.5), RangeError, /not the number 0\.5/);
+  throws(() => xof.seek(-1), RangeError, /not the number -1/);
 });
 
 test("any number of hashers live at the same time", () => {
@@ -191,15 +194,15 @@ test("errors name the argument and what it was", () => {
   throws(() => new Hasher().update(gone), TypeError, /^data belongs/);
   throws(() => hash("", { key: new Uint8Array(31) }), RangeError, /^key must have 32 bytes, not 31$/);
   throws(() => hash("", { key: "k" }), TypeError, /^key must be a Uint8Array of 32 bytes, not a string$/);
-  throws(() => hash("", { key: new Uint8Array(32), context: "c" }), TypeError, /^key and context exclude each other/);
-  throws(() => hash("", { context: 7 }), TypeError, /^context must be a string, not the number 7$/);
-  throws(() => hash("", { context: "c".repeat(131_073) }), RangeError, /^context must have at most 131072 bytes$/);
+  throws(() => hash("", { key: new Uint8Array(32), deriveKeyContext: "c" }), TypeError, /^key and deriveKeyContext exclude each other/);
+  throws(() => hash("", { deriveKeyContext: 7 }), TypeError, /^deriveKeyContext must be a string, not the number 7$/);
+  throws(() => hash("", { deriveKeyContext: "c".repeat(131_073) }), RangeError, /^deriveKeyContext must have at most 131072 bytes$/);
   throws(() => hash("", { length: -1 }), RangeError, /^length must be a whole number from 0/);
   throws(() => hash("", { length: "8" }), RangeError, /not a string$/);
   throws(() => hash("", { out: [] }), TypeError, /^out must be a Uint8Array, not an object of type Array$/);
   throws(() => hash("", { out: new Uint8Array(5), length: 6 }), RangeError, /^out has 5 bytes, but length is 6$/);
   throws(() => Hasher.keyed(undefined), TypeError, /^key must be a Uint8Array of 32 bytes, not undefined$/);
-  throws(() => Hasher.deriveKey(new Uint8Array(3)), TypeError, /^context must be a string, not an object of type Uint8Array$/);
+  throws(() => Hasher.deriveKey(new Uint8Array(3)), TypeError, /^deriveKeyContext must be a string, not an object of type Uint8Array$/);
   throws(() => hashMany("text"), TypeError, /^list must be an array of inputs, or an object with data and offsets, not a string$/);
   throws(() => hashMany(["a", 5]), TypeError, /^list\[1\] must be a string/);
   throws(() => hashMany(["a", 5], { length: 50 }), TypeError, /^list\[1\] must be a string/);
@@ -211,17 +214,17 @@ test("errors name the argument and what it was", () => {
   assert.equal(hashHex("abc"), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
 });
 
-test("Hasher.load refuses what is not a state", () => {
-  const state = Hasher.keyed(pattern(32)).update(input).save();
+test("Hasher.fromState refuses what is not a state", () => {
+  const state = Hasher.keyed(pattern(32)).update(input).toState();
   for (let at = 0; at < state.length; at += 3) {
     const changed = state.slice();
     changed[at] ^= 1;
-    throws(() => Hasher.load(changed), RangeError, /^state (is|has)/);
+    throws(() => Hasher.fromState(changed), RangeError, /^state (is|has)/);
   }
-  throws(() => Hasher.load(state.subarray(1)), RangeError, /^state is not a saved state of a hasher \(\d+ bytes\)$/);
-  throws(() => Hasher.load(state.subarray(0, 200)), RangeError, /^state has a wrong length/);
-  throws(() => Hasher.load(new Uint8Array(500_000)), RangeError, /^state is not/);
-  throws(() => Hasher.load("state"), TypeError, /^state must be/);
+  throws(() => Hasher.fromState(state.subarray(1)), RangeError, /^state is not a saved state of a hasher \(\d+ bytes\)$/);
+  throws(() => Hasher.fromState(state.subarray(0, 200)), RangeError, /^state has a wrong length/);
+  throws(() => Hasher.fromState(new Uint8Array(500_000)), RangeError, /^state is not/);
+  throws(() => Hasher.fromState("state"), TypeError, /^state must be a typed array, a DataView or an ArrayBuffer, not a string$/);
 });
 
 test("keys are copied, also those that are buffers of Node", { timeout: 60_000 }, async () => {
@@ -229,8 +232,8 @@ test("keys are copied, also those that are buffers of Node", { timeout: 60_000 }
   const expected = hashHex("x", { key: secret() });
   const key = secret();
   const hasher = Hasher.keyed(key);
-  const state = Buffer.from(Hasher.keyed(key).update("y").save());
-  const loaded = Hasher.load(state);
+  const state = Buffer.from(Hasher.keyed(key).update("y").toState());
+  const loaded = Hasher.fromState(state);
   key.fill(0);
   state.fill(0);
   assert.equal(hasher.update("x").digestHex(), expected);
@@ -251,6 +254,141 @@ test("hashMany asks for all inputs before it uses the memory", () => {
   }])));
   assert.equal(hex(hashMany(lazy)), hex(hashMany(inputs)));
   for (const list of [new Set(["a"]), new Map(), {}]) throws(() => hashMany(list), TypeError, /^list must be an array of inputs/);
+});
+
+test("options are plain objects with known names, everywhere", async () => {
+  const pool = new Pool(1);
+  const calls = [
+    (options) => hash("a", options),
+    (options) => hashHex("a", options),
+    (options) => hashMany(["a"], options),
+    (options) => new Hasher().digest(options),
+    (options) => new Hasher().digestHex(options),
+    (options) => hashStream(["a"], options),
+    (options) => hashBlob(new Blob(["a"]), options),
+    (options) => hashFile("package.json", options),
+    (options) => pool.hashBlob(new Blob(["a"]), options),
+    (options) => pool.hashFile("package.json", options),
+    (options) => new Pool(1, options),
+  ];
+  for (const call of calls) {
+    for (const options of ["hex", 16, null, [], new Uint8Array(32), new Map(), new String("hex"), () => {}, true]) {
+      await rejects((async () => call(options))(), TypeError, /^options must be an object with some of /);
+    }
+    await rejects((async () => call({ size: 3 }))(), TypeError, /^options has .*, but no size$/);
+    await rejects((async () => call({ encoding: undefined }))(), TypeError, /, but no encoding$/);
+    await call(runInNewContext("({})"));
+    await call(Object.create(null));
+    await call(undefined);
+  }
+  throws(() => hashHex("a", { out: new Uint8Array(32) }), TypeError, /^options has key, deriveKeyContext, length, but no out$/);
+  throws(() => verifyRange(null, 0, input), TypeError, /^whole must be an object with some of expected, size, outboard, key, deriveKeyContext, not null$/);
+  throws(() => verifyRange({ digest: "00" }, 0, input), TypeError, /^whole has .*, but no digest$/);
+  pool.close();
+});
+
+test("arrays of another realm are as good as those of this one", async () => {
+  const foreign = (code) => runInNewContext(code);
+  const [data, key, out] = ["new Uint8Array(70).fill(1)", "new Uint8Array(32)", "new Uint8Array(40)"].map(foreign);
+  const own = [new Uint8Array(70).fill(1), new Uint8Array(32)];
+  assert.equal(hash(data, { key, out }), out);
+  assert.equal(hex(out), hashHex(own[0], { key: own[1], length: 40 }));
+  assert.equal(hashHex(foreign("new Uint8Array(70).fill(1).buffer")), hashHex(own[0]));
+  assert.equal(hashHex(foreign("new DataView(new Uint8Array(70).fill(1).buffer)")), hashHex(own[0]));
+  assert.equal(hex(hashMany(foreign("[new Uint8Array(70).fill(1)]"), { out: foreign("new Uint8Array(32)") })), hashHex(own[0]));
+  assert.equal(Hasher.fromState(foreign(`Uint8Array.from([${Hasher.keyed(key).update(data).toState()}])`)).digestHex(), hashHex(own[0], { key: own[1] }));
+  assert.equal(new Hasher().xof().fill(out), out);
+  assert.equal(hex(await hashStream(foreign("[new Uint8Array(70).fill(1)]"), { out: foreign("new Uint8Array(32)") })), hashHex(own[0]));
+  const compatible = await import("../dist/blake3-wasm.node.js");
+  assert.equal(compatible.hash(data).toString("hex"), hashHex(own[0]));
+  assert.throws(() => compatible.hash(foreign("new DataView(new ArrayBuffer(3))")), /not a DataView$/);
+});
+
+test("code of the caller that hashes changes nothing", async () => {
+  const meddle = () => hashMany(["something else", "x".repeat(1000)], { key: pattern(32) });
+  const meddling = (object) => Object.defineProperties({}, Object.fromEntries(Object.entries(object).map(([name, value]) => [name, { enumerable: true, get: () => (meddle(), value) }])));
+  const proxied = (object) => new Proxy(object, { get: (target, name) => (meddle(), Reflect.get(target, name)) });
+  class Odd extends Uint8Array {
+    static get [Symbol.species]() { meddle(); return Uint8Array; }
+    get length() { meddle(); return 3; }
+    get byteLength() { meddle(); return 3; }
+    get buffer() { meddle(); return new ArrayBuffer(3); }
+    subarray(...args) { meddle(); return super.subarray(...args); }
+  }
+  const all = { key: pattern(32), length: 40 };
+  for (const options of [meddling(all), proxied(all), meddling({ deriveKeyContext: "c", length: 40 })]) {
+    const plain = { ...options };
+    assert.equal(hex(hash(input.subarray(0, 500), options)), hashHex(input.subarray(0, 500), plain));
+    assert.equal(hex(hashMany(["a", "b"], options)), hex(hashMany(["a", "b"], plain)));
+    assert.equal(hex(await hashStream(["a"], options)), hashHex("a", plain));
+    assert.equal(hex(await hashBlob(new Blob(["a"]), options)), hashHex("a", plain));
+  }
+  for (const length of [0, 5, 32, 5000, 300_000]) {
+    const odd = new Odd(input.slice(0, length).buffer);
+    const expected = hashHex(input.subarray(0, length));
+    assert.equal(hashHex(odd), expected);
+    assert.equal(hex(hash(odd)), expected);
+    assert.equal(new Hasher().update(odd).digestHex(), expected);
+    assert.equal(hex(hashMany([odd, odd])), expected + expected);
+    const out = new Odd(50);
+    hash(odd, { out });
+    assert.equal(Buffer.from(Uint8Array.prototype.slice.call(out)).length, 50);
+    assert.equal(Array.from({ length: 50 }, (_, at) => out[at].toString(16).padStart(2, "0")).join(""), hashHex(odd, { length: 50 }));
+  }
+  const list = ["ash", "beech", "cedar"];
+  assert.equal(hex(hashMany(proxied(list))), hex(hashMany(list)));
+  assert.equal(hex(hashMany({ data: input, offsets: proxied([0, 5, 10]) })), hex(hashMany({ data: input, offsets: [0, 5, 10] })));
+  throws(() => hash(new Proxy(new Uint8Array(5), {})), TypeError, /^data must be/);
+});
+
+test("offsets may be of any numbers that are whole", () => {
+  const expected = hex(hashMany([input.subarray(0, 5), input.subarray(5, 10)]));
+  for (const offsets of [[0, 5, 10], [0n, 5n, 10n], BigInt64Array.of(0n, 5n, 10n), Float64Array.of(0, 5, 10), Uint8Array.of(0, 5, 10)]) {
+    assert.equal(hex(hashMany({ data: input, offsets })), expected);
+  }
+  throws(() => hashMany({ data: input, offsets: [0, 5.5] }), RangeError, /not the number 5\.5$/);
+  throws(() => hashMany({ data: input, offsets: 5 }), TypeError, /^list\.offsets must be an array of numbers, not the number 5$/);
+});
+
+test("a stream that is not read is ended", { timeout: 60_000 }, async () => {
+  const error = new Error("stopped");
+  const wrong = [{ signal: AbortSignal.abort(error) }, { key: new Uint8Array(5) }, { size: 3 }, "hex"];
+  for (const options of wrong) {
+    // Its own error would end this process.
+    const file = createReadStream("nope");
+    await assert.rejects(hashStream(file, options));
+    assert.equal(file.destroyed, true);
+    const ended = [];
+    await assert.rejects(hashStream(new ReadableStream({ cancel: (reason) => void ended.push(reason) }), options));
+    assert.equal(ended.length, 1);
+  }
+  const waiting = new Readable({ read() {} });
+  waiting.push("a");
+  await assert.rejects(hashStream(waiting, { onProgress: () => { throw error; } }), error);
+  assert.equal(waiting.destroyed, true);
+  await rejects(hashStream(createReadStream("nope")), Error, /^ENOENT/);
+});
+
+test("a file whose blob says too small a size is hashed whole, or an error", { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "treewide-"));
+  const pool = new Pool(2);
+  try {
+    const path = join(folder, "large");
+    for (const more of [0, 100, 3 << 20]) {
+      await writeFile(path, "");
+      // Sparse: zeros that take no place.
+      await truncate(path, 2 ** 32 + more);
+      const blob = await openAsBlob(path);
+      // Until Node knows better.
+      if (blob.size > 2 ** 32) continue;
+      for (const how of [hashBlob, (...args) => pool.hashBlob(...args)]) {
+        await rejects(how(blob), Error, new RegExp(`^the blob has more than ${more} bytes, which is its size: .* hashFile$`));
+      }
+    }
+  } finally {
+    pool.close();
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("hashStream stops while it waits", { timeout: 60_000 }, async () => {
@@ -297,7 +435,7 @@ test("hashBlob and Pool give the same digests", { timeout: 60_000 }, async () =>
   const pool = new Pool(2);
   for (const length of [0, 5, 2 << 20, (2 << 20) + 1, 4 << 20, (4 << 20) + 1, 6 << 20, big.length]) {
     const blob = new Blob([big.subarray(0, length)]);
-    for (const mode of [{}, { key: pattern(32) }, { context: "c", length: 40_000 }]) {
+    for (const mode of [{}, { key: pattern(32) }, { deriveKeyContext: "c", length: 40_000 }]) {
       const expected = hashHex(big.subarray(0, length), mode);
       const seen = [];
       assert.equal(hex(await hashBlob(blob, { ...mode, onProgress: (...progress) => seen.push(progress) })), expected);
@@ -325,8 +463,8 @@ test("hashBlob and Pool give the same digests", { timeout: 60_000 }, async () =>
   await rejects(late, Error, /^the pool is closed$/);
   await rejects(pool.hashBlob(blob), Error, /^the pool is closed$/);
   await rejects(hashBlob("text"), TypeError, /^blob must be a Blob or a File, not a string$/);
-  throws(() => new Pool(0), RangeError, /^count must be at least 1/);
-  throws(() => new Pool(1.5), RangeError, /^count must be a whole number/);
+  throws(() => new Pool(0), RangeError, /^threads must be at least 1/);
+  throws(() => new Pool(1.5), RangeError, /^threads must be a whole number/);
 });
 
 test("hashBlob and Pool read files, and notice changes", { timeout: 60_000 }, async () => {
@@ -339,20 +477,28 @@ test("hashBlob and Pool read files, and notice changes", { timeout: 60_000 }, as
     const blob = await openAsBlob(path);
     assert.equal(hex(await hashBlob(blob)), hashHex(bytes));
     assert.equal(hex(await pool.hashBlob(blob)), hashHex(bytes));
+    assert.equal(hex(await hashFile(path)), hashHex(bytes));
+    assert.equal(hex(await pool.hashFile(pathToFileURL(path))), hashHex(bytes));
     // All bytes as they were, and then it changes.
     for (const how of [hashBlob, (...args) => pool.hashBlob(...args)]) {
       const late = await openAsBlob(path);
-      const slice = late.slice.bind(late);
-      let left = late.size;
-      const read = async (from, to) => {
-        const buffer = await slice(from, to).arrayBuffer();
-        left -= to - from;
-        if (left === 0) await appendFile(path, "more");
-        return buffer;
-      };
-      late.slice = (from, to) => ({ arrayBuffer: () => read(from, to) });
+      const { body } = new Response(bytes);
+      late.stream = () => body.pipeThrough(new TransformStream({ flush: () => appendFile(path, "more") }));
       await rejects(how(late), Error, /^the blob cannot be read at byte 4999999: if it was changed, choose it again$/);
       await writeFile(path, bytes);
+    }
+    for (const how of [hashFile, (...args) => pool.hashFile(...args)]) {
+      // Larger than what a pool reads ahead.
+      const long = join(folder, "long");
+      await writeFile(long, pattern(20_000_000));
+      await rejects(how(long, { onProgress: () => appendFileSync(long, "more") }), Error, /^`.*long' changed while it was being read/);
+    }
+    for (const how of [hashFile, (...args) => pool.hashFile(...args)]) {
+      await rejects(how(join(folder, "nope")), Error, /^ENOENT: .*nope'$/);
+      await rejects(how(folder), Error, /^`.*' is a directory/);
+      await rejects(how(5), TypeError, /^path must be a string or a URL of a file, not the number 5$/);
+      await writeFile(join(folder, "empty"), "");
+      assert.equal(hex(await how(join(folder, "empty"), { key: pattern(32) })), hashHex("", { key: pattern(32) }));
     }
     await writeFile(path, bytes.subarray(0, 4_500_000));
     await rejects(hashBlob(blob), Error, /^the blob (cannot be read|ended)/);
@@ -361,6 +507,12 @@ test("hashBlob and Pool read files, and notice changes", { timeout: 60_000 }, as
     pool.close();
     await rm(folder, { recursive: true });
   }
+});
+
+test("a signal ends a pool whose worker never answers", { timeout: 60_000 }, async () => {
+  const pool = new Pool(1, { createWorker: () => new Worker("setInterval(() => {}, 1000)", { eval: true }) });
+  await assert.rejects(pool.hashBlob(new Blob([pattern(5 << 20)]), { signal: AbortSignal.timeout(50) }), { name: "TimeoutError" });
+  pool.close();
 });
 
 test("a pool of workers that cannot start says so", async () => {
@@ -384,13 +536,13 @@ test("verifyRange accepts what belongs to the digest, and nothing else", (t) => 
   for (const { len: size, mode: name, digest, pre: text } of outboards) {
     const mode = modeOf(name, hashes);
     const outboard = Uint8Array.from(Buffer.from(text, "hex"));
-    const whole = { digest, size, outboard, ...mode };
+    const whole = { expected: digest, size, outboard, ...mode };
     const data = input.slice(0, size);
     for (const [from, to] of [[0, size], [0, Math.min(size, 1)], [size >> 1, size], [size >> 1, (size >> 1) + (size > 1 ? 1 : 0)], [Math.max(size - 1, 0), size]]) {
       const [start, end] = groupsAround(from, to, size);
       const part = data.slice(start, end);
       verifyRange(whole, start, part);
-      verifyRange({ ...whole, digest: Buffer.from(digest, "hex") }, start, part);
+      verifyRange({ ...whole, expected: Buffer.from(digest, "hex") }, start, part);
       for (const at of [0, part.length >> 1, part.length - 1]) {
         if (part.length === 0) break;
         part[at] ^= 1;
@@ -405,12 +557,12 @@ test("verifyRange accepts what belongs to the digest, and nothing else", (t) => 
       throws(() => verifyRange({ ...whole, outboard: broken }, 0, data), VerifyError, /^the outboard is not that of the digest, over bytes/);
     }
     throws(() => verifyRange({ ...whole, outboard: new Uint8Array(outboard.length + 1) }, 0, data), VerifyError, /^the outboard of \d+ bytes has/);
-    if (size > 0) throws(() => verifyRange({ ...whole, digest: "0".repeat(64) }, 0, data), VerifyError, /digest/);
+    if (size > 0) throws(() => verifyRange({ ...whole, expected: "0".repeat(64) }, 0, data), VerifyError, /digest/);
   }
-  const whole = { digest: outboards.find(({ len }) => len === 16_385).digest, size: 16_385, outboard: new Uint8Array(64) };
+  const whole = { expected: outboards.find(({ len }) => len === 16_385).digest, size: 16_385, outboard: new Uint8Array(64) };
   throws(() => verifyRange(whole, 1, new Uint8Array(5)), RangeError, /^data must be whole groups of 16384 bytes, and is bytes 1 to 6 of 16385/);
   throws(() => verifyRange(whole, 0, new Uint8Array(5)), RangeError, /^data must be whole groups/);
-  throws(() => verifyRange({ ...whole, digest: "00" }, 0, input.subarray(0, 16_385)), RangeError, /^digest must have 32 bytes/);
+  throws(() => verifyRange({ ...whole, expected: "00" }, 0, input.subarray(0, 16_385)), RangeError, /^expected must have 32 bytes/);
   throws(() => groupsAround(5, 4, 10), RangeError, /^start must be a whole number from 0 to 4/);
   t.diagnostic(`verifyRange: ${cases} cases`);
 });

@@ -7,6 +7,7 @@ import test, { after, before, describe } from "node:test";
 import { install, run } from "./lib/install.mjs";
 
 const here = new URL("..", import.meta.url);
+const ABC = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85";
 
 /** The examples of a document that are JavaScript. */
 const examples = (path) => [...readFileSync(new URL(path, here), "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
@@ -74,6 +75,40 @@ describe("package", () => {
     for (const line of without) assert.match(line, /^treewide cannot be compiled here: it needs WebAssembly with SIMD/);
   });
 
+  test("ready takes a module where none can be compiled", () => {
+    const code = `
+      import { readFileSync } from "node:fs";
+      import { createRequire } from "node:module";
+      const { Module } = WebAssembly;
+      const module = new Module(readFileSync(createRequire("${project.folder}/x.js").resolve("treewide/module.wasm")));
+      // As Cloudflare Workers do.
+      const refuse = () => { throw new WebAssembly.CompileError("code generation disallowed by embedder"); };
+      Object.assign(WebAssembly, { Module: refuse, compile: async () => refuse() });
+      const { hashHex, ready } = await import("treewide");
+      for (const call of [() => ready(), () => hashHex("abc"), () => ready(new Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0)))]) {
+        console.log(await new Promise((resolve) => resolve(call())).then(String, (error) => error.message));
+      }
+      await ready(module);
+      console.log(hashHex("abc"));`;
+    const out = run(process.execPath, ["--input-type=module", "-e", code], { cwd: project.folder }).trim().split("\n");
+    const refused = /^treewide cannot be compiled here: .*in Cloudflare Workers `ready\(module\)`/;
+    for (const line of out.slice(0, 2)) assert.match(line, refused);
+    assert.deepEqual(out.slice(2), ["module must be that of treewide/module.wasm", ABC]);
+  });
+
+  test("without a TextEncoder, as in jsdom, bytes are hashed and text is refused", () => {
+    const code = `
+      for (const name of ["TextEncoder", "TextDecoder"]) delete globalThis[name];
+      const { hashHex } = await import("treewide");
+      const { hash } = await import("./node_modules/treewide/dist/blake3-wasm.js");
+      const abc = Uint8Array.of(97, 98, 99);
+      console.log(hashHex(abc), hash(abc).toString());
+      try { hashHex("abc"); } catch (error) { console.log(error.message); }`;
+    const [digests, error] = run(process.execPath, ["--input-type=module", "-e", code], { cwd: project.folder }).trim().split("\n");
+    assert.equal(digests, `${ABC} ${ABC}`);
+    assert.match(error, /^this environment has no TextEncoder, which text needs/);
+  });
+
   test("treewide/blake3-wasm refuses what has no bytes", async () => {
     const { hash } = await import("../dist/blake3-wasm.node.js");
     for (const input of [5, null, undefined, new DataView(new ArrayBuffer(3))]) assert.throws(() => hash(input), /^TypeError: input must be/);
@@ -89,15 +124,15 @@ const options: Options = { key: new Uint8Array(32), length: 5 };
 const a: Uint8Array = hash("a", options);
 const b: string = hashHex(new DataView(new ArrayBuffer(3)));
 const c: Uint8Array = hashMany([a, b, a.buffer]);
-const d: Hasher = Hasher.load(Hasher.keyed(a).update(b).save());
+const d: Hasher = Hasher.fromState(Hasher.keyed(a).update(b).toState());
 const e = hashStream([a]);
 const f = new Pool(2, {}).hashBlob(new Blob([]), { onProgress: (done: number) => done });
 const g: [number, number] = groupsAround(0, 1, 2);
 const h: string = createHash().update(a).digest("hex");
 const i: Uint8Array = hash(d.xof().read(3));
-verifyRange({ digest: a, size: 3, outboard: a }, 0, a);
+verifyRange({ expected: a, size: 3, outboard: a }, 0, a);
 // What browsers do not take of shared memory: here, where a caller gave no array, it never is.
-new Blob([hash("a"), hash("a", { length: 5 }), hashMany([a]), d.digest(), d.save(), d.xof().read(3)]);
+new Blob([hash("a"), hash("a", { length: 5 }), hashMany([a]), d.digest(), d.toState(), d.xof().read(3)]);
 const j: Promise<ArrayBuffer> = crypto.subtle.digest("SHA-256", hash("a"));
 const k = async () => new Blob([await e, await f, await hashBlob(new Blob([]))]);
 const m = hashBlob(new Blob([]), { onProgress: (done, total) => done / total });

@@ -4,7 +4,7 @@
  * @module treewide/blake3-wasm
  */
 import { Hasher, type Xof } from "../index.js";
-import { BaseHash, BaseHashReader, hashInto, normalizeInput } from "./common.js";
+import { BaseHash, BaseHashReader, hashInto, isBytes, normalizeInput } from "./common.js";
 import type { HashInput, IBaseHashOptions, IHasherDigestOptions } from "./common.js";
 
 export { ready } from "../index.js";
@@ -13,19 +13,17 @@ export type { BaseHashInput, HashInput, IBaseHashOptions, IDisposable, IHasherDi
 
 export type BrowserEncoding = "hex" | "base64" | "utf8";
 
-const decoder = new TextDecoder();
-
 const ENCODERS: Record<BrowserEncoding, (bytes: Uint8Array) => string> = {
   hex: (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""),
   base64: (bytes) => btoa(String.fromCharCode(...bytes)),
-  utf8: (bytes) => decoder.decode(bytes),
+  utf8: (bytes) => new TextDecoder().decode(bytes),
 };
 
 /** A digest, which knows its texts. */
 export class Hash extends Uint8Array {
   /** Compares in constant time. */
   equals(other: unknown): boolean {
-    if (!(other instanceof Uint8Array) || other.length !== this.length) return false;
+    if (!isBytes(other) || other.length !== this.length) return false;
     let differs = 0;
     for (let at = 0; at < this.length; at++) differs |= this[at]! ^ other[at]!;
     return differs === 0;
@@ -47,7 +45,7 @@ export function hash(input: HashInput, { length = 32 }: IBaseHashOptions = {}): 
 
 /** Derives a key from material for the purpose that the context names. */
 export function deriveKey(context: string, material: HashInput, { length = 32 }: IBaseHashOptions = {}): Hash {
-  return hashInto(normalizeInput(material), make(length), { context });
+  return hashInto(normalizeInput(material), make(length), { deriveKeyContext: context });
 }
 
 /** Hashes an input with a key of 32 bytes. */

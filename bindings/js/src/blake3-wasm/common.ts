@@ -28,12 +28,18 @@ export const defaultHashLength = 32;
 /** The most bytes of output. */
 export const maxHashBytes = 18446744073709551615n;
 
+/** Whether a value is a `Uint8Array`, also one of another realm. */
+export const isBytes = (value: unknown): value is Uint8Array =>
+  ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
+
 /** Input as bytes: other than the functions of `treewide`, lists of numbers are taken too. */
 export function inputToArray(input: BaseHashInput): Uint8Array {
-  if (input instanceof Uint8Array) return input;
+  // Views without a length are a `DataView`.
+  const isDataView = ArrayBuffer.isView(input) && !("length" in input);
+  if (isBytes(input)) return input;
   // `new Uint8Array` makes zeros of a number, and nothing of a `DataView`.
-  if (typeof input !== "object" || input === null || input instanceof DataView) {
-    throw new TypeError(`input must be a string, a Uint8Array, a buffer or a list of numbers, not ${input instanceof DataView ? "a DataView" : String(input)}`);
+  if (typeof input !== "object" || input === null || isDataView) {
+    throw new TypeError(`input must be a string, a Uint8Array, a buffer or a list of numbers, not ${isDataView ? "a DataView" : String(input)}`);
   }
   return new Uint8Array(input as ArrayLike<number>);
 }
@@ -44,7 +50,7 @@ export function normalizeInput(input: HashInput): Uint8Array | string {
 }
 
 /** Fills `out` with the digest of one input. */
-export function hashInto<T extends Uint8Array>(input: Uint8Array | string, out: T, mode: { key?: Uint8Array; context?: string } = {}): T {
+export function hashInto<T extends Uint8Array>(input: Uint8Array | string, out: T, mode: { key?: Uint8Array; deriveKeyContext?: string } = {}): T {
   return digest(input, { ...mode, out }) as T;
 }
 
@@ -95,8 +101,7 @@ export class BaseHashReader<T extends Uint8Array> implements IDisposable {
     if (!this.#xof) throw new Error("Cannot read from a hash after it was disposed");
     const end = this.#position + BigInt(target.length);
     checkPosition(end);
-    this.#xof.position = this.#position;
-    this.#xof.fill(target);
+    this.#xof.seek(this.#position).fill(target);
     this.#position = end;
   }
 
