@@ -111,8 +111,15 @@ export function startWith(module: WebAssembly.Module): void {
  */
 export async function ready(module?: object): Promise<void> {
   if (wasm !== undefined) return;
-  const compile = () => WebAssembly.compile(unpacked()).catch((cause: unknown) => Promise.reject(explained(cause)));
-  const ours = (module as WebAssembly.Module | undefined) ?? compiled ?? (await compile());
+  let ours = (module as WebAssembly.Module | undefined) ?? compiled;
+  if (!ours) {
+    const bytes = unpacked();
+    try {
+      ours = await WebAssembly.compile(bytes);
+    } catch (cause) {
+      throw explained(cause);
+    }
+  }
   const instance = await WebAssembly.instantiate(ours);
   // Another call may have been faster, and hashers may live in its memory.
   if (wasm !== undefined) return;

@@ -10,7 +10,7 @@ export function hash<Out extends Uint8Array>(data: Input, options: Options & { o
  * ```js
  * hash("abc"); // Uint8Array(32)
  * hash(data, { key }); // the keyed mode
- * hash(material, { deriveKeyContext: "example.com 2026-11-21 session tokens v1", length: 64 }); // the derive-key mode
+ * hash(material, { context: "example.com 2026-11-21 session tokens v1", length: 64 }); // the derive-key mode
  * ```
  */
 export function hash(data: Input, options?: Options): Bytes;

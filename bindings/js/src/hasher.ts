@@ -39,10 +39,10 @@ export class Hasher {
   }
 
   /** Makes a hasher of the derive-key mode. The context names the purpose; it is unique, and never input. */
-  static deriveKey(deriveKeyContext: string): Hasher {
-    if (typeof deriveKeyContext !== "string") throw new TypeError(`deriveKeyContext must be a string, not ${kind(deriveKeyContext)}`);
+  static deriveKey(context: string): Hasher {
+    if (typeof context !== "string") throw new TypeError(`context must be a string, not ${kind(context)}`);
     const hasher = new Hasher();
-    hasher.#mode = setMode({ deriveKeyContext });
+    hasher.#mode = setMode({ context });
     hasher.#key = memory.slice(key, key + 32);
     return hasher;
   }

@@ -16,7 +16,7 @@ export interface Mode {
   /** A key of 32 bytes, for the keyed mode. */
   key?: Uint8Array | undefined;
   /** A context, for the derive-key mode: unique to the application and the purpose, and never input. */
-  deriveKeyContext?: string | undefined;
+  context?: string | undefined;
 }
 
 /** The mode, and how much output is wanted. */
@@ -27,7 +27,7 @@ export interface Options extends Mode {
   out?: Uint8Array | undefined;
 }
 
-export const MODE = ["key", "deriveKeyContext"] as const;
+export const MODE = ["key", "context"] as const;
 export const OUTPUTS = ["length", "out"] as const;
 export const OPTIONS = [...MODE, ...OUTPUTS] as const;
 
@@ -131,7 +131,7 @@ export function checkKey(value: unknown): Uint8Array {
 let encoder: TextEncoder | undefined;
 
 /** Writes text as UTF-8. The encoder is made at the first text: jsdom has none. */
-export function encode(text: string, into: Uint8Array): TextEncoderEncodeIntoResult {
+export function encode(text: string, into: Uint8Array): { read: number; written: number } {
   if (!encoder) {
     if (typeof TextEncoder === "undefined") throw new Error("this environment has no TextEncoder, which text needs: set globalThis.TextEncoder, or hash bytes");
     encoder = new TextEncoder();
@@ -142,17 +142,17 @@ export function encode(text: string, into: Uint8Array): TextEncoderEncodeIntoRes
 const MOST_CONTEXT = INPUT;
 
 /** Puts the key of the mode to its place in the memory, and returns the number of the mode. The input is overwritten. */
-export function setMode({ key: bytesOfKey, deriveKeyContext: context }: Mode): number {
+export function setMode({ key: bytesOfKey, context }: Mode): number {
   start();
   if (bytesOfKey !== undefined) {
-    if (context !== undefined) throw new TypeError("key and deriveKeyContext exclude each other: the modes are keyed and derive-key");
+    if (context !== undefined) throw new TypeError("key and context exclude each other: the modes are keyed and derive-key");
     memory.set(checkKey(bytesOfKey), key);
     return 1;
   }
   if (context === undefined) return 0;
-  if (typeof context !== "string") throw new TypeError(`deriveKeyContext must be a string, not ${kind(context)}`);
+  if (typeof context !== "string") throw new TypeError(`context must be a string, not ${kind(context)}`);
   const { read, written } = encode(context, window_);
-  if (read < context.length) throw new RangeError(`deriveKeyContext must have at most ${MOST_CONTEXT} bytes`);
+  if (read < context.length) throw new RangeError(`context must have at most ${MOST_CONTEXT} bytes`);
   wasm.context(written);
   return 2;
 }

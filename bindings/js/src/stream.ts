@@ -20,12 +20,12 @@ export interface BlobOptions extends Options {
 }
 
 /** A hasher of the mode. */
-function hasherOf({ key, deriveKeyContext }: Options): Hasher {
-  if (key !== undefined && deriveKeyContext !== undefined) {
-    throw new TypeError("key and deriveKeyContext exclude each other: the modes are keyed and derive-key");
+function hasherOf({ key, context }: Options): Hasher {
+  if (key !== undefined && context !== undefined) {
+    throw new TypeError("key and context exclude each other: the modes are keyed and derive-key");
   }
   if (key !== undefined) return Hasher.keyed(key);
-  return deriveKeyContext === undefined ? new Hasher() : Hasher.deriveKey(deriveKeyContext);
+  return context === undefined ? new Hasher() : Hasher.deriveKey(context);
 }
 
 async function* chunksOf(stream: ReadableStream<Input>, signal: AbortSignal | undefined): AsyncGenerator<Input> {

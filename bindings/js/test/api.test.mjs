@@ -47,7 +47,7 @@ test("Hasher gives the known answers in pieces, and after toState, fromState, co
   let cases = 0;
   for (const answer of hashes.cases) {
     for (const name of MODES) {
-      const { key, deriveKeyContext: context } = modeOf(name, hashes);
+      const { key, context } = modeOf(name, hashes);
       const hasher = key ? Hasher.keyed(key) : context ? Hasher.deriveKey(context) : new Hasher();
       const cut = answer.len >> 1;
       hasher.update(input.subarray(0, cut));
@@ -70,7 +70,7 @@ test("Hasher gives the known answers in pieces, and after toState, fromState, co
 
 test("Xof reads from any place", (t) => {
   for (const { len, mode, seek, output } of outputs.cases) {
-    const { key, deriveKeyContext: context } = modeOf(mode, outputs);
+    const { key, context } = modeOf(mode, outputs);
     const hasher = key ? Hasher.keyed(key) : context ? Hasher.deriveKey(context) : new Hasher();
     const xof = hasher.update(input.subarray(0, len)).xof();
     hasher.update("more input does not change it");
@@ -194,15 +194,15 @@ test("errors name the argument and what it was", () => {
   throws(() => new Hasher().update(gone), TypeError, /^data belongs/);
   throws(() => hash("", { key: new Uint8Array(31) }), RangeError, /^key must have 32 bytes, not 31$/);
   throws(() => hash("", { key: "k" }), TypeError, /^key must be a Uint8Array of 32 bytes, not a string$/);
-  throws(() => hash("", { key: new Uint8Array(32), deriveKeyContext: "c" }), TypeError, /^key and deriveKeyContext exclude each other/);
-  throws(() => hash("", { deriveKeyContext: 7 }), TypeError, /^deriveKeyContext must be a string, not the number 7$/);
-  throws(() => hash("", { deriveKeyContext: "c".repeat(131_073) }), RangeError, /^deriveKeyContext must have at most 131072 bytes$/);
+  throws(() => hash("", { key: new Uint8Array(32), context: "c" }), TypeError, /^key and context exclude each other/);
+  throws(() => hash("", { context: 7 }), TypeError, /^context must be a string, not the number 7$/);
+  throws(() => hash("", { context: "c".repeat(131_073) }), RangeError, /^context must have at most 131072 bytes$/);
   throws(() => hash("", { length: -1 }), RangeError, /^length must be a whole number from 0/);
   throws(() => hash("", { length: "8" }), RangeError, /not a string$/);
   throws(() => hash("", { out: [] }), TypeError, /^out must be a Uint8Array, not an object of type Array$/);
   throws(() => hash("", { out: new Uint8Array(5), length: 6 }), RangeError, /^out has 5 bytes, but length is 6$/);
   throws(() => Hasher.keyed(undefined), TypeError, /^key must be a Uint8Array of 32 bytes, not undefined$/);
-  throws(() => Hasher.deriveKey(new Uint8Array(3)), TypeError, /^deriveKeyContext must be a string, not an object of type Uint8Array$/);
+  throws(() => Hasher.deriveKey(new Uint8Array(3)), TypeError, /^context must be a string, not an object of type Uint8Array$/);
   throws(() => hashMany("text"), TypeError, /^list must be an array of inputs, or an object with data and offsets, not a string$/);
   throws(() => hashMany(["a", 5]), TypeError, /^list\[1\] must be a string/);
   throws(() => hashMany(["a", 5], { length: 50 }), TypeError, /^list\[1\] must be a string/);
@@ -281,8 +281,8 @@ test("options are plain objects with known names, everywhere", async () => {
     await call(Object.create(null));
     await call(undefined);
   }
-  throws(() => hashHex("a", { out: new Uint8Array(32) }), TypeError, /^options has key, deriveKeyContext, length, but no out$/);
-  throws(() => verifyRange(null, 0, input), TypeError, /^whole must be an object with some of expected, size, outboard, key, deriveKeyContext, not null$/);
+  throws(() => hashHex("a", { out: new Uint8Array(32) }), TypeError, /^options has key, context, length, but no out$/);
+  throws(() => verifyRange(null, 0, input), TypeError, /^whole must be an object with some of expected, size, outboard, key, context, not null$/);
   throws(() => verifyRange({ digest: "00" }, 0, input), TypeError, /^whole has .*, but no digest$/);
   pool.close();
 });
@@ -316,7 +316,7 @@ test("code of the caller that hashes changes nothing", async () => {
     subarray(...args) { meddle(); return super.subarray(...args); }
   }
   const all = { key: pattern(32), length: 40 };
-  for (const options of [meddling(all), proxied(all), meddling({ deriveKeyContext: "c", length: 40 })]) {
+  for (const options of [meddling(all), proxied(all), meddling({ context: "c", length: 40 })]) {
     const plain = { ...options };
     assert.equal(hex(hash(input.subarray(0, 500), options)), hashHex(input.subarray(0, 500), plain));
     assert.equal(hex(hashMany(["a", "b"], options)), hex(hashMany(["a", "b"], plain)));
@@ -435,7 +435,7 @@ test("hashBlob and Pool give the same digests", { timeout: 60_000 }, async () =>
   const pool = new Pool(2);
   for (const length of [0, 5, 2 << 20, (2 << 20) + 1, 4 << 20, (4 << 20) + 1, 6 << 20, big.length]) {
     const blob = new Blob([big.subarray(0, length)]);
-    for (const mode of [{}, { key: pattern(32) }, { deriveKeyContext: "c", length: 40_000 }]) {
+    for (const mode of [{}, { key: pattern(32) }, { context: "c", length: 40_000 }]) {
       const expected = hashHex(big.subarray(0, length), mode);
       const seen = [];
       assert.equal(hex(await hashBlob(blob, { ...mode, onProgress: (...progress) => seen.push(progress) })), expected);

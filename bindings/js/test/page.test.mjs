@@ -1,9 +1,11 @@
 // The page as a person uses it: from a file, without a network, with files, a folder and a list.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import test, { after, before, describe } from "node:test";
+import { build } from "esbuild";
 import { hashHex } from "../dist/index.js";
 import { launch, skip } from "./lib/browser.mjs";
 import { pattern } from "./lib/vectors.mjs";
@@ -80,6 +82,36 @@ describe("page", { skip }, () => {
       assert.equal(await page.textContent("#verdict"), "4 digests: now choose the files");
     });
     t.diagnostic("the page, a folder: 4 cases");
+  });
+
+  test("it reads a list as `check` does", async (t) => {
+    const { outputFiles } = await build({ entryPoints: [fileURLToPath(new URL("../page/src/list.ts", import.meta.url))], format: "esm", write: false });
+    const { parse, List } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+    const { digest, cases } = JSON.parse(readFileSync(new URL("../../../crates/treewide-files/tests/lines.json", import.meta.url), "utf8"));
+    for (const { line, name, none } of cases) {
+      const text = line.replace("D", digest);
+      const expected = name ? { entries: [{ digest, name }], wrong: 0 } : { entries: [], wrong: none ? 0 : 1 };
+      assert.deepEqual(parse(text), expected, text);
+    }
+    t.diagnostic(`lines of lists: ${cases.length} cases`);
+    const other = "0".repeat(64);
+    const verdict = (lines, path, of = digest) => new List(parse(lines.join("\n")).entries).judge(path, of).kind;
+    for (const name of [" lead", "trail ", "*star", "./here"]) assert.equal(verdict([`${digest}  ${name}`], name.replace("./", "")), "matches");
+    assert.equal(verdict([`${digest}  a`, `${other}  a`], "a"), "differs");
+    assert.equal(verdict([`${digest}  x/a`, `${other}  y/a`], "a"), "matches");
+    assert.equal(verdict([`${digest}  `], "a"), "matches");
+    assert.equal(verdict([digest], "a", other), "differs");
+    assert.equal(verdict([digest, `${digest}  b`], "a", other), "unlisted");
+  });
+
+  test("a file of the list that is not there is named, also if another has its content", async () => {
+    await open(async (page) => {
+      await page.setInputFiles("#files", join(folder, "a.txt"));
+      await rows(page);
+      await page.fill("#list", `${digests["a.txt"]}  a.txt\n${digests["a.txt"]}  copy.txt`);
+      assert.equal(await page.textContent("#verdict"), "1 of 1 file match, 1 of the list without a file (below)");
+      assert.deepEqual(await page.$$eval("#missing li", (all) => all.map(({ textContent }) => textContent)), ["copy.txt"]);
+    });
   });
 
   test("it takes dropped files, stops and goes on", { timeout: 60_000 }, async () => {

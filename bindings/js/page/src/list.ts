@@ -1,4 +1,5 @@
-// Lists of digests, as b3sum and treewide write and read them.
+// Lists of digests, as b3sum and treewide write and read them. Which lines are read how is in
+// `crates/treewide-files/tests/lines.json`, for `treewide check` and for this page.
 
 export interface Entry {
   digest: string;
@@ -6,25 +7,36 @@ export interface Entry {
   name: string;
 }
 
-const unescape = (name: string) => name.replace(/\\([\\nr])/g, (_, it: string) => ({ "\\": "\\", n: "\n", r: "\r" })[it]!);
+const UNTAGGED = /^([0-9a-f]{64})(?:  | \*|[ \t])(.+)$/is;
+const TAGGED = /^BLAKE3(?:[-/_]256)?[ \t]*\((.+)\)[ \t]*=[ \t]*([0-9a-f]{64})[ \t]*$/is;
+const ALONE = /^([0-9a-f]{64})[ \t]*$/i;
+
+/** The name that has these escapes, unless one of them is wrong. */
+function unescape(name: string): string | undefined {
+  if (/\\(?:[^\\nr]|$)/.test(name.replace(/\\[\\nr]/g, ""))) return undefined;
+  return name.replace(/\\([\\nr])/g, (_, it: string) => ({ "\\": "\\", n: "\n", r: "\r" })[it]!);
+}
+
+/** Reads a line: an entry, nothing, or `undefined` if it is not of a list. */
+function read(line: string): Entry | "nothing" | undefined {
+  const text = line.replace(/^[ \t\f]+/, "");
+  if (text === "" || text.startsWith("#")) return "nothing";
+  // A line that begins with a backslash has a name with escapes.
+  const isEscaped = text.startsWith("\\");
+  const rest = isEscaped ? text.slice(1) : text;
+  const alone = ALONE.exec(rest);
+  if (alone) return { digest: alone[1]!.toLowerCase(), name: "" };
+  const [plain, tagged] = [UNTAGGED.exec(rest), TAGGED.exec(rest)];
+  const [digest, written] = plain ? [plain[1]!, plain[2]!] : tagged ? [tagged[2]!, tagged[1]!] : [];
+  const name = isEscaped && written ? unescape(written) : written;
+  return digest && name ? { digest: digest.toLowerCase(), name } : undefined;
+}
 
 /** Reads a list, and counts the lines that are none of it. */
 export function parse(text: string): { entries: Entry[]; wrong: number } {
-  const entries: Entry[] = [];
-  let wrong = 0;
-  for (const raw of text.split(/\r?\n/)) {
-    const line = raw.trim();
-    if (line === "" || line.startsWith("#")) continue;
-    // A line that begins with a backslash has a name with escapes.
-    const isEscaped = line.startsWith("\\");
-    const rest = isEscaped ? line.slice(1) : line;
-    const plain = /^([0-9a-f]{64})(?:\s+\*?(.+))?$/i.exec(rest);
-    const tagged = /^BLAKE3 \((.+)\) = ([0-9a-f]{64})$/i.exec(rest);
-    const [digest, name] = plain ? [plain[1]!, plain[2] ?? ""] : tagged ? [tagged[2]!, tagged[1]!] : ["", ""];
-    if (!digest) wrong++;
-    else entries.push({ digest: digest.toLowerCase(), name: (isEscaped ? unescape(name) : name).replace(/^\.\//, "") });
-  }
-  return { entries, wrong };
+  const lines = text.split(/\r?\n/).map(read);
+  const entries = lines.filter((it) => typeof it === "object");
+  return { entries, wrong: lines.filter((it) => it === undefined).length };
 }
 
 /** One line, as b3sum has it. */
@@ -34,13 +46,14 @@ export function line({ digest, name }: Entry): string {
   return `\\${digest}  ${escaped}\n`;
 }
 
-/** How a file stands to a list. */
-export type Verdict = { kind: "matches" } | { kind: "differs" } | { kind: "elsewhere"; name: string } | { kind: "unlisted" };
+/** How a file compares with a list. */
+export type Verdict = { kind: "matches" | "differs" | "unlisted" } | { kind: "elsewhere"; entry: Entry };
 
 /** A list that answers questions. */
 export class List {
   private byDigest = new Map<string, Entry>();
   private byLastPart = new Map<string, Entry[]>();
+  private hasNames = false;
   readonly entries: Entry[];
 
   constructor(entries: Entry[]) {
@@ -48,6 +61,7 @@ export class List {
     for (const entry of entries) {
       if (!this.byDigest.has(entry.digest)) this.byDigest.set(entry.digest, entry);
       if (entry.name === "") continue;
+      this.hasNames = true;
       const last = lastPart(entry.name);
       const same = this.byLastPart.get(last);
       if (same) same.push(entry);
@@ -61,20 +75,25 @@ export class List {
    */
   of(path: string): Entry[] {
     const some = this.byLastPart.get(lastPart(path)) ?? [];
-    const exact = some.filter(({ name }) => name === path);
+    const exact = some.filter(({ name }) => plain(name) === path);
     if (exact.length > 0) return exact;
-    return some.filter(({ name }) => path.endsWith(`/${name}`) || name.endsWith(`/${path}`));
+    return some.filter(({ name }) => path.endsWith(`/${plain(name)}`) || name.endsWith(`/${path}`));
   }
 
   judge(path: string, digest: string): Verdict {
     const own = this.of(path);
-    if (own.some((entry) => entry.digest === digest)) return { kind: "matches" };
-    const other = this.byDigest.get(digest);
-    if (own.length > 0) return { kind: "differs" };
-    if (other) return other.name === "" ? { kind: "matches" } : { kind: "elsewhere", name: other.name };
-    return { kind: "unlisted" };
+    // Two digests for one name cannot both be right.
+    const isExact = own.some(({ name }) => plain(name) === path);
+    const fits = (entry: Entry) => entry.digest === digest;
+    if (own.length > 0) return { kind: (isExact ? own.every(fits) : own.some(fits)) ? "matches" : "differs" };
+    const entry = this.byDigest.get(digest);
+    // Digests alone are those of the files that were chosen.
+    if (!entry) return { kind: this.hasNames ? "unlisted" : "differs" };
+    return entry.name === "" ? { kind: "matches" } : { kind: "elsewhere", entry };
   }
 }
+
+const plain = (name: string) => name.replace(/^\.\//, "");
 
 function lastPart(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);

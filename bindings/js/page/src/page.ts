@@ -79,8 +79,9 @@ function judge(): void {
     }
     const it = compared.judge(row.path, row.digest);
     counts[it.kind]++;
-    const texts = { matches: "✓ matches", differs: "✗ differs", elsewhere: "", unlisted: "not in the list" };
-    place.textContent = it.kind === "elsewhere" ? `≈ is ${it.name} in the list` : texts[it.kind];
+    if (it.kind === "elsewhere") seen.add(it.entry);
+    const texts = { matches: "✓ matches", differs: "✗ differs", unlisted: "not in the list" };
+    place.textContent = it.kind === "elsewhere" ? `≈ is ${it.entry.name} in the list` : texts[it.kind];
     place.className = `compared ${{ matches: "good", differs: "bad", elsewhere: "note", unlisted: "note" }[it.kind]}`;
   }
   missing.replaceChildren();
@@ -90,8 +91,7 @@ function judge(): void {
   if (hasList && all.length === 0) {
     part(compared.entries.length, "digests: now choose the files");
   } else if (hasList) {
-    const digests = new Set(all.map(({ digest }) => digest));
-    const absent = compared.entries.filter((entry) => entry.name !== "" && !seen.has(entry) && !digests.has(entry.digest));
+    const absent = compared.entries.filter((entry) => entry.name !== "" && !seen.has(entry));
     isWhole = counts.matches === all.length && absent.length === 0;
     if (counts.differs > 0) parts.push(`✗ ${files(counts.differs)} ${counts.differs === 1 ? "differs" : "differ"}`);
     parts.push(`${isWhole ? "✓ " : ""}${number.format(counts.matches)} of ${files(all.length)} match`);

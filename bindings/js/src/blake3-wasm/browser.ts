@@ -45,7 +45,7 @@ export function hash(input: HashInput, { length = 32 }: IBaseHashOptions = {}): 
 
 /** Derives a key from material for the purpose that the context names. */
 export function deriveKey(context: string, material: HashInput, { length = 32 }: IBaseHashOptions = {}): Hash {
-  return hashInto(normalizeInput(material), make(length), { deriveKeyContext: context });
+  return hashInto(normalizeInput(material), make(length), { context });
 }
 
 /** Hashes an input with a key of 32 bytes. */

@@ -50,7 +50,7 @@ export function normalizeInput(input: HashInput): Uint8Array | string {
 }
 
 /** Fills `out` with the digest of one input. */
-export function hashInto<T extends Uint8Array>(input: Uint8Array | string, out: T, mode: { key?: Uint8Array; deriveKeyContext?: string } = {}): T {
+export function hashInto<T extends Uint8Array>(input: Uint8Array | string, out: T, mode: { key?: Uint8Array; context?: string } = {}): T {
   return digest(input, { ...mode, out }) as T;
 }
 

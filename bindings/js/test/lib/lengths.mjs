@@ -5,7 +5,7 @@
 export function everyLength(treewide, { ranges, key, context }, modes) {
   const last = ranges.at(-1).to;
   const input = Uint8Array.from({ length: last }, (_, index) => index % 251);
-  const options = { hash: {}, keyed_hash: { key: new TextEncoder().encode(key) }, derive_key: { deriveKeyContext: context } };
+  const options = { hash: {}, keyed_hash: { key: new TextEncoder().encode(key) }, derive_key: { context } };
   const ways = {
     hash: (data) => treewide.hash(data),
     // Two pieces, and so other paths.

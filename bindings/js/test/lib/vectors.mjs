@@ -11,6 +11,6 @@ export const pattern = (length) => Uint8Array.from({ length }, (_, index) => ind
 
 /** The options of a mode, by its name in the files. */
 export const modeOf = (name, { key, context }) =>
-  ({ hash: {}, keyed_hash: { key: new TextEncoder().encode(key) }, derive_key: { deriveKeyContext: context } })[name];
+  ({ hash: {}, keyed_hash: { key: new TextEncoder().encode(key) }, derive_key: { context } })[name];
 
 export const hex = (bytes) => Buffer.from(bytes).toString("hex");
