@@ -1,4 +1,4 @@
-// What is measured, in Node and in a page alike: one thread, the best of several rounds in which all take turns.
+// What is measured, in Node and in a page alike, on one thread.
 
 /** Everyone that hashes, as functions of bytes. */
 async function engines(load) {
@@ -31,79 +31,80 @@ function bytes(length) {
   return out;
 }
 
-function time(call, times) {
-  const started = performance.now();
-  for (let time = 0; time < times; time++) call();
-  return (performance.now() - started) / times;
-}
-
-/** The least milliseconds of a call of each function of `all`, which take turns in `rounds` rounds of about `each` milliseconds. */
-function best(all, rounds, each) {
-  const names = Object.keys(all);
-  const times = {}, least = {};
-  for (const name of names) {
+/**
+ * Lines of samples (`docs/benchmarking.md#samples-of-other-programs`) of a row: all engines take turns, and a sample is as many calls
+ * as the fastest makes in about `each` milliseconds. `bars` are the least ratios to the first engine.
+ */
+async function row(name, bytes, engines, { rounds, each }, bars = () => undefined) {
+  const all = Object.entries(engines).map(([engine, call]) => ({ engine, call, samples: [], bar: bars(engine) }));
+  let calls = 1;
+  for (const { call } of all) {
     // Compilers of engines want some calls before they are done.
-    const end = performance.now() + each;
+    const end = performance.now() + 10 * each;
     let count = 0;
-    while (performance.now() < end) all[name](), count++;
-    times[name] = Math.max(1, count);
-    least[name] = Infinity;
+    for (; performance.now() < end; count++) await call();
+    calls = Math.max(calls, Math.floor(count / 10));
   }
   for (let round = 0; round < rounds; round++) {
-    const from = round % names.length;
-    for (const name of [...names.slice(from), ...names.slice(0, from)]) {
-      least[name] = Math.min(least[name], time(all[name], Math.max(1, times[name] >> 1)));
+    const from = round % all.length;
+    for (const { call, samples } of [...all.slice(from), ...all.slice(0, from)]) {
+      const started = performance.now();
+      for (let done = 0; done < calls; done++) {
+        const promise = call();
+        // An await of anything else takes time.
+        if (promise instanceof Promise) await promise;
+      }
+      samples.push(Math.max(1, Math.round((performance.now() - started) * 1e6)));
     }
   }
-  return least;
+  return all.map(({ engine, samples, bar }) => ({ name, engine, bytes, calls, samples, bar }));
 }
 
-/** Nanoseconds of a call by length and engine. */
-async function lengths(all, { rounds, each }) {
-  const rows = {};
+const label = (bytes) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : bytes >= 1024 ? `${bytes >> 10} KiB` : `${bytes} B`);
+
+/** The bars of issue 39. */
+const barAt = (length) => (engine) => {
+  if (engine.startsWith("blake3-wasm") && (length <= 64 || length >= 4096)) return 2;
+  return length >= 4096 ? 1.3 : length >= 1024 ? 1.1 : undefined;
+};
+
+async function lengths(all, options) {
+  const rows = [];
   // V8 compiles a function again when it knows which of its branches run: after inputs of 32 bytes alone, those of 4 and 64 KiB
   // took up to 1.7 times as long for seconds, in Chromium. So all have seen all lengths before.
   const mix = LENGTHS.filter((length) => length <= 1 << 20).reverse().map(bytes);
   for (const hash of Object.values(all)) {
-    for (const end = performance.now() + 5 * each; performance.now() < end; ) for (const data of mix) hash(data);
+    for (const end = performance.now() + 40 * options.each; performance.now() < end; ) for (const data of mix) hash(data);
   }
   for (const length of LENGTHS) {
     const data = bytes(length);
-    const some = Object.entries(all).filter(([name]) => !(name.startsWith("@noble") && length > 1 << 20));
-    const least = best(Object.fromEntries(some.map(([name, hash]) => [name, () => hash(data)])), rounds, each);
-    rows[length] = Object.fromEntries(Object.entries(least).map(([name, ms]) => [name, ms * 1e6]));
+    const some = Object.entries(all).filter(([name]) => !(name.startsWith("@noble") && length > 64 << 10));
+    const calls = Object.fromEntries(some.map(([name, hash]) => [name, () => hash(data)]));
+    const bar = barAt(length);
+    rows.push(...(await row(`hash ${label(length)}`, length, calls, options, (engine) => (engine === "treewide" ? undefined : bar(engine)))));
   }
   return rows;
 }
 
-/** Milliseconds for 20,000 inputs of 200 bytes. */
-function many(treewide, all, { rounds, each }) {
+async function many(treewide, all, options) {
   const list = Array.from({ length: 20_000 }, (_, index) => bytes(200).fill(index & 255, 0, 2));
   const loops = Object.entries(all)
     .filter(([name]) => !name.startsWith("@noble"))
     .map(([name, hash]) => [`loop of ${name}`, () => { for (const data of list) hash(data); }]);
   const out = new Uint8Array(32 * list.length);
   const ours = { hashMany: () => treewide.hashMany(list), "hashMany, to the same array each time": () => treewide.hashMany(list, { out }) };
-  return best({ ...ours, ...Object.fromEntries(loops) }, rounds, each);
+  const isPeer = (engine) => engine.startsWith("loop of ") && engine !== "loop of treewide";
+  return row("20,000 x 200 B", 200 * list.length, { ...ours, ...Object.fromEntries(loops) }, options, (engine) => (isPeer(engine) ? 3 : undefined));
 }
 
-/** Milliseconds for a blob of 64 MiB, alone and by pools of 1 and 2. */
-async function pools({ hashBlob, Pool }, blob, rounds) {
+async function pools({ hashBlob, Pool }, size, options) {
+  const blob = new Blob([bytes(size)]);
   const [one, two] = [new Pool(1), new Pool(2)];
-  const all = { hashBlob: () => hashBlob(blob), "Pool(1)": () => one.hashBlob(blob), "Pool(2)": () => two.hashBlob(blob) };
-  const least = {};
-  for (let round = 0; round <= rounds; round++) {
-    for (const [name, call] of Object.entries(all)) {
-      const started = performance.now();
-      await call();
-      const ms = performance.now() - started;
-      // The first round starts the workers.
-      if (round > 0) least[name] = Math.min(least[name] ?? Infinity, ms);
-    }
-  }
+  const all = { "Pool(2)": () => two.hashBlob(blob), "Pool(1)": () => one.hashBlob(blob), hashBlob: () => hashBlob(blob) };
+  const rows = await row(`blob of ${label(size)}`, size, all, options, (engine) => (engine === "hashBlob" ? 1.7 : undefined));
   one.close();
   two.close();
-  return least;
+  return rows;
 }
 
 /** How many times as much two threads hash together as one alone: what the machine allows a pool of two. */
@@ -127,9 +128,12 @@ export const PARTS = {
   async many(load, options) {
     return many((await load()).treewide, await engines(load), options);
   },
-  async pools(load, { rounds }, makeWorker) {
-    const { treewide } = await load();
-    return { ...(await pools(treewide, new Blob([bytes(64 << 20)]), rounds)), threads: await threads(makeWorker) };
+  async pools(load, options, makeWorker) {
+    const both = (await threads(makeWorker)).toFixed(2);
+    return [
+      { about: `Two threads that hash at the same time do ${both} times as much as one: no pool of two can do more here.` },
+      ...(await pools((await load()).treewide, 64 << 20, options)),
+    ];
   },
 };
 

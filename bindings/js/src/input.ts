@@ -123,6 +123,7 @@ export function checkLength(value: unknown, name: string, most: number = Number.
 /** A key of 32 bytes. */
 export function checkKey(value: unknown): Uint8Array {
   if (!ArrayBuffer.isView(value)) throw new TypeError(`key must be a Uint8Array of 32 bytes, not ${kind(value)}`);
+  if (isBytes(value) && lengthOf(value) === 32) return value;
   const array = bytes(value, "key");
   if (array.length !== 32) throw new RangeError(`key must have 32 bytes, not ${array.length}`);
   return array;
@@ -160,7 +161,8 @@ export function setMode({ key: bytesOfKey, context }: Mode): number {
 /** The bytes of an array for output. */
 export function checkOut(out: unknown): Uint8Array {
   if (!isBytes(out)) throw new TypeError(`out must be a Uint8Array, not ${kind(out)}`);
-  return bytes(out, "out");
+  // A view takes time, which these need not: their methods are those of the language.
+  return Object.getPrototypeOf(out) === Uint8Array.prototype && lengthOf(out) > 0 ? out : bytes(out, "out");
 }
 
 /** Where the output goes: the bytes of `out`, or a new array. */
@@ -212,6 +214,11 @@ export function put(data: Input, name: Name): number {
       if (read === data.length) return written;
     }
   } else {
+    const known = isBytes(data) ? lengthOf(data) : 0;
+    if (known > 0 && known <= INPUT) {
+      memory.set(data as Uint8Array, input);
+      return known;
+    }
     const array = bytes(data, name, "a string, ");
     if (array.length <= INPUT) {
       memory.set(array, input);

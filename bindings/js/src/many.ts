@@ -30,8 +30,10 @@ export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Ui
     packed = cut(list);
   } else {
     // Also an array may be a proxy, or have getters.
-    if (!Number.isInteger(list.length)) throw wrong();
-    inputs = Array.from(list);
+    const { length } = list;
+    if (!Number.isInteger(length) || length < 0) throw wrong();
+    inputs = new Array<Input>(length);
+    for (let index = 0; index < length; index++) inputs[index] = list[index]!;
   }
   const count = inputs?.length ?? Math.max(packed!.ends.length - 1, 0);
   const each = given.length === undefined ? 32 : checkLength(given.length, "length");
