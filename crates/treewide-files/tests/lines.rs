@@ -14,7 +14,10 @@ fn parse_takes_each_line_as_the_table_says() {
         if let Some(name) = case["name"].as_str() {
             let entry = parsed.unwrap_or_else(|fault| panic!("{line}: {fault}")).unwrap();
             assert_eq!(String::from_utf8_lossy(&entry.name), name, "{line}");
-            assert_eq!(treewide::Hash::from_slice(&entry.digest).unwrap().to_hex().as_str(), digest);
+            assert_eq!(
+                treewide::Hash::from_slice(&entry.digest).unwrap().to_hex().as_str(),
+                digest
+            );
         } else if case["none"] == true {
             assert_eq!(parsed, Ok(None), "{line}");
         } else {
