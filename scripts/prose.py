@@ -8,8 +8,8 @@ It reads Markdown except for code, and comments and messages (string literals) i
 Python and TOML. A phrase that is broken over two lines is found too.
 
 Two more rules. A sentence of README, SECURITY, CHANGELOG and docs/ has at most 25 words; a longer one ends in
-`<!-- long -->`. The first line of a doc comment begins with a verb or a noun of its own, because readers who come from a
-search see it without its neighbours.
+`<!-- long -->`. The first line of the doc comment of a public item or a module begins with a verb or a noun of its own, because
+readers who come from a search see it without its neighbours.
 """
 
 import re
@@ -136,9 +136,9 @@ def long_sentences(text):
 
 
 def first_lines(text):
-    """(line, text) of doc comments of items and modules that do not begin as they should."""
-    for it in re.finditer(r"^( *(?!//[/!])[^\n]*\n|\A) *//[/!] (.*)", text, re.MULTILINE):
-        if FIRST.match(it[2]):
+    """(line, text) of doc comments of public items and of modules that do not begin as they should."""
+    for it in re.finditer(r"^ *(//!|///) (.*)\n(?: *\1.*\n)*((?: *#\[.*\]\n)* *pub )?", text, re.MULTILINE):
+        if FIRST.match(it[2]) and (it[3] or it[1] == "//!"):
             yield text.count("\n", 0, it.start(2)) + 1, it[2]
 
 
