@@ -1,4 +1,4 @@
-//! What runs the stages: a folder for each [`Driver`](crate::driver::Driver).
+//! Backends run the stages: a folder for each [`Driver`](crate::driver::Driver).
 
 #[cfg(feature = "cuda")]
 pub mod cuda;

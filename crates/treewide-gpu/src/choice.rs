@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use treewide::{Hash, Hasher, Mode};
 
-/// From how many bytes on `auto` uses a device that shares its memory with the CPU, where nobody says otherwise. A guess: no such device has been measured.
+/// From how many bytes on `auto` uses a device that shares its memory with the CPU, unless the program says otherwise. A guess: no such device has been measured.
 const UNIFIED_FROM: u64 = 16 << 20;
 
 /// Whether every GPU of this platform shares its memory with the CPU. Elsewhere that shows only once a

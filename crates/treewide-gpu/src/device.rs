@@ -8,7 +8,7 @@ use crate::pool::{Pinnable, Pool, Scratch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of scratch memory that a device keeps unless told otherwise: enough for a ring.
+/// Bytes of scratch memory that a device keeps by default: enough for a ring.
 const KEPT: u64 = 64 << 20;
 
 /// Bytes up to which an upload needs no pinned memory of its own.
@@ -77,15 +77,15 @@ impl Device {
         self.info().most_bytes
     }
 
-    /// The same device, with results that say how long it worked: see
+    /// Returns the same device, with results that say how long it worked: see
     /// [`Pending::wait_timed`].
     pub fn timed(&self) -> Self {
         Self { timed: true, ..self.clone() }
     }
 
-    /// The same device, which hashes inputs of at most `bytes` bytes by one launch each and longer ones by
+    /// Returns the same device, which hashes inputs of at most `bytes` bytes by one launch each and longer ones by
     /// several, to find out which is faster: digests are the same. A backend that has no kernel for
-    /// it goes on with several.
+    /// it uses several.
     pub fn one_launch_up_to(&self, bytes: u64) -> Self {
         Self { one_launch: bytes, ..self.clone() }
     }

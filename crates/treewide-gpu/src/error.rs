@@ -1,4 +1,4 @@
-//! What can go wrong between a program and a device.
+//! Failures between a program and a device.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct Error {
     cause: String,
 }
 
-/// What kind of failure it is, for programs that want to go on in another way.
+/// Kinds of failures, for programs that want to continue in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -49,7 +49,7 @@ impl Error {
         Self::new(ErrorKind::Invalid, cause)
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

@@ -126,7 +126,7 @@ impl SharedBuffer {
         Ok(&mut self.shared.bytes()?[..self.len as usize])
     }
 
-    /// The same bytes, for the device to hash. What is started with it must be done, by
+    /// Lends the bytes to the device to hash. Work that is started with them must be done, by
     /// [`Pending::wait`](crate::pending::Pending::wait) or by awaiting it, before [`bytes`](Self::bytes) is called again.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// A result that the device works on: [`wait`](Self::wait) for it on this thread, or `.await` it.
 ///
-/// If this is dropped, the work goes on and still writes to buffers of the device; only the result is lost.
+/// If this is dropped, the work continues and still writes to buffers of the device; only the result is lost.
 #[must_use = "the result is there after `wait`, or `.await`"]
 pub struct Pending<T> {
     state: State<T>,
@@ -26,7 +26,7 @@ enum State<T> {
     Taken,
 }
 
-/// Work, and what is to be done with what it read.
+/// Work, and what is to be done with its results.
 pub(crate) struct Job<T> {
     pub(crate) running: Box<dyn Running>,
     pub(crate) scratch: Vec<Scratch>,
@@ -80,7 +80,7 @@ impl<T> Pending<T> {
         match self.state {
             State::Ready(result) => result.map(|result| (result, None)),
             State::Running(job) => job.wait(),
-            // Only after a poll, and a task that polled goes on polling.
+            // Only after a poll, and a task that polled polls again.
             State::Away(_) | State::Taken => {
                 Err(Error::invalid("a result that is awaited cannot be waited for as well"))
             }
@@ -160,7 +160,7 @@ fn lock<T>(arrival: &Mutex<Arrival<T>>) -> std::sync::MutexGuard<'_, Arrival<T>>
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// The thread that waits for what is awaited; started with the first of these.
+/// The thread that waits for awaited work; started with the first of it.
 #[derive(Debug, Default)]
 pub(crate) struct Waiter {
     tasks: Mutex<Option<mpsc::Sender<Task>>>,

@@ -1,4 +1,4 @@
-//! What only CUDA has, and what a driver is strict about: with a driver for the CPU.
+//! Features that only CUDA has, and rules that a driver enforces: with a driver for the CPU.
 #![cfg(all(feature = "cuda", unix))]
 
 mod common;
@@ -200,7 +200,7 @@ fn a_stream_of_the_caller_is_kept_in_order_and_only_the_digest_comes_back() {
         {
             let device = cuda::open_with_stream(0, stream.cast()).unwrap();
             let buffer = cuda::borrow(&device, memory, input.len() as u64).unwrap();
-            // Nobody waits for it: it is only in the stream before what we do.
+            // No thread waits for it: it is only in the stream before what we do.
             sys::cuMemcpyHtoDAsync_v2(memory, input.as_ptr().cast(), input.len(), stream)
                 .result()
                 .unwrap();
@@ -245,7 +245,7 @@ fn each_architecture_gets_kernels_that_it_takes() {
         );
     }
     let input = bytes(300_000);
-    // Built ahead; compiled here and now; known to nobody.
+    // Built ahead; compiled here and now; unknown everywhere.
     for (architecture, expected) in [
         ((9, 0), 90),
         ((8, 9), 80),

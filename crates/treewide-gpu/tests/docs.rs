@@ -1,4 +1,4 @@
-//! What `scripts/gpu.sh` says of itself.
+//! The usage lines of `scripts/gpu.sh`.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is in the memory of a device, against the `blake3` crate.
+//! Bytes in the memory of a device, against the `blake3` crate.
 
 mod common;
 

@@ -101,7 +101,7 @@ fn files_and_readers() {
             staged.update_file(&file, 0, 0).unwrap();
             assert_eq!(staged.finalize().unwrap().as_bytes(), expected.as_bytes());
         }
-        // A file that is too short, and what failed goes on to fail.
+        // A file that is too short, and a failed one fails again.
         let mut staged = Staged::new(device, &Mode::PLAIN).ring(SMALL).unwrap();
         let error = staged.update_file(&file, 10, input.len() as u64).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
@@ -218,7 +218,7 @@ fn the_cpu_takes_any_pieces() {
         }
     }
     println!("the CPU: {cases} cases");
-    // What failed goes on to fail.
+    // A failed one fails again.
     let mut staged = Choice::Cpu.stage(&Mode::PLAIN, None, None).unwrap().ring(SMALL).unwrap();
     let error = staged.update_file(&file, 10, input.len() as u64).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);

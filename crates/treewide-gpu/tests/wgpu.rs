@@ -1,4 +1,4 @@
-//! What only wgpu has: devices, queues and buffers of the caller.
+//! Features that only wgpu has: devices, queues and buffers of the caller.
 #![cfg(feature = "wgpu")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The cases that are measured.
 
 use crate::Options;
 use crate::check::random;

@@ -1,4 +1,4 @@
-//! What was measured, on what.
+//! The report: machine, device and samples.
 
 use serde_json::{Value, json};
 #[cfg(feature = "cuda")]
@@ -75,7 +75,7 @@ impl Report {
 
     fn push(&mut self, case: Value) {
         self.document["cases"].as_array_mut().expect("an array").push(case);
-        // A failure is told at the end.
+        // A failure is reported at the end.
         let _ = self.write();
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>, Error> {
 }
 
 /// The device of that number, for a caller with a stream: work on bytes that are on the device is
-/// put there, in order with what else the caller puts there.
+/// put there, in order with other work that the caller puts there.
 ///
 /// `stream` is a `CUstream` or `cudaStream_t`: of PyTorch `torch.cuda.current_stream().cuda_stream`.
 /// 0 and 1 are the default stream, which other streams wait for.
@@ -180,7 +180,7 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // What nobody waits for is waited for here: it uses the kernels.
+        // Work without a waiting caller is waited for here, because it uses the kernels.
         for kept in std::mem::take(&mut *self.unfinished.guard()) {
             kept.wait();
         }

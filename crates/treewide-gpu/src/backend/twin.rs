@@ -30,7 +30,7 @@ pub struct TwinLimits {
     pub most_bytes: u64,
     /// The most bytes that a launch reads of one buffer.
     pub window: u64,
-    /// What regions cost that start at no multiple of it.
+    /// Regions that start at other places than its multiples cost more.
     pub alignment: u64,
     /// The most workgroups of a launch.
     pub most_tiles: u32,

@@ -87,7 +87,7 @@ pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>, Error> {
 
 /// Hashes with a device of the caller, in the order of the caller's queue.
 ///
-/// Features and limits are the ones that it was opened with. An error of the device that nobody else
+/// Features and limits are the ones that it was opened with. An error of the device that no one else
 /// handles ends the program unless the caller has set
 /// [`on_uncaptured_error`](::wgpu::Device::on_uncaptured_error).
 ///

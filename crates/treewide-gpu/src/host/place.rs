@@ -116,7 +116,7 @@ impl Place {
         self.running.as_mut().is_none_or(|running| running.is_done().unwrap_or(true))
     }
 
-    /// Waits for the results of what was started; none if nothing was.
+    /// Waits for the results of the started work; none if nothing was started.
     pub(crate) fn wait(&mut self) -> Result<Vec<[u8; 32]>, Error> {
         let Some(mut running) = self.running.take() else { return Ok(Vec::new()) };
         let read = running.wait()?;
@@ -125,7 +125,7 @@ impl Place {
 
     /// Gives its memory back.
     pub(crate) fn done(mut self) {
-        // Of what failed the device may still use the memory: it is freed then, and not used again.
+        // The device may still use the memory of failed work: it is freed then, and not used again.
         if self.wait().is_ok() {
             let [one, two] = self.values;
             [self.input, one, two, self.results].into_iter().for_each(Scratch::done);

@@ -137,7 +137,7 @@ impl Places {
         Ok(())
     }
 
-    /// Takes the value of what a place did, if it did anything.
+    /// Takes the value of the work of a place, if it did any.
     fn collect(&mut self, place: usize) -> Result<(), Error> {
         for value in self.places[place].wait()? {
             self.add(value);

@@ -62,7 +62,7 @@ pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, Str
         command.arg("-Wl,-soname,libcuda.so");
     }
     let output = command.output().map_err(|error| format!("there is no {compiler}: {error}"))?;
-    // If they do not compile, the tests must not go on without them.
+    // If they do not compile, the tests must not run without them.
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::rename(unfinished, &library).unwrap();
     Ok(library)

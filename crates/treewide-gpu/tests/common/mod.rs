@@ -1,4 +1,4 @@
-//! What the test files share: the devices there are, inputs, lengths and modes.
+//! Shared by the test files: the devices there are, inputs, lengths and modes.
 #![allow(dead_code)] // Each test file that includes this module uses a part of it.
 
 #[cfg(feature = "cuda")]

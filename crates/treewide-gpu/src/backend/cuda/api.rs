@@ -1,4 +1,4 @@
-//! What is used of the driver's interface, so that nothing is freed twice or never, and so that
+//! Wraps the functions of the driver that are used. Nothing is freed twice or never, and
 //! threads of the caller find the context that was current before.
 
 use crate::error::{Error, ErrorKind};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The oldest interface whose functions are used here: that of CUDA 12.0.
 const OLDEST: c_int = 12000;
 
-/// What is used of the driver. All of it is looked for at first, as a call of what is not there panics.
+/// Functions of the driver that are used. All are looked for at first, because a call of a missing one panics.
 pub(super) const USED: [&str; 35] = [
     "cuCtxPopCurrent_v2",
     "cuCtxPushCurrent_v2",
@@ -296,7 +296,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if let Ok(_current) = self.context.enter() {
-            // SAFETY: It is ours; the driver lets work that refers to it go on.
+            // SAFETY: It is ours; the driver lets work that refers to it continue.
             let _ = unsafe { result::event::destroy(self.raw) };
         }
     }
@@ -315,7 +315,7 @@ impl DeviceMemory {
     pub(super) fn new(context: &Arc<Context>, len: u64) -> Result<Self, Error> {
         let _current = context.enter()?;
         let bytes = usize::try_from(len).unwrap_or(usize::MAX).max(1);
-        // SAFETY: Nobody reads it before something is written there but who may read anything.
+        // SAFETY: It is read only after it is written, except by callers who may read anything.
         let address = unsafe { result::malloc_sync(bytes) };
         let address = address.doing(&format!("cannot allocate {len} bytes of its memory"))?;
         Ok(Self { context: context.clone(), address, len, made: true })

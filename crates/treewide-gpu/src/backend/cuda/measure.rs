@@ -1,4 +1,4 @@
-//! What ceilings are made of, measured on a device: the rates of single instructions, and of copies
+//! Measures the ceilings of a device: the rates of single instructions, and of copies
 //! from pinned memory. For benchmarks.
 
 use super::api::{Context, DeviceMemory, Doing, Event, HostMemory, Stream};
@@ -37,7 +37,7 @@ const ROUNDS: u32 = 256;
 /// How fast a multiprocessor is at an instruction, or at a pair of them in turn.
 #[derive(Clone, Debug)]
 pub struct Rate {
-    /// What was measured: `imad_lop3` is an IMAD and a LOP3 in turn.
+    /// Name of the measured instructions: `imad_lop3` is an IMAD and a LOP3 in turn.
     pub name: &'static str,
     /// Instructions of single threads, both of a pair counted, in a clock of a multiprocessor.
     pub per_clock: f64,
@@ -56,7 +56,7 @@ pub struct Chip {
     pub clock: f64,
 }
 
-/// What device has that number.
+/// Describes the device with that number.
 ///
 /// # Errors
 /// If there is no such device, or it cannot be used.

@@ -1,4 +1,4 @@
-//! What there is to say where there is no driver. The kernels and all that talks to the driver are
+//! Errors on a machine without a driver. The kernels and all that talks to the driver are
 //! tested in `tests/`, with a driver for the CPU.
 
 use crate::error::ErrorKind;

@@ -62,7 +62,7 @@ pub(super) struct InStream {
 pub(super) struct Kept {
     memory: Vec<Handle>,
     scratch: Vec<Scratch>,
-    /// Used by the launches of this work one after the other, and by nobody else until it is done.
+    /// Used by the launches of this work one after the other, and by no other work until it is done.
     counters: Option<DeviceMemory>,
     end: Option<Event>,
 }
@@ -81,7 +81,7 @@ impl Kept {
 }
 
 impl Cuda {
-    /// Takes back what work that nobody waits for has kept, as far as it is done.
+    /// Takes back the memory of work that is done and that no caller waits for.
     pub(super) fn sweep(&self) {
         let done: Vec<Kept> = {
             let mut unfinished = self.unfinished.guard();
@@ -156,7 +156,7 @@ impl InStream {
     /// Copies bytes that may change afterwards.
     fn copy_small(&mut self, bytes: &[u8], to: Option<u64>) -> Result<u64, Error> {
         let place = self.room(bytes.len())?;
-        // SAFETY: There is room for them, and nobody else uses it.
+        // SAFETY: There is room for them, and no other code uses it.
         unsafe { place.host.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         let to = to.unwrap_or(place.device);
         self.copy_from_host(place.host, to, bytes.len())?;

@@ -33,7 +33,7 @@ pub(super) struct Recorded {
 }
 
 enum Step {
-    /// From what the host gives.
+    /// From bytes of the host.
     Write {
         from: u64,
         to: Region,
