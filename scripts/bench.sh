@@ -16,7 +16,7 @@
 #   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    bindings/c/check.sh bench
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
-# something it cannot be told, else 0. Nothing else should run at the same time.
+# something it cannot be measured, else 0. Nothing else should run at the same time.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -6,7 +6,7 @@
 #   scripts/clients.sh             all
 #   scripts/clients.sh --list      their names
 #
-# The copies are in target/clients/. A crate that comes with a Cargo.lock is tested with what that says.
+# The copies are in target/clients/. A crate that comes with a Cargo.lock is tested with these versions.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."

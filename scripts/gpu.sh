@@ -65,7 +65,7 @@ step() {
     local seconds=$1 name=$2 code=0 start=$SECONDS how
     shift 2
     echo "== $name"
-    # Another 5 for what does not end when it is told to.
+    # Another 5 for a process that does not end on SIGTERM.
     ((seconds < end - 5 - SECONDS)) || seconds=$((end - 5 - SECONDS))
     if ((seconds > 0)); then
         timeout --kill-after=5 "$seconds" "$@" || code=$?
@@ -94,7 +94,7 @@ machine() {
     "$1/treewide" devices
 }
 
-# The Python package, with what libraries of tensors this machine has.
+# The Python package, with the libraries of tensors that this machine has.
 torch() {
     command -v python3 >/dev/null || { echo "NOT RUN: there is no python3" && exit 77; }
     local installed=$1/installed

@@ -42,7 +42,7 @@ ARM_CPUS = [
 ]  # fmt: skip
 WITH_SVE2 = ["neoverse-n2", "neoverse-v2"]
 BLOCKS = 200
-# In a loop; the last has no message after it, and stands behind.
+# In a loop; the last has no message after it, and comes last.
 ROUNDS = 6
 MCA = os.environ.get("LLVM_MCA", "llvm-mca-19")
 

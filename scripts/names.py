@@ -19,7 +19,7 @@ from collections.abc import Iterator
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-# They take the place of a package of somebody else, and have its names.
+# They take the place of the package of someone else, and have its names.
 FOREIGN = {"blake3", "compat"}
 
 

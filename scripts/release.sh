@@ -110,7 +110,7 @@ part_c() {
     )
 }
 
-# What follows from the definition of the command line, and from what is linked into it: pages PROGRAM [FEATURES]
+# What follows from the definition of the command line, and from the crates that are linked into it: pages PROGRAM [FEATURES]
 pages() {
     local work=target/deb program=$1 it part
     rm -rf "$work" && mkdir -p "$work/man"
@@ -310,7 +310,7 @@ done
 echo "===="
 ls -l "$out"
 for it in "${made[@]}"; do
-    # Where nothing matched, the pattern itself stands there.
+    # Where nothing matched, the pattern itself is there.
     [[ -e $it || $it == */'*' ]] || fail "a later part removed $it"
 done
 [[ ${#failed[@]} == 0 ]] || fail "failed: ${failed[*]}"

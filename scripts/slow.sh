@@ -16,7 +16,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/steps.sh
 
-# rustc's architecture, qemu's, Debian's, and what else the compiler and the emulator are told.
+# rustc's architecture, qemu's, Debian's, and further options of the compiler and the emulator.
 readonly EMULATED=(
     "aarch64 aarch64 aarch64 - -"
     "s390x s390x s390x - -"
@@ -320,7 +320,7 @@ sections() {
     done
 }
 
-# A word that means nothing is told at once.
+# A word that means nothing is an error at once.
 listing=yes
 sections
 listing=no

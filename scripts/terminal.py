@@ -19,7 +19,7 @@ PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 MARK = b"a photograph of the moon"
 COLUMNS, SIZE, CHARACTER, LINE, PAD = 100, 14, 8.43, 21, 18
 
-# The colours of a terminal by their number, and of what has none.
+# The colours of a terminal by their number, and of text without one.
 THEMES = {
     "light": {"": "#1f2328", "back": "#f6f8fa", "edge": "#d1d9e0", "dim": "#59636e",
               "31": "#cf222e", "32": "#116329", "33": "#7d4e00", "34": "#0550ae", "35": "#8250df", "36": "#1b7c83"},

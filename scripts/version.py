@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NUMBER = r"\d+\.\d+\.\d+"
 
-# Where it stands: files, and what is before and after it.
+# Where it is: files, and the text before and after it.
 PLACES = [
     ("Cargo.toml", r'^version = "', r'"'),
     ("Cargo.toml", r'path = "crates/[^"]+", version = "', r'"'),

@@ -2,7 +2,7 @@
 //! with treewide under the name `blake3`, and with the real crate.
 //!
 //! That both compile is one half of the proof that a program can switch by changing its manifest.
-//! The other half is the log that each of them writes of what every item did: `tests/same.rs`
+//! The other half is the log of every item that each of them writes: `tests/same.rs`
 //! compares the two, and `tests/items.rs` asks whether any item is missing from it.
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub use theirs::program::run as theirs;
 pub struct Seen {
     /// The item, named as in `tests/items.txt`.
     pub item: &'static str,
-    /// What it did, as text.
+    /// Its log, as text.
     pub value: String,
 }
 
@@ -44,7 +44,7 @@ impl Log {
 }
 
 /// Whether `misuse` panics, as its documentation says. It does so without a message: a log full of
-/// expected panics would hide the one that nobody expected.
+/// expected panics would hide the one that no test expects.
 fn panics<T>(misuse: impl FnOnce() -> T) -> bool {
     thread_local!(static EXPECTED: Cell<bool> = const { Cell::new(false) });
     static SILENCE: Once = Once::new();

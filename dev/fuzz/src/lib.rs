@@ -1,4 +1,4 @@
-//! What the fuzz targets share: inputs larger than the fuzzer makes, and modes with their oracle.
+//! Shared by the fuzz targets: inputs larger than the fuzzer makes, and modes with their oracle.
 
 use arbitrary::Arbitrary;
 
@@ -18,7 +18,7 @@ impl Input {
         self.bytes_to(18)
     }
 
-    /// The same up to `2^bits` bytes.
+    /// Returns an input of up to `2^bits` bytes.
     pub fn bytes_to(&self, bits: u32) -> Vec<u8> {
         let len = (self.len & ((1 << (self.len >> 27).min(bits)) - 1)) as usize;
         let mut turn = self.seed;

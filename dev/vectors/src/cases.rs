@@ -1,4 +1,4 @@
-//! What is asked: input lengths, places in the output, subtrees.
+//! The questions: input lengths, places in the output, subtrees.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

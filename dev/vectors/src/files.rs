@@ -150,7 +150,7 @@ pub(crate) fn outboard() -> (usize, String) {
     (lines.len(), file(&[list("cases", &lines)]))
 }
 
-/// The pairs of a node over `input`, which stands at byte `at`, and of all nodes above groups below it.
+/// The pairs of a node over `input`, which begins at byte `at`, and of all nodes above groups below it.
 fn pairs(
     mode: Mode,
     input: &[u8],

@@ -1,7 +1,7 @@
 //! Writes the known answers in `vectors/`, with the `blake3` crate as the oracle.
 //!
 //! `cargo run -p treewide-vectors` rewrites the files. With `--check` it writes nothing and fails
-//! where a file differs from what it would write. The format is described in `vectors/README.md`;
+//! where a file differs from its answers. The format is described in `vectors/README.md`;
 //! what is asked, as opposed to what is answered, is all in `cases`.
 
 mod cases;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             match fs::read_to_string(&path) {
                 Ok(found) if found == text => println!("{name}: {cases} cases, unchanged"),
                 Ok(_) => {
-                    eprintln!("{}: differs from what the oracle says", path.display());
+                    eprintln!("{}: differs from the answers of the oracle", path.display());
                     failed = true;
                 }
                 Err(error) => {

@@ -1,4 +1,4 @@
-//! What the features `rayon`, `mmap`, `serde` and `zeroize` add.
+//! Items of the features `rayon`, `mmap`, `serde` and `zeroize`.
 
 use super::blake3;
 use crate::{Log, TempFile, pattern};
@@ -79,7 +79,7 @@ fn wiping(log: &mut Log) {
     hash.zeroize();
     log.see("impl Zeroize for Hash", hash);
 
-    // A wiped hasher or reader holds nothing of what it held before. What it still does is not
+    // A wiped hasher or reader holds no earlier content. Its further results are not
     // specified, so nothing more is asked of it than that it counts from zero.
     let mut hasher = Hasher::new_keyed(&[7; 32]);
     hasher.update(&pattern(5000));
