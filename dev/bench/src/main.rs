@@ -21,6 +21,7 @@ mod random;
 mod report;
 mod samples;
 mod size;
+mod spec;
 mod stats;
 mod table;
 mod validate;

@@ -26,11 +26,12 @@ use crate::engine::device;
 use crate::engine::file::{self, FileOnDisk};
 use crate::engine::{self, ORACLE, Task};
 use crate::machine;
-use crate::plan::{self, Plan, Spec};
+use crate::plan::Plan;
 use crate::random::Random;
 use crate::report::{
     self, Bar, Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
 };
+use crate::spec::{self, Spec};
 use crate::stats::{self, MIN_SAMPLES};
 use crate::work::{Cache, Place, Work};
 
@@ -212,7 +213,7 @@ impl Session {
         if let Some(reason) = plan.refusal(&self.machine) {
             return Err(Refusal::Reason(reason));
         }
-        let names = plan::names(&plan.sides);
+        let names = spec::names(&plan.sides);
         let mut sides = vec![];
         for (spec, name) in plan.sides.iter().zip(names) {
             let mut side = self.contender(plan, spec, name)?;
@@ -296,7 +297,7 @@ impl Session {
             let (engine, variant) = (spec.engine.clone(), device.name().to_owned());
             return Ok(Contender::new(engine, spec, name, variant, task));
         }
-        let engine = spec.engine()?;
+        let engine = engine::find(&spec.engine)?;
         let kernel = match &spec.kernel {
             Some(kernel) => Some(kernel.clone()),
             None if engine.name == "treewide" => Some(self.kernel.clone()),

@@ -1,5 +1,4 @@
-//! Sizes in bytes, as people write them: `1000`, `64KiB`, `3MiB`, and ranges with a step,
-//! `0..64KiB/61`, or a factor, `1KiB..1GiB*2`.
+//! Sizes in bytes, and ranges of them with a step, `0..64KiB/61`, or a factor, `1KiB..1GiB*2`.
 
 pub(crate) use treewide_files::size::parse;
 
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write() {
+    fn ranges_have_a_step_or_a_factor() {
         assert_eq!(parse_list("0..200/61"), Ok(vec![0, 61, 122, 183]));
         assert_eq!(parse_list("3..1KiB*4"), Ok(vec![3, 12, 48, 192, 768]));
         assert_eq!(parse_list("1..8GiB*2").unwrap().len(), 34);

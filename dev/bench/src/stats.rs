@@ -95,8 +95,7 @@ mod tests {
         let samples: Vec<f64> = (0..41).map(|_| random.normal()).collect();
         let mut medians: Vec<f64> = (0..20_000)
             .map(|_| {
-                let mut drawn: Vec<f64> =
-                    (0..41).map(|_| samples[random.below(41) as usize]).collect();
+                let mut drawn: Vec<f64> = (0..41).map(|_| samples[random.below(41)]).collect();
                 drawn.sort_by(f64::total_cmp);
                 drawn[20]
             })

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli;
-use crate::plan::{Plan, Spec, specs};
+use crate::plan::{Plan, specs};
+use crate::spec::Spec;
 use crate::work::{Shape, Work};
 
 pub(super) fn run(args: &cli::Batch) -> Result<ExitCode> {

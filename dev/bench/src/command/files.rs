@@ -7,8 +7,9 @@ use treewide::file::Strategy;
 
 use crate::cli;
 use crate::engine::file;
-use crate::plan::{Plan, Spec};
+use crate::plan::Plan;
 use crate::report::Varies;
+use crate::spec::Spec;
 use crate::work::Work;
 
 pub(super) fn run(args: &cli::Files) -> Result<ExitCode> {

@@ -8,9 +8,11 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
 use crate::cli;
-use crate::plan::{Plan, Spec, inputs};
+use crate::engine;
+use crate::plan::{Plan, inputs};
 use crate::report::{Bar, Caches, Row, Varies, Verdict};
 use crate::size;
+use crate::spec::Spec;
 use crate::table;
 use crate::work::{Cache, Feed, Fill, Mode, Shape, Work};
 
@@ -142,7 +144,7 @@ impl Ask {
         let sides = [self.engine.parse::<Spec>()?, self.against.parse::<Spec>()?];
         if !matches!(self.what, What::File | What::Program) {
             for side in &sides {
-                side.engine()?;
+                engine::find(&side.engine)?;
             }
         }
         if u8::from(self.rest) + u8::from(self.awake) + u8::from(self.after_work) > 1 {

@@ -9,8 +9,9 @@ use treewide_gpu::{Backend, Device, Found, TwinLimits, devices};
 use crate::cli;
 use crate::engine::device;
 use crate::measure::Session;
-use crate::plan::{Plan, Spec};
+use crate::plan::Plan;
 use crate::report::Varies;
+use crate::spec::Spec;
 use crate::work::Work;
 
 /// Bytes whose digests are checked first.

@@ -7,8 +7,9 @@ use anyhow::Result;
 use treewide::kernel;
 
 use crate::cli;
-use crate::plan::{Plan, Spec, inputs};
+use crate::plan::{Plan, inputs};
 use crate::report::Varies;
+use crate::spec::Spec;
 use crate::work::{Feed, Mode};
 
 pub(super) fn run(args: &cli::Kernels) -> Result<ExitCode> {

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::cli;
-use crate::plan::{Plan, Spec, inputs};
+use crate::engine;
+use crate::plan::{Plan, inputs};
 use crate::report::{Caches, Varies};
+use crate::spec::Spec;
 use crate::work::{Feed, Mode, Shape, Work};
 
 pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
@@ -20,6 +22,7 @@ pub(super) fn run(args: &cli::Threads) -> Result<ExitCode> {
     let sizes = args.sizes.or(sizes);
     let caches = session.machine.caches;
     let against: Spec = args.against.parse::<Spec>()?.on(threads);
+    engine::find(&against.engine)?;
     let mut plans: Vec<Plan> =
         sizes.iter().map(|&bytes| never_lose(bytes, threads, &caches)).collect();
     plans.extend(sizes.iter().filter(|&&bytes| bytes >= 64 << 10).map(|&bytes| {

@@ -14,8 +14,9 @@ use treewide::kernel;
 
 use crate::cli::{self, Choice};
 use crate::measure::Session;
-use crate::plan::{Plan, Spec, inputs};
+use crate::plan::{Plan, inputs};
 use crate::report::Varies;
+use crate::spec::Spec;
 use crate::table;
 use crate::work::{Feed, Mode};
 use limit::Limit;

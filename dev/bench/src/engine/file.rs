@@ -17,7 +17,7 @@ use treewide::file::{Options, Strategy};
 
 use super::Task;
 use crate::interrupt;
-use crate::plan::Spec;
+use crate::spec::Spec;
 use crate::work::Cache;
 
 /// The hidden command that hashes one file.

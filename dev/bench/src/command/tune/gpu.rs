@@ -12,7 +12,8 @@ use super::search::{search, told};
 use crate::cli::Which;
 use crate::command::gpu;
 use crate::measure::Session;
-use crate::plan::{Plan, Spec};
+use crate::plan::Plan;
+use crate::spec::Spec;
 use crate::work::{Place, Work};
 
 /// What sets a minimum (an argument of functions, a flag of the command line), what it is about, and the binary logarithm of
