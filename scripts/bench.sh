@@ -44,27 +44,17 @@ programs() {
     [[ -x $B3SUM ]] || cargo install -q b3sum --locked --root "$target/tools"
 }
 
-# Rows of these peers below 1.00; the peers and a count of the rest.
+# The peers that this machine can run.
 # shellcheck disable=SC2317,SC2329
 peers() {
-    local name=portable
-    [[ $(uname -m) != x86_64 ]] || name="$name sse2"
-    [[ $(command -v node) && -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]] &&
-        name="$name wasm" || echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
-    # shellcheck disable=SC2086 # several words
-    scripts/peers.sh $name | awk '
-        /^kernel|^every/ { print }
-        NF == 4 && $4 ~ /^[0-9.]+$/ { if ($4 < 1) { short++; print "  SHORT " $0 } else met++ }
-        END { print met " met, " short + 0 " short"; exit short > 0 }'
-}
-
-# The same of a client without optimisation, whose bar is 1.5 times the time of `blake3`.
-# shellcheck disable=SC2317,SC2329
-unoptimised() {
-    scripts/peers.sh unoptimised | awk '
-        /^kernel|^every|^16 updates/ { print }
-        NF == 4 && $4 ~ /^[0-9.]+$/ { if ($4 < 0.667) { short++; print "  SHORT " $0 } else met++ }
-        END { print met + 0 " met, " short + 0 " short"; exit short > 0 }'
+    local names=(portable)
+    [[ $(uname -m) != x86_64 ]] || names+=(sse2)
+    if [[ $(command -v node) && -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]]; then
+        names+=(wasm)
+    else
+        echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
+    fi
+    scripts/peers.sh "${names[@]}"
 }
 
 # The bars of the C libraries. A row is `| what, against what | bytes | time | times as fast |`.
@@ -89,7 +79,7 @@ run() {
     case $1 in
     capi) capi ;;
     peers) peers ;;
-    unoptimised) unoptimised ;;
+    unoptimised) scripts/peers.sh unoptimised ;;
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
     trees) RUNS=5 scripts/trees-bench.sh ;;
     *)

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Our kernels one by one, each against the peers' code for the same instruction set, and our choice
-# against theirs: prints both medians and the ratio at many lengths. Nothing else should be running.
+# against theirs: prints medians, ratios and verdicts at many lengths. Nothing else should be running.
 #
 #   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
 #   scripts/peers.sh outboards      outboards, against bao-tree and bao
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
+#
+# The programs print samples. `treewide-bench report` judges them, and its exit code is that of this script: 1 if a bar is
+# short, 3 if a bar is inconclusive.
 
 set -euo pipefail
 cd "$(dirname "$0")/../dev/peers"
@@ -23,16 +26,23 @@ for peer in "$@"; do
         cargo build "${options[@]}"
     fi
 done
-echo "$(rustc --version); $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1);" \
-    "$(git describe --always --dirty); scripts/peers.sh $*"
+(cd ../.. && cargo build --release --locked --quiet -p treewide-bench)
+bench=$(realpath "${CARGO_TARGET_DIR:-../../target}/release/treewide-bench")
+worst=0
 for peer in "$@"; do
-    if [[ $peer == wasm ]]; then
-        node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm"
-    elif [[ $peer == unoptimised ]]; then
-        "$target/$peer/debug/treewide-peers"
-    elif [[ $peer == outboards ]]; then
-        "$target/$peer/release/outboards"
-    else
-        "$target/$peer/release/treewide-peers"
-    fi
+    case $peer in
+    wasm) program=(node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm") ;;
+    unoptimised) program=("$target/$peer/debug/treewide-peers") ;;
+    outboards) program=("$target/$peer/release/outboards") ;;
+    *) program=("$target/$peer/release/treewide-peers") ;;
+    esac
+    code=0
+    {
+        printf '{"about":"%s; %s; %s; scripts/peers.sh %s"}\n' "$(rustc --version)" \
+            "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)" "$(git describe --always --dirty)" "$peer"
+        "${program[@]}"
+    } | "$bench" report - || code=$?
+    ((code == 0 || code == 1 || code == 3)) || exit "$code"
+    ((code == 0 || worst == 1)) || worst=$code
 done
+exit "$worst"

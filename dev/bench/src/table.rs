@@ -81,6 +81,9 @@ fn groups(rows: &[Row]) -> Vec<&[Row]> {
 /// The heading of a group.
 fn caption(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
+    if matches!(first.work, Work::Sampled { .. }) {
+        return String::new();
+    }
     let what = match first.class.as_str() {
         "one-shot" => "One call for a whole input",
         "reuse" => "One update of a hasher that is used again",
@@ -100,14 +103,12 @@ fn caption(rows: &[Row]) -> String {
         "wrapped" => "Bytes of the host, which the device reads where they are",
         "end-to-end" => "Bytes of the host, to new memory of the device",
         "file" => "Files in the page cache, through buffers that are there",
-        "sampled" => "A call, as another program timed it",
         class => class,
     };
     let threads: Vec<u32> = first.sides.iter().map(|side| side.threads).collect();
     let threads = match first.varies {
         Varies::Threads => ", different numbers of threads".to_owned(),
         Varies::Nothing if matches!(first.work, Work::Device { .. }) => String::new(),
-        _ if matches!(first.work, Work::Sampled { .. }) => String::new(),
         _ if threads.iter().all(|&n| n == 1) => ", one thread".to_owned(),
         _ => format!(", {} threads each", threads[0]),
     };
@@ -132,7 +133,9 @@ fn group(rows: &[Row]) -> String {
         line.extend(row.ratios.iter().map(ratio));
         lines.push(line);
     }
-    format!("{}\n{}", caption(rows), align(&lines))
+    let caption = caption(rows);
+    let end = if caption.is_empty() { "" } else { "\n" };
+    format!("{caption}{end}{}", align(&lines))
 }
 
 /// The first column to the left, the others to the right.

@@ -1,16 +1,19 @@
 //! One of our kernels against the same instruction set of a peer, on one thread.
 //!
-//! Both take turns in one process; a row's times are medians over the turns, its ratio is the
-//! median of the turn-by-turn ratios (their time / ours). The features of this crate say which two.
+//! Both take turns in one process. The samples go to standard output, for `treewide-bench report`; scripts/peers.sh does
+//! all of it. The features of this crate say which two are compared.
 //!
 //! Built without optimisation, it is a client as `cargo test` compiles one. With the argument `check` it times nothing and
 //! compares digests. `streams` measures small pieces; `streams WORD` only rows whose names contain the word.
 
+mod samples;
 #[cfg(not(feature = "rscrypto"))]
 mod streams;
 
 use std::hint::black_box;
 use std::time::Instant;
+
+use samples::Row;
 
 const KIB: usize = 1024;
 const UNOPTIMISED: bool = cfg!(debug_assertions);
@@ -47,24 +50,7 @@ const LENGTHS: &[usize] = &[
     256,
     512,
     1000,
-    KIB,
-    KIB + 1,
-    2 * KIB,
-    3 * KIB,
-    4 * KIB,
-    5 * KIB,
-    6 * KIB,
-    7 * KIB,
-    8 * KIB,
-    9 * KIB,
-    10 * KIB,
-    11 * KIB,
-    12 * KIB,
-    13 * KIB,
-    14 * KIB,
-    15 * KIB,
-    16 * KIB,
-    17 * KIB,
+    1025,
     20 * KIB,
     24 * KIB,
     28 * KIB,
@@ -122,13 +108,13 @@ fn their_updates(data: &[u8]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Nanoseconds per call of `f`, over `calls` calls.
-fn time(calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
+/// Nanoseconds of `calls` calls of `f`.
+fn time(calls: u64, f: Function<'_>, data: &[u8]) -> u64 {
     let start = Instant::now();
     for _ in 0..calls {
         black_box(f(black_box(data)));
     }
-    start.elapsed().as_nanos() as f64 / calls as f64
+    start.elapsed().as_nanos() as u64
 }
 
 /// [`time`] from `depth` calls further down the stack.
@@ -137,7 +123,7 @@ fn time(calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
 /// So a process whose stack begins at the wrong place (4 of 512) would find one side half as slow again at
 /// every turn: `results/zen5-2vcpu/peers.txt`.
 #[inline(never)]
-fn time_at(depth: usize, calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
+fn time_at(depth: usize, calls: u64, f: Function<'_>, data: &[u8]) -> u64 {
     if depth == 0 {
         return time(calls, f, data);
     }
@@ -145,37 +131,24 @@ fn time_at(depth: usize, calls: usize, f: Function<'_>, data: &[u8]) -> f64 {
     black_box(time_at(depth - 1, calls, f, data))
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 type Function<'a> = &'a dyn Fn(&[u8]) -> [u8; 32];
 
-/// Our time, theirs, and their time / ours.
-fn compare([ours, theirs]: [Function<'_>; 2], data: &[u8], turns: usize) -> [f64; 3] {
+/// Prints a row: ours, then theirs with its bar.
+fn compare(name: &str, [ours, theirs]: [Function<'_>; 2], data: &[u8], bar: f64) {
     assert_eq!(ours(data), theirs(data));
-    let calls = (200_000 / (50 + data.len() / 4)).max(1);
-    let mut columns = [vec![], vec![], vec![]];
+    let calls = (200_000 / (50 + data.len() / 4)).max(1) as u64;
+    let turns = if data.len() > 4 * KIB * KIB { 15 } else { 51 };
+    let mut samples = [vec![], vec![]];
     // Each turn from another place of the stack.
     for turn in 0..turns {
         // Neither side always comes first.
-        let (a, b) = if turn % 2 == 0 {
-            let a = time_at(turn, calls, ours, data);
-            (a, time_at(turn, calls, theirs, data))
-        } else {
-            let b = time_at(turn, calls, theirs, data);
-            (time_at(turn, calls, ours, data), b)
-        };
-        for (column, value) in columns.iter_mut().zip([a, b, b / a]) {
-            column.push(value);
+        for at in [turn % 2, 1 - turn % 2] {
+            samples[at].push(time_at(turn, calls, [ours, theirs][at], data));
         }
     }
-    columns.map(|mut column| median(&mut column))
-}
-
-fn row(bytes: usize, [ours, theirs, ratio]: [f64; 3]) {
-    println!("{bytes:>9} {ours:>12.1} {theirs:>12.1} {ratio:>6.2}");
+    let row = Row { name, bytes: data.len(), calls };
+    row.print("treewide", &samples[0], None);
+    row.print("peer", &samples[1], Some(bar));
 }
 
 /// Compares digests of both at many lengths, with all that a client calls first.
@@ -209,37 +182,31 @@ fn main() {
     let input: Vec<u8> = (0..16 * KIB * KIB + 4096).map(|i| (i % 251) as u8).collect();
     // From the beginning of a page, as files are.
     let input = &input[input.as_ptr().align_offset(4096)..];
-    match std::env::args().nth(1).as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let command = arguments.first().map(String::as_str);
+    if command != Some("check") {
+        samples::about(&format!("kernel {} against {PEER}", treewide::kernel::detected().name()));
+    }
+    match command {
         None => measure(input),
         Some("check") => check(input),
         #[cfg(not(feature = "rscrypto"))]
-        Some("streams") => streams::measure(input, std::env::args().nth(2).as_deref()),
+        Some("streams") => streams::measure(input, arguments.get(1).map(String::as_str)),
         Some(other) => panic!("'{other}' is not an argument: `check` and `streams` are"),
     }
 }
 
 fn measure(input: &[u8]) {
-    println!("\nkernel {} against {PEER}", treewide::kernel::detected().name());
-    println!("    bytes      ours ns    theirs ns  ratio");
-    for &bytes in LENGTHS {
-        let turns = if bytes > 4 * KIB * KIB { 15 } else { 51 };
-        row(bytes, compare([&ours, &theirs], &input[..bytes], turns));
+    let mut lengths: Vec<usize> = (1..=17).map(|chunks| chunks * KIB).collect();
+    lengths.extend(LENGTHS);
+    // And what is no multiple of anything.
+    lengths.extend((0..=64 * KIB).step_by(1021).skip(1));
+    lengths.sort_unstable();
+    for bytes in lengths {
+        compare(&format!("{bytes} B"), [&ours, &theirs], &input[..bytes], LEAST);
     }
-    println!("{UPDATES} updates of");
-    for &bytes in PIECES {
-        row(bytes, compare([&our_updates, &their_updates], &input[..UPDATES * bytes], 51));
-    }
-    let lengths = (0..=64 * KIB).step_by(61);
-    let compared = |len| (len, compare([&ours, &theirs], &input[..len], 9));
-    let mut sweep: Vec<_> = lengths.map(compared).collect();
-    sweep.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
-    let below = sweep.iter().filter(|row| row.1[2] < LEAST).count();
-    println!(
-        "every length from 0 to 64 KiB in steps of 61: {}, of these below {LEAST:.2}: {below}; median {:.2}, the lowest:",
-        sweep.len(),
-        sweep[sweep.len() / 2].1[2]
-    );
-    for &(bytes, times) in &sweep[..8] {
-        row(bytes, times);
+    for bytes in PIECES {
+        let name = format!("{UPDATES} updates of {bytes} B");
+        compare(&name, [&our_updates, &their_updates], &input[..UPDATES * bytes], LEAST);
     }
 }

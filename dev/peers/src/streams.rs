@@ -96,37 +96,16 @@ fn without_buffer(data: &[u8], piece: usize) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-fn row(what: &str, bytes: usize, [ours, theirs, ratio]: [f64; 3], least: [f64; 2]) -> bool {
-    let least = least[usize::from(cfg!(feature = "avx2"))];
-    let verdict = if ratio >= least { "" } else { " short" };
-    println!(
-        "{what:<26} {bytes:>9} {ours:>12.1} {theirs:>12.1} {ratio:>6.2} {least:>5.2}{verdict}"
-    );
-    ratio >= least
-}
-
 pub(crate) fn measure(input: &[u8], only: Option<&str>) {
-    let kernel = ::treewide::kernel::detected().name();
-    println!("\nkernel {kernel} against {}", crate::PEER);
-    println!(
-        "{:<26} {:>9} {:>12} {:>12} {:>6} {:>5}",
-        "pieces of", "bytes", "ours ns", "theirs ns", "ratio", "bar"
-    );
-    let wanted = |what: &str| only.is_none_or(|only| what.contains(only));
-    let mut short = 0;
-    let mut show = |what: String,
-                    bytes: usize,
-                    ours: &dyn Fn(&[u8]) -> [u8; 32],
-                    theirs: &dyn Fn(&[u8]) -> [u8; 32],
-                    least| {
-        if wanted(&what) {
-            let turns = if bytes > 50 * KIB { 21 } else { 51 };
-            short += usize::from(!row(
-                &what,
-                bytes,
-                compare([ours, theirs], &input[..bytes], turns),
-                least,
-            ));
+    let show = |what: String,
+                bytes: usize,
+                ours: &dyn Fn(&[u8]) -> [u8; 32],
+                theirs: &dyn Fn(&[u8]) -> [u8; 32],
+                least: [f64; 2]| {
+        if only.is_none_or(|only| what.contains(only)) {
+            let name = format!("{bytes} B, {what}");
+            let bar = least[usize::from(cfg!(feature = "avx2"))];
+            compare(&name, [ours, theirs], &input[..bytes], bar);
         }
     };
     for &(totals, pieces, least) in PIECES {
@@ -176,5 +155,4 @@ pub(crate) fn measure(input: &[u8], only: Option<&str>) {
         let theirs = move |data: &[u8]| blake3::reads(data, read, read);
         show(format!("one read of {read}"), 32, &ours, &theirs, [0.98; 2]);
     }
-    println!("{short} rows below their bars");
 }
