@@ -115,7 +115,7 @@ profile() {
 }
 
 measure() {
-    local out=$1 from=$2 largest=16G most=8G small=1G seconds=0.3 tune=60 commit
+    local out=$1 from=$2 largest=16G most=8G small=1G seconds=0.3 tune=300 commit
     if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=4M most=1M small=4M seconds=0.01 tune=10; fi
     commit=$(tr '\n' ' ' <"$from/commit")
     chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
@@ -135,7 +135,8 @@ measure() {
         --kernels "$from/variants" --commit "$commit" --out "$out/kernels.json"
     step 50 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
     cat "$out/torch.txt"
-    step 70 tune "$from/treewide-bench" tune --only gpu --at-most $tune -o "$out/tune.txt"
+    step 70 tune "$from/treewide-bench" tune --only gpu --budget $tune >"$out/tune.txt" 2>&1
+    cat "$out/tune.txt"
     step 90 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
     printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"

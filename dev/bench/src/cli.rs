@@ -279,19 +279,12 @@ pub(crate) enum Choice {
 
 #[derive(Args)]
 pub(crate) struct Tune {
-    /// Also writes what it prints to this file.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
     /// Only these [default: all].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) only: Vec<Choice>,
     /// The GPU to tune for [default: the first that is not software, as `auto` chooses].
     #[command(flatten)]
     pub(crate) which: Which,
-    /// End after this time, whatever is being measured, with what was found by then.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400),
-          conflicts_with = "json")]
-    pub(crate) at_most: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

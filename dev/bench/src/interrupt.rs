@@ -46,16 +46,3 @@ fn remove_all() {
 
 #[cfg(not(unix))]
 pub(crate) fn remove(_path: &Path) {}
-
-#[cfg(not(unix))]
-fn remove_all() {}
-
-/// Ends the program while other threads are working. What they use is not destroyed, because a driver might wait for a
-/// device that never finishes.
-pub(crate) fn exit(code: i32) -> ! {
-    remove_all();
-    #[cfg(unix)]
-    signal_hook::low_level::exit(code);
-    #[cfg(not(unix))]
-    std::process::exit(code);
-}

@@ -4,7 +4,6 @@
 //! because a choice that may lose is worse than none. Where an interval is so wide that it says neither, the size is left
 //! out.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -17,13 +16,10 @@ use crate::measure::Session;
 use crate::plan::{Plan, inputs};
 use crate::report::Varies;
 use crate::spec::Spec;
-use crate::table;
 use crate::work::{Feed, Mode};
-use limit::Limit;
 
 #[cfg(feature = "gpu")]
 mod gpu;
-mod limit;
 #[cfg(feature = "gpu")]
 mod search;
 
@@ -37,62 +33,56 @@ pub(super) fn run(args: &cli::Tune) -> Result<ExitCode> {
     if args.which.is_any() || args.only.contains(&Choice::Gpu) {
         bail!("{}", super::NO_DEVICES);
     }
-    if let Some(path) = &args.output {
-        super::replacement(path)?;
-    }
     let mut session = super::session(&args.common)?;
-    let mut advice = heading(&session);
-    if let Some(load) = session.machine.is_busy() {
+    let machine = &session.machine;
+    if let Some(load) = machine.is_busy() {
         eprintln!(
             "treewide-bench: the load is {load:.2}: other programs run, or did a minute ago. They make \
              intervals wide, and what a wide interval cannot decide is left out."
         );
     }
-    let limit = Limit::start(args, &advice)?;
+    let mut advice = Advice::default();
+    let (version, started) = (env!("CARGO_PKG_VERSION"), session.started());
+    advice.say(&format!("treewide-bench {version}, {started}"))?;
+    let load = machine.load.map_or("unknown".to_owned(), |load| format!("{load:.2}"));
+    advice.say(&format!("{}, {} CPUs; load {load}", machine.cpu, machine.cpus))?;
     if wanted(Choice::Kernel) {
         best_kernel(&mut session, &mut advice)?;
-        limit.found(&advice);
     }
     if wanted(Choice::Gpu) {
         #[cfg(feature = "gpu")]
-        gpu::minimums(&mut session, &mut advice, &args.which, &limit)?;
+        gpu::minimums(&mut session, &mut advice, &args.which)?;
         #[cfg(not(feature = "gpu"))]
         eprintln!("treewide-bench: no lengths for GPUs: {}", super::NO_DEVICES);
     }
-    let report = session.finish();
-    let _over = limit.end();
-    let advice = with_json(&advice);
-    if let Some(path) = &args.output {
-        super::write(path, &advice)?;
-    }
-    super::finish_with(&report, &args.common, &format!("{}\n{advice}", table::of(&report)))?;
+    advice.say("As JSON:")?;
+    let json = serde_json::Value::Object(advice.0);
+    super::finish_with(&session.finish(), &args.common, &format!("{json}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What measured, when, and next to what.
-fn heading(session: &Session) -> String {
-    let (machine, version) = (&session.machine, env!("CARGO_PKG_VERSION"));
-    let load = machine.load.map_or("unknown".to_owned(), |load| format!("{load:.2}"));
-    let (cpu, cpus, started) = (&machine.cpu, machine.cpus, session.started());
-    format!(
-        "# Written by treewide-bench {version}, {started}.\n# {cpu}, {cpus} CPUs; load {load}\n"
-    )
-}
+/// Variables and flags, which are printed as soon as they are known: a run that is stopped has said what it found.
+#[derive(Default)]
+struct Advice(serde_json::Map<String, serde_json::Value>);
 
-/// The lines, and behind them what they set, as an object of JSON.
-fn with_json(advice: &str) -> String {
-    let set = advice.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-        let (name, value) = line.split_once('=')?;
+impl Advice {
+    fn say(&self, comment: &str) -> Result<()> {
+        super::print(&format!("# {comment}\n"))
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<serde_json::Value>) -> Result<()> {
+        let value = value.into();
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        super::print(&format!("{name}={shown}\n"))?;
         let name = name.trim_start_matches('-').trim_start_matches("TREEWIDE_");
-        let value = value.parse::<u64>().map_or_else(|_| value.into(), serde_json::Value::from);
-        Some((name.to_lowercase().replace('-', "_"), value))
-    });
-    format!("{advice}# As JSON:\n{}\n", serde_json::Value::Object(set.collect()))
+        self.0.insert(name.to_lowercase().replace('-', "_"), value);
+        Ok(())
+    }
 }
 
 /// The kernel: the library's choice, unless another kernel is faster at some sizes and slower at none, including sizes of
 /// one chunk or less.
-fn best_kernel(session: &mut Session, advice: &mut String) -> Result<()> {
+fn best_kernel(session: &mut Session, advice: &mut Advice) -> Result<()> {
     let default = kernel::detected().name();
     let mut sides: Vec<Spec> = vec![format!("treewide:{default}").parse()?];
     for it in kernel::all().iter().filter(|it| it.is_supported() && it.name() != default) {
@@ -121,15 +111,9 @@ fn best_kernel(session: &mut Session, advice: &mut String) -> Result<()> {
             (-ratios().map(|ratio| ratio.median.ln()).sum::<f64>() / sizes.len() as f64).exp();
         let name = side.kernel.as_deref().unwrap_or_default();
         if gain > GAIN && ratios().all(|ratio| ratio.low <= 1.0) {
-            let _ =
-                writeln!(advice, "# {gain:.2} times as fast as {default}, and slower at no size");
-            let _ = writeln!(advice, "TREEWIDE_KERNEL={name}");
-            return Ok(());
+            advice.say(&format!("{gain:.2} times as fast as {default}, and slower at no size"))?;
+            return advice.set("TREEWIDE_KERNEL", name);
         }
     }
-    let _ = writeln!(
-        advice,
-        "# No kernel is faster than {default} here without being slower somewhere."
-    );
-    Ok(())
+    advice.say(&format!("No kernel is faster than {default} here without being slower somewhere."))
 }

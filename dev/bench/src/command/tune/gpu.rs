@@ -7,7 +7,7 @@
 use anyhow::{Result, bail};
 use treewide_gpu::Device;
 
-use super::limit::Limit;
+use super::Advice;
 use super::search::{search, told};
 use crate::cli::Which;
 use crate::command::gpu;
@@ -29,12 +29,7 @@ const SMALLEST: u32 = 18;
 /// The same for software.
 const LARGEST_FOR_SOFTWARE: u32 = 22;
 
-pub(super) fn minimums(
-    session: &mut Session,
-    advice: &mut String,
-    which: &Which,
-    limit: &Limit,
-) -> Result<()> {
+pub(super) fn minimums(session: &mut Session, advice: &mut Advice, which: &Which) -> Result<()> {
     let Some((device, is_software)) = device(session, which)? else { return Ok(()) };
     let cpus = session.machine.cpus as usize;
     let (backend, name) = (device.backend().to_string(), device.name().to_owned());
@@ -48,9 +43,7 @@ pub(super) fn minimums(
                 Plan::new(Work::Device { bytes, place }, &[side(&backend), side("treewide")]);
             told(session, Plan { id: format!("{} on {backend}", plan.id), ..plan })
         })?;
-        let other = format!("{cpus} threads of the CPU");
-        found.line(advice, line, &format!("{name} ({backend}) wins"), what, &other);
-        limit.found(advice);
+        found.tell(advice, line, &format!("{name} ({backend})"), what)?;
     }
     Ok(())
 }

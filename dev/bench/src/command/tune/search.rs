@@ -1,10 +1,8 @@
 //! The smallest size from which one side is faster, by bisection.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
 
-use super::GAIN;
+use super::{Advice, GAIN};
 use crate::measure::Session;
 use crate::plan::Plan;
 use crate::report::Ratio;
@@ -51,8 +49,8 @@ pub(super) struct Found {
     before: u64,
     /// The ratio at the smallest size, or else at the largest one; `None` if nothing was measured.
     last: Option<Ratio>,
-    /// The size at which the ratio said nothing, and so ended the search.
-    unknown: Option<u64>,
+    /// Whether the ratio said nothing, and so ended the search.
+    unknown: bool,
 }
 
 /// Searches sizes from `2^from` to `2^to`, in steps of a half: 8, 12, 16, 24 KiB.
@@ -67,8 +65,8 @@ pub(super) fn search(
     };
     let mut least = 2 * (to - from);
     let mut last = measure(size(least))?;
-    let unknown = last.as_ref().is_some_and(says_nothing).then(|| size(least));
-    if unknown.is_some() || !last.as_ref().is_some_and(wins) {
+    let unknown = last.as_ref().is_some_and(says_nothing);
+    if unknown || !last.as_ref().is_some_and(wins) {
         return Ok(Found { from: None, before: size(least), last, unknown });
     }
     // The number of first steps that are known not to win.
@@ -77,43 +75,47 @@ pub(super) fn search(
         let middle = (lost + least) / 2;
         match measure(size(middle))? {
             Some(it) if says_nothing(&it) => {
-                let (before, unknown) = (size(middle), Some(size(middle)));
-                return Ok(Found { from: None, before, last: Some(it), unknown });
+                let before = size(middle);
+                return Ok(Found { from: None, before, last: Some(it), unknown: true });
             }
             Some(it) if wins(&it) => (least, last) = (middle, Some(it)),
             _ => lost = middle + 1,
         }
     }
     let before = least.checked_sub(1).map_or(0, size);
-    Ok(Found { from: Some(size(least)), before, last, unknown: None })
+    Ok(Found { from: Some(size(least)), before, last, unknown: false })
 }
 
 impl Found {
-    /// Writes the result as a line that sets `name`.
-    pub(super) fn line(&self, advice: &mut String, name: &str, who: &str, what: &str, other: &str) {
-        let _ = match (self.from, &self.last) {
-            (_, None) => writeln!(advice, "# {name}: cannot be measured here"),
-            (_, Some(Ratio { median, low, high, .. })) if self.unknown.is_some() => {
-                let size = size::show(self.before);
-                writeln!(
-                    advice,
-                    "# {name}: left out. At {size} the ratio to {other} is {median:.2} [{low:.2}, {high:.2}], \
-                     which decides nothing: measure on an idle machine"
-                )
-            }
-            (Some(from), Some(it)) => {
-                let Ratio { median, low, high, .. } = it;
-                writeln!(
-                    advice,
-                    "# {who} for {what} from here on: {median:.2} [{low:.2}, {high:.2}] times as fast \
-                     as {other}\n{name}={from}"
-                )
-            }
-            (None, Some(_)) => {
-                let most = size::show(self.before);
-                writeln!(advice, "# {name}: left out. {who} for no {what} up to {most}")
-            }
+    /// Prints the result, and sets `name` if there is one.
+    pub(super) fn tell(
+        &self,
+        advice: &mut Advice,
+        name: &str,
+        who: &str,
+        what: &str,
+    ) -> Result<()> {
+        let comment = self.comment(name, who, what);
+        advice.say(&comment)?;
+        self.from.map_or(Ok(()), |from| advice.set(name, from))
+    }
+
+    fn comment(&self, name: &str, who: &str, what: &str) -> String {
+        let size = size::show(self.before);
+        let Some(Ratio { of, median, low, high }) = &self.last else {
+            return format!("{name}: cannot be measured here");
         };
+        match self.from {
+            _ if self.unknown => format!(
+                "{name}: left out. At {size} the ratio to {of} is {median:.2} [{low:.2}, {high:.2}], \
+                 which decides nothing: measure on an idle machine"
+            ),
+            Some(_) => format!(
+                "{who} is faster for {what} from here on: {median:.2} [{low:.2}, {high:.2}] times as \
+                 fast as {of}"
+            ),
+            None => format!("{name}: left out. {who} is faster for no {what} up to {size}"),
+        }
     }
 }
 
@@ -150,33 +152,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_a_line() {
-        let line = |found: Found| {
-            let mut text = String::new();
-            found.line(&mut text, "--device-minimum", "a GPU wins", "files", "the CPU");
-            text
-        };
+    fn what_was_found_is_said_with_its_ratio() {
+        let said = |found: &Found| found.comment("--device-minimum", "a GPU", "files");
         let (found, _) = searched(12 << 10);
-        let expected = "# a GPU wins for files from here on: 1.50 [1.48, 1.52] times as fast as \
-                        the CPU\n--device-minimum=12288\n";
-        assert_eq!(line(found.clone()), expected);
-        let json = "# As JSON:\n{\"device_minimum\":12288}\n";
-        assert_eq!(super::super::with_json(&line(found)), format!("{expected}{json}"));
-        let expected = "# --device-minimum: left out. a GPU wins for no files up to 64 MiB\n";
-        assert_eq!(line(searched(u64::MAX).0), expected);
+        let expected =
+            "a GPU is faster for files from here on: 1.50 [1.48, 1.52] times as fast as other";
+        assert_eq!(said(&found), expected);
+        let mut advice = Advice::default();
+        found.tell(&mut advice, "--device-minimum", "a GPU", "files").unwrap();
+        assert_eq!(advice.0["device_minimum"], 12288);
+        let expected = "--device-minimum: left out. a GPU is faster for no files up to 64 MiB";
+        assert_eq!(said(&searched(u64::MAX).0), expected);
         let found = search(13, 26, |_| Ok(None)).expect("nothing fails");
-        assert_eq!(line(found), "# --device-minimum: cannot be measured here\n");
+        assert_eq!(said(&found), "--device-minimum: cannot be measured here");
         let wide = || Ratio { low: 0.7, high: 1.9, ..ratio(1.2) };
         let found = search(13, 26, |_| Ok(Some(wide()))).expect("nothing fails");
-        let expected = "# --device-minimum: left out. At 64 MiB the ratio to the CPU is 1.20 [0.70, 1.90], which \
-                        decides nothing: measure on an idle machine\n";
-        assert_eq!(line(found), expected);
+        let expected = "--device-minimum: left out. At 64 MiB the ratio to other is 1.20 [0.70, 1.90], which \
+                        decides nothing: measure on an idle machine";
+        assert_eq!(said(&found), expected);
         // The same in the middle of a search.
         let found =
-            search(13, 26, |bytes| Ok(Some(if bytes < 1 << 25 { wide() } else { ratio(1.5) })));
-        let text = line(found.expect("nothing fails"));
-        assert!(text.starts_with("# --device-minimum: left out."), "{text}");
-        assert!(!text.contains("--device-minimum="), "{text}");
+            search(13, 26, |bytes| Ok(Some(if bytes < 1 << 25 { wide() } else { ratio(1.5) })))
+                .expect("nothing fails");
+        assert!(said(&found).starts_with("--device-minimum: left out."), "{}", said(&found));
+        assert_eq!(found.from, None);
     }
 
     #[test]
