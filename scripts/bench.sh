@@ -57,27 +57,9 @@ peers() {
     scripts/peers.sh "${names[@]}"
 }
 
-# The bars of the C libraries. A row is `| what, against what | bytes | time | times as fast |`.
-# shellcheck disable=SC2317,SC2329
-capi() {
-    local many=5
-    if grep -qw avx512vl /proc/cpuinfo 2>/dev/null; then many=10; fi
-    SECONDS_EACH=0.2 bindings/c/check.sh bench | awk -F ' *[|] *' -v many="$many" '
-        /^SKIPPED/ { print }
-        NF == 6 && $5 ~ /^[0-9.]+$/ {
-            bar = 0.98
-            if ($2 ~ /^(init|treewide_hash;)/ && $3 <= 64) bar = 1.5
-            if ($2 ~ /^(init|treewide_hash;)/ && ($3 == 3072 || $3 == 7168 || $3 == 15360)) bar = 1.4
-            if ($2 ~ /^treewide_hash_many.*theirs/ && $3 == 64) bar = many
-            if ($2 ~ /TBB/) bar = $3 >= 1048576
-            if ($5 < bar) { short++; print "  SHORT " $2 ", " $3 " bytes: " $5 " of " bar } else met++
-        }
-        END { print met + 0 " met, " short + 0 " short"; exit met + short == 0 ? 2 : short > 0 }'
-}
-
 run() {
     case $1 in
-    capi) capi ;;
+    capi) SECONDS_EACH=0.2 bindings/c/check.sh bench | "$target/release/treewide-bench" report - ;;
     peers) peers ;;
     unoptimised) scripts/peers.sh unoptimised ;;
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
@@ -111,7 +93,6 @@ for name in "${names[@]}"; do
         files | files-rest | trees) programs ;;
         esac && case $name in
         files-rest | trees | peers | unoptimised) ;;
-        capi) cargo fetch -q --locked ;;
         *) cargo build -q --release --locked -p treewide-bench --features "$(features "$name")" ;;
         esac
     } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }

@@ -1,13 +1,13 @@
 """Measures engines on this machine against `hash_file`: measure.py FILE [ENGINE...], with a file of some GiB.
 
-The file is read once before, so that it is in memory. The two sides alternate, seven times; medians count, and the
-ratio is printed with the smallest and the largest of the seven. `--again` drops the file from the page cache and reads
+The file is read once before, so that it is in memory. The two sides alternate, seven times; the samples are for
+`treewide-bench report`. `--again` drops the file from the page cache and reads
 it first: the cache then holds it in large pieces, as read-ahead makes them. A file that was just written is there in
 small ones.
 """
 
+import json
 import os
-import statistics
 import sys
 import time
 
@@ -30,9 +30,9 @@ class Kept:
 
 
 def timed(call):
-    began = time.perf_counter()
+    began = time.perf_counter_ns()
     result = call()
-    return time.perf_counter() - began, result
+    return time.perf_counter_ns() - began, result
 
 
 def read_again(path):
@@ -51,25 +51,21 @@ def main(path, *names):
     source = scale.source_of(path)
     object = source.head(path)
     treewide.hash_file(path)
-    print(f"{object.size} bytes; treewide {treewide.__version__}, Python {sys.version.split()[0]}")
+    print(json.dumps({"about": f"treewide {treewide.__version__}, Python {sys.version.split()[0]}"}))
     for name in names or ("local", "processes", "ray"):
         engine = Kept(ENGINES[name](source, 2))
         scale.hash_objects([object], source, engine=engine)
-        rows = []
+        samples = {"hash_file": [], f"scale, {name}": []}
+        own, other = samples.values()
         for _ in range(7):
-            own, digest = timed(lambda: treewide.hash_file(path))
+            took, digest = timed(lambda: treewide.hash_file(path))
+            own.append(took)
             took, outcomes = timed(lambda engine=engine: scale.hash_objects([object], source, engine=engine))
+            other.append(took)
             assert outcomes[object].digest == digest
-            rows.append((own, took))
-        own, took = statistics.median(row[0] for row in rows), statistics.median(row[1] for row in rows)
-        ratios = sorted(row[0] / row[1] for row in rows)
-        middle = statistics.median(ratios)
-        gigabytes = object.size / 1e9
-        print(
-            f"{name}: {gigabytes / took:.2f} GB/s, hash_file {gigabytes / own:.2f} GB/s, ratio {middle:.2f} "
-            f"({ratios[0]:.2f} to {ratios[-1]:.2f})",
-            flush=True,
-        )
+        for side, times in samples.items():
+            line = {"name": f"{object.size} B, {name}", "engine": side, "bytes": object.size, "samples": times}
+            print(json.dumps(line), flush=True)
         engine.engine.close()
 
 
