@@ -28,7 +28,8 @@ fi
 readonly EMULATED=(i686:i386:i386 aarch64:aarch64:arm64 s390x:s390x:s390x) # rustc, qemu, Debian
 readonly WASM=wasm32-wasip1
 readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi x86_64-unknown-none)
-readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin) # lints only
+# Lints only: every system that the code names.
+readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin aarch64-linux-android x86_64-unknown-freebsd)
 readonly B3SUM_VERSION=1.8.7
 readonly ACTIONLINT_VERSION=1.7.12
 readonly STEP_LIMIT=15m

@@ -261,7 +261,7 @@ with_features() {
     step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/no_memory.c "$full/libtreewide.a" -lpthread -ldl -lm -o "$out/no_memory"
     head -c 5000000 /dev/zero >"$out/zeros"
     step "$out/no_memory" "$out/zeros"
-    unloaded
+    unloaded "$full/libtreewide.so"
     need pkg-config
     # shellcheck disable=SC2046 # several flags
     PKG_CONFIG_PATH=$full/pkgconfig step gcc -static "$official/example.c" -o "$out/static-full" \
@@ -273,10 +273,10 @@ with_features() {
 unloaded() {
     local code
     step gcc -O1 -std=c11 "${WARNINGS[@]}" -Iinclude tests/unload.c -ldl -o "$out/unload"
-    step "$out/unload" "$full/lib/libtreewide.so" "$out/zeros" own
+    step "$out/unload" "$1" "$out/zeros" own
     code=0
     # A shell of its own says that it died.
-    bash -c '"$@"; exit' - "$out/unload" "$full/lib/libtreewide.so" "$out/zeros" 2>/dev/null || code=$?
+    bash -c '"$@"; exit' - "$out/unload" "$1" "$out/zeros" 2>/dev/null || code=$?
     step test "$code" = $((128 + $(kill -l BUS)))
 }
 
@@ -341,7 +341,7 @@ gpu() {
     } >"$folder/expected"
     LD_PRELOAD=$out/libcuda.so step "$folder/device" check.sh >"$folder/printed"
     step diff "$folder/expected" <(sed -n '/^[0-9a-f]\{64\}$/p' "$folder/printed" | head -2)
-    # The program of the documentation, with what it uses of the CUDA runtime.
+    # The program of the documentation, with a type of the CUDA runtime.
     echo 'typedef void *cudaStream_t;' >"$folder/cuda_runtime.h"
     {
         in_docs cpp

@@ -71,6 +71,7 @@
 #define TREEWIDE_E_GOES_ON (-10014) /* the file has bytes after its length */
 #define TREEWIDE_E_STATE_PART (-10015) /* the state of a subtree, which has no digest; only programs in Rust save one */
 #define TREEWIDE_E_STOPPED (-10016)    /* the watcher stopped it */
+#define TREEWIDE_E_PATH (-10017)       /* the path is not UTF-8, on Windows */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
@@ -202,7 +203,7 @@ typedef struct {
  * grows while it is being hashed is hashed up to the size that it had when it was opened. `options` may be NULL.
  *
  * Returns -errno if the file cannot be opened or read (-EISDIR for a folder), -ENOMEM if there is no memory for a buffer, or
- * TREEWIDE_E_SHRANK, _OPTIONS, _FILE, _ENDED or _GOES_ON. On Windows the errno is ENOENT, EACCES (also for a folder), EISDIR,
+ * TREEWIDE_E_SHRANK, _OPTIONS, _FILE, _ENDED, _GOES_ON or _PATH. On Windows the errno is ENOENT, EACCES (also for a folder), EISDIR,
  * EINVAL or ENOMEM, and all other errors are TREEWIDE_E_FILE.
  *
  * With a mapping, it installs a handler of SIGBUS, so that a file that becomes shorter is TREEWIDE_E_SHRANK and not a crash.

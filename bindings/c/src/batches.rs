@@ -15,7 +15,7 @@ pub struct Bytes {
     len: usize,
 }
 
-/// As in the header.
+/// Checks the layout against the header.
 const _: () = assert!(size_of::<Bytes>() == 2 * size_of::<usize>());
 
 impl AsRef<[u8]> for Bytes {

@@ -19,7 +19,7 @@ pub struct Info {
     reserved: u32,
 }
 
-/// As in the header.
+/// Checks the layout against the header.
 const _: () = assert!(size_of::<Info>() == 536 && align_of::<Info>() == align_of::<u64>());
 
 /// A text that ends with a zero, cut where it does not fit.

@@ -28,6 +28,8 @@ pub(crate) enum Error {
     StatePart = -10015,
     #[cfg(feature = "file")]
     Stopped = -10016,
+    #[cfg(feature = "file")]
+    Path = -10017,
 }
 
 /// 0, or the code of the error.
@@ -62,6 +64,7 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10014 => c"the file has bytes after its length; check its file system",
         -10015 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
         -10016 => c"the watcher stopped hashing the file",
+        -10017 => c"the path is not UTF-8; convert it, or rename the file",
         -4095..=-1 => {
             // SAFETY: every number has a text.
             return unsafe { strerror(-code) };

@@ -20,7 +20,7 @@ pub struct FileOptions {
     reserved: [u32; 5],
 }
 
-/// As in the header.
+/// Checks the layout against the header.
 const _: () = assert!(size_of::<FileOptions>() == 32 && align_of::<FileOptions>() == 4);
 
 /// The options at `options`; null stands for the default.
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn treewide_update_file_watched(
     let (hasher, name, options) =
         unsafe { (&mut *hasher, CStr::from_ptr(name), options_at(options)) };
     let Some(options) = options else { return Error::Options as c_int };
-    let Some(path) = path(name) else { return Error::File as c_int };
+    let Some(path) = path(name) else { return Error::Path as c_int };
     let context = Context(context);
     let options = match watch {
         None => options,

@@ -6,7 +6,7 @@ use crate::errors::{Error, code};
 use crate::memory::output;
 use treewide::kernel;
 
-/// Bytes of a name with the zero behind it: `TREEWIDE_KERNEL_MAX`.
+/// Bytes of a name with its final zero: `TREEWIDE_KERNEL_MAX`.
 const MAX: usize = 32;
 
 /// # Safety

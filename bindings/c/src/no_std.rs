@@ -1,4 +1,4 @@
-//! What a library without Rust's standard library needs: what a panic does.
+//! The handler of panics, for libraries without Rust's standard library.
 //!
 //! Two static libraries that both contain the standard library cannot be linked into one program, and that library wants
 //! more than libc. So it is there only with the feature `parallel`.

@@ -71,7 +71,7 @@ impl From<ErrorKind> for Failure {
     }
 }
 
-/// Says after each read whether to go on.
+/// Says after each read whether to continue.
 type Ask<'a> = &'a (dyn Fn(u64) -> ControlFlow<()> + Send + Sync);
 
 fn hash_file(device: &Device, mode: &Mode, path: &Path, ask: Ask<'_>) -> Result<[u8; 32], Failure> {

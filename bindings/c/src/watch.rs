@@ -19,7 +19,7 @@ pub(crate) fn path(text: &CStr) -> Option<&Path> {
 /// `treewide_watch` of the header.
 pub(crate) type Watch = unsafe extern "C" fn(context: *mut c_void, bytes: u64) -> c_int;
 
-/// What the caller gives with a [`Watch`].
+/// The argument of the caller for a [`Watch`].
 pub(crate) struct Context(pub(crate) *mut c_void);
 
 // SAFETY: callers of functions with a watcher promise that any thread may use it, several at once.

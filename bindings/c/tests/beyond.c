@@ -256,8 +256,8 @@ static void the_rest(void) {
     text[63] = 0;
     CHECK(treewide_from_hex(text, b) == TREEWIDE_E_HEX && treewide_from_hex("", b) == TREEWIDE_E_HEX, "%s", text);
   }
-  for (code = TREEWIDE_E_STATE_PART; code <= TREEWIDE_E_NOT_A_STATE; code++)
-    for (other = TREEWIDE_E_STATE_PART; other < code; other++)
+  for (code = TREEWIDE_E_PATH; code <= TREEWIDE_E_NOT_A_STATE; code++)
+    for (other = TREEWIDE_E_PATH; other < code; other++)
       CHECK(strcmp(treewide_strerror(code), treewide_strerror(other)) != 0, "%d and %d", code, other);
   CHECK(strcmp(treewide_strerror(-2), strerror(2)) == 0, "%s", treewide_strerror(-2));
   CHECK(strcmp(treewide_strerror(1), treewide_strerror(-10000)) == 0, "%s", treewide_strerror(1));

@@ -15,7 +15,7 @@ typedef int hash_file(const treewide_mode *, const char *, const treewide_file_o
 static void own(int signal) { _exit(signal == SIGBUS ? 0 : 1); }
 
 int main(int argc, char **argv) {
-  treewide_file_options options = {TREEWIDE_FILE_MMAP_PARALLEL, 0, 0, {0}};
+  treewide_file_options options = {TREEWIDE_FILE_MMAP, 1, 0, {0}};
   uint8_t digest[TREEWIDE_OUT_LEN];
   void *library, *symbol;
   hash_file *hash;

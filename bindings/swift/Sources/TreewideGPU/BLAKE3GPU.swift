@@ -100,7 +100,7 @@ public enum BLAKE3GPU {
     ///
     /// - Parameter minimumGPUByteCount: see ``Context/minimumGPUByteCount``.
     public static func makeContext(
-        device: Device? = nil, minimumGPUByteCount: Int = .max
+        device: Device? = nil, minimumGPUByteCount: Int? = nil
     ) throws -> Context {
         if let device {
             return try Context(device: device, minimumGPUByteCount: minimumGPUByteCount)

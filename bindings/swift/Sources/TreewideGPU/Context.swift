@@ -12,12 +12,14 @@ extension BLAKE3GPU {
         /// The device.
         public let device: Device
 
-        /// The fewest bytes that ``ExecutionPolicy/automatic`` gives to this device. Without a number it never does: no GPU has
-        /// been measured yet, and `treewide-bench tune` measures yours.
+        /// The fewest bytes that ``ExecutionPolicy/automatic`` gives to this device.
+        ///
+        /// The default is 16 MiB on a device that shares its memory with the CPU, and no length elsewhere: no GPU has been
+        /// measured yet. `treewide-bench tune` measures yours.
         public let minimumGPUByteCount: Int
 
         /// Opens a device.
-        public init(device: Device, minimumGPUByteCount: Int = .max) throws {
+        public init(device: Device, minimumGPUByteCount: Int? = nil) throws {
             if let problem = device.problem { throw BLAKE3Error.gpu(path: nil, reason: problem) }
             var opened: OpaquePointer?
             let index = UInt32(clamping: device.index)
@@ -26,7 +28,8 @@ extension BLAKE3GPU {
             else { throw BLAKE3GPU.failure() }
             raw = opened
             self.device = device
-            self.minimumGPUByteCount = minimumGPUByteCount
+            let isUnified = treewide_gpu_is_unified(opened) != 0
+            self.minimumGPUByteCount = minimumGPUByteCount ?? (isUnified ? 16 << 20 : .max)
         }
 
         deinit {

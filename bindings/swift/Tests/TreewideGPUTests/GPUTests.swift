@@ -65,6 +65,8 @@ final class GPUTests: XCTestCase {
         guard let device = Self.devices.first(where: { $0.backend == .wgpu }) else {
             return print("SKIPPED: minimumGPUByteCount: the drivers of this machine find no wgpu device")
         }
+        let unmeasured = try BLAKE3GPU.makeContext(device: device)
+        XCTAssertEqual(unmeasured.minimumGPUByteCount, unmeasured.isUnified ? 16 << 20 : .max)
         let input = pattern(300_000)
         for (minimum, isUsed) in [(0, true), (300_000, true), (300_001, false), (Int.max, false)] {
             let context = try BLAKE3GPU.makeContext(device: device, minimumGPUByteCount: minimum)

@@ -197,10 +197,11 @@ impl Guarded {
 
     /// Maps the pages of a part at once.
     fn populate(&self, at: usize, len: usize) -> io::Result<()> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        return self.map.advise_range(memmap2::Advice::PopulateRead, at, len);
-        #[cfg(target_os = "macos")]
-        return self.map.advise_range(memmap2::Advice::WillNeed, at, len);
+        #[cfg(target_os = "linux")]
+        let advice = memmap2::Advice::PopulateRead;
+        #[cfg(not(target_os = "linux"))]
+        let advice = memmap2::Advice::WillNeed;
+        self.map.advise_range(advice, at, len)
     }
 
     fn populated(&self, at: usize, len: usize) -> &[u8] {

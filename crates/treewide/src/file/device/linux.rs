@@ -1,16 +1,21 @@
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, IoSliceMut};
+use std::io;
+#[cfg(target_os = "linux")]
+use std::io::IoSliceMut;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{Advice, OFlags, fadvise, major, minor};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::length::file_system;
 
 /// Places of a file at which the page cache is tested. A guess: few enough to cost less than reading 1 MiB.
+#[cfg(target_os = "linux")]
 const PROBES: u64 = 16;
 
 /// File systems whose files come over a network, by their numbers in `linux/magic.h` and similar headers.
@@ -33,6 +38,7 @@ const NETWORK: &[u32] = &[
 ];
 
 /// File systems that are memory.
+#[cfg(target_os = "linux")]
 const MEMORY: &[u32] = &[
     0x0102_1994, // tmpfs
     0x8584_58f6, // ramfs
@@ -92,6 +98,7 @@ pub(in crate::file) fn is_named_pipe(path: &Path) -> bool {
 /// Whether the page cache has all tested places. The reads do not wait, but where a page is missing the system may
 /// begin to read ahead. So the last place is tested first: read-ahead at the beginning shall start with the first
 /// large read, not with this small one.
+#[cfg(target_os = "linux")]
 pub(in crate::file) fn is_cached(file: &File, range: Range<u64>) -> bool {
     let is_there = |at| {
         let mut byte = [0];
@@ -105,6 +112,12 @@ pub(in crate::file) fn is_cached(file: &File, range: Range<u64>) -> bool {
     let last = range.end.saturating_sub(1);
     let step = last.saturating_sub(range.start) / (PROBES - 1);
     is_there(last) && (0..PROBES).rev().all(|probe| is_there(range.start + step * probe))
+}
+
+/// Android's C library has no `preadv2`: there a file counts as cached.
+#[cfg(target_os = "android")]
+pub(in crate::file) fn is_cached(_: &File, _: Range<u64>) -> bool {
+    true
 }
 
 /// Whether reading out of order is much slower: a rotating disk, or a network.
