@@ -10,6 +10,8 @@ mod check;
 #[cfg(feature = "gpu")]
 mod device;
 mod docs;
+#[cfg(target_os = "linux")]
+mod guards;
 mod hints;
 mod hundred_thousand;
 #[cfg(target_os = "linux")]

@@ -269,7 +269,8 @@ impl Update {
             _ => Picked::default(),
         };
         let policy = Policy {
-            trusts: !self.full && old.is_some_and(Manifest::has_index),
+            // What is damaged may be damaged elsewhere, too.
+            trusts: !self.full && !self.accepted.damage && old.is_some_and(Manifest::has_index),
             picked,
             hashes_new: true,
             follows: rules.follow,

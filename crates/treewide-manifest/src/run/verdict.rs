@@ -283,7 +283,10 @@ impl Verdict {
     pub fn detail(&self) -> String {
         let shown = |name: &[u8]| treewide_files::name::shown(&name::path(name));
         match self {
-            Self::Changed(Change::Content { .. }) => String::new(),
+            Self::Changed(Change::Content { untimed: true }) => {
+                "no times are recorded, so that nobody can tell an edit from rot".into()
+            }
+            Self::Changed(Change::Content { untimed: false }) => String::new(),
             Self::Changed(Change::Mode(was, is)) => format!("mode {was:04o} -> {is:04o}"),
             Self::Changed(Change::Target(was, is)) => {
                 format!("leads to {} and not to {} any more", shown(is), shown(was))

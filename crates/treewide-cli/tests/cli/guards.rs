@@ -1,0 +1,588 @@
+//! What a manifest must never lose, and what its commands must never say: each case runs as a user's night job would.
+
+use crate::refused::refuser;
+use crate::support::{Ended, Folder, hex, is_root, skip, sums};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+const FILES: [&str; 3] = ["d/f3", "f1", "f2"];
+
+/// A tree `t` and its manifest `p.b3`.
+struct Case {
+    folder: Folder,
+}
+
+impl Case {
+    fn new() -> Self {
+        let folder = Folder::new();
+        for name in FILES {
+            folder.write(format!("t/{name}"), format!("content of {name}"));
+        }
+        let case = Self { folder };
+        // Times are old enough for keys.
+        std::thread::sleep(Duration::from_millis(60));
+        case.run("snapshot t -o p.b3").is_code(0);
+        case
+    }
+
+    fn run(&self, args: &str) -> Said {
+        Said(self.folder.treewide(args).run())
+    }
+
+    /// Both files of the manifest.
+    fn pair(&self) -> [Option<Vec<u8>>; 2] {
+        ["p.b3", "p.b3.tw"].map(|it| fs::read(self.folder.join(it)).ok())
+    }
+
+    /// Runs a command that must not touch the manifest.
+    #[track_caller]
+    fn keeps(&self, code: i32, args: &str, says: &[&str]) -> Said {
+        let before = self.pair();
+        let said = self.run(args);
+        said.0.fails(code, says);
+        assert!(before == self.pair(), "{args} changed the manifest");
+        said
+    }
+
+    /// Other content of the same length, and mtime as it was; ctime moves.
+    fn flip(&self, name: &str) {
+        let path = self.folder.join(format!("t/{name}"));
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let mut content = fs::read(&path).unwrap();
+        content[0] ^= 1;
+        fs::write(&path, content).unwrap();
+        set_time(&path, time);
+    }
+
+    /// As if the disk had changed a byte: the index has the times that the file has now.
+    fn rot(&self, name: &str) {
+        self.rot_in("p.b3.tw", name);
+    }
+
+    fn rot_in(&self, index: &str, name: &str) {
+        self.flip(name);
+        let now = fs::metadata(self.folder.join(format!("t/{name}"))).unwrap();
+        let ctime = now.ctime() * 1_000_000_000 + now.ctime_nsec();
+        let begin = format!("{{\"path\":\"{name}\",");
+        let edit = |line: &str| {
+            let Some((before, after)) =
+                line.split_once("\"ctime\":").filter(|_| line.starts_with(&begin))
+            else {
+                return line.to_owned();
+            };
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{before}\"ctime\":{ctime}{rest}")
+        };
+        let text = self.folder.read(index);
+        let edited: Vec<_> = text.lines().map(edit).collect();
+        self.folder.write(index, edited.join("\n") + "\n");
+    }
+
+    fn edit_index(&self, edit: impl Fn(&str) -> String) {
+        let text = self.folder.read("p.b3.tw");
+        let edited = edit(&text);
+        assert_ne!(text, edited);
+        self.folder.write("p.b3.tw", edited);
+    }
+
+    /// The digest in the list is that of the content at the beginning.
+    #[track_caller]
+    fn has_old(&self, name: &str) {
+        let line = format!("{}  {name}\n", hex(format!("content of {name}")));
+        assert!(self.folder.read("p.b3").contains(&line), "the old digest of {name} is gone");
+    }
+}
+
+struct Said(Ended);
+
+impl Said {
+    #[track_caller]
+    fn is_code(&self, code: i32) -> &Self {
+        self.0.fails(code, &[]);
+        self
+    }
+
+    #[track_caller]
+    fn prints(&self, text: &str) -> &Self {
+        assert!(self.0.text().contains(text), "no {text:?} in {:?}", self.0);
+        self
+    }
+}
+
+fn set_time(path: &Path, time: SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+#[test]
+fn update_of_a_directory_without_anything_recorded_changes_nothing() {
+    let case = Case::new();
+    for (dir, file) in [("empty", None), ("disk", Some("lost+found/x")), ("other", Some("else"))] {
+        fs::create_dir(case.folder.join(dir)).unwrap();
+        if let Some(file) = file {
+            case.folder.write(format!("{dir}/{file}"), "other");
+        }
+        for command in ["update", "update --full", "scrub", "update -q"] {
+            let says = ["does not have any recorded file", "nothing was written", "--allow-empty"];
+            case.keeps(3, &format!("{command} p.b3 {dir}"), &says);
+        }
+    }
+    // A snapshot over a manifest with files.
+    let said = case.keeps(3, "snapshot empty -o p.b3", &["the new manifest would have none"]);
+    assert!(said.0.stderr.contains("--allow-empty"));
+    // The disk comes back, with a file that rotted when nobody looked.
+    case.rot("f1");
+    case.keeps(1, "verify p.b3 t", &["1 rot"]).prints("ROT      f1");
+    case.run("update --allow-empty p.b3 empty").is_code(0);
+    assert_eq!(case.folder.read("p.b3"), "");
+}
+
+#[test]
+fn update_writes_nothing_if_more_is_gone_than_allowed() {
+    let case = Case::new();
+    fs::remove_file(case.folder.join("t/f1")).unwrap();
+    for limit in ["0", "30%"] {
+        let args = format!("update --max-removed {limit} p.b3 t");
+        case.keeps(3, &args, &["1 of 3 recorded files are gone", "--max-removed"]);
+    }
+    case.run("update --max-removed 40% p.b3 t").is_code(0).prints("REMOVED  f1");
+}
+
+#[test]
+fn update_notices_a_mount_that_is_missing() {
+    if !is_root() {
+        return skip("a mount that is missing", "only root can mount");
+    }
+    let case = Case::new();
+    let at = case.folder.join("t/disk");
+    fs::create_dir(&at).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).arg(&at).status().is_ok_and(|it| it.success())
+    };
+    let mount = || run("mount", &["-t", "tmpfs", "tmpfs"]);
+    if !mount() {
+        return skip("a mount that is missing", "nothing can be mounted here");
+    }
+    fs::write(at.join("photo"), "photo").unwrap();
+    case.run("update p.b3 t").is_code(0);
+    // Nothing of it is read, and it is remembered all the same.
+    std::thread::sleep(Duration::from_millis(60));
+    case.run("update p.b3 t").is_code(0);
+    case.run("update p.b3 t").is_code(0);
+    assert!(run("umount", &[]));
+    let says = ["does not have any file that is recorded below", "disk/", "--allow-empty"];
+    for command in ["update", "update --full", "scrub"] {
+        case.keeps(3, &format!("{command} p.b3 t"), &says);
+    }
+    // Another disk in its place.
+    assert!(mount());
+    fs::write(at.join("other"), "other").unwrap();
+    case.keeps(3, "update p.b3 t", &says);
+    assert!(run("umount", &[]));
+    case.run("update --allow-empty p.b3 t").is_code(0).prints("REMOVED  disk/photo");
+}
+
+#[test]
+fn update_recognises_the_names_of_another_directory() {
+    let case = Case::new();
+    for (list, dir) in [("d.b3", "t"), ("in.b3", ".")] {
+        let from = if list == "d.b3" { "t" } else { "." };
+        let mut program = case.folder.program(crate::support::TREEWIDE);
+        if from == "." {
+            program = case.folder.program("env").args(["-C", "t", crate::support::TREEWIDE]);
+        }
+        let sums = program.args(["sum", "-r", from]).run();
+        assert_eq!(sums.code, Some(0), "{sums:?}");
+        case.folder.write(list, &sums.stdout);
+        case.flip("f1");
+        let ended = case.run(&format!("update {list} {dir}"));
+        ended.0.fails(3, &["which the list calls", "nothing was written"]);
+        assert_eq!(case.folder.read(list).as_bytes(), sums.stdout);
+        assert!(!case.folder.join(format!("{list}.tw")).exists());
+    }
+}
+
+#[test]
+fn directory_whose_listing_fails_is_not_empty() {
+    let case = Case::new();
+    let library = match refuser(&case.folder) {
+        Ok(library) => library,
+        Err(cause) => return skip("listings that fail", cause),
+    };
+    let before = case.pair();
+    let refused = |args: &str| {
+        let program = case.folder.treewide(args).env("LD_PRELOAD", &library);
+        program.env("REFUSE", "217:2").run()
+    };
+    let verified = refused("verify p.b3 t");
+    verified.fails(3, &[]);
+    assert!(!verified.text().contains("REMOVED"), "{verified:?}");
+    let updated = refused("update p.b3 t");
+    updated.fails(3, &[]);
+    assert!(!updated.text().contains("REMOVED"), "{updated:?}");
+    assert_eq!(case.pair()[0], before[0]);
+    refused("snapshot t -o new.b3").fails(3, &[]);
+    refused("sum -r t").fails(1, &[]);
+}
+
+#[test]
+fn update_never_mends_a_damaged_index_by_a_bad_digest() {
+    type Edit = fn(&str) -> String;
+    let edits: [(&str, Edit); 6] = [
+        ("its last line is cut", |it| it[..it.trim_end().rfind('\n').unwrap() + 1].into()),
+        ("cut in the middle", |it| it[..it.len() / 2].into()),
+        ("zeros", |it| "\0".repeat(it.len())),
+        ("empty", |_| String::new()),
+        ("of another list", |it| it.replace("\"list\":\"", "\"list\":\"0")),
+        ("a line that is not JSON", |it| it.replacen("{\"path\":\"f2\"", "{path:\"f2\"", 1)),
+    ];
+    for (what, edit) in edits {
+        let case = Case::new();
+        case.rot("f1");
+        case.edit_index(edit);
+        case.run("verify p.b3 t").is_code(3);
+        for command in ["update", "update --full", "update --scrub 100%", "update -q", "scrub"] {
+            println!("{what}: {command}");
+            case.keeps(3, &format!("{command} p.b3 t"), &["p.b3.tw: "]);
+        }
+        // Whoever accepts that has the old digest all the same.
+        case.run("update --accept-damage p.b3 t").is_code(1).prints("f1");
+        case.has_old("f1");
+        case.run("verify p.b3 t").is_code(1).prints("f1");
+        case.run("update --accept-rot f1 p.b3 t").is_code(0);
+        case.run("verify p.b3 t").is_code(0);
+    }
+}
+
+#[test]
+fn update_without_an_index_keeps_digests_that_may_be_those_of_good_content() {
+    let case = Case::new();
+    case.flip("f1");
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    for _ in 0..2 {
+        let said = case.run("update p.b3 t");
+        said.is_code(1).prints("CHANGED  f1  (no times are recorded");
+        assert!(said.0.stderr.contains("1 old digest kept"), "{said:?}", said = said.0);
+        case.has_old("f1");
+    }
+    case.folder.write("p.b3", "");
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    case.keeps(3, "update p.b3 t", &["names no file", "nothing was written"]);
+}
+
+#[test]
+fn files_with_odd_times_rot_as_others_do() {
+    for time in ["tomorrow", "2300-01-01", "1601-01-01", "1969-12-31"] {
+        let case = Case::new();
+        let path = case.folder.join("t/f1");
+        if !Command::new("touch").args(["-d", time]).arg(&path).status().unwrap().success() {
+            skip(time, "the file system does not have this time");
+            continue;
+        }
+        for wait in [0, 60] {
+            std::thread::sleep(Duration::from_millis(wait));
+            case.run("snapshot t -o p.b3").is_code(0);
+            case.rot("f1");
+            case.run("verify p.b3 t").is_code(1).prints("ROT      f1");
+            let old = case.pair()[0].clone();
+            for _ in 0..2 {
+                case.run("update --full p.b3 t").is_code(1).prints("ROT      f1");
+                assert!(case.pair()[0] == old);
+            }
+            case.rot("f1");
+        }
+    }
+}
+
+#[test]
+fn other_content_with_the_same_mtime_is_suspect_whatever_else_moved() {
+    type Move = fn(&Path);
+    let moves: [(&str, Move); 3] = [
+        ("chmod", |it| fs::set_permissions(it, fs::Permissions::from_mode(0o600)).unwrap()),
+        ("hard link", |it| fs::hard_link(it, it.with_extension("link")).unwrap()),
+        ("copy", |it| {
+            let (copy, time) =
+                (it.with_extension("copy"), fs::metadata(it).unwrap().modified().unwrap());
+            fs::copy(it, &copy).unwrap();
+            set_time(&copy, time);
+            fs::rename(copy, it).unwrap();
+        }),
+    ];
+    for (what, moves) in moves {
+        let case = Case::new();
+        case.rot("f1");
+        moves(&case.folder.join("t/f1"));
+        println!("{what}");
+        for command in
+            ["verify", "verify --quick", "verify --fail-on added", "update", "update", "update -q"]
+        {
+            case.run(&format!("{command} p.b3 t")).is_code(1).prints("SUSPECT  f1");
+            case.has_old("f1");
+        }
+        let json = case.run("verify --json p.b3 t");
+        json.is_code(1).prints("\"verdict\":\"suspect\"").prints("\"evidence\":\"read\"");
+        case.run("update --accept-rot f1 p.b3 t").is_code(0).prints("SUSPECT  f1");
+        case.run("verify p.b3 t").is_code(0);
+    }
+    // An edit moves mtime.
+    let case = Case::new();
+    case.folder.write("t/f1", "CONTENT of f1");
+    case.run("update p.b3 t").is_code(0).prints("CHANGED  f1");
+    case.run("verify p.b3 t").is_code(0);
+}
+
+#[test]
+fn diff_tells_rot_from_a_change() {
+    let case = Case::new();
+    case.run("snapshot t -o a.b3").is_code(0);
+    case.rot_in("a.b3.tw", "f1");
+    case.flip("f2");
+    case.folder.write("t/d/f3", "an edit");
+    case.run("snapshot t -o b.b3").is_code(0);
+    let said = case.run("diff a.b3 b.b3 --fail-on added");
+    said.is_code(1).prints("CHANGED  d/f3").prints("ROT      f1").prints("SUSPECT  f2");
+    let json = case.run("diff a.b3 b.b3 --json");
+    json.prints("\"evidence\":\"claimed\"").prints("\"evidence\":{\"read\":0,");
+    case.run("verify a.b3 t").is_code(1).prints("ROT      f1");
+}
+
+#[test]
+fn scrub_spends_nothing_on_what_is_read_anyway() {
+    let folder = Folder::new();
+    let case = Case { folder };
+    case.folder.write("t/big", vec![7; 1 << 20]);
+    for at in 0..20 {
+        case.folder.write(format!("t/small{at:02}"), vec![at; 10_000]);
+    }
+    std::thread::sleep(Duration::from_millis(60));
+    case.run("snapshot t -o p.b3").is_code(0);
+    case.rot("big");
+    case.run("update --full p.b3 t").is_code(1).prints("ROT      big");
+    let days_back = |text: &str| {
+        let today = text.split("\"read\":\"").nth(1).unwrap().split('"').next().unwrap();
+        text.replace(today, "2026-01-01")
+    };
+    case.edit_index(days_back);
+    let mut read = 0;
+    for night in 0..8 {
+        let before = case.folder.read("p.b3.tw").matches("\"read\":\"2026-01-01\"").count();
+        let said = case.run("update --scrub 5% p.b3 t");
+        said.is_code(1).prints("ROT      big");
+        let left = case.folder.read("p.b3.tw").matches("\"read\":\"2026-01-01\"").count();
+        assert!(left < before || left == 0, "night {night}: {left} of {before} have had no turn");
+        read += before - left;
+    }
+    assert_eq!(read, 20);
+    let said = case.run("scrub --budget 50% p.b3 t");
+    said.0.fails(1, &["every file that is as recorded was read on", "2 such runs read all"]);
+    case.run("update --scrub 5 p.b3 t").0.fails(2, &["write 5% or 5G"]);
+}
+
+#[test]
+fn outputs_are_never_inputs() {
+    let case = Case::new();
+    case.run("snapshot t -o q.b3").is_code(0);
+    case.folder.write("p.b3.part", "mine");
+    let names = ["p.b3", "p.b3.tw", "p.b3.part", "q.b3.tw", "t/f1"];
+    let before: Vec<_> = names.iter().map(|it| case.folder.read(it)).collect();
+    for output in names {
+        let html = format!("verify p.b3 t --html {output}");
+        for args in
+            [format!("diff p.b3 q.b3 -o {output}"), format!("verify p.b3 t -o {output}"), html]
+        {
+            let is_other = args.starts_with("verify") && output.starts_with('q');
+            if is_other || args.starts_with("diff") && output == "t/f1" {
+                continue;
+            }
+            case.run(&args).0.fails(2, &[output, "name another file"]);
+        }
+        if output != "t/f1" && output != "p.b3" {
+            let said = case.run(&format!("update p.b3 t -o {output}"));
+            assert!(matches!(said.0.code, Some(2 | 3)), "{output}: {:?}", said.0);
+        }
+    }
+    case.run("diff p.b3 t -o t/f2").0.fails(2, &["is in the list"]);
+    for args in ["-o x --html ./x", "-o x --html t/../x"] {
+        let said = case.run(&format!("verify p.b3 t {args}"));
+        said.0.fails(2, &["would be written twice"]);
+    }
+    let after: Vec<_> = names.iter().map(|it| case.folder.read(it)).collect();
+    assert_eq!(before, after);
+    // A page takes the place of a page alone.
+    case.folder.write("notes.html", "<p>mine");
+    case.run("verify p.b3 t --html notes.html").0.fails(3, &["is not a page of this program"]);
+    case.run("verify p.b3 t --html page.html").is_code(0);
+    case.run("verify p.b3 t --html page.html").is_code(0);
+    // A file that a run makes in the tree is not a part of it.
+    case.run("diff p.b3 t -o t/new").is_code(0);
+}
+
+#[test]
+fn snapshot_spares_files_of_others() {
+    let case = Case::new();
+    for (output, own) in [("game", "game.tw"), ("notes", "notes"), ("t/f1", "t/f1")] {
+        if own != "t/f1" {
+            case.folder.write(own, "of the user");
+        }
+        let before = case.folder.read(own);
+        case.run(&format!("snapshot t -o {output}")).0.fails(3, &[own, "would be replaced"]);
+        assert_eq!(case.folder.read(own), before);
+        case.run(&format!("update p.b3 t -o {output}")).is_code(if own == "t/f1" { 2 } else { 3 });
+        assert_eq!(case.folder.read(own), before);
+    }
+    case.folder.write("rules", "*.tmp\n");
+    case.run("snapshot t --exclude-from rules -o rules").0.fails(2, &["rules: is an input"]);
+    case.run("snapshot t -o -").0.fails(2, &["sum -r"]);
+    assert!(!case.folder.join("-").exists() && !case.folder.join("-.tw").exists());
+}
+
+#[test]
+fn leftovers_of_killed_runs_are_nobodys() {
+    let case = Case::new();
+    fs::rename(case.folder.join("p.b3"), case.folder.join("t/p.b3")).unwrap();
+    fs::rename(case.folder.join("p.b3.tw"), case.folder.join("t/p.b3.tw")).unwrap();
+    case.folder.write("t/.treewide-Ab12Cd.tmp", "half of a list");
+    let said = case.run("verify t/p.b3 t");
+    said.0.fails(0, &["1 temporary file of other runs"]);
+    let sums = case.run("sum -r t");
+    assert!(!sums.0.text().contains(".treewide-"));
+    case.run("update t/p.b3 t").is_code(0);
+    assert!(!case.folder.join("t/.treewide-Ab12Cd.tmp").exists());
+    // A signature is made after the list.
+    case.folder.write("t/p.b3.sig", "signed");
+    case.folder.write("t/other.sig", "not one of ours");
+    case.run("verify t/p.b3 t").is_code(1).prints("ADDED    other.sig\n");
+}
+
+#[test]
+fn run_that_was_killed_between_its_renames_is_finished() {
+    let case = Case::new();
+    let old = case.folder.read("p.b3.tw");
+    case.folder.write("t/new", "new");
+    case.run("update p.b3 t").is_code(0);
+    let new = case.folder.read("p.b3.tw");
+    case.folder.write("p.b3.tw", old);
+    case.folder.write(".treewide-Ab12Cd.tmp", &new);
+    case.run("update p.b3 t").is_code(0);
+    case.run("verify --quick p.b3 t").is_code(0);
+    assert!(!case.folder.join(".treewide-Ab12Cd.tmp").exists());
+}
+
+#[test]
+fn file_named_like_standard_input_is_listed_by_its_path() {
+    let case = Case::new();
+    case.folder.write("t/-", "dash");
+    case.run("update p.b3 t").is_code(0);
+    assert!(case.folder.read("p.b3").contains("  ./-\n"));
+    case.run("verify p.b3 t").is_code(0);
+    case.run("verify --quick p.b3 t").is_code(0);
+    let check = case.folder.program("env").args(["-C", "t", crate::support::TREEWIDE]);
+    check.args(["check", "../p.b3"]).run().fails(0, &["4 OK"]);
+}
+
+#[test]
+fn quiet_runs_say_why_they_fail() {
+    let case = Case::new();
+    case.rot("f1");
+    for command in ["update -q --full", "scrub -q", "verify -q"] {
+        let said = case.run(&format!("{command} p.b3 t"));
+        said.is_code(1).prints("ROT      f1");
+        assert!(said.0.stderr.contains("1 rot"), "{command}: {:?}", said.0);
+    }
+    case.run("update -q p.b3 nowhere").0.fails(3, &["nowhere"]);
+    if !is_root() {
+        fs::set_permissions(case.folder.join("t/f2"), fs::Permissions::from_mode(0)).unwrap();
+        let said = case.run("snapshot -q t -o q.b3");
+        said.is_code(3).prints("UNREADABLE f2");
+        assert!(!said.0.stderr.is_empty());
+    }
+}
+
+#[test]
+fn page_and_json_say_what_limited_the_run() {
+    let case = Case::new();
+    case.folder.write("t/f2", "changed");
+    case.run("verify p.b3 t --only f1 --html page.html")
+        .0
+        .fails(0, &["3 recorded paths not looked at"]);
+    let page = case.folder.read("page.html");
+    assert!(page.contains("Everything that was looked at is as recorded"));
+    assert!(page.contains("<code>f1</code>; 3 recorded paths were not looked at"), "{page}");
+    let json = case.run("verify p.b3 t --only f1 --quick --json");
+    json.prints("\"quick\":true,\"only\":[\"f1\"],\"skipped\":").prints("\"metadata\":1,");
+}
+
+#[test]
+fn files_next_to_a_list_are_no_more_readable_than_it() {
+    let case = Case::new();
+    let mode = |it: &str| fs::metadata(case.folder.join(it)).unwrap().permissions().mode() & 0o777;
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    for of in [0o600, 0o640] {
+        fs::set_permissions(case.folder.join("p.b3"), fs::Permissions::from_mode(of)).unwrap();
+        case.run("update p.b3 t").is_code(0);
+        assert_eq!((mode("p.b3"), mode("p.b3.tw")), (of, of));
+    }
+}
+
+#[test]
+fn rules_mean_what_they_say_or_are_refused() {
+    let case = Case::new();
+    case.folder.write("rules", "\u{feff}f1\r\n./f2\r\nnothing\r\n");
+    let said = case.run("snapshot t --exclude-from rules -o q.b3");
+    said.0.fails(0, &["--exclude nothing: nothing has such a name"]);
+    assert_eq!(
+        case.folder.read("q.b3"),
+        sums(&[]) + &format!("{}  d/f3\n", hex("content of d/f3"))
+    );
+    for (rule, left) in [("d//", 2), ("d//f3", 2), ("./d/", 2), ("d/./f3", 2)] {
+        case.run(&format!("snapshot t --exclude {rule} -o {left}.b3 --quiet")).is_code(0);
+        assert_eq!(case.folder.read(format!("{left}.b3")).lines().count(), left, "{rule}");
+        fs::remove_file(case.folder.join(format!("{left}.b3"))).unwrap();
+        fs::remove_file(case.folder.join(format!("{left}.b3.tw"))).unwrap();
+    }
+    for rule in [".", "..", "./", "//", "../x"] {
+        case.run(&format!("snapshot t --exclude {rule} -o r.b3")).is_code(2);
+        assert!(!case.folder.join("r.b3").exists());
+    }
+    // Rules are added to those recorded.
+    case.run("update q.b3 t --modes").is_code(0);
+    assert_eq!(case.folder.read("q.b3").lines().count(), 1);
+    case.run("update q.b3 t --replace-rules").is_code(0);
+    assert_eq!(case.folder.read("q.b3").lines().count(), 3);
+}
+
+#[test]
+fn snapshot_refuses_while_another_one_writes_its_journal() {
+    let case = Case::new();
+    let journal = case.folder.join("new.b3.part");
+    fs::write(&journal, "{\"treewide\":\"journal 1\"").unwrap();
+    let held = fs::File::open(&journal).unwrap();
+    if held.try_lock().is_err() {
+        return skip("journals", "files cannot be locked here");
+    }
+    case.run("snapshot t -o new.b3").0.fails(3, &["new.b3.part: another program is writing it"]);
+    assert!(journal.exists() && !case.folder.join("new.b3").exists());
+}
+
+#[test]
+fn manifest_is_made_although_nobody_reads_what_is_said() {
+    let case = Case::new();
+    for at in 0..2000 {
+        case.folder.write(format!("t/new{at}"), "");
+    }
+    let shell = format!("{} update p.b3 t | head -n 1 > /dev/null", crate::support::TREEWIDE);
+    case.folder.program("sh").args(["-c", &shell]).run();
+    assert_eq!(case.folder.read("p.b3").lines().count(), 2003);
+}
+
+#[test]
+fn links_that_lead_nowhere_are_links_also_where_links_are_followed() {
+    let case = Case::new();
+    std::os::unix::fs::symlink("nowhere", case.folder.join("t/link")).unwrap();
+    case.run("snapshot --follow t -o q.b3").is_code(0);
+    case.run("verify q.b3 t").is_code(0);
+    fs::write(case.folder.join("t/nowhere"), "there").unwrap();
+    case.run("verify q.b3 t").is_code(1).prints("REPLACED-TYPE link");
+}
