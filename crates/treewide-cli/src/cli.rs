@@ -7,16 +7,18 @@ use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
 use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
 use crate::commands::manifest::make::{self, ScrubArgs, SnapshotArgs, UpdateArgs};
+use crate::commands::manifest::root;
 use crate::commands::manifest::show::{self, ManifestArgs};
 use crate::commands::outboard::{self, OutboardArgs};
 use crate::commands::sum::{self, SumArgs};
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
-use crate::shell::version;
+use crate::shell::{usage, version};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
+use treewide_files::name::shown;
 
 const TREEWIDE: &str = Program::Treewide.name();
 const B3SUM: &str = Program::B3sum.name();
@@ -31,10 +33,10 @@ const NOTES: Notes = Notes {
 Where nobody reads the output any more, and for signals, the program ends by the signal (128 + N in a
 shell; as process 1 of a container, with exit status 128 + N).",
     ..Notes::new(&[
-        ("treewide sum *.iso >SUMS", "the digests of some files"),
+        ("treewide *.iso >SUMS", "the digests of some files, as `treewide sum` prints them"),
         ("treewide check SUMS", "and later: are they still the same?"),
-        ("treewide snapshot photos -o photos.b3", "what a directory holds"),
-        ("treewide verify photos.b3 photos", "and later: what is different?"),
+        ("treewide snapshot photos", "write photos.b3: what a directory holds"),
+        ("treewide verify photos.b3", "and later: what is different?"),
         ("ln -s treewide b3sum", "a link that takes b3sum's place"),
     ])
 };
@@ -43,23 +45,24 @@ shell; as process 1 of a container, with exit status 128 + N).",
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
 
-{usage-heading} {usage}   A link named b3sum works as b3sum does.
+{usage-heading} {usage}   FILE... alone is `sum FILE...`.
 
 {subcommands}
 
-  treewide sum *.iso >SUMS               the digests of some files
-  treewide check SUMS                    and later: are they still the same?
-  treewide snapshot photos -o photos.b3  what a directory holds
-  treewide verify photos.b3 photos       and later: what is different?
+  treewide *.iso >SUMS        the digests of some files
+  treewide check SUMS         and later: are they still the same?
+  treewide snapshot photos    write photos.b3: what a directory holds
+  treewide verify photos.b3   and later: what is different?
 `treewide sum --help` has options, exit codes, variables; `treewide man` a page.
 ";
 
 /// Hash and check files with BLAKE3
 ///
-/// `treewide sum` does what b3sum does, and adds recursion, JSON and atomic output. `treewide
-/// check` verifies the lists that `treewide sum` or b3sum wrote. `treewide snapshot`, `verify`, `update` and `diff` keep
-/// manifests of directories, and find what was added, removed, moved or damaged, too. Called by the name `b3sum` (make a link to
-/// this program), it is `treewide sum` and takes b3sum's place in scripts.
+/// `treewide sum` does what b3sum does, and adds recursion, JSON and atomic output; `treewide FILE...` is the same, unless
+/// FILE is the name of a command. `treewide check` verifies the lists that `treewide sum` or b3sum wrote. `treewide
+/// snapshot`, `verify`, `update` and `diff` keep manifests of directories, and find what was added, removed, moved or
+/// damaged. Called by the name `b3sum` (make a link to this program), it is `treewide sum` and takes b3sum's place in
+/// scripts.
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
 #[command(propagate_version = true)]
@@ -155,9 +158,10 @@ pub(crate) fn parse(args: Vec<OsString>) -> Invocation {
         Program::B3sum => {
             try_parse::<B3sum>(&args, AS_B3SUM).map(|B3sum { sum }| Command::Sum(sum))
         }
-        Program::Treewide => try_parse::<Treewide>(&args, VERSION)
-            .map(|Treewide { command }| command)
-            .map_err(|error| with_advice(error, &args)),
+        Program::Treewide => {
+            let parsed = try_parse::<Treewide>(&args, VERSION).map(|Treewide { command }| command);
+            parsed.or_else(|error| without_command(error, &args))
+        }
     };
     Invocation { program, command }
 }
@@ -171,22 +175,52 @@ fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Err
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
 }
 
-/// People who know b3sum try a file in place of a command first, or an option before it.
+/// Arguments that name no command: files to hash, or what is wrong.
+fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, clap::Error> {
+    let first = args.get(1).map(Path::new).unwrap_or(Path::new(""));
+    if error.kind() == ErrorKind::InvalidSubcommand && first.is_dir() {
+        return Err(usage::wrong_value(about_directory(first)));
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand && first.exists() {
+        let mut sum = args.to_owned();
+        sum.insert(1, "sum".into());
+        return try_parse::<Treewide>(&sum, VERSION).map(|Treewide { command }| command);
+    }
+    Err(with_advice(error, args))
+}
+
+/// What can be done with a directory.
+fn about_directory(dir: &Path) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-/".contains(byte);
+    let name = shown(dir);
+    let name = name.trim_end_matches('/');
+    let name = if name.is_empty() { "/" } else { name };
+    // As a shell reads it.
+    let quoted = |name: String| match name.bytes().all(|byte| plain(&byte)) {
+        true => name,
+        false => format!("'{}'", name.replace('\'', r"'\\''")),
+    };
+    let (dir, list) = (quoted(name.to_owned()), quoted(format!("{name}.{}", root::ENDING)));
+    let rows = [
+        (format!("treewide sum -r {dir}"), "prints the digest of each file in it"),
+        (format!("treewide snapshot {dir}"), "writes a manifest of it"),
+        (format!("treewide verify {list}"), "finds later what is different"),
+    ];
+    let width = rows.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    let rows = rows.map(|(command, meaning)| format!("  {command:width$}  {meaning}"));
+    format!("{name} is a directory:\n{}", rows.join("\n"))
+}
+
+/// People who know b3sum try an option before the command first.
 fn with_advice(mut error: clap::Error, args: &[OsString]) -> clap::Error {
     // As `clap` names the program.
     let name = args.first().and_then(|name| Path::new(name).file_name()?.to_str());
     let name = name.unwrap_or(TREEWIDE);
     let is_before = args.get(1).is_some_and(|first| first.as_encoded_bytes().starts_with(b"-"));
-    let advice = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if Path::new(word).exists() => {
-            format!("to hash a file, use '{name} sum {word}'")
-        }
-        None if is_before && error.kind() == ErrorKind::UnknownArgument => {
-            format!("options come after the command: '{name} sum [OPTIONS] [FILE]...'")
-        }
-        _ => return error,
-    };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    if is_before && error.kind() == ErrorKind::UnknownArgument {
+        let advice = format!("options come after the command: '{name} sum [OPTIONS] [FILE]...'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
     error
 }
 

@@ -1,5 +1,6 @@
 //! What a program shares with the shell that calls it: streams, signals, the terminal, messages, exit codes.
 
+pub(crate) mod again;
 pub(crate) mod console;
 pub(crate) mod descriptor;
 pub(crate) mod inherited;
@@ -11,6 +12,7 @@ pub(crate) mod signals;
 pub(crate) mod stdin;
 pub(crate) mod streams;
 pub(crate) mod terminal;
+pub(crate) mod tone;
 pub(crate) mod usage;
 pub(crate) mod version;
 pub(crate) mod wording;

@@ -6,15 +6,18 @@
 mod hint;
 mod json;
 
-use self::hint::Clues;
+use self::hint::{Clues, is_absent};
 use self::json::json;
+use crate::args::color::ColorArgs;
 use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
+use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
@@ -22,6 +25,7 @@ use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
+use crate::shell::tone::Tone;
 use crate::shell::wording::count;
 use anyhow::bail;
 use clap::Args;
@@ -39,11 +43,7 @@ const MALFORMED_SHOWN: u64 = 5;
 const READ_TWICE: u64 = 64 << 10;
 
 pub(crate) const NOTES: Notes = Notes {
-    exit: &[
-        ("0", "every listed file is as listed"),
-        ("1", "one is not or could not be verified, a list is cut off, or nothing was verified"),
-        ("2", "invalid usage"),
-    ],
+    exit: EXIT,
     ..Notes::new(&[
         ("treewide check SUMS", "are the files still the same?"),
         ("treewide check --quiet A.b3 B.b3", "report only the files that are not"),
@@ -126,6 +126,9 @@ pub(crate) struct CheckArgs {
     json: bool,
 
     #[command(flatten)]
+    color: ColorArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -134,6 +137,11 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        comparing::run(program, || self.check(program))
+    }
+
+    fn check(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.color.apply();
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let input = Input::new(&self.read, &self.mode, &progress)?;
@@ -145,7 +153,7 @@ impl CheckArgs {
         let output = self.output.open(&paths, prints, &progress)?;
         let (named, length) = (paths.clone(), self.length);
         progress.show(move || total_len(&named, length));
-        let check = self.check();
+        let check = self.rules();
         let (stdin, paths) = (&input.stdin, paths.into_iter());
         let lists = Lists { check, stdin, paths, progress: &progress, list: None };
         let mut report = Report {
@@ -158,14 +166,19 @@ impl CheckArgs {
             hidden: 0,
             total: Total::default(),
             clues: Clues::default(),
+            again: Again::default(),
         };
         for event in input.run_without_streams(lists) {
             report.event(event)?;
         }
-        let (total, clues) = (report.total, report.clues);
+        let (total, clues, again) = (report.total, report.clues, report.again);
         report.output.finish()?;
         progress.finish();
-        let success = total.is_success(self.strict);
+        let outcome = total.outcome(self.strict);
+        let success = outcome == Outcome::Success;
+        if !self.status && !self.json {
+            again.say(&console, "the problems again:");
+        }
         if !(self.status || self.quiet.is_on() && success && total.lines.malformed == 0) {
             console.say(&total.summary());
         }
@@ -174,10 +187,10 @@ impl CheckArgs {
         {
             console.say(&hint);
         }
-        Ok(if success { Outcome::Success } else { Outcome::SomeFailed })
+        Ok(outcome)
     }
 
-    fn check(&self) -> Check {
+    fn rules(&self) -> Check {
         let check = Check::new().ignore_missing(self.ignore_missing);
         match self.length {
             Some(len) => check.digest_len(len),
@@ -190,6 +203,8 @@ impl CheckArgs {
 #[derive(Default)]
 struct Total {
     lines: Tally,
+    /// Of the files that could not be read, those that do not exist.
+    absent: u64,
     /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
     bad_lists: u64,
 }
@@ -205,8 +220,15 @@ impl Total {
         self.bad_lists += u64::from(is_bad);
     }
 
-    fn is_success(&self, strict: bool) -> bool {
-        self.lines.is_success() && self.bad_lists == 0 && !(strict && self.lines.malformed > 0)
+    /// As `verify` has it for the same event: a file that is gone differs, and one that cannot be read is undetermined.
+    fn outcome(&self, strict: bool) -> Outcome {
+        let lines = &self.lines;
+        let undetermined = lines.unreadable - self.absent + lines.unverified + self.bad_lists;
+        if undetermined > 0 || strict && lines.malformed > 0 {
+            Outcome::CannotTell
+        } else {
+            Outcome::of(lines.failed + self.absent)
+        }
     }
 
     /// Such as `3 files checked: 1 OK, 1 FAILED, 1 could not be read; 2 malformed lines; 1 list
@@ -339,6 +361,7 @@ struct Report<'a> {
     hidden: u64,
     total: Total,
     clues: Clues,
+    again: Again,
 }
 
 impl Report<'_> {
@@ -427,6 +450,7 @@ impl Report<'_> {
         expected: Option<&[u8]>,
     ) -> anyhow::Result<()> {
         self.tally.add_verdict(verdict);
+        self.total.absent += u64::from(is_absent(verdict));
         self.clues.add(path, verdict);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
         if self.args.status || is_ok && self.args.quiet.is_on() {
@@ -436,14 +460,19 @@ impl Report<'_> {
             let line = json(path, verdict, expected);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
-        let text = match verdict {
-            Verdict::Ok { .. } => "OK".into(),
-            Verdict::Failed { .. } => "FAILED".into(),
-            Verdict::Unreadable(cause) => format!("FAILED ({cause})"),
-            Verdict::Unverified(cause) => format!("FAILED ({cause})"),
+        let (word, cause) = match verdict {
+            Verdict::Ok { .. } => ((Tone::Good, "OK"), String::new()),
+            Verdict::Failed { .. } => ((Tone::Bad, "FAILED"), String::new()),
+            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
+            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
             Verdict::Missing => return Ok(()),
         };
-        self.output.record(Form::Lines, |to| writeln!(to, "{}: {text}", Listed::new(path)))
+        let name = format!("{}: ", Listed::new(path));
+        match is_ok {
+            true => self.again.line(),
+            false => self.again.problem(|| format!("{name}{}{cause}", word.1)),
+        }
+        self.output.verdict(&name, word, &cause)
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) const EXIT: &[(&str, &str)] = &[
     ("2", "invalid usage"),
     (
         "3",
-        "nobody can say: a file cannot be read, or the manifest is damaged (also if something differs as well)",
+        "undetermined: a file could not be read, or the list, index or outboard is damaged (takes priority over 1)",
     ),
 ];
 

@@ -6,6 +6,6 @@ pub(crate) mod compare;
 mod html;
 pub(crate) mod make;
 mod report;
-mod root;
+pub(crate) mod root;
 mod rules;
 pub(crate) mod show;

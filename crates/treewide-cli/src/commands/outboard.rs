@@ -24,7 +24,7 @@ const NOTES: Notes = Notes {
         ("0", "everything was done, and everything compared is right"),
         ("1", "data is damaged, or something could not be read or written"),
         ("2", "invalid usage"),
-        ("3", "nobody can say, because a file cannot be read or the outboard is damaged"),
+        ("3", "undetermined: a file could not be read, or the outboard is damaged"),
     ],
     ..Notes::new(&[
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),

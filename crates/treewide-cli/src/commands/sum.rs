@@ -11,6 +11,7 @@ use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
 use crate::args::walk::WalkArgs;
 use crate::commands::help::Notes;
+use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints, Written, WrittenAs};
@@ -29,12 +30,6 @@ use treewide_files::list::{self, json};
 use treewide_files::name::{Listed, shown};
 use treewide_files::walk::{self, Found};
 use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Source, Task};
-
-/// Messages that are further up than this are repeated at the end.
-const SCREENFUL: u64 = 24;
-
-/// The number of failures that are repeated: enough to see what they have in common.
-const FAILURES_LISTED: usize = 20;
 
 /// The most files that are looked at to know how many bytes there will be.
 const LOOKED_AT: usize = 1000;
@@ -203,30 +198,9 @@ impl SumArgs {
 struct Tally {
     files: u64,
     failures: u64,
-    /// The first of them: names and causes.
-    failed: Vec<(PathBuf, String)>,
-    /// How many files there were when the first one failed.
-    files_before: u64,
+    again: Again,
     links: u64,
     ambiguous_names: u64,
-}
-
-impl Tally {
-    fn failed(&mut self, path: &Path, cause: &str) {
-        if self.failures == 0 {
-            self.files_before = self.files;
-        }
-        self.files += 1;
-        self.failures += 1;
-        if self.failed.len() < FAILURES_LISTED {
-            self.failed.push((path.to_owned(), cause.to_owned()));
-        }
-    }
-
-    /// Whether the message about the first failure may be out of sight by now.
-    fn has_forgotten_failures(&self) -> bool {
-        self.failures > 0 && self.files - self.files_before > SCREENFUL
-    }
 }
 
 /// A place that is not hashed, and what there is to say about it.
@@ -318,6 +292,7 @@ impl Report<'_> {
         match event {
             Event::File(file, Ok(hashed)) => {
                 self.tally.files += 1;
+                self.tally.again.line();
                 self.line(&file.path, hashed)
             }
             Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
@@ -374,7 +349,9 @@ impl Report<'_> {
 
     /// One input could not be hashed; say so and go on.
     fn failed(&mut self, path: &Path, cause: &str) -> anyhow::Result<()> {
-        self.tally.failed(path, cause);
+        self.tally.files += 1;
+        self.tally.failures += 1;
+        self.tally.again.problem(|| format!("{}: {cause}", shown(path)));
         self.say(path, cause)?;
         if self.args.json {
             self.output.record(Form::Json, |to| json::write_error(to, path, cause))?;
@@ -400,16 +377,10 @@ impl Report<'_> {
 
     fn sum_up(&self) {
         let tally = &self.tally;
-        if tally.has_forgotten_failures() && !self.console.program().speaks_as_b3sum() {
+        if !self.console.program().speaks_as_b3sum() {
             let files = count(tally.files, "file");
-            self.console.say(&format!("{} of {files} could not be hashed:", tally.failures));
-            for (path, cause) in &tally.failed {
-                self.console.say(&format!("  {}: {cause}", shown(path)));
-            }
-            let more = tally.failures - tally.failed.len() as u64;
-            if more > 0 {
-                self.console.say(&format!("  and {more} more, see above"));
-            }
+            let title = format!("{} of {files} could not be hashed:", tally.failures);
+            tally.again.say(self.console, &title);
         }
         if tally.links > 0 {
             let links = count(tally.links, "symbolic link");

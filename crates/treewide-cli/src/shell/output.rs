@@ -10,7 +10,10 @@ use crate::shell::signals;
 use crate::shell::stdin::is_stdin;
 use crate::shell::streams::{self, Stream};
 use crate::shell::terminal::{self, Form};
+use crate::shell::tone::Tone;
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, bail};
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -34,6 +37,7 @@ pub(crate) enum Prints {
 pub(crate) struct Output<'a> {
     sink: Sink,
     is_terminal: bool,
+    has_colors: bool,
     progress: &'a Progress,
     identities: Vec<Identity>,
 }
@@ -67,7 +71,11 @@ impl<'a> Output<'a> {
             Stream::Output.require().context("standard output")?;
         }
         let (identities, is_terminal) = (sink.identities(), sink.is_terminal());
-        let output = Self { identities, sink, is_terminal, progress };
+        let has_colors = match &sink {
+            Sink::Stdout(_) => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            _ => ColorChoice::global() == ColorChoice::Always,
+        };
+        let output = Self { identities, sink, is_terminal, has_colors, progress };
         inputs.iter().try_for_each(|input| output.spare(input))?;
         // It may be an input, a list or a key.
         if output.replaces(|| metadata(&io::stdin())) {
@@ -90,6 +98,22 @@ impl<'a> Output<'a> {
             return self.write(|to| to.write_all(line.as_bytes()));
         }
         self.write(write)
+    }
+
+    /// Write a line with a verdict, which has its colour where the output has colours.
+    pub(crate) fn verdict(
+        &mut self,
+        before: &str,
+        (tone, word): (Tone, &str),
+        after: &str,
+    ) -> anyhow::Result<()> {
+        let shown = |text| match self.is_terminal {
+            true => terminal::escape(text, Form::Lines),
+            false => Cow::Borrowed(text),
+        };
+        let word = if self.has_colors { tone.paint(word) } else { word.to_owned() };
+        let line = format!("{}{word}{}\n", shown(before), shown(after));
+        self.write(|to| to.write_all(line.as_bytes()))
     }
 
     fn write(

@@ -1,6 +1,7 @@
 //! Numbers and causes in messages.
 
 use crate::shell::program::Program;
+use crate::shell::tone::Tone;
 use treewide::outboard::State;
 use treewide_files::ErrorKind;
 
@@ -24,5 +25,13 @@ pub(crate) fn state_word(state: State) -> &'static str {
         State::Bad => "bad",
         State::Extra => "extra",
         _ => "unknown",
+    }
+}
+
+/// How bad that is.
+pub(crate) fn state_tone(state: State) -> Tone {
+    match state {
+        State::Bad | State::Extra => Tone::Bad,
+        _ => Tone::Unknown,
     }
 }

@@ -1,6 +1,6 @@
 //! `treewide check`: every kind of list, every kind of verdict.
 
-use crate::support::{Folder, hex, sums};
+use crate::support::{Folder, failure, hex, sums};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -115,13 +115,13 @@ fn nothing_verified_is_a_failure() {
             .args(flags.split_whitespace())
             .arg(list)
             .run()
-            .fails(1, &[message]);
+            .fails(3, &[message]);
         // A good list does not make up for it.
         let both = folder.treewide("check good").args(flags.split_whitespace()).arg(list).run();
         assert_eq!(both.text(), "a: OK\n");
-        both.fails(1, &[message, "1 file checked: 1 OK", "; 1 list failed\n"]);
+        both.fails(3, &[message, "1 file checked: 1 OK", "; 1 list failed\n"]);
         // Nor does being told to be silent.
-        folder.treewide("check --status --ignore-missing").arg(list).run().is(1, "", "");
+        folder.treewide("check --status --ignore-missing").arg(list).run().is(3, "", "");
     }
 }
 
@@ -155,8 +155,8 @@ fn malformed_lines_are_reported_by_number() {
         ],
     );
     assert!(!default.stderr.contains("list:7"));
-    folder.treewide("check --strict list").run().fails(1, &["7 malformed lines"]);
-    folder.treewide("check --strict --status list").run().is(1, "", "");
+    folder.treewide("check --strict list").run().fails(3, &["7 malformed lines"]);
+    folder.treewide("check --strict --status list").run().is(3, "", "");
     let all = folder.treewide("check --warn list").run();
     all.fails(
         0,
@@ -220,20 +220,20 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
         // Whatever the end of the list is like.
         for end in ["\n", ""] {
             folder.write("list", format!("{good}{line}{end}"));
-            folder.treewide("check list").run().is(1, &out, summary);
+            folder.treewide("check list").run().is(3, &out, summary);
         }
-        folder.treewide("check --status list").run().is(1, "", "");
-        folder.treewide("check --ignore-missing list").run().is(1, &out, summary);
+        folder.treewide("check --status list").run().is(3, "", "");
+        folder.treewide("check --ignore-missing list").run().is(3, &out, summary);
         let object = serde_json::json!({
             "path": name, "status": "unverified", "digest": null, "expected": expected,
             "bytes": null, "error": cause
         });
         let json = folder.treewide("check --json --quiet list").run();
-        json.fails(1, &[summary]);
+        json.fails(3, &[summary]);
         assert_eq!(serde_json::from_str::<serde_json::Value>(json.text()).unwrap(), object);
     }
     folder.write("list", format!("{good}{}  a\n", &a[2..]));
-    folder.treewide("check -l 32 list").run().fails(1, &["1 not verified"]);
+    folder.treewide("check -l 32 list").run().fails(3, &["1 not verified"]);
 }
 
 /// Of the lines that were lost there, nobody knows which files they were about.
@@ -248,7 +248,7 @@ fn a_list_that_is_cut_off_fails() {
         // Without its line end, the last line is still whole.
         for cut in second + 1..list.len() - 1 {
             let ended = folder.treewide("check").stdin(&list[..cut]).run();
-            assert_eq!(ended.code, Some(1), "{}: {ended:?}", &list[..cut]);
+            assert_eq!(ended.code, Some(3), "{}: {ended:?}", &list[..cut]);
         }
     }
     // Half of a name is a name, and half of a digest a digest.
@@ -258,7 +258,7 @@ fn a_list_that_is_cut_off_fails() {
     for (list, check) in [(&long, "check --ignore-missing"), (&digests, "check")] {
         for cut in list.find('\n').unwrap() + 2..list.len() - 1 {
             let ended = folder.treewide(check).stdin(&list[..cut]).run();
-            assert_eq!(ended.code, Some(1), "{}: {ended:?}", &list[..cut]);
+            assert_eq!(ended.code, Some(3), "{}: {ended:?}", &list[..cut]);
         }
         folder.treewide(check).stdin(list.trim_end()).run().fails(0, &["2 OK\n"]);
     }
@@ -266,16 +266,16 @@ fn a_list_that_is_cut_off_fails() {
         .treewide("check --ignore-missing")
         .stdin(&long[..long.len() - 2])
         .run()
-        .fails(1, &["1 OK, 1 could not be read"]);
+        .fails(3, &["1 OK, 1 could not be read"]);
     folder.write("list", &list[..100]);
     let message = "treewide: list:2: a digest without a file name; the list may be cut off here: no line end\n";
     let summary = "treewide: 2 files checked: 1 OK, 1 not verified; 1 list failed\n";
-    folder.treewide("check list").run().is(1, "a: OK\n", [message, summary].concat());
-    folder.treewide("check --status list").run().is(1, "", "");
+    folder.treewide("check list").run().is(3, "a: OK\n", [message, summary].concat());
+    folder.treewide("check --status list").run().is(3, "", "");
     // However many lines were hidden before it.
     folder.write("list", format!("{}prose", "prose\n".repeat(7) + &list));
     folder.treewide("check list").run().fails(
-        1,
+        3,
         &[
             "list:10: not a checksum line; the list",
             "list: 2 more malformed lines;",
@@ -295,12 +295,12 @@ fn a_line_that_nobody_could_have_meant_ends_the_list() {
     let no_list = "is not a list of digests: it has a line of 16 MiB or more\n";
     let message = format!("treewide: list: {no_list}");
     let summary = "treewide: 2 files checked: 2 OK; 1 list failed\n";
-    folder.treewide("check list").run().is(1, "a: OK\nb: OK\n", message.clone() + summary);
+    folder.treewide("check list").run().is(3, "a: OK\nb: OK\n", message.clone() + summary);
     folder.treewide("sum --check list").run().is(1, "a: OK\nb: OK\n", message);
     // Which has no end at all.
     for check in ["check", "sum --check"] {
         let message = format!("treewide: /dev/zero: {no_list}");
-        folder.treewide(check).arg("/dev/zero").run().fails(1, &[&message]);
+        folder.treewide(check).arg("/dev/zero").run().fails(failure(check), &[&message]);
     }
 }
 
@@ -314,7 +314,7 @@ fn names_that_could_be_another_file_fail() {
     assert_eq!(json.text().matches(r#""status":"unverified""#).count(), 3, "{json:?}");
     let ended = folder.treewide("check").stdin(list).run();
     // They were not looked for.
-    ended.fails(1, &["3 files checked: 0 OK, 3 not verified"]);
+    ended.fails(3, &["3 files checked: 0 OK, 3 not verified"]);
     assert!(ended.text().contains("FAILED (Unicode replacement character in the file name"));
     assert!(ended.text().contains("FAILED (null character in the file name)"));
     assert!(ended.text().contains(": FAILED (empty file name)"));
@@ -359,12 +359,12 @@ fn blanks_belong_to_the_name() {
     let other =
         "a : FAILED (there is such a file only without the blanks at the end of the name)\n";
     let summary = "treewide: 1 file checked: 0 OK, 1 not verified\n";
-    check(format!("{}  a \n", hex("a"))).is(1, other, summary);
+    check(format!("{}  a \n", hex("a"))).is(3, other, summary);
     let ignoring = folder.treewide("check --ignore-missing");
     ignoring
         .stdin(format!("{}  a \n{}", hex("a"), sums(&["b "])))
         .run()
-        .fails(1, &["1 not verified"]);
+        .fails(3, &["1 not verified"]);
     check(format!("{}  b \n", hex("b "))).is(0, "b : OK\n", "treewide: 1 file checked: 1 OK\n");
     // Once both exist, the exact one counts.
     folder.write("a ", "other");
@@ -389,7 +389,7 @@ fn blanks_before_a_name_hide_no_file() {
     ] {
         for flags in ["check", "check --ignore-missing"] {
             let list = format!("{line}\n{}", sums(&["b"]));
-            folder.treewide(flags).stdin(list).run().fails(1, &["1 not verified"]);
+            folder.treewide(flags).stdin(list).run().fails(3, &["1 not verified"]);
         }
     }
 }
@@ -409,11 +409,11 @@ fn lengths_and_offsets() {
     let short = list("-l 16");
     let refused = check("", &short);
     assert!(refused.text().contains("a: FAILED (digest of only 16 bytes;"), "{refused:?}");
-    refused.fails(1, &["1 file checked: 0 OK, 1 not verified"]);
+    refused.fails(3, &["1 file checked: 0 OK, 1 not verified"]);
     check("--length 16", &short).fails(0, &["1 OK"]);
     let refused = check("-l 17", &short);
     assert_eq!(refused.text(), "a: FAILED (digest of 16 bytes instead of 17)\n");
-    refused.fails(1, &["1 not verified"]);
+    refused.fails(3, &["1 not verified"]);
     check("--length 0", &short).fails(2, &["--length"]);
     // A digest that goes on as it should not.
     let long = list("-l 64");
@@ -438,10 +438,10 @@ fn keyed_and_derived_lists() {
     folder.treewide("check --derive-key other derived").run().fails(1, &["2 FAILED"]);
     // The key takes standard input.
     let message = "-: standard input is already in use for the key";
-    folder.treewide("check --keyed -").stdin(key).run().fails(1, &[message]);
+    folder.treewide("check --keyed -").stdin(key).run().fails(3, &[message]);
     folder.treewide("check --keyed").stdin(key).run().fails(2, &["FILE"]);
     let no_key = folder.treewide("check --keyed keyed").run();
-    no_key.is(1, "", "treewide: expected 32 key bytes from standard input, found 0\n");
+    no_key.is(3, "", "treewide: expected 32 key bytes from standard input, found 0\n");
 }
 
 #[test]
@@ -452,12 +452,12 @@ fn lists_that_name_standard_input() {
     folder.write("twice", line.repeat(2));
     folder.treewide("check once").stdin("text").run().fails(0, &["1 OK"]);
     let twice = folder.treewide("check twice").stdin("text").run();
-    twice.fails(1, &["1 OK, 1 could not be read"]);
+    twice.fails(3, &["1 OK, 1 could not be read"]);
     let second = "-: FAILED (standard input is already in use for an earlier `-`)\n";
     assert_eq!(twice.text(), format!("-: OK\n{second}"));
     let itself = folder.treewide("check").stdin(line).run();
     assert_eq!(itself.text(), "-: FAILED (standard input is already in use for a list)\n");
-    itself.fails(1, &[]);
+    itself.fails(3, &[]);
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn an_unreadable_list_leaves_the_others_checked() {
     for flags in ["", "--status"] {
         let ended = folder.treewide("check missing d list").args(flags.split_whitespace()).run();
         ended.fails(
-            1,
+            3,
             &[
                 "treewide: missing: cannot open: No such file or directory (os error 2)\n",
                 "treewide: d: cannot open: Is a directory (os error 21)\n",
@@ -488,7 +488,7 @@ fn a_file_that_is_no_list_does_not_flood_the_terminal() {
         (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect::<Vec<_>>(),
     );
     let ended = folder.treewide("check image").run();
-    ended.fails(1, &["image:1: ", "more malformed lines", "image: no file was verified"]);
+    ended.fails(3, &["image:1: ", "more malformed lines", "image: no file was verified"]);
     assert!(ended.stderr.lines().count() < 10);
     assert!(ended.stderr.len() < 2000);
 }

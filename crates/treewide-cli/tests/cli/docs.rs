@@ -106,7 +106,7 @@ fn man_pages_have_sections_of_their_own() {
         ("man sum", ".TH treewide-sum 1", &["\\-\\-derive\\-key", "tar c src | treewide sum"]),
         ("man check", ".TH treewide-check 1", &["\\-\\-ignore\\-missing", "nothing was verified"]),
         ("man snapshot", ".TH treewide-snapshot 1", &["\\-\\-exclude"]),
-        ("man verify", ".TH treewide-verify 1", &["\\-\\-quick", "nobody can say"]),
+        ("man verify", ".TH treewide-verify 1", &["\\-\\-quick", "undetermined"]),
         ("man update", ".TH treewide-update 1", &["\\-\\-scrub"]),
         ("man diff", ".TH treewide-diff 1", &["friday.b3"]),
         ("man manifest", ".TH treewide-manifest 1", &["treewide\\-manifest\\-stat"]),

@@ -8,7 +8,7 @@ const KEY: [u8; 32] = [7; 32];
 #[track_caller]
 fn hint(folder: &Folder, args: &str, stdin: &[u8]) -> String {
     let ended = folder.treewide(args).stdin(stdin).run();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(matches!(ended.code, Some(1 | 3)), "{ended:?}");
     ended.stderr.lines().last().unwrap_or_default().to_owned()
 }
 

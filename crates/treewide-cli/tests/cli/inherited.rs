@@ -10,7 +10,8 @@
 
 use crate::refused::refuser;
 use crate::support::{
-    Ended, Folder, TREEWIDE, find_program, hex, in_time, is_ignored, is_root, skip, sums, wait_for,
+    Ended, Folder, TREEWIDE, failure, find_program, hex, in_time, is_ignored, is_root, skip, sums,
+    wait_for,
 };
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs;
@@ -44,7 +45,7 @@ fn a_closed_input_is_an_error_where_it_is_used() {
         ["sum", "sum a -", "sum - -o out", "sum --keyed a", "sum --check", "check", "check list -"]
     {
         let ended = shell(&folder, args, "<&-");
-        ended.fails(1, &["standard input is closed"]);
+        ended.fails(failure(args), &["standard input is closed"]);
         assert!(!ended.text().contains(&hex("")), "{args}: {ended:?}");
     }
     for args in ["sum a", "check list", "sum --check list", "sum -r a", "sum --help"] {
@@ -61,7 +62,7 @@ fn a_closed_output_is_an_error_where_it_is_used() {
     let printing = ["sum a", "sum a -o /dev/stdout", "check list", "explain", "--help"];
     for args in printing {
         let message = "is closed; direct it to a file or to /dev/null\n";
-        shell(&folder, args, ">&-").fails(1, &["treewide: ", message]);
+        shell(&folder, args, ">&-").fails(failure(args), &["treewide: ", message]);
         assert_eq!(shell(&folder, args, ">/dev/null").code, Some(0), "{args}");
     }
     for args in ["sum a -o out", "check --status list", "sum --check --quiet list"] {
@@ -70,7 +71,7 @@ fn a_closed_output_is_an_error_where_it_is_used() {
     assert_eq!(folder.read("out"), sums(&["a"]));
     // A result that nobody would see.
     folder.write("wrong", format!("{}  a\n", hex("b")));
-    shell(&folder, "check --quiet wrong", ">&-").fails(1, &["standard output: is closed"]);
+    shell(&folder, "check --quiet wrong", ">&-").fails(3, &["standard output: is closed"]);
     // Standard error as an output.
     assert_eq!(shell(&folder, "sum a -o /dev/stderr", "2>&-").code, Some(1));
     assert_eq!(shell(&folder, "sum a", "2>&-").code, Some(0));
@@ -98,7 +99,7 @@ fn an_output_that_takes_nothing_is_an_error() {
         "--help",
         "--version",
     ] {
-        shell(&folder, args, ">/dev/full").fails(1, &["No space left on device"]);
+        shell(&folder, args, ">/dev/full").fails(failure(args), &["No space left on device"]);
     }
     shell(&folder, "sum a", "1<a").fails(1, &["standard output is open for reading only"]);
 }
@@ -113,7 +114,7 @@ fn an_output_that_fails_when_it_is_closed_is_an_error() {
     };
     for args in ["sum a", "check list", "sum --check list", "man", "--help", "explain"] {
         let program = folder.treewide(args).env("LD_PRELOAD", &library).env("REFUSE", "3:5");
-        program.run().fails(1, &["standard output: cannot write: Input/output error"]);
+        program.run().fails(failure(args), &["standard output: cannot write: Input/output error"]);
     }
 }
 
@@ -318,7 +319,8 @@ fn messages_do_not_go_into_files() {
     let folder = folder_with_list();
     for streams in ["<&- >&- 2>&-", "<&- 2>&-", ">&- 2>&-"] {
         for args in ["sum a missing", "sum -r . missing -o out", "check list missing"] {
-            assert_eq!(shell(&folder, args, streams).code, Some(1), "{args} {streams}");
+            let code = shell(&folder, args, streams).code;
+            assert_eq!(code, Some(failure(args)), "{args} {streams}");
             assert_eq!(folder.read("a") + &folder.read("list"), format!("a{}", sums(&["a"])));
         }
     }

@@ -1,6 +1,6 @@
 //! `snapshot`, `verify`, `update`, `diff` and `manifest`: words, exit codes, files.
 
-use crate::support::Folder;
+use crate::support::{Folder, TREEWIDE};
 use std::fs;
 use std::time::Duration;
 
@@ -97,10 +97,10 @@ fn verify_says_that_it_cannot_tell() {
     assert!(stderr.contains("nothing was compared"), "{stderr}");
     let digest = treewide::hash(&fs::read(folder.join("m.b3")).unwrap()).to_hex().to_string();
     assert_eq!(out(&folder, &format!("verify --expect {digest} m.b3 t")).0, Some(0));
-    // The facts, too: they have the rules, so that an index with others is not what was expected.
+    // That of the manifest covers the rules, so that an index with others is not what was expected.
     let facts = |folder: &Folder| {
         let text = out(folder, "manifest stat m.b3").1;
-        text.lines().find_map(|it| it.strip_prefix("digest of the facts: ")).unwrap().to_owned()
+        text.lines().find_map(|it| it.strip_prefix("digest of the manifest: ")).unwrap().to_owned()
     };
     let expect = format!("verify --expect {} m.b3 t", facts(&folder));
     assert_eq!(out(&folder, &expect).0, Some(0));
@@ -115,19 +115,19 @@ fn verify_says_that_it_cannot_tell() {
     let (code, _, stderr) = out(&folder, &expect);
     assert_eq!(code, Some(3));
     assert!(
-        stderr.contains(&format!("its facts have {}, and neither", facts(&folder))),
+        stderr.contains(&format!("m.b3: has the digest {}, its list has {digest}", facts(&folder))),
         "{stderr}"
     );
     fs::remove_file(folder.join("m.b3.tw")).unwrap();
     let (code, _, stderr) = out(&folder, &expect);
     assert_eq!(code, Some(3));
-    assert!(stderr.contains("there is no index with its facts"), "{stderr}");
+    assert!(stderr.contains("m.b3: has no index; its list has the digest"), "{stderr}");
     let (code, _, stderr) = out(&folder, "verify --fail-on changed m.b3 t");
     assert_eq!(code, Some(0));
     assert!(stderr.contains("not compared: links, directories and special files"), "{stderr}");
     fs::remove_file(folder.join("t/evil")).unwrap();
     let (_, _, stderr) = out(&folder, "snapshot t -o m.b3");
-    let said = format!("{} is the digest of its facts", facts(&folder));
+    let said = format!("{} is the digest of the manifest", facts(&folder));
     assert!(stderr.contains(&said), "{stderr}");
     assert_eq!(out(&folder, "verify m.b3 nowhere").0, Some(3));
     assert_eq!(out(&folder, "verify nowhere.b3 t").0, Some(3));
@@ -191,6 +191,63 @@ fn manifest_inside_of_its_tree_is_left_out() {
 }
 
 #[test]
+fn snapshot_without_a_name_writes_next_to_the_directory_once() {
+    let folder = snapshot();
+    let (code, _, stderr) = out(&folder, "snapshot t");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.starts_with("treewide: 3 files, 6 B: t.b3\ntreewide: "), "{stderr}");
+    assert_eq!(stderr.matches("digest").count(), 1, "{stderr}");
+    assert_eq!(folder.read("t.b3"), folder.read("m.b3"));
+    let (code, _, stderr) = out(&folder, "snapshot t/");
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("'treewide update t.b3'") && stderr.contains("'-o t.b3'"), "{stderr}");
+    assert_eq!(out(&folder, "snapshot t -o t.b3").0, Some(0));
+    let inside = folder.program("sh").args(["-c", "cd t/b && exec \"$0\" snapshot .", TREEWIDE]);
+    assert_eq!(inside.run().code, Some(0));
+    assert_eq!(folder.read("t/b.b3").lines().count(), 2);
+    assert!(out(&folder, "snapshot /").2.contains("name the list with -o"));
+}
+
+#[test]
+fn verify_and_update_take_the_directory_of_the_same_name() {
+    let folder = snapshot();
+    fs::rename(folder.join("m.b3"), folder.join("t.b3")).unwrap();
+    fs::rename(folder.join("m.b3.tw"), folder.join("t.b3.tw")).unwrap();
+    // Also where `.` has something that the list names.
+    folder.write("a", "other");
+    for args in ["verify t.b3", "verify --quick ./t.b3", "update t.b3"] {
+        assert_eq!(out(&folder, args).0, Some(0), "{args}");
+    }
+    fs::create_dir(folder.join("m")).unwrap();
+    folder.write("m.b3", folder.read("t.b3"));
+    fs::remove_file(folder.join("a")).unwrap();
+    let (code, _, stderr) = out(&folder, "verify m.b3");
+    assert_eq!(code, Some(3));
+    let said = "m.b3: nothing that it lists is in m or this directory (3 looked for)";
+    assert!(stderr.contains(said), "{stderr}");
+}
+
+#[test]
+fn verdicts_have_colours_where_they_are_asked_for() {
+    let folder = snapshot();
+    folder.write("t/a", "x");
+    let colored = "\u{1b}[33mCHANGED \u{1b}[0m a\n";
+    for (args, stdout) in [
+        ("--color always", colored),
+        ("--color never", "CHANGED  a\n"),
+        ("", "CHANGED  a\n"),
+        ("--color always --json", "{\"path\""),
+    ] {
+        let (_, found, _) = out(&folder, &format!("verify m.b3 t {args}"));
+        assert!(found.starts_with(stdout), "{args}: {found}");
+    }
+    folder.write("t/SUMS", crate::support::sums(&["a"]));
+    let checked = folder.program("sh").args(["-c", "cd t; exec \"$0\" check --color always SUMS"]);
+    let ended = checked.arg(TREEWIDE).run();
+    assert_eq!(ended.text(), "a: \u{1b}[1;31mFAILED\u{1b}[0m\n", "{ended:?}");
+}
+
+#[test]
 fn check_and_sum_agree_with_a_manifest() {
     let folder = snapshot();
     let list = folder.join("m.b3");
@@ -237,10 +294,10 @@ fn update_at_the_same_time_is_refused() {
     assert_eq!(out(&folder, "update m.b3 t").0, Some(0));
 }
 
-/// A run that is killed leaves a journal, and the next one goes on with it.
+/// A run that is killed leaves a journal, and the next one resumes it.
 #[cfg(target_os = "linux")]
 #[test]
-fn snapshot_that_is_killed_goes_on_with_resume() {
+fn snapshot_that_is_killed_is_resumed() {
     let folder = Folder::new();
     for number in 0..500 {
         folder.write(format!("t/{number}"), "x".repeat(number));
@@ -252,7 +309,7 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
     std::thread::sleep(Duration::from_millis(50));
     for signal in ["KILL", "INT"] {
         first.set_len(1 << 40).unwrap();
-        let running = folder.treewide("snapshot t -o m.b3 --resume").start();
+        let running = folder.treewide("snapshot t -o m.b3").start();
         std::thread::sleep(Duration::from_millis(2000));
         first.set_len(3).unwrap();
         // The last but one, and the check behind it.
@@ -271,10 +328,10 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
     folder.write("t/7", "changed");
     let (code, _, stderr) = out(&folder, "snapshot t -o other.b3");
     assert_eq!(code, Some(0), "{stderr}");
-    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --resume --no-hidden");
+    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --no-hidden");
     assert_eq!(code, Some(3));
     assert!(stderr.contains("m.b3.part: was made with other rules"), "{stderr}");
-    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3 --resume");
+    let (code, _, stderr) = out(&folder, "snapshot t -o m.b3");
     assert_eq!(code, Some(0), "{stderr}");
     assert!(
         stderr.contains("499 files (") && stderr.contains(") read by the interrupted"),
@@ -283,15 +340,13 @@ fn snapshot_that_is_killed_goes_on_with_resume() {
     assert_eq!(folder.read("m.b3"), folder.read("other.b3"));
     assert!(!folder.join("m.b3.part").exists());
 
-    // Without the flag it is not used, and not silently thrown away.
-    let (_, _, stderr) = out(&folder, "update m.b3 t --resume");
-    assert!(stderr.contains("m.b3.part: does not exist"), "{stderr}");
+    // Only with the flag it is not used, and not silently thrown away.
     let journal = r#"{"treewide":"journal 1"}"#;
     folder.write("m.b3.part", journal);
-    let (code, _, stderr) = out(&folder, "update m.b3 t");
+    let (code, _, stderr) = out(&folder, "update m.b3 t --no-resume");
     assert_eq!(code, Some(0));
     assert!(
-        stderr.contains("m.b3.part: is what an interrupted run has read; --resume"),
+        stderr.contains("m.b3.part: is not used, and removed when this run is done"),
         "{stderr}"
     );
     assert!(!folder.join("m.b3.part").exists());

@@ -1,8 +1,8 @@
 //! Where results go, and what is left when they cannot.
 
 use crate::support::{
-    Folder, Running, TREEWIDE, find_program, hex, in_time, is_ignored, is_root, skip, sums,
-    wait_for,
+    Folder, Running, TREEWIDE, failure, find_program, hex, in_time, is_ignored, is_root, skip,
+    sums, wait_for,
 };
 use std::fs;
 use std::io::{Read, Write};
@@ -121,7 +121,7 @@ fn an_output_that_would_replace_an_input_is_refused() {
     ] {
         let message = format!("treewide: {input}: is an input, and the output would replace it\n");
         let script = format!("\"$0\" {args} <list");
-        folder.program("sh").args(["-c", &script, TREEWIDE]).run().is(1, "", message);
+        folder.program("sh").args(["-c", &script, TREEWIDE]).run().is(failure(args), "", message);
         assert_eq!(folder.read("list"), sums(&["a"]), "{args}");
         assert_eq!(folder.read("a"), "a", "{args}");
     }
@@ -146,7 +146,8 @@ fn an_output_that_a_list_names_in_whatever_way_is_refused() {
         ("sum --check", format!("{digest}  {}a\n", "./".repeat(2100))),
     ] {
         let ended = folder.treewide(command).arg("-o").arg("a").stdin(&list).run();
-        ended.fails(1, &["a: is an input, and the output would replace it\n"]);
+        let message = "a: is an input, and the output would replace it\n";
+        ended.fails(failure(command), &[message]);
         assert_eq!(folder.read("a"), "a", "{command}: {list}");
     }
     // An operand, too.

@@ -269,6 +269,11 @@ impl Ended {
     }
 }
 
+/// The exit code of a command that could not do its work: `check` cannot say then whether a file is as listed.
+pub(crate) fn failure(args: &str) -> i32 {
+    if args.starts_with("check") { 3 } else { 1 }
+}
+
 /// The digest as lists have it, by the oracle.
 pub(crate) fn hex(content: impl AsRef<[u8]>) -> String {
     blake3::hash(content.as_ref()).to_hex().to_string()

@@ -1,6 +1,6 @@
 //! Bad usage: exit code 2, nothing done, and a hint.
 
-use crate::support::{Folder, sums};
+use crate::support::{Folder, hex, sums};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -9,7 +9,6 @@ fn what_makes_no_sense_is_refused() {
     let folder = Folder::with(&["a"]);
     for (args, hint) in [
         ("", "Usage"),
-        ("a", "tip: to hash a file, use 'treewide sum a'"),
         ("--tag a", "tip: options come after the command: 'treewide sum [OPTIONS] [FILE]...'"),
         ("-l 64 sum a", "tip: options come after the command"),
         ("missing", "unrecognized subcommand 'missing'"),
@@ -40,6 +39,36 @@ fn what_makes_no_sense_is_refused() {
         let ended = folder.treewide(args).stdin("text").run();
         assert_eq!(ended.text(), "", "{args}");
         ended.fails(2, &[hint]);
+    }
+}
+
+#[test]
+fn files_without_a_command_are_summed() {
+    let folder = Folder::with(&["a", "b", "check"]);
+    folder.treewide("a b").run().succeeds_with(sums(&["a", "b"]));
+    folder.treewide("a --tag").run().fails(0, &[]);
+    folder.treewide("a gone").run().fails(1, &["treewide: gone: cannot open: "]);
+    // A command of that name wins.
+    folder.treewide("check").stdin(sums(&["a"])).run().fails(0, &["1 file checked"]);
+    folder.treewide("./check").run().succeeds_with(format!("{}  ./check\n", hex("check")));
+}
+
+#[test]
+fn a_directory_without_a_command_says_what_can_be_done_with_it() {
+    let folder = Folder::with(&["photos/a", "my photos/a"]);
+    for (dir, quoted, list) in
+        [("photos/", "photos", "photos.b3"), ("my photos", "'my photos'", "'my photos.b3'")]
+    {
+        let ended = folder.treewide("").arg(dir).run();
+        let lines: Vec<&str> = ended.stderr.lines().collect();
+        assert_eq!((ended.code, ended.text(), lines.len()), (Some(2), "", 4), "{ended:?}");
+        for (line, command) in lines[1..].iter().zip([
+            format!("  treewide sum -r {quoted} "),
+            format!("  treewide snapshot {quoted} "),
+            format!("  treewide verify {list} "),
+        ]) {
+            assert!(line.starts_with(&command), "{line}");
+        }
     }
 }
 

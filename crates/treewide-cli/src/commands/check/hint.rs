@@ -4,6 +4,12 @@ use std::path::{Path, PathBuf};
 use treewide_files::check::{Tally, Verdict};
 use treewide_files::name::shown;
 
+/// Whether a listed file does not exist, and that counts.
+pub(super) fn is_absent(verdict: &Verdict) -> bool {
+    let cause = if let Verdict::Unreadable(cause) = verdict { cause.io_kind() } else { None };
+    cause == Some(std::io::ErrorKind::NotFound)
+}
+
 /// What a hint needs to know in addition to the counts.
 #[derive(Default)]
 pub(super) struct Clues {
@@ -18,12 +24,7 @@ pub(super) struct Clues {
 impl Clues {
     /// Take note of the verdict on a file.
     pub(super) fn add(&mut self, path: &Path, verdict: &Verdict) {
-        let is_absent = match verdict {
-            Verdict::Missing => true,
-            Verdict::Unreadable(cause) => cause.io_kind() == Some(std::io::ErrorKind::NotFound),
-            Verdict::Ok { .. } | Verdict::Failed { .. } | Verdict::Unverified(_) => false,
-        };
-        if is_absent {
+        if is_absent(verdict) || matches!(verdict, Verdict::Missing) {
             self.absent += 1;
             self.first_absent.get_or_insert_with(|| path.to_owned());
         }

@@ -2,7 +2,8 @@
 
 use super::html::{About, Html};
 use super::report::{self, Limits, Lines, is_passed};
-use super::root::root;
+use super::root;
+use crate::args::color::ColorArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
@@ -24,11 +25,11 @@ use treewide_manifest::{Cancel, Class, Globs, Index, Manifest, Outboards, Report
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
     ..Notes::new(&[
-        ("treewide verify photos.b3 photos", "read everything, and compare"),
-        ("treewide verify --quick photos.b3 photos", "read only what looks different"),
-        ("treewide verify --fail-on changed,removed photos.b3 photos", "new files are fine"),
-        ("treewide verify --outboards tree photos.b3 photos", "which bytes of long files are bad?"),
-        ("treewide verify --html report.html photos.b3 photos", "a page to look at"),
+        ("treewide verify photos.b3", "read everything, and compare"),
+        ("treewide verify --quick photos.b3", "read only what looks different"),
+        ("treewide verify --fail-on changed,removed photos.b3", "new files are fine"),
+        ("treewide verify --outboards tree photos.b3", "which bytes of long files are bad?"),
+        ("treewide verify --html report.html photos.b3 /backup/photos", "a page to look at"),
     ])
 };
 
@@ -53,7 +54,7 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "X.b3")]
     manifest: PathBuf,
 
-    /// The directory [default: .]
+    /// The directory [default: X next to X.b3, or .]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
@@ -80,10 +81,10 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Coverage")]
     only: Vec<String>,
 
-    /// Compare nothing unless the list X.b3 or its facts have this BLAKE3 digest
+    /// Compare nothing unless this is the digest of the manifest, or of its list
     ///
-    /// `snapshot`, `update` and `manifest stat` print both digests. That of the list covers names and contents of files. That
-    /// of the facts also covers links, directories, modes and what is excluded; it needs the index.
+    /// `snapshot` and `update` print the digest of the manifest. It covers names, contents, links, modes, attributes and rules,
+    /// and needs the index. The digest of the list, which `manifest stat` prints, covers names and contents of files.
     #[arg(long, value_name = "DIGEST", help_heading = "Verdict")]
     expect: Option<String>,
 
@@ -122,13 +123,16 @@ pub(crate) struct SayArgs {
 
     #[command(flatten)]
     quiet: QuietArgs,
+
+    #[command(flatten)]
+    color: ColorArgs,
 }
 
 fn class(word: &str) -> Result<Class, String> {
     let found = Class::ALL.into_iter().find(|class| class.word() == word && class.differs());
     found.ok_or_else(|| {
         let words = Class::ALL.into_iter().filter(|it| it.differs()).map(Class::word);
-        format!("there are {}", words.collect::<Vec<_>>().join(", "))
+        format!("expected one of: {}", words.collect::<Vec<_>>().join(", "))
     })
 }
 
@@ -208,6 +212,7 @@ impl VerifyArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.say.color.apply();
         let only = Globs::new(&self.only)?;
         let manifest = Manifest::open(&self.manifest)?;
         if let Some(expected) = &self.expect {
@@ -224,13 +229,13 @@ impl VerifyArgs {
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
         let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
-        let dir = root(self.dir.as_deref(), Some(&manifest))?;
+        let dir = self.dir.clone().map_or_else(|| root::find(&manifest), Ok)?;
         let mut places = Places::new().reads_manifest(&self.manifest);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
         }
         let written = self.output.file().into_iter().chain(self.html.as_deref());
-        written.fold(places, Places::writes).check(Some((&manifest, dir)))?;
+        written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
         let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         let page = |path: &PathBuf| Html::open(path, &self.manifest, &inputs, &progress);
@@ -244,7 +249,7 @@ impl VerifyArgs {
         }
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
-        let report = verify.run(&manifest, dir, &options, &mut |it| {
+        let report = verify.run(&manifest, &dir, &options, &mut |it| {
             lines.add(&it);
             if is_passed(&it) {
                 progress.passed();
@@ -259,12 +264,13 @@ impl VerifyArgs {
         let outcome = self.say.end(lines, &console, &[&manifest], &report, &limits)?;
         if let Some(page) = page {
             let code = outcome.code();
-            page.finish(&report, &About { manifest: &manifest, dir, limits: &limits, code })?;
+            let about = About { manifest: &manifest, dir: &dir, limits: &limits, code };
+            page.finish(&report, &about)?;
         }
         Ok(outcome)
     }
 
-    /// Whether the manifest is the one that is meant. Its facts are compared with their digest when all were read.
+    /// Whether the manifest is the one that is meant. Its digest is believed here, and proven when all was read.
     fn is_expected(&self, manifest: &Manifest, expected: &str) -> anyhow::Result<()> {
         let list = manifest.list().hash().to_hex().to_string();
         let facts = treewide_manifest::facts_of(manifest).map(|it| it.to_hex().to_string());
@@ -272,14 +278,15 @@ impl VerifyArgs {
         if is(&list) || facts.as_ref().is_some_and(is) {
             return Ok(());
         }
-        let facts = match facts {
-            Some(facts) => format!("its facts have {facts}"),
-            None => "there is no index with its facts".into(),
-        };
         let name = treewide_files::name::shown(&self.manifest);
-        bail!(
-            "{name}: has the digest {list}, {facts}, and neither is {expected}; nothing was compared"
-        )
+        match facts {
+            Some(facts) => bail!(
+                "{name}: has the digest {facts}, its list has {list}, and neither is {expected}; nothing was compared"
+            ),
+            None => bail!(
+                "{name}: has no index; its list has the digest {list}, and not {expected}; nothing was compared"
+            ),
+        }
     }
 }
 
@@ -317,6 +324,7 @@ impl DiffArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.say.color.apply();
         let is_directory = self.new.is_dir();
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {

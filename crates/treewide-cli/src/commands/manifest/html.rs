@@ -157,11 +157,11 @@ fn summary(report: &Report, about: &About<'_>) -> String {
     let mut facts = vec![
         ("Directory", code(&visible(about.dir))),
         ("Compared", html(&format!("{}, exit status {}", day::now(), about.code))),
-        ("Digest of the list", code(list.hash().to_hex().as_str())),
     ];
-    if let Some(digest) = treewide_manifest::facts_of(about.manifest) {
-        facts.push(("Digest of the facts", code(digest.to_hex().as_str())));
-    }
+    facts.push(match treewide_manifest::facts_of(about.manifest) {
+        Some(digest) => ("Digest of the manifest", code(digest.to_hex().as_str())),
+        None => ("Digest of the list", code(list.hash().to_hex().as_str())),
+    });
     if !about.limits.only.is_empty() {
         let only = shown_text(&about.limits.only.join(" "));
         let skipped = format!("{} recorded paths were not looked at", report.skipped);

@@ -1,8 +1,9 @@
 //! `treewide snapshot` and `treewide update`: make a manifest.
 
 use super::report::{self, Lines, is_passed};
-use super::root::root;
+use super::root;
 use super::rules::RulesArgs;
+use crate::args::color::ColorArgs;
 use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
@@ -34,9 +35,9 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ),
     ],
     ..Notes::new(&[
-        ("treewide snapshot photos -o photos.b3", "what is in a directory now"),
+        ("treewide snapshot photos", "write photos.b3: what is in photos now"),
         ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
-        ("treewide snapshot --outboards tree --min 100M photos -o photos.b3", ""),
+        ("treewide snapshot --outboards tree --min 100M photos", ""),
         ("b3sum --check photos.b3", "in the directory: without this program"),
     ])
 };
@@ -53,9 +54,8 @@ pub(crate) const UPDATE: Notes = Notes {
         ),
     ],
     ..Notes::new(&[
-        ("treewide update photos.b3 photos", "read only what looks different"),
-        ("treewide update --scrub 5% photos.b3 photos", "and what was read longest ago"),
-        ("treewide update --resume photos.b3 photos", "go on after an interruption"),
+        ("treewide update photos.b3", "read only what looks different"),
+        ("treewide update --scrub 5% photos.b3", "and what was read longest ago"),
     ])
 };
 
@@ -79,9 +79,9 @@ pub(crate) struct SnapshotArgs {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// The list to write; its index is written next to it
+    /// The list to write; its index is written next to it [default: DIR.b3, if that does not exist]
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
-    output: PathBuf,
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     rules: RulesArgs,
@@ -100,13 +100,13 @@ pub(crate) struct WithArgs {
     #[arg(long, help_heading = "Reading")]
     no_sync: bool,
 
-    /// Go on where a run ended that was interrupted
+    /// Start anew, also if a run was interrupted
     ///
-    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. With this flag, a file that the
-    /// interrupted run has read is not read again if its size, times, inode and device are as they were. The directory
-    /// and the rules must be the same. Without this flag, X.b3.part is removed when the run is done.
+    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. The next run does not read
+    /// a file again that the interrupted run has read, if its size, times, inode and device are as they were. The directory
+    /// and the rules must be the same. With this flag, X.b3.part is not used, and is removed when the run is done.
     #[arg(long, help_heading = "Reading")]
-    resume: bool,
+    no_resume: bool,
 
     /// Write outboards of long files into a folder, as HEX.obao4 after their digests
     ///
@@ -134,6 +134,9 @@ pub(crate) struct WithArgs {
     quiet: QuietArgs,
 
     #[command(flatten)]
+    color: ColorArgs,
+
+    #[command(flatten)]
     read: ReadArgs,
 
     #[command(flatten)]
@@ -157,11 +160,12 @@ impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when nobody else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules } = making;
+        self.color.apply();
         self.check_places(path, old, dir, rules)?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
-        let pair = begin(path, outboards.as_ref(), accepts_damage)?.with_journal(self.resume);
+        let pair = begin(path, outboards.as_ref(), accepts_damage)?.with_journal(!self.no_resume);
         let update = update.allow_empty(self.allow_empty);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
@@ -169,7 +173,11 @@ impl WithArgs {
         };
         self.say_what_is_left(&console, path);
         let old = old.map(Manifest::open).transpose()?;
-        let dir = root(dir, old.as_ref())?;
+        let dir = match (dir, &old) {
+            (Some(dir), _) => dir.to_owned(),
+            (None, Some(old)) => root::find(old)?,
+            (None, None) => PathBuf::from("."),
+        };
         let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
         let quiet = self.quiet.is_on();
         let is_wrong =
@@ -181,7 +189,7 @@ impl WithArgs {
         }
         // As many bytes as at the last time, if all are read. It is looked for only if there is time to show it.
         let last = path.to_owned();
-        let reads_all = old.is_none() && !self.resume;
+        let reads_all = old.is_none() && !journal::is_left(path);
         progress.show(move || reads_all.then(|| Manifest::open(&last).ok()?.bytes()).flatten());
         let options = self.read.plain_options(progress.hears());
         let each = &mut |finding: Finding| {
@@ -190,7 +198,7 @@ impl WithArgs {
                 progress.passed();
             }
         };
-        let made = update.run(old.as_ref(), dir, pair, Box::new(clock), &options, each)?;
+        let made = update.run(old.as_ref(), &dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
         // Nobody may read what is said, and the manifest is made all the same.
         let said = lines.finish(&console, (!quiet).then_some((&made.report, None)));
@@ -245,20 +253,19 @@ impl WithArgs {
         let other = old.filter(|old| *old != path);
         let Some(old) = other else { return Ok(places.check(None)?) };
         let (places, manifest) = (places.reads_manifest(old), Manifest::open(old)?);
-        Ok(places.check(Some((&manifest, dir.unwrap_or(Path::new(".")))))?)
+        let dir = dir.map_or_else(|| root::find(&manifest), |dir| Ok(dir.to_owned()))?;
+        Ok(places.check(Some((&manifest, &dir)))?)
     }
 
-    /// Says that a run was interrupted, or that none was.
+    /// Says that a run was interrupted.
     fn say_what_is_left(&self, console: &Console<'_>, path: &Path) {
-        let text = match (self.resume, journal::is_left(path)) {
-            (false, true) => {
-                "is what an interrupted run has read; --resume goes on with it, and this run removes it when it is \
-                 done"
-            }
-            (true, false) => "does not exist: no run was interrupted, and this one begins anew",
-            _ => return,
-        };
-        console.about(&journal::journal_path(path), text);
+        if journal::is_left(path) && !self.quiet.is_on() {
+            let text = match self.no_resume {
+                true => "is not used, and removed when this run is done",
+                false => "an interrupted run is resumed; --no-resume starts anew",
+            };
+            console.about(&journal::journal_path(path), text);
+        }
     }
 
     fn say(
@@ -283,8 +290,7 @@ impl WithArgs {
                 console.say(&text);
             }
         }
-        console.say(&format!("{} is the digest of the list", totals.list.to_hex()));
-        console.say(&format!("{} is the digest of its facts", totals.facts.to_hex()));
+        console.say(&format!("{} is the digest of the manifest", totals.facts.to_hex()));
     }
 }
 
@@ -329,7 +335,7 @@ impl SnapshotArgs {
                 self.rules.say_what_is_unseen(program);
             }
             let making = Making {
-                path: &self.output,
+                path: &self.list()?,
                 update,
                 accepts_damage: false,
                 budget: None,
@@ -339,6 +345,22 @@ impl SnapshotArgs {
             };
             self.with.make(program, making)
         })
+    }
+
+    /// Where to write. An existing manifest is replaced only if it was named.
+    fn list(&self) -> anyhow::Result<PathBuf> {
+        if let Some(output) = &self.output {
+            return Ok(output.clone());
+        }
+        let list = root::list_of(self.dir.as_deref().unwrap_or(Path::new(".")))?;
+        if list.symlink_metadata().is_ok() {
+            let name = shown(&list);
+            let text = format!(
+                "{name} exists; 'treewide update {name}' brings it up to date, and '-o {name}' replaces it"
+            );
+            return Err(wrong_value(text).into());
+        }
+        Ok(list)
     }
 }
 
@@ -354,7 +376,7 @@ pub(crate) struct UpdateArgs {
     #[arg(value_name = "X.b3")]
     manifest: PathBuf,
 
-    /// The directory [default: .]
+    /// The directory [default: X next to X.b3, or .]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 

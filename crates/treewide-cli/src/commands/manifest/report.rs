@@ -1,8 +1,10 @@
 //! Lines about paths on standard output, and what there is to say at the end on standard error.
 
+use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::output::Output;
 use crate::shell::terminal::Form;
+use crate::shell::tone::Tone;
 use crate::shell::wording::{count, state_word};
 use anyhow::Context;
 use indicatif::HumanBytes;
@@ -18,28 +20,20 @@ use treewide_manifest::{
     Budget, Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Totals, Verdict,
 };
 
-/// Problems that are shown again at the end, at most.
-const SHOWN_AGAIN: usize = 20;
-/// After this many lines, what was shown first may be out of sight.
-const SCREENFUL: u64 = 20;
-
 /// Writes findings.
 pub(super) struct Lines<'a> {
     output: Output<'a>,
     json: bool,
     /// The verdicts that are written.
     shows: Box<dyn Fn(Class) -> bool + 'a>,
-    /// Lines that were written.
-    written: u64,
-    problems: Vec<String>,
-    more: u64,
+    again: Again,
     failed: Option<anyhow::Error>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(output: Output<'a>, json: bool, shows: impl Fn(Class) -> bool + 'a) -> Self {
         let shows = Box::new(shows);
-        Self { output, json, shows, written: 0, problems: Vec::new(), more: 0, failed: None }
+        Self { output, json, shows, again: Again::default(), failed: None }
     }
 
     /// Writes the line of a finding; that it cannot be written shows at the end.
@@ -49,18 +43,19 @@ impl<'a> Lines<'a> {
         if !is_news || self.failed.is_some() {
             return;
         }
-        let line = if self.json { json(finding) } else { text(finding) };
-        let form = if self.json { Form::Json } else { Form::Lines };
-        let written = self.output.record(form, |to| to.write_all(line.as_bytes()));
+        let written = if self.json {
+            let line = json(finding);
+            self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
+        } else {
+            let (word, text) = text(finding);
+            self.output.verdict("", (tone(class), &word), &text)
+        };
         self.failed = written.and_then(|()| self.output.flush()).err();
-        self.written += 1;
-        if matches!(class, Class::Rot | Class::Suspect | Class::Changed | Class::ReplacedType)
-            || class.is_unknown()
-        {
-            match self.problems.len() < SHOWN_AGAIN {
-                true => self.problems.push(text(finding)),
-                false => self.more += 1,
-            }
+        if matches!(tone(class), Tone::Bad | Tone::Changed | Tone::Unknown) {
+            let line = || text(finding).0 + &text(finding).1;
+            self.again.problem(line);
+        } else {
+            self.again.line();
         }
     }
 
@@ -78,15 +73,7 @@ impl<'a> Lines<'a> {
             self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
         self.output.finish().context("the report")?;
-        if self.written > SCREENFUL && !self.problems.is_empty() {
-            console.say("the problems again:");
-            for problem in &self.problems {
-                console.say(&format!("  {}", problem.trim_end()));
-            }
-            if self.more > 0 {
-                console.say(&format!("  and {} more, see above", self.more));
-            }
-        }
+        self.again.say(console, "the problems again:");
         Ok(())
     }
 }
@@ -98,14 +85,24 @@ pub(super) fn is_passed(finding: &Finding) -> bool {
         && finding.evidence == Some(Evidence::Metadata)
 }
 
-/// Such as `MOVED    a/x.jpg -> b/x.jpg`.
-fn text(finding: &Finding) -> String {
-    let word = finding.verdict.class().word().to_uppercase();
+fn tone(class: Class) -> Tone {
+    match class {
+        Class::Same | Class::Touched => Tone::Good,
+        Class::Rot | Class::Suspect => Tone::Bad,
+        Class::Changed | Class::ReplacedType | Class::Removed => Tone::Changed,
+        Class::Moved | Class::Renamed | Class::Copied | Class::Added => Tone::Moved,
+        Class::Changing | Class::Unreadable | Class::NotCheckable => Tone::Unknown,
+    }
+}
+
+/// The two parts of a line, such as `MOVED   ` and ` a/x.jpg -> b/x.jpg`.
+fn text(finding: &Finding) -> (String, String) {
+    let word = format!("{:<8}", finding.verdict.class().word().to_uppercase());
     let name = Listed::new(&finding.path());
     let detail = match &finding.verdict {
         Verdict::Moved { from } => {
             let from = Finding { name: from.clone(), ..finding.clone() };
-            return format!("{word:<8} {} -> {name}\n", Listed::new(&from.path()));
+            return (word, format!(" {} -> {name}", Listed::new(&from.path())));
         }
         _ => detail(finding),
     };
@@ -114,7 +111,7 @@ fn text(finding: &Finding) -> String {
         _ => "",
     };
     let detail = if detail.is_empty() { detail } else { format!("  ({detail})") };
-    format!("{word:<8} {name}{slash}{detail}\n")
+    (word, format!(" {name}{slash}{detail}"))
 }
 
 /// What there is to say in addition to the verdict, with the bytes that differ.

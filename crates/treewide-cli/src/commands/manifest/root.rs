@@ -1,33 +1,62 @@
-//! The directory that a manifest is compared with.
+//! The directory that a manifest is of, and the place of its list, where the user does not name both.
 
-use std::path::Path;
+use anyhow::{Context, bail};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use treewide_files::name::{os_path, shown};
 use treewide_manifest::Manifest;
 
 /// The most records whose paths are looked for where no directory is named.
 const LOOKED_FOR: usize = 1000;
 
-/// The tree: `.` if none is named, and if it has anything that `manifest` has. Else another tree would pass for one that was
-/// emptied and filled, and `update` would record it.
-pub(super) fn root<'a>(
-    dir: Option<&'a Path>,
-    manifest: Option<&Manifest>,
-) -> anyhow::Result<&'a Path> {
-    let here = Path::new(".");
-    let (None, Some(manifest)) = (dir, manifest) else { return Ok(dir.unwrap_or(here)) };
+/// The ending of a list.
+pub(crate) const ENDING: &str = "b3";
+
+/// The list of a directory: `photos.b3` next to `photos`.
+pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
+    let full = match dir.file_name() {
+        Some(_) => dir.to_owned(),
+        // Such as `.`: its name is elsewhere.
+        None => dir.canonicalize().with_context(|| shown(dir))?,
+    };
+    let Some(name) = full.file_name() else {
+        bail!("{}: has no name that the list could have; name the list with -o", shown(dir));
+    };
+    let mut name = OsString::from(name);
+    name.push(".");
+    name.push(ENDING);
+    Ok(full.with_file_name(name))
+}
+
+/// The directory that the manifest is compared with if none is named: the one of its name next to it, or else `.`. It must
+/// have anything that the manifest has. Else another tree would pass for one that was emptied and filled, and `update` would
+/// record it.
+pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
+    let list = manifest.list().path();
+    let named = list.extension().filter(|it| *it == ENDING).map(|_| list.with_extension(""));
+    let named = named.filter(|dir| dir.is_dir());
+    let all: Vec<PathBuf> = named.into_iter().chain([PathBuf::from(".")]).collect();
     let mut missing = 0;
     for record in manifest.records()?.take(LOOKED_FOR) {
         let record = record?;
-        match treewide_files::name::os_path(record.bare()) {
-            Ok(name) if here.join(&name).symlink_metadata().is_ok() => return Ok(here),
-            _ => missing += 1,
+        let Ok(name) = os_path(record.bare()) else { continue };
+        let has = |dir: &&PathBuf| dir.join(&name).symlink_metadata().is_ok();
+        if let Some(dir) = all.iter().find(has) {
+            return Ok(dir.clone());
         }
+        missing += 1;
     }
     if missing > 0 {
-        let list = treewide_files::name::shown(manifest.list().path());
-        anyhow::bail!(
-            "{list}: nothing that it lists is in this directory ({missing} looked for); name its directory behind it, or \
-             '.' for this one"
+        let here = |dir: &PathBuf| dir.as_os_str() == ".";
+        let dirs: Vec<_> = all
+            .iter()
+            .map(|dir| if here(dir) { "this directory".to_owned() } else { shown(dir) })
+            .collect();
+        bail!(
+            "{}: nothing that it lists is in {} ({missing} looked for); name its directory after it",
+            shown(list),
+            dirs.join(" or ")
         );
     }
-    Ok(here)
+    Ok(all[0].clone())
 }

@@ -108,7 +108,7 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
             let (header, trailer) = &**ends;
             let _ = writeln!(text, "entries: {}", trailer.end);
             let _ = writeln!(text, "files: {}, {} bytes", trailer.files, trailer.bytes);
-            let _ = writeln!(text, "digest of the facts: {}", trailer.facts);
+            let _ = writeln!(text, "digest of the manifest: {}", trailer.facts);
             let _ = writeln!(text, "made: {}, on {}", header.began, header.fs.kind);
             let _ = writeln!(text, "excluded: {}", header.rules.exclude.join(" "));
             text += match header.rules.xattrs {

@@ -29,7 +29,7 @@ pub(super) const DIFF: Notes = Notes {
         ("0", "the two files are the same"),
         ("1", "they differ"),
         ("2", "invalid usage"),
-        ("3", "nobody can say, as an outboard cannot be read or is damaged"),
+        ("3", "undetermined: an outboard could not be read, or is damaged"),
     ],
     ..Notes::new(&[
         ("treewide outboard diff monday.obao4 friday.obao4", "which bytes differ?"),

@@ -6,6 +6,7 @@ use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::totals::Totals;
 use super::trust::TrustArgs;
+use crate::args::color::ColorArgs;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
@@ -18,7 +19,8 @@ use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::stdin::Stdin;
 use crate::shell::terminal::Form;
-use crate::shell::wording::state_word;
+use crate::shell::tone::Tone;
+use crate::shell::wording::{state_tone, state_word};
 use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
@@ -37,7 +39,7 @@ pub(super) const REPAIR: Notes = Notes {
         ("0", "everything is right now"),
         ("1", "the copy is damaged in the same place, or the file is too long"),
         ("2", "invalid usage"),
-        ("3", "nobody can say: a file cannot be read or written, or the outboard is damaged"),
+        ("3", "undetermined: a file could not be read or written, or the outboard is damaged"),
     ],
     ..Notes::new(&[
         ("treewide outboard repair disk.img --from /backup/disk.img --list SUMS", ""),
@@ -80,6 +82,9 @@ pub(super) struct RepairArgs {
     threads: ThreadsArgs,
 
     #[command(flatten)]
+    color: ColorArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -92,6 +97,7 @@ impl RepairArgs {
     }
 
     fn repair(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.color.apply();
         let progress = self.progress.start(true);
         let console = Console::new(program, &progress);
         let hears = progress.hears();
@@ -128,8 +134,10 @@ impl RepairArgs {
             });
             for mended in mended {
                 let (state, range) = match &mended {
-                    Mended::Repaired(range) => ("repaired", range),
-                    Mended::Left(found) => (state_word(found.state), &found.range),
+                    Mended::Repaired(range) => ((Tone::Good, "repaired"), range),
+                    Mended::Left(found) => {
+                        ((state_tone(found.state), state_word(found.state)), &found.range)
+                    }
                 };
                 match &mended {
                     Mended::Repaired(range) => bytes += range.end - range.start,
@@ -165,16 +173,20 @@ impl RepairArgs {
         Ok(totals.outcome())
     }
 
-    fn line(&self, output: &mut Output<'_>, state: &str, range: &Range<u64>) -> anyhow::Result<()> {
+    fn line(
+        &self,
+        output: &mut Output<'_>,
+        (tone, state): (Tone, &str),
+        range: &Range<u64>,
+    ) -> anyhow::Result<()> {
         let Range { start, end } = *range;
-        let (form, line) = match self.json {
-            true => {
-                let mut object = Object::about(&self.file);
-                object.string("state", state).number("start", start).number("end", end);
-                (Form::Json, object.finish())
-            }
-            false => (Form::Lines, format!("{:<8} {start}..{end}\n", state.to_uppercase())),
-        };
-        output.record(form, |to| to.write_all(line.as_bytes()))
+        if self.json {
+            let mut object = Object::about(&self.file);
+            object.string("state", state).number("start", start).number("end", end);
+            let line = object.finish();
+            return output.record(Form::Json, |to| to.write_all(line.as_bytes()));
+        }
+        let word = format!("{:<8}", state.to_uppercase());
+        output.verdict("", (tone, &word), &format!(" {start}..{end}"))
     }
 }

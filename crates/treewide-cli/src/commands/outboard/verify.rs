@@ -6,12 +6,13 @@ use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::totals::{Part, Totals};
 use super::trust::TrustArgs;
+use crate::args::color::ColorArgs;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
 use crate::args::threads::ThreadsArgs;
-use crate::commands::comparing;
+use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
@@ -19,7 +20,7 @@ use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::stdin::Stdin;
 use crate::shell::terminal::Form;
-use crate::shell::wording::{count, state_word};
+use crate::shell::wording::{count, state_tone, state_word};
 use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
@@ -28,16 +29,6 @@ use treewide::Hash;
 use treewide::outboard::{Found, Layout, Outboard};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
-
-const EXIT: &[(&str, &str)] = &[
-    ("0", "everything compared is right"),
-    ("1", "something is damaged"),
-    ("2", "invalid usage"),
-    (
-        "3",
-        "nobody can say, as a file cannot be read or the outboard is damaged (also if data is damaged as well)",
-    ),
-];
 
 pub(super) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -73,6 +64,9 @@ pub(super) struct VerifyArgs {
     quiet: QuietArgs,
 
     #[command(flatten)]
+    color: ColorArgs,
+
+    #[command(flatten)]
     shape: ShapeArgs,
 
     #[command(flatten)]
@@ -97,6 +91,7 @@ impl VerifyArgs {
     }
 
     fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.color.apply();
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let hears = progress.hears();
@@ -150,15 +145,15 @@ impl VerifyArgs {
     fn line(&self, output: &mut Output<'_>, found: &Found) -> anyhow::Result<()> {
         let Range { start, end } = found.range;
         let word = state_word(found.state);
-        let (form, line) = match self.json {
-            true => {
-                let mut object = Object::about(&self.file);
-                object.string("state", word).number("start", start).number("end", end);
-                (Form::Json, object.finish())
-            }
-            false => (Form::Lines, format!("{:<8} {start}..{end}\n", word.to_uppercase())),
-        };
-        output.record(form, |to| to.write_all(line.as_bytes()))?;
+        if self.json {
+            let mut object = Object::about(&self.file);
+            object.string("state", word).number("start", start).number("end", end);
+            let line = object.finish();
+            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        } else {
+            let word = format!("{:<8}", word.to_uppercase());
+            output.verdict("", (state_tone(found.state), &word), &format!(" {start}..{end}"))?;
+        }
         output.flush()
     }
 

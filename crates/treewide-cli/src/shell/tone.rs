@@ -1,0 +1,30 @@
+//! What a verdict means, which decides its colour on a terminal.
+
+/// How good or bad it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// As it should be: green.
+    Good,
+    /// Damaged: red.
+    Bad,
+    /// Another content: yellow.
+    Changed,
+    /// In another place, or new: cyan.
+    Moved,
+    /// Undetermined: magenta.
+    Unknown,
+}
+
+impl Tone {
+    /// The word, with what turns its colour on and off again.
+    pub(crate) fn paint(self, word: &str) -> String {
+        let code = match self {
+            Self::Good => "32",
+            Self::Bad => "1;31",
+            Self::Changed => "33",
+            Self::Moved => "36",
+            Self::Unknown => "35",
+        };
+        format!("\u{1b}[{code}m{word}\u{1b}[0m")
+    }
+}
