@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use crate::hashing::mode_at;
 use crate::memory::{array, input, output};
 use treewide::hazmat::{Subtrees, max_subtree_len};
-use treewide::merkle::groups;
+use treewide::hazmat::groups;
 use treewide::{CHUNK_LEN, Mode, OUT_LEN};
 
 /// # Safety

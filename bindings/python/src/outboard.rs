@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::file::{self, OutboardError};
-use treewide::outboard::{Error, Group, IoError, Layout, Order, Outboard, ReadAt, State};
+use treewide::outboard::{Error, Group, IoError, Layout, Order, Outboard, ReadAt, FlawKind};
 use treewide::{Hash, OUT_LEN};
 use treewide_files::Replacement;
 
@@ -205,9 +205,9 @@ pub(crate) fn _outboard_verify<'py>(
             let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
             let found = damage.try_fold(Vec::new(), |mut all, found| match found {
                 Ok(found) => {
-                    let state = match found.state {
-                        State::Bad => "bad",
-                        State::Extra => "extra",
+                    let state = match found.kind {
+                        FlawKind::Bad => "bad",
+                        FlawKind::Extra => "extra",
                         _ => "unknown",
                     };
                     all.push((found.range.start, found.range.end, state));

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 use treewide::file::{ErrorKind, Options};
 use treewide::hazmat::{ChainingValue, HasherExt};
-use treewide::outboard::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
+use treewide::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
 use treewide::{CHUNK_LEN, Hasher, Mode};
 
 use crate::buffer::{self, Items};

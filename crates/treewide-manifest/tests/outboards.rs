@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use treewide::outboard::{self, Found, Group, Order, State};
+use treewide::outboard::{self, Flaw, FlawKind, Group, Order};
 use treewide_manifest::machine::{Draft, Made, Update, Verify};
 use treewide_manifest::{Bad, Error, Located, Options, Outboards, Progress, Rules};
 
@@ -121,14 +121,14 @@ fn verify_names_the_bytes_that_differ() {
     assert_eq!(located(&tree, "b/long"), None);
     flip(&tree.at("b/long"), 40_000);
     flip(&tree.at("b/long"), 99_999);
-    let found = |range, state| Found { range, state };
-    let first = vec![found(32_768..49_152, State::Bad), found(98_304..100_000, State::Bad)];
+    let found = |range, kind| Flaw { range, kind };
+    let first = vec![found(32_768..49_152, FlawKind::Bad), found(98_304..100_000, FlawKind::Bad)];
     let expected = Bad { len: 100_000, first, bad: 18_080, ..Bad::default() };
     assert_eq!(bad(&tree, "b/long"), expected);
     // Longer and shorter.
     tree.write("c", [&content(3_000_001)[..], b"more"].concat());
     let c = bad(&tree, "c");
-    assert_eq!((c.first, c.extra), (vec![found(3_000_001..3_000_005, State::Extra)], 4));
+    assert_eq!((c.first, c.extra), (vec![found(3_000_001..3_000_005, FlawKind::Extra)], 4));
     tree.write("c", &content(3_000_001)[..2_000_000]);
     let c = bad(&tree, "c");
     assert_eq!((c.first.len(), c.first[0].range.start, c.bad), (1, 1_998_848, 1_001_153));

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::process::{Command, Stdio};
 
 use treewide::hazmat::Subtrees;
-use treewide::merkle::groups;
+use treewide::hazmat::groups;
 use treewide::{CHUNK_LEN, Hash, Mode};
 
 /// Chunks of a part: a power of two. The last part is as short as it comes.

@@ -64,7 +64,9 @@ mod map;
 mod map;
 mod opening;
 mod options;
+#[cfg(feature = "outboard")]
 mod outboard;
+#[cfg(feature = "outboard")]
 mod pieces;
 mod range;
 mod read;
@@ -76,6 +78,7 @@ pub use end::{check_end, check_length, promises_length, read_at};
 pub use error::{Error, ErrorKind};
 pub use opening::{open, open_at_once, open_found, open_watched};
 pub use options::{Options, hash};
+#[cfg(feature = "outboard")]
 pub use outboard::{OutboardError, Outboarded};
 pub use report::{Hashed, Report};
 pub use strategy::{Strategy, UnknownStrategy};

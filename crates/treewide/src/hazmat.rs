@@ -22,11 +22,12 @@
 //! ```
 //!
 //! To share a long input out among threads or processes, cut it into parts of a fixed power of two of chunks, the last one
-//! as short as it comes. [`merkle::groups`](crate::merkle::groups) hashes the parts, and [`Subtrees`] merges them:
+//! as short as it comes. [`groups`] hashes the parts, and [`Subtrees`] merges them:
 //!
 //! ```
 //! use treewide::hazmat::Subtrees;
-//! use treewide::{CHUNK_LEN, Mode, merkle::groups};
+//! use treewide::hazmat::groups;
+//! use treewide::{CHUNK_LEN, Mode};
 //!
 //! const CHUNKS: usize = 64;
 //! const PART: usize = CHUNKS * CHUNK_LEN;
@@ -45,6 +46,8 @@
 //! A lone chunk is its own root: inputs of at most [`CHUNK_LEN`] bytes have nothing to merge, and their
 //! digest comes from [`Hasher::finalize`] or [`hash`](crate::hash()). Section 2.1 of the paper describes the
 //! shape of the tree, section 2.5 the reason for the root flag.
+
+pub mod groups;
 
 use crate::hash::Hash;
 use crate::hasher::Hasher;

@@ -31,7 +31,7 @@
 //! | a tree of files, a list to check | the crate `treewide-files` |
 //! | output of any length, from any place | [`Hasher::finalize_xof`], [`OutputReader`] |
 //! | to stop, and continue in another process | [`Hasher::to_state`] |
-//! | one digest of parts that several machines hash | [`outboard::parts`]; [`hazmat::Subtrees`], [`merkle::groups`] |
+//! | one digest of parts that several machines hash | [`parts`]; [`hazmat::Subtrees`], [`hazmat::groups`] |
 //! | a tree over digests, and proofs | [`merkle`] |
 //! | a stored tree with which parts are verified (`.obao4` files) | [`outboard`] |
 //! | to choose the mode at run time | [`Mode`] |
@@ -66,6 +66,7 @@
 //! | `std` (default) | `Read`, `Write`, `Seek`, [`Hasher::update_reader`], `TREEWIDE_KERNEL`; without it the crate is `no_std` |
 //! | `rayon` | `update_rayon`, `hash_parallel`, `fill_parallel`, with the threads of the current rayon pool |
 //! | `mmap` | `update_mmap` and, with `rayon`, `update_mmap_rayon` |
+//! | `outboard` | the module [`outboard`]: trees stored apart from their data |
 //! | `file` | the module `file`: each file by the strategy that suits it, on several threads, in bounded memory |
 //! | `async` | `file::Options::hash_async`, in any runtime, stopped by dropping it |
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
@@ -88,7 +89,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
-    not(feature = "std"),
+    not(all(feature = "std", feature = "outboard")),
     allow(rustdoc::broken_intra_doc_links, reason = "of what is not there")
 )]
 
@@ -121,9 +122,11 @@ pub mod merkle;
 mod mmap;
 mod mode;
 mod oneshot;
+#[cfg(feature = "outboard")]
 pub mod outboard;
 #[cfg(feature = "rayon")]
 mod parallel;
+pub mod parts;
 mod spec;
 mod stack;
 mod state;

@@ -45,10 +45,8 @@
 //! # }
 //! ```
 //!
-//! BLAKE3 itself is such a tree with other flags; [`groups`] computes its nodes, for programs that store them
+//! BLAKE3 itself is such a tree with other flags; [`hazmat::groups`](crate::hazmat::groups) computes its nodes, for programs that store them
 //! next to a file (an outboard).
-
-pub mod groups;
 
 use crate::hash::{Hash, as_arrays};
 use crate::kernel::{Runnable, running};

@@ -11,7 +11,7 @@ pub type ContextKey = [u8; KEY_LEN];
 /// The mode to hash in: plain, keyed or derive-key.
 ///
 /// Everything that hashes takes a mode: [`Hasher::with_mode`](crate::Hasher::with_mode),
-/// [`Batch::with_mode`](crate::Batch::with_mode), `file::Options::mode`, [`merkle::groups`](crate::merkle::groups).
+/// [`Batch::with_mode`](crate::Batch::with_mode), `file::Options::mode`, [`hazmat::groups`](crate::hazmat::groups).
 ///
 /// ```
 /// use treewide::{Batch, Mode, keyed_hash};

@@ -26,7 +26,7 @@
 //! After writes that are known, `update` reads what was written and nothing else. `differences` compares two outboards without
 //! their data.
 //!
-//! [`parts`] hashes one input in pieces, in any order and in any place.
+//! [`Parts::outboard`](crate::parts::Parts::outboard) makes the outboard of an input that was hashed in parts, in any order and place.
 //!
 //! # What there is without `std`
 //!
@@ -40,19 +40,18 @@ mod compare;
 mod compared;
 mod create;
 #[cfg(feature = "std")]
+mod create_at;
+#[cfg(feature = "std")]
 mod differences;
 mod error;
 #[cfg(feature = "std")]
 mod find;
 mod flaw;
 mod io;
-#[cfg(feature = "std")]
-mod journal;
 mod layout;
 mod nodes;
-pub mod parts;
 #[cfg(feature = "std")]
-mod pool;
+mod of_parts;
 #[cfg(feature = "std")]
 mod ranges;
 #[cfg(feature = "std")]
@@ -73,19 +72,19 @@ mod verify;
 mod walk;
 
 pub use bao::BaoFile;
+#[cfg(feature = "std")]
+pub use create::create;
 pub use create::fill;
 #[cfg(feature = "std")]
-pub use create::{create, create_at};
+pub use create_at::create_at;
 #[cfg(feature = "std")]
 pub use differences::Differences;
 pub use error::{Error, IoError};
-pub use flaw::{Found, State};
+pub use flaw::{Flaw, FlawKind};
 pub use io::{ReadAt, WriteAt};
+pub use layout::{Group, Layout, Node, Order, PAIR_LEN};
 #[cfg(feature = "std")]
-pub use journal::Change;
-pub use layout::{Group, Layout, Node, Order, PAIR_LEN, Path};
-#[cfg(feature = "std")]
-pub use ranges::joined;
+pub use of_parts::NoOutboard;
 #[cfg(feature = "std")]
 pub use reader::VerifiedReader;
 #[cfg(feature = "std")]

@@ -5,8 +5,10 @@
 #[path = "file/awaited.rs"]
 mod awaited;
 mod common;
+#[cfg(feature = "outboard")]
 #[path = "file/outboard.rs"]
 mod outboard;
+#[cfg(feature = "outboard")]
 #[path = "file/pieces.rs"]
 mod pieces;
 #[path = "file/range.rs"]

@@ -5,8 +5,9 @@ mod common;
 mod reference;
 
 use common::{Mode, Random, Tally, rounds, sample, with_every_kernel};
+use treewide::hazmat::groups;
 use treewide::hazmat::{self, HasherExt};
-use treewide::merkle::{self, Proof, Tree, groups};
+use treewide::merkle::{self, Proof, Tree};
 use treewide::{CHUNK_LEN, Hash, Hasher};
 
 type Digest = [u8; 32];

@@ -1,6 +1,6 @@
 //! Outboards: against the definition on every target, against `bao-tree` and `bao` where they are built, and against everything
 //! that may be wrong with data and outboard.
-#![cfg(feature = "std")]
+#![cfg(all(feature = "std", feature = "outboard"))]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
 
 #[path = "outboard/changing.rs"]

@@ -1,4 +1,4 @@
-//! `outboard::parts`: an input hashed in parts, with any cuts, in any order, some of them twice, is the same as hashed at
+//! `parts`: an input hashed in parts, with any cuts, in any order, some of them twice, is the same as hashed at
 //! once; what is missing, wrong or damaged is found.
 #![allow(
     clippy::single_range_in_vec_init,
@@ -10,10 +10,9 @@ mod reference;
 
 use common::{Mode, Random, Tally, edge_lengths, pattern, rounds};
 use std::ops::Range;
-use treewide::outboard::parts::{
-    AbsorbError, Absorbed, MAX_OBJECT, NoOutboard, Part, Parts, PartsError, subtrees,
-};
-use treewide::outboard::{self, Group, Order};
+#[cfg(feature = "outboard")]
+use treewide::outboard::{self, Group, NoOutboard, Order};
+use treewide::parts::{AbsorbError, Absorbed, MAX_OBJECT, Part, Parts, PartsError, subtrees};
 use treewide::{CHUNK_LEN, hash};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
@@ -207,6 +206,7 @@ fn a_lone_chunk_and_an_empty_input_are_parts_too() {
     }
 }
 
+#[cfg(feature = "outboard")]
 #[test]
 fn an_outboard_of_parts_is_that_of_the_data() {
     let mut tally = Tally::new("parts/an outboard of parts is that of the data");

@@ -1,6 +1,7 @@
 //! `outboard::slice`: what was sent comes back; what was changed, cut off or made of something else is found before a
 //! byte of it is handed out; `bao-tree` and `bao` read ours, and we read theirs.
 #![allow(clippy::single_range_in_vec_init, reason = "lists of ranges are what is wanted")]
+#![cfg(feature = "outboard")]
 
 mod common;
 mod reference;

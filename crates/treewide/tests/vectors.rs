@@ -170,6 +170,7 @@ fn context_keys() {
     }
 }
 
+#[cfg(feature = "outboard")]
 #[test]
 fn outboards() {
     use treewide::outboard::{self, Group, Layout, Order};

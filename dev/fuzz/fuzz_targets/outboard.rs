@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use treewide::Hash;
-use treewide::outboard::{BaoFile, Group, Layout, Order, Outboard, ReadAt, State, create};
+use treewide::outboard::{BaoFile, Group, Layout, Order, Outboard, ReadAt, FlawKind, create};
 use treewide_fuzz::{Input, Mode};
 
 #[derive(Arbitrary, Debug)]
@@ -47,7 +47,7 @@ fn check(outboard: &Outboard<impl ReadAt>, data: &[u8], real: &[u8], range: std:
         let span = span.start as usize..span.end as usize;
         assert_eq!(data.get(span.clone()), real.get(span.clone()), "{span:?} is not damaged");
     }
-    let right = found.iter().all(|it| it.state != State::Unknown);
+    let right = found.iter().all(|it| it.kind != FlawKind::Unknown);
     assert_eq!(found.is_empty(), outboard.verify(data, range).is_ok() && right);
 }
 

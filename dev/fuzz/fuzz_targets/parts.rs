@@ -1,10 +1,10 @@
-//! `outboard::parts`: arbitrary bytes never panic, also with a check that is right; what is accepted can be gone on with;
+//! `parts`: arbitrary bytes never panic, also with a check that is right; what is accepted can be gone on with;
 //! any cuts in any order give the digest.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use treewide::outboard::parts::{Part, Parts, PartsError, subtrees};
+use treewide::parts::{Part, Parts, PartsError, subtrees};
 use treewide_fuzz::{Input, Mode};
 
 #[derive(Arbitrary, Debug)]

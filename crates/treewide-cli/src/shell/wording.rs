@@ -2,7 +2,7 @@
 
 use crate::shell::program::Program;
 use crate::shell::tone::Tone;
-use treewide::outboard::State;
+use treewide::outboard::FlawKind;
 use treewide_files::ErrorKind;
 
 /// `1 line`, `2 lines`.
@@ -20,18 +20,18 @@ pub(crate) fn cause(program: Program, error: &ErrorKind) -> String {
 }
 
 /// What was found of a range.
-pub(crate) fn state_word(state: State) -> &'static str {
+pub(crate) fn state_word(state: FlawKind) -> &'static str {
     match state {
-        State::Bad => "bad",
-        State::Extra => "extra",
+        FlawKind::Bad => "bad",
+        FlawKind::Extra => "extra",
         _ => "unknown",
     }
 }
 
 /// How bad that is.
-pub(crate) fn state_tone(state: State) -> Tone {
+pub(crate) fn state_tone(state: FlawKind) -> Tone {
     match state {
-        State::Bad | State::Extra => Tone::Bad,
+        FlawKind::Bad | FlawKind::Extra => Tone::Bad,
         _ => Tone::Unknown,
     }
 }

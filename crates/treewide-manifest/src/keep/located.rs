@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use treewide::outboard::{self, Found, IoError, Outboard, PAIR_LEN, ReadAt, State};
+use treewide::outboard::{self, Flaw, FlawKind, IoError, Outboard, PAIR_LEN, ReadAt};
 use treewide::{Hash, Mode};
 use treewide_files::name::shown;
 use treewide_files::{Identity, Options, Stamp};
@@ -32,7 +32,7 @@ pub struct Bad {
     /// The recorded length of the file.
     pub len: u64,
     /// The first 100 ranges, in order.
-    pub first: Vec<Found>,
+    pub first: Vec<Flaw>,
     /// The number of other ranges.
     pub more: u64,
     /// Bytes that differ, or are missing.
@@ -44,11 +44,11 @@ pub struct Bad {
 }
 
 impl Bad {
-    fn add(&mut self, found: Found) {
+    fn add(&mut self, found: Flaw) {
         let bytes = found.range.end - found.range.start;
-        *match found.state {
-            State::Bad => &mut self.bad,
-            State::Extra => &mut self.extra,
+        *match found.kind {
+            FlawKind::Bad => &mut self.bad,
+            FlawKind::Extra => &mut self.extra,
             _ => &mut self.unknown,
         } += bytes;
         match self.first.len() < MOST {
@@ -72,15 +72,15 @@ impl fmt::Display for Located {
         }
         let mut sign = "";
         for (word, is, bytes, after) in [
-            ("bad", State::Bad, bad.bad, ""),
-            ("unknown", State::Unknown, bad.unknown, ", as the outboard is broken above them"),
-            ("too many", State::Extra, bad.extra, ""),
+            ("bad", FlawKind::Bad, bad.bad, ""),
+            ("unknown", FlawKind::Unknown, bad.unknown, ", as the outboard is broken above them"),
+            ("too many", FlawKind::Extra, bad.extra, ""),
         ] {
-            if bytes == 0 && !bad.first.iter().any(|found| found.state == is) {
+            if bytes == 0 && !bad.first.iter().any(|found| found.kind == is) {
                 continue;
             }
-            let mut named = bad.first.iter().filter(|found| found.state == is);
-            let text = |found: &Found| format!("{}..{}", found.range.start, found.range.end);
+            let mut named = bad.first.iter().filter(|found| found.kind == is);
+            let text = |found: &Flaw| format!("{}..{}", found.range.start, found.range.end);
             let ranges: Vec<_> = named.by_ref().take(NAMED).map(text).collect();
             let more = if named.next().is_some() || bad.more > 0 { " and more" } else { "" };
             let ranges = ranges.join(", ");
@@ -192,18 +192,18 @@ mod tests {
         let mut bad = Bad { len: 100_000, ..Bad::default() };
         let text = |bad: &Bad| Located::Bytes(bad.clone()).to_string();
         assert!(text(&bad).starts_with("read again, every byte is as recorded"));
-        let mut add = |state, range: Range<u64>| {
-            bad.add(Found { range, state });
+        let mut add = |kind, range: Range<u64>| {
+            bad.add(Flaw { range, kind });
             text(&bad)
         };
-        assert_eq!(add(State::Bad, 0..16_384), "bad: bytes 0..16384 (16384 of 100000)");
-        add(State::Unknown, 32_768..65_536);
-        let said = add(State::Extra, 100_000..100_007);
+        assert_eq!(add(FlawKind::Bad, 0..16_384), "bad: bytes 0..16384 (16384 of 100000)");
+        add(FlawKind::Unknown, 32_768..65_536);
+        let said = add(FlawKind::Extra, 100_000..100_007);
         let expected = "bad: bytes 0..16384 (16384 of 100000); unknown: bytes 32768..65536 (32768 of 100000), as the \
                         outboard is broken above them; too many: bytes 100000..100007 (7 of 100000)";
         assert_eq!(said, expected);
         for _ in 0..200 {
-            add(State::Bad, 0..1);
+            add(FlawKind::Bad, 0..1);
         }
         assert_eq!((bad.first.len(), bad.more, bad.bad), (100, 103, 16_584));
         assert!(text(&bad).starts_with("bad: bytes 0..16384, 0..1, 0..1 and more (16584 of"));

@@ -113,6 +113,7 @@ impl<'a> Options<'a> {
     }
 
     /// Sets the bytes that a thread reads at a time, a power of two, where what is made of them asks for it.
+    #[cfg(feature = "outboard")]
     pub(super) fn tile(self, bytes: usize) -> Self {
         Self { tile: Some(bytes), ..self }
     }

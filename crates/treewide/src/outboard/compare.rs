@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::compared::Compared;
 use super::error::Error;
-use super::flaw::{Found, State};
+use super::flaw::{Flaw, FlawKind};
 use super::io::ReadAt;
 use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::{halves, hash_pair};
@@ -31,7 +31,7 @@ impl Tiles {
         &mut self,
         compared: &Compared<'_, D, S>,
         (node, expected): (Node, [u8; OUT_LEN]),
-        found: &mut VecDeque<Result<Found, Error>>,
+        found: &mut VecDeque<Result<Flaw, Error>>,
     ) -> Result<bool, Error> {
         let Compared { data, store, layout, mode } = compared;
         let (span, pairs) = (layout.span(node), pairs_of_tile(node));
@@ -61,8 +61,8 @@ impl Tiles {
         let actual = hash_tile(data, layout, node, mode, &mut self.made);
         let tile =
             Tile { layout, mode, base: node.pairs().start, made: &self.made, stored: &self.stored };
-        tile.compare(node, &expected, &actual, &mut |range, state| {
-            found.push_back(Ok(Found { range, state }))
+        tile.compare(node, &expected, &actual, &mut |range, kind| {
+            found.push_back(Ok(Flaw { range, kind }))
         });
         Ok(true)
     }
@@ -88,7 +88,7 @@ impl Tile<'_> {
         node: Node,
         expected: &[u8; OUT_LEN],
         actual: &[u8; OUT_LEN],
-        found: &mut impl FnMut(core::ops::Range<u64>, State),
+        found: &mut impl FnMut(core::ops::Range<u64>, FlawKind),
     ) {
         let pairs = node.pairs();
         let bytes = (pairs.start - self.base) as usize * PAIR_LEN
@@ -99,11 +99,11 @@ impl Tile<'_> {
         let (Some(at), Some([left, right])) =
             (self.layout.position(node), self.layout.children(node))
         else {
-            return found(self.layout.span(node), State::Bad);
+            return found(self.layout.span(node), FlawKind::Bad);
         };
         let stored = self.pair(self.stored, at);
         if hash_pair(stored, self.layout, node, self.mode) != *expected {
-            return found(self.layout.span(node), State::Unknown);
+            return found(self.layout.span(node), FlawKind::Unknown);
         }
         let (stored, made) = (halves(stored), halves(self.pair(self.made, at)));
         self.compare(left, stored.0, made.0, found);

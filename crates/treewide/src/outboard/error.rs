@@ -86,8 +86,6 @@ pub enum Error {
     Data(IoError),
     /// The outboard could not be read or written.
     Outboard(IoError),
-    /// The journal of an update could not be read or written, or is of another outboard.
-    Journal(IoError),
     /// The copy could not be read.
     Copy(IoError),
     /// These bytes of the data differ from what the digest stands for. They are one group.
@@ -104,7 +102,6 @@ impl fmt::Display for Error {
             Self::Data(error) => write!(f, "failed to read or write the data: {error}"),
             Self::Copy(error) => write!(f, "failed to read the copy: {error}"),
             Self::Outboard(error) => write!(f, "failed to read or write the outboard: {error}"),
-            Self::Journal(error) => write!(f, "failed to read or write the journal: {error}"),
             Self::Bad(range) => {
                 let Range { start, end } = range;
                 write!(
@@ -134,10 +131,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Data(error)
-            | Self::Outboard(error)
-            | Self::Journal(error)
-            | Self::Copy(error) => Some(error),
+            Self::Data(error) | Self::Outboard(error) | Self::Copy(error) => Some(error),
             Self::Bad(_) | Self::Unknown(_) | Self::Extra(_) => None,
         }
     }
@@ -147,10 +141,7 @@ impl core::error::Error for Error {
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Data(error)
-            | Error::Outboard(error)
-            | Error::Journal(error)
-            | Error::Copy(error) => error.into(),
+            Error::Data(error) | Error::Outboard(error) | Error::Copy(error) => error.into(),
             Error::Bad(_) | Error::Unknown(_) | Error::Extra(_) => {
                 Self::new(std::io::ErrorKind::InvalidData, error)
             }

@@ -97,12 +97,6 @@ impl<'a, S: ReadAt> Finder<'a, S> {
         Ok(child(self.layout(), node, &pair, first))
     }
 
-    /// Whether the pair of `node`, which is above groups, has this hash, or that below a root.
-    pub(super) fn agrees(&self, node: Node, hash: &[u8; OUT_LEN]) -> Result<bool, Error> {
-        // The chaining value of the root was made from its pair.
-        Ok(self.layout().is_root(node) || self.compared.pair(node, hash)?.is_some())
-    }
-
     /// The chaining value that `node` has below a root, also if it is the root of this tree.
     pub(super) fn chaining_value(
         &mut self,

@@ -7,7 +7,7 @@ use super::error::Error;
 /// What is wrong with some bytes of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum State {
+pub enum FlawKind {
     /// They differ from those of the digest, or are missing.
     Bad,
     /// The outboard is broken above them, so nothing is known of them.
@@ -18,19 +18,19 @@ pub enum State {
 
 /// Bytes of the data that are not verified.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Found {
+pub struct Flaw {
     /// Where they are: whole groups.
     pub range: Range<u64>,
     /// What is wrong.
-    pub state: State,
+    pub kind: FlawKind,
 }
 
-impl Found {
+impl Flaw {
     pub(super) fn error(self) -> Error {
-        match self.state {
-            State::Bad => Error::Bad(self.range),
-            State::Unknown => Error::Unknown(self.range),
-            State::Extra => Error::Extra(self.range),
+        match self.kind {
+            FlawKind::Bad => Error::Bad(self.range),
+            FlawKind::Unknown => Error::Unknown(self.range),
+            FlawKind::Extra => Error::Extra(self.range),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! ```
 
 use core::fmt;
+use core::iter::FusedIterator;
 use core::ops::Range;
 
 use crate::spec::{CHUNK_LEN, OUT_LEN};
@@ -271,15 +272,15 @@ impl Layout {
 
     /// Returns the nodes from the root to the one above `group`: the pairs that verify this group. There are none if
     /// there is one group, or no such group.
-    pub const fn path(&self, group: u64) -> Path {
+    pub const fn path(&self, group: u64) -> impl FusedIterator<Item = Node> + Clone + use<> {
         let next = if group < self.groups() { Some(self.root()) } else { None };
         Path { layout: *self, group, next }
     }
 }
 
 /// The nodes above a group, from the root down: [`Layout::path`].
-#[derive(Clone, Debug)]
-pub struct Path {
+#[derive(Clone)]
+struct Path {
     layout: Layout,
     group: u64,
     next: Option<Node>,
@@ -296,7 +297,7 @@ impl Iterator for Path {
     }
 }
 
-impl core::iter::FusedIterator for Path {}
+impl FusedIterator for Path {}
 
 #[cfg(all(test, feature = "std"))]
 mod tests {

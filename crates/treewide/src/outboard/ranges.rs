@@ -3,12 +3,7 @@
 use core::ops::Range;
 
 /// Puts ranges in order, without empty ones. Ranges that overlap or touch become one.
-///
-/// ```
-/// # use treewide::outboard::joined;
-/// assert_eq!(joined([7..9, 0..2, 3..3, 2..4]), [0..4, 7..9]);
-/// ```
-pub fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+pub(super) fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<_> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, before| {
@@ -19,4 +14,14 @@ pub fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
         touch
     });
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_puts_ranges_in_order() {
+        assert_eq!(joined([7..9, 0..2, 3..3, 2..4]), [0..4, 7..9]);
+    }
 }

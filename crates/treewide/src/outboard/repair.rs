@@ -4,7 +4,7 @@ use core::ops::{Bound, Range, RangeBounds};
 
 use super::error::{Error, IoError};
 use super::find::Finder;
-use super::flaw::{Found, State};
+use super::flaw::{Flaw, FlawKind};
 use super::io::{ReadAt, WriteAt};
 use super::nodes::hash_group;
 use super::stored::Outboard;
@@ -16,7 +16,7 @@ pub struct Repair {
     pub repaired: Vec<Range<u64>>,
     /// What is still not verified: groups that are bad in the copy too, groups that are unknown because the outboard is broken, and
     /// bytes behind the end.
-    pub left: Vec<Found>,
+    pub left: Vec<Flaw>,
 }
 
 /// What came of a group, or of some neighbours: [`Outboard::repair_each`].
@@ -25,7 +25,7 @@ pub enum Mended {
     /// These bytes are right again.
     Repaired(Range<u64>),
     /// This is still not verified, as in [`Repair::left`].
-    Left(Found),
+    Left(Flaw),
 }
 
 impl<S: ReadAt> Outboard<S> {
@@ -85,13 +85,13 @@ impl<S: ReadAt> Outboard<S> {
         loop {
             let bounds = (start, range.end_bound().cloned());
             // Behind the end, the last group is looked at once more.
-            let is_new = |found: &Result<Found, Error>| {
+            let is_new = |found: &Result<Flaw, Error>| {
                 found.as_ref().map_or(true, |found| found.range.end > done)
             };
             let some = self.damage(&*data, bounds).filter(is_new).take(TOGETHER);
-            let some: Vec<Found> = some.collect::<Result<_, _>>()?;
+            let some: Vec<Flaw> = some.collect::<Result<_, _>>()?;
             for found in &some {
-                if found.state != State::Bad {
+                if found.kind != FlawKind::Bad {
                     repaired.take().into_iter().for_each(|range| each(Mended::Repaired(range)));
                     each(Mended::Left(found.clone()));
                     continue;
@@ -121,7 +121,7 @@ impl<S: ReadAt> Outboard<S> {
                             match is_repaired {
                                 true => repaired = Some(span),
                                 false => {
-                                    each(Mended::Left(Found { range: span, state: State::Bad }))
+                                    each(Mended::Left(Flaw { range: span, kind: FlawKind::Bad }))
                                 }
                             }
                         }

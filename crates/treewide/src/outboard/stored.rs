@@ -12,7 +12,7 @@ use crate::mode::Mode;
 ///
 /// ```
 /// use treewide::Mode;
-/// use treewide::outboard::{self, Found, Group, Layout, Order, Outboard, State};
+/// use treewide::outboard::{self, Flaw, Group, Layout, Order, Outboard, FlawKind};
 ///
 /// let mut data = vec![7; 1_000_000];
 /// let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
@@ -22,8 +22,8 @@ use crate::mode::Mode;
 ///
 /// data[500_000] ^= 1;
 /// outboard.verify(&data, ..400_000)?;
-/// let found: Result<Vec<Found>, _> = outboard.damage(&data, ..).collect();
-/// assert_eq!(found?, [Found { range: 491_520..507_904, state: State::Bad }]);
+/// let found: Result<Vec<Flaw>, _> = outboard.damage(&data, ..).collect();
+/// assert_eq!(found?, [Flaw { range: 491_520..507_904, kind: FlawKind::Bad }]);
 /// # Ok::<(), outboard::Error>(())
 /// ```
 #[derive(Clone)]

@@ -7,8 +7,8 @@
 
 use super::layout::{Layout, Node, Order, PAIR_LEN};
 use super::nodes::hash_group;
+use crate::hazmat::groups;
 use crate::kernel::{Runnable, running};
-use crate::merkle::groups;
 use crate::mode::Mode;
 use crate::spec::flags::{PARENT, ROOT};
 use crate::spec::{ChainingValue, OUT_LEN};

@@ -75,3 +75,32 @@ pub(super) fn in_memory<'a>(
 pub(super) const fn place_of(pair: u64) -> u64 {
     pair * PAIR_LEN as u64
 }
+
+/// The most tiles whose results are kept at a time. A guess: threads wait for each other once in 512 MiB.
+pub(super) const WINDOW: usize = 1024;
+
+/// How many threads work on `bytes` bytes.
+pub(super) fn threads(bytes: u64) -> usize {
+    #[cfg(feature = "rayon")]
+    return crate::parallel::policy::threads(usize::try_from(bytes).unwrap_or(usize::MAX));
+    #[cfg(not(feature = "rayon"))]
+    {
+        let _ = bytes;
+        1
+    }
+}
+
+#[cfg(feature = "rayon")]
+pub(super) use crate::parallel::leaves::map;
+
+/// The results of `work` for all `items`, in order.
+#[cfg(not(feature = "rayon"))]
+pub(super) fn map<T, S, R, E>(
+    _threads: usize,
+    items: &[T],
+    scratch: impl Fn() -> S,
+    work: impl Fn(&mut S, &T) -> Result<R, E>,
+) -> Result<Vec<R>, E> {
+    let mut scratch = scratch();
+    items.iter().map(|item| work(&mut scratch, item)).collect()
+}

@@ -1,14 +1,13 @@
 //! Brings an outboard up to date after known writes: only what was written is read and hashed again.
 //!
 //! The nodes above dirty groups are made anew, left to right. Their clean children keep their hashes, which come from the old
-//! tree, each verified from the old digest down. What changes goes to a [journal](super::journal) first.
+//! tree, each verified from the old digest down. What changes is written at the end.
 
 use core::ops::Range;
 
-use super::error::Error;
+use super::error::{Error, IoError};
 use super::find::Finder;
 use super::io::{ReadAt, WriteAt};
-use super::journal::{Change, Writer};
 use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::hash_pair;
 use super::ranges::joined;
@@ -27,13 +26,12 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
     /// the two lengths is dirty anyway. Ranges may overlap, be empty, be in any order, or go behind the end. **What is not named
     /// is believed to be as it was**: bytes that were written and are not named are found by [`verify`](Self::verify), later.
     ///
-    /// `journal` gets everything that is to be written before the outboard changes. It stays whole until the next update: store the new
-    /// digest and the new length first, then it may go. If the program or the machine stops before they are stored,
-    /// [`recover`](Self::recover) finishes the update from the journal, or finds that it had not begun to change the outboard. Where an
-    /// outboard in memory is not kept, a `Vec` will do.
+    /// Everything is made and verified before the first byte is written. If the program or the machine stops between the first
+    /// write and the last, the outboard is a mixture, which [`verify`](Self::verify) finds: make it again. The new digest is
+    /// to be stored, too.
     ///
     /// A change of one group writes a pair for each level. In [`Order::Pre`](super::Order::Pre), pairs move where the tree gets
-    /// another height: then up to the whole outboard is written. In [`Order::Post`](super::Order::Post), pairs never move.
+    /// another height: then up to the whole outboard is held in memory and written. In [`Order::Post`](super::Order::Post), pairs never move.
     ///
     /// ```
     /// use treewide::Mode;
@@ -46,50 +44,18 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
     ///
     /// log.extend([8; 1000]);
     /// log[123_456] = 9;
-    /// let mut journal = Vec::new();
-    /// let digest = outboard.update(&log, &[123_456..123_457], 1_001_000, &mut journal)?;
+    /// let digest = outboard.update(&log, &[123_456..123_457], 1_001_000)?;
     /// assert_eq!(digest, treewide::hash(&log));
     /// # Ok::<(), outboard::Error>(())
     /// ```
     ///
     /// # Errors
-    /// If data, outboard or journal cannot be read or written; [`Error::Unknown`] if the outboard is broken above a dirty group.
-    /// If the outboard could not be written completely, call [`recover`](Self::recover) with the journal.
+    /// If data or outboard cannot be read or written; [`Error::Unknown`] if the outboard is broken above a dirty group.
     pub fn update(
         &mut self,
         data: &(impl ReadAt + ?Sized),
         dirty: &[Range<u64>],
         new_len: u64,
-        journal: &mut (impl ReadAt + WriteAt + ?Sized),
-    ) -> Result<Hash, Error> {
-        self.update_if(data, dirty, new_len, journal, true)
-    }
-
-    /// As [`update`](Self::update), where nobody kept the old digest, so that [`root`](Self::root) is only what the outboard itself says.
-    ///
-    /// A byte of a pair that has changed on the disk would then change the root, and pass for right. So each hash that is taken over
-    /// is compared with what is below it: the pair there, or the bytes of a group. That is one more pair to read for each level, and
-    /// a group at each end of what is dirty. An outboard of other data, or one that somebody has made, is not noticed.
-    ///
-    /// # Errors
-    /// As [`update`](Self::update); [`Error::Unknown`] also if the outboard does not agree with itself next to what is dirty.
-    pub fn update_without_digest(
-        &mut self,
-        data: &(impl ReadAt + ?Sized),
-        dirty: &[Range<u64>],
-        new_len: u64,
-        journal: &mut (impl ReadAt + WriteAt + ?Sized),
-    ) -> Result<Hash, Error> {
-        self.update_if(data, dirty, new_len, journal, false)
-    }
-
-    fn update_if(
-        &mut self,
-        data: &(impl ReadAt + ?Sized),
-        dirty: &[Range<u64>],
-        new_len: u64,
-        journal: &mut (impl ReadAt + WriteAt + ?Sized),
-        is_trusted: bool,
     ) -> Result<Hash, Error> {
         let new = self.layout.with_len(new_len);
         let mut update = Update {
@@ -97,21 +63,27 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
             old: Finder::new(self),
             new,
             mode: self.mode,
-            is_trusted,
             dirty: dirty_groups(&self.layout, &new, dirty),
-            journal: Writer::begin(journal, &self.mode)?,
+            changed: Vec::new(),
         };
         let hash = update.node(new.root())?;
-        let change = Change {
-            root: [self.root, Hash::from_bytes(hash)],
-            len: [self.layout.len(), new_len],
-            group: self.layout.group(),
-            order: self.layout.order(),
-        };
-        update.journal.end(&change)?;
-        self.apply(&change, journal)
+        let changed = update.changed;
+        self.write(&new, &changed).map_err(Error::Outboard)?;
+        (self.root, self.layout) = (Hash::from_bytes(hash), new);
+        Ok(self.root)
+    }
+
+    fn write(&mut self, new: &Layout, changed: &[Pairs]) -> Result<(), IoError> {
+        self.store.set_size(new.bytes())?;
+        for (place, pairs) in changed {
+            self.store.write_all_at(pairs, place_of(*place))?;
+        }
+        self.store.sync()
     }
 }
+
+/// Neighbouring pairs, and the place of the first.
+type Pairs = (u64, Vec<u8>);
 
 /// The dirty groups of the new data, sorted and joined.
 fn dirty_groups(old: &Layout, new: &Layout, dirty: &[Range<u64>]) -> Vec<Range<u64>> {
@@ -128,18 +100,17 @@ fn dirty_groups(old: &Layout, new: &Layout, dirty: &[Range<u64>]) -> Vec<Range<u
     joined(groups)
 }
 
-struct Update<'a, D: ?Sized, S, J: ?Sized> {
+struct Update<'a, D: ?Sized, S> {
     data: TileReader<'a, D>,
     old: Finder<'a, S>,
     new: Layout,
     mode: Mode,
-    /// Whether the old digest comes from elsewhere.
-    is_trusted: bool,
     dirty: Vec<Range<u64>>,
-    journal: Writer<'a, J>,
+    /// What is to be written.
+    changed: Vec<Pairs>,
 }
 
-impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
+impl<D: ReadAt + ?Sized, S: ReadAt> Update<'_, D, S> {
     /// Whether `node` has a dirty group, and whether it has no other ones.
     fn dirt(&self, node: Node) -> (bool, bool) {
         let (first, end) = (node.first_group(), node.first_group() + node.groups());
@@ -159,7 +130,7 @@ impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
         if node.is_group() || (all_dirty && node.groups() <= groups_of_tile(&self.new)) {
             let (hash, pairs) = self.data.hash(node)?;
             if !pairs.is_empty() {
-                self.journal.add(node.pairs().start, pairs)?;
+                self.changed.push((node.pairs().start, pairs.to_vec()));
             }
             return Ok(hash);
         }
@@ -167,7 +138,8 @@ impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
         let mut pair = [0; PAIR_LEN];
         pair[..OUT_LEN].copy_from_slice(&self.node(left)?);
         pair[OUT_LEN..].copy_from_slice(&self.node(right)?);
-        self.journal.add(self.new.position(node).expect("it is above groups"), &pair)?;
+        let place = self.new.position(node).expect("it is above groups");
+        self.changed.push((place, pair.to_vec()));
         Ok(hash_pair(&pair, &self.new, node, &self.mode))
     }
 
@@ -183,32 +155,14 @@ impl<D: ReadAt + ?Sized, S: ReadAt, J: WriteAt + ?Sized> Update<'_, D, S, J> {
         };
         let Some((old, hash)) = found else { return Ok(None) };
         debug_assert_eq!(self.old.layout().span(old), self.new.span(node));
-        if !self.is_trusted && !self.agrees(old, node, &hash)? {
-            return Err(Error::Unknown(self.new.span(node)));
-        }
-        let (mut from, mut at) = (old.pairs(), node.pairs().start);
+        let (from, at) = (old.pairs(), node.pairs().start);
         if from.start != at {
-            let mut buffer = vec![0; PAIR_LEN * (from.end - from.start).min(MOVED) as usize];
-            while !from.is_empty() {
-                let count = (from.end - from.start).min(MOVED);
-                let part = &mut buffer[..count as usize * PAIR_LEN];
-                self.old.read(part, place_of(from.start))?;
-                self.journal.add(at, part)?;
-                from.start += count;
-                at += count;
-            }
+            let count =
+                usize::try_from(from.end - from.start).expect("an outboard that fits into memory");
+            let mut pairs = vec![0; PAIR_LEN * count];
+            self.old.read(&mut pairs, place_of(from.start))?;
+            self.changed.push((at, pairs));
         }
         Ok(Some(hash))
     }
-
-    /// Whether what is below a clean node, which was `old`, has this hash.
-    fn agrees(&mut self, old: Node, node: Node, hash: &[u8; OUT_LEN]) -> Result<bool, Error> {
-        match node.is_group() {
-            true => Ok(self.data.hash(node)?.0 == *hash),
-            false => self.old.agrees(old, hash),
-        }
-    }
 }
-
-/// Pairs that move at a time.
-const MOVED: u64 = 1024;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::{Bound, RangeBounds};
 
 use super::error::Error;
-use super::flaw::{Found, State};
+use super::flaw::{Flaw, FlawKind};
 use super::io::ReadAt;
 use super::stored::Outboard;
 use super::walk::Walk;
@@ -67,12 +67,12 @@ pub struct Damage<'a, D: ?Sized, S> {
     walk: Walk<'a, D, S>,
     data: &'a D,
     /// What was found last; the next may continue it.
-    pending: Option<Found>,
+    pending: Option<Flaw>,
     look_behind: bool,
 }
 
 impl<D: ReadAt + ?Sized, S: ReadAt> Damage<'_, D, S> {
-    fn next_part(&mut self) -> Option<Result<Found, Error>> {
+    fn next_part(&mut self) -> Option<Result<Flaw, Error>> {
         if let Some(found) = self.walk.next() {
             return Some(found);
         }
@@ -90,18 +90,18 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Damage<'_, D, S> {
             },
             Err(error) => return Some(Err(Error::Data(error))),
         };
-        Some(Ok(Found { range, state: State::Extra }))
+        Some(Ok(Flaw { range, kind: FlawKind::Extra }))
     }
 }
 
 impl<D: ReadAt + ?Sized, S: ReadAt> Iterator for Damage<'_, D, S> {
-    type Item = Result<Found, Error>;
+    type Item = Result<Flaw, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match (self.next_part(), &mut self.pending) {
                 (Some(Ok(next)), Some(found))
-                    if next.state == found.state && next.range.start == found.range.end =>
+                    if next.kind == found.kind && next.range.start == found.range.end =>
                 {
                     found.range.end = next.range.end;
                 }

@@ -10,15 +10,15 @@ use core::ops::Range;
 use super::compare::Tiles;
 use super::compared::{Compared, Expected};
 use super::error::Error;
-use super::flaw::{Found, State};
+use super::flaw::{Flaw, FlawKind};
 use super::io::ReadAt;
 use super::layout::Node;
 use super::nodes::halves;
-#[cfg(feature = "std")]
-use super::pool;
 use super::stored::Outboard;
 #[cfg(feature = "std")]
 use super::tile::groups_of_tile;
+#[cfg(feature = "std")]
+use super::tile_at::{WINDOW, map, threads as threads_for};
 use crate::spec::{MAX_HEIGHT, OUT_LEN};
 #[cfg(feature = "std")]
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub(super) struct Walk<'a, D: ?Sized, S> {
     tiles: Tiles,
     /// What was found and not yielded yet.
     #[cfg(feature = "std")]
-    found: VecDeque<Result<Found, Error>>,
+    found: VecDeque<Result<Flaw, Error>>,
 }
 
 impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
@@ -95,7 +95,7 @@ impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
     }
 
     /// Looks at one node.
-    fn step(&mut self, (node, expected): Expected) -> Result<Option<Found>, Error> {
+    fn step(&mut self, (node, expected): Expected) -> Result<Option<Flaw>, Error> {
         let layout = self.compared.layout;
         #[cfg(feature = "std")]
         if overlap(node, &self.groups) == node.groups() {
@@ -111,14 +111,14 @@ impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
         let Some(children) = layout.children(node) else {
             let is_verified = self.compared.hash_group(node)? == Some(expected);
             return Ok(
-                (!is_verified).then(|| Found { range: layout.span(node), state: State::Bad })
+                (!is_verified).then(|| Flaw { range: layout.span(node), kind: FlawKind::Bad })
             );
         };
         let Some(pair) = self.compared.pair(node, &expected)? else {
             let first = node.first_group().max(self.groups.start);
             let end = (node.first_group() + node.groups()).min(self.groups.end);
             let range = layout.group_range(first).start..layout.group_range(end - 1).end;
-            return Ok(Some(Found { range, state: State::Unknown }));
+            return Ok(Some(Flaw { range, kind: FlawKind::Unknown }));
         };
         let (left, right) = halves(&pair);
         self.push(children[1], *right);
@@ -128,7 +128,7 @@ impl<'a, D: ReadAt + ?Sized, S: ReadAt> Walk<'a, D, S> {
 }
 
 impl<D: ReadAt + ?Sized, S: ReadAt> Iterator for Walk<'_, D, S> {
-    type Item = Result<Found, Error>;
+    type Item = Result<Flaw, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -171,24 +171,24 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
         &self,
         node: Node,
         expected: [u8; OUT_LEN],
-        found: &mut VecDeque<Result<Found, Error>>,
+        found: &mut VecDeque<Result<Flaw, Error>>,
     ) -> Result<bool, Error> {
         let tile = groups_of_tile(&self.layout);
         if node.groups() <= tile {
             return Ok(false);
         }
         let span = self.layout.span(node);
-        let threads = pool::threads(span.end - span.start) as u64;
+        let threads = threads_for(span.end - span.start) as u64;
         // Above a window of the longest parts, the walk goes on to the children.
         let most = TILES_OF_PART * tile;
-        if threads < 2 || node.groups() / most >= pool::WINDOW as u64 {
+        if threads < 2 || node.groups() / most >= WINDOW as u64 {
             return Ok(false);
         }
         let part = node.groups() / (threads * PARTS_OF_THREAD);
         let part = part.clamp(tile, most).next_power_of_two();
         let mut parts = Vec::new();
         self.descend((node, expected), part, &mut parts)?;
-        let results = pool::map(
+        let results = map(
             threads as usize,
             &parts,
             || (),
@@ -197,7 +197,7 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
                     let groups = node.first_group()..node.first_group() + node.groups();
                     Walk::below(self.clone(), (*node, *expected), groups).alone().collect()
                 }
-                Part::Found(found) => Ok(vec![found.clone()]),
+                Part::Flaw(found) => Ok(vec![found.clone()]),
             },
         )?;
         found.extend(results.into_iter().flatten().map(Ok));
@@ -216,7 +216,7 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
             return Ok(());
         }
         let Some(pair) = self.pair(node, &expected)? else {
-            parts.push(Part::Found(Found { range: self.layout.span(node), state: State::Unknown }));
+            parts.push(Part::Flaw(Flaw { range: self.layout.span(node), kind: FlawKind::Unknown }));
             return Ok(());
         };
         let [left, right] = self.layout.children(node).expect("it is above parts");
@@ -230,5 +230,5 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
 #[cfg(feature = "std")]
 enum Part {
     Below(Node, [u8; OUT_LEN]),
-    Found(Found),
+    Flaw(Flaw),
 }

@@ -59,6 +59,41 @@ pub(crate) fn each_of<T>(
     });
 }
 
+/// The results of `work` for all `items`, in order, on up to `threads` threads. Each thread has what `scratch` gives.
+///
+/// # Errors
+/// An error of `work`; then no thread begins another item.
+#[cfg(feature = "outboard")]
+pub(crate) fn map<T: Sync, S, R: Send, E: Send>(
+    threads: usize,
+    items: &[T],
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let done = Mutex::new((Vec::with_capacity(items.len()), None));
+    let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    let taken = AtomicUsize::new(0);
+    together(threads.min(items.len()), &|| {
+        let mut scratch = scratch();
+        while lock().1.is_none() {
+            let index = taken.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return };
+            match work(&mut scratch, item) {
+                Ok(result) => lock().0.push((index, result)),
+                Err(error) => {
+                    lock().1.get_or_insert(error);
+                }
+            }
+        }
+    });
+    let (mut results, error) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = error {
+        return Err(error);
+    }
+    results.sort_unstable_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
 /// Where leaves come from. Each of the threads that hash them calls [`next`](Self::next) until
 /// nothing is left.
 pub(crate) trait Leaves: Sync {

@@ -5,15 +5,6 @@ use std::io::{Read, Seek, SeekFrom};
 use std::sync::Mutex;
 use treewide::outboard::{self, Group, IoError, Layout, Order, Outboard, ReadAt, WriteAt};
 
-/// No byte of it can be read.
-pub(crate) struct Unreadable;
-
-impl ReadAt for Unreadable {
-    fn read_exact_at(&self, _: &mut [u8], _: u64) -> Result<(), IoError> {
-        Err(IoError::new("the disk fails"))
-    }
-}
-
 /// Each byte is right when it is read for the first time, and wrong later.
 struct Turning {
     bytes: Vec<u8>,

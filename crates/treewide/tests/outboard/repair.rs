@@ -3,7 +3,7 @@
 use super::{ORDERS, group};
 use crate::common::{Random, Tally, pattern, rounds};
 use treewide::outboard::{
-    self, Error, Found, Group, IoError, Layout, Mended, Order, Outboard, ReadAt, Repair, State,
+    self, Error, Flaw, FlawKind, Group, IoError, Layout, Mended, Order, Outboard, ReadAt, Repair,
     WriteAt,
 };
 
@@ -44,7 +44,7 @@ fn repair_mends_what_the_copy_has() {
         let mended: u64 =
             repair.repaired.iter().map(|range| layout.groups_of(range).count() as u64).sum();
         assert_eq!(repair.left.len(), lost);
-        assert!(repair.left.iter().all(|found| found.state == State::Bad));
+        assert!(repair.left.iter().all(|found| found.kind == FlawKind::Bad));
         for group in 0..layout.groups() {
             assert_eq!(group_of(&data, group), group_of(&before, group) || group_of(&copy, group));
         }
@@ -67,8 +67,8 @@ fn repair_leaves_what_it_cannot_know() {
     data[40_000] ^= 1;
     data.push(7);
     let repair = outboard.repair(&mut data, &right, ..).expect("repaired");
-    let unknown = Found { range: 0..32_768, state: State::Unknown };
-    let extra = Found { range: 50_000..50_001, state: State::Extra };
+    let unknown = Flaw { range: 0..32_768, kind: FlawKind::Unknown };
+    let extra = Flaw { range: 50_000..50_001, kind: FlawKind::Extra };
     assert_eq!(repair, Repair { repaired: vec![39_936..40_960], left: vec![unknown, extra] });
     assert!(data[40_000] == right[40_000] && data[1000] != right[1000] && data.len() == 50_001);
     // Only the range that is asked for.
@@ -100,11 +100,11 @@ fn repair_of_many_ranges_tells_each_once() {
         .map(|group| {
             let range = layout.group_range(group);
             match group % 50 {
-                0 => Mended::Left(Found { range, state: State::Bad }),
+                0 => Mended::Left(Flaw { range, kind: FlawKind::Bad }),
                 _ => Mended::Repaired(range),
             }
         })
-        .chain([Mended::Left(Found { range: 5_120_007..5_120_008, state: State::Extra })])
+        .chain([Mended::Left(Flaw { range: 5_120_007..5_120_008, kind: FlawKind::Extra })])
         .collect();
     assert!(
         said == expected,

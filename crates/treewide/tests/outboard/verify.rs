@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use treewide::Hash;
 use treewide::outboard::{
-    self, BaoFile, Error, Found, Group, IoError, Layout, Node, Order, Outboard, ReadAt, State,
+    self, BaoFile, Error, Flaw, FlawKind, Group, IoError, Layout, Node, Order, Outboard, ReadAt,
 };
 
 /// Everything that is wrong in `range`, by all ways of reading; they must agree.
@@ -20,8 +20,8 @@ pub(crate) fn damage(
     pairs: &[u8],
     data: &[u8],
     range: Range<u64>,
-) -> Vec<Found> {
-    let all = |found: &mut dyn Iterator<Item = Result<Found, Error>>| -> Vec<Found> {
+) -> Vec<Flaw> {
+    let all = |found: &mut dyn Iterator<Item = Result<Flaw, Error>>| -> Vec<Flaw> {
         found.collect::<Result<_, _>>().expect("memory can be read")
     };
     let in_memory = Outboard::new(digest, layout, mode, pairs);
@@ -31,9 +31,9 @@ pub(crate) fn damage(
     match (found.first(), read.verify(data, range)) {
         (None, Ok(())) => {}
         (Some(first), Err(error)) => {
-            let expected = match first.state {
-                State::Bad => Error::Bad(first.range.clone()),
-                State::Unknown => Error::Unknown(first.range.clone()),
+            let expected = match first.kind {
+                FlawKind::Bad => Error::Bad(first.range.clone()),
+                FlawKind::Unknown => Error::Unknown(first.range.clone()),
                 _ => Error::Extra(first.range.clone()),
             };
             assert_eq!(error.to_string(), expected.to_string());
@@ -49,33 +49,33 @@ fn expected(
     groups: &BTreeSet<u64>,
     pairs: &BTreeSet<u64>,
     range: &Range<u64>,
-) -> Vec<Found> {
+) -> Vec<Flaw> {
     fn below(
         layout: &Layout,
         node: Node,
         (groups, pairs, within): (&BTreeSet<u64>, &BTreeSet<u64>, &Range<u64>),
-        found: &mut Vec<Found>,
+        found: &mut Vec<Flaw>,
     ) {
         let first = node.first_group().max(within.start);
         let end = (node.first_group() + node.groups()).min(within.end);
         if first >= end {
             return;
         }
-        let state = match (layout.position(node), layout.children(node)) {
-            (Some(at), _) if pairs.contains(&at) => State::Unknown,
+        let kind = match (layout.position(node), layout.children(node)) {
+            (Some(at), _) if pairs.contains(&at) => FlawKind::Unknown,
             (_, Some([left, right])) => {
                 below(layout, left, (groups, pairs, within), found);
                 return below(layout, right, (groups, pairs, within), found);
             }
-            _ if groups.contains(&node.first_group()) => State::Bad,
+            _ if groups.contains(&node.first_group()) => FlawKind::Bad,
             _ => return,
         };
         let range = layout.group_range(first).start..layout.group_range(end - 1).end;
         match found.last_mut() {
-            Some(last) if last.state == state && last.range.end == range.start => {
+            Some(last) if last.kind == kind && last.range.end == range.start => {
                 last.range.end = range.end
             }
-            _ => found.push(Found { range, state }),
+            _ => found.push(Flaw { range, kind }),
         }
     }
     let mut found = Vec::new();
@@ -131,7 +131,7 @@ fn damage_of_one_bit_is_found_exactly() {
                     expected(&layout, &BTreeSet::new(), &[at].into(), &(0..u64::MAX))
                 );
                 assert!(
-                    matches!(&found[..], [Found { state: State::Unknown, .. }]),
+                    matches!(&found[..], [Flaw { kind: FlawKind::Unknown, .. }]),
                     "{at}: {found:?}"
                 );
                 tally.case();
@@ -146,7 +146,7 @@ fn damage_of_one_bit_is_found_exactly() {
                     1 << random.below(8);
                 let found =
                     damage(&digest, layout, treewide::Mode::PLAIN, &pairs, &data, 0..u64::MAX);
-                assert_eq!(found, [Found { range: span, state: State::Bad }]);
+                assert_eq!(found, [Flaw { range: span, kind: FlawKind::Bad }]);
                 tally.case();
             }
         }
@@ -201,7 +201,7 @@ fn damage_by_what_takes_another_place() {
     let layout = Layout::new(len as u64, Group::BAO, Order::Pre);
     let plain = treewide::Mode::PLAIN;
     let (digest, pairs) = outboard::create(&data, Group::BAO, Order::Pre, plain);
-    let whole = [Found { range: 0..len as u64, state: State::Unknown }];
+    let whole = [Flaw { range: 0..len as u64, kind: FlawKind::Unknown }];
     let find = |layout: Layout, mode, pairs: &[u8], data: &[u8]| {
         damage(&digest, layout, mode, pairs, data, 0..u64::MAX)
     };
@@ -210,7 +210,7 @@ fn damage_by_what_takes_another_place() {
     let mut swapped = data.clone();
     let (left, right) = swapped.split_at_mut(3 * 1024);
     left[1024..2048].swap_with_slice(&mut right[2048..3072]);
-    let bad = |range| Found { range, state: State::Bad };
+    let bad = |range| Flaw { range, kind: FlawKind::Bad };
     assert_eq!(find(layout, plain, &pairs, &swapped), [bad(1024..2048), bad(5 * 1024..6 * 1024)]);
 
     let mut swapped = pairs.clone();
@@ -270,7 +270,7 @@ fn damage_by_what_takes_another_place() {
     assert_eq!(find(layout, plain, &junk, &data), []);
     let longer = [&data[..], &[0]].concat();
     let outboard = Outboard::new(&digest, layout, plain, &pairs);
-    let extra = Found { range: len as u64..len as u64 + 1, state: State::Extra };
+    let extra = Flaw { range: len as u64..len as u64 + 1, kind: FlawKind::Extra };
     assert_eq!(outboard.damage(&longer, ..).collect::<Result<Vec<_>, _>>().expect("read"), [extra]);
     outboard.verify(&longer, ..len as u64).expect("nothing behind is asked for");
     assert!(matches!(outboard.verify(&longer, ..), Err(Error::Extra(_))));
@@ -335,7 +335,7 @@ fn damage_ends_with_an_error_of_reading() {
     let failing = Failing(&data, 520 << 10);
     let mut found = outboard.damage(&failing, ..600 << 10);
     assert!(
-        matches!(found.next(), Some(Ok(Found { range, state: State::Bad })) if range == (0..16384))
+        matches!(found.next(), Some(Ok(Flaw { range, kind: FlawKind::Bad })) if range == (0..16384))
     );
     assert!(matches!(found.next(), Some(Err(Error::Data(_)))));
     assert!(found.next().is_none() && found.next().is_none());

@@ -10,7 +10,7 @@ use anyhow::Context;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::Path;
-use treewide::outboard::Found;
+use treewide::outboard::Flaw;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown, shown_text};
@@ -149,8 +149,8 @@ fn json(finding: &Finding) -> String {
         None => {}
         Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
         Some(Located::Bytes(bad)) => {
-            let range = |found: &Found| {
-                let (state, Range { start, end }) = (state_word(found.state), &found.range);
+            let range = |found: &Flaw| {
+                let (state, Range { start, end }) = (state_word(found.kind), &found.range);
                 format!("{{\"state\":\"{state}\",\"start\":{start},\"end\":{end}}}")
             };
             let ranges: Vec<_> = bad.first.iter().map(range).collect();

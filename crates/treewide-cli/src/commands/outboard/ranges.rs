@@ -3,7 +3,7 @@
 use clap::Args;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use treewide::outboard::{Layout, joined};
+use treewide::outboard::Layout;
 use treewide_files::name::shown;
 use treewide_files::size;
 
@@ -24,6 +24,18 @@ pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
         return Err(format!("it has no bytes, as it ends at {end}; {form}"));
     }
     Ok(start..end)
+}
+
+/// Ranges in order; those that overlap or touch become one.
+fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<_> = ranges.into_iter().collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let touch = next.start <= before.end;
+        before.end = if touch { before.end.max(next.end) } else { before.end };
+        touch
+    });
+    ranges
 }
 
 /// What of a file is compared with which outboard.

@@ -136,7 +136,7 @@ impl RepairArgs {
                 let (state, range) = match &mended {
                     Mended::Repaired(range) => ((Tone::Good, "repaired"), range),
                     Mended::Left(found) => {
-                        ((state_tone(found.state), state_word(found.state)), &found.range)
+                        ((state_tone(found.kind), state_word(found.kind)), &found.range)
                     }
                 };
                 match &mended {

@@ -3,7 +3,7 @@
 use crate::shell::outcome::Outcome;
 use indicatif::HumanBytes;
 use std::path::Path;
-use treewide::outboard::{Found, Layout, State};
+use treewide::outboard::{Flaw, FlawKind, Layout};
 use treewide_files::name::shown;
 
 /// The most ranges that the last line names.
@@ -19,7 +19,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn add(&mut self, found: &Found, layout: &Layout) {
+    fn add(&mut self, found: &Flaw, layout: &Layout) {
         let groups = layout.groups_of(&found.range);
         // No data is one group.
         self.groups += (groups.end - groups.start).max(1);
@@ -47,17 +47,17 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    fn of(&mut self, state: State) -> &mut Part {
+    fn of(&mut self, state: FlawKind) -> &mut Part {
         match state {
-            State::Bad => &mut self.bad,
-            State::Extra => &mut self.extra,
+            FlawKind::Bad => &mut self.bad,
+            FlawKind::Extra => &mut self.extra,
             // A state that this program does not know says nothing for certain.
             _ => &mut self.unknown,
         }
     }
 
-    pub(super) fn add(&mut self, found: &Found, layout: &Layout) {
-        self.of(found.state).add(found, layout);
+    pub(super) fn add(&mut self, found: &Flaw, layout: &Layout) {
+        self.of(found.kind).add(found, layout);
     }
 
     /// What a repair could not do.

@@ -26,7 +26,7 @@ use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
-use treewide::outboard::{Found, Layout, Outboard};
+use treewide::outboard::{Flaw, Layout, Outboard};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
@@ -142,9 +142,9 @@ impl VerifyArgs {
         Ok(outcome)
     }
 
-    fn line(&self, output: &mut Output<'_>, found: &Found) -> anyhow::Result<()> {
+    fn line(&self, output: &mut Output<'_>, found: &Flaw) -> anyhow::Result<()> {
         let Range { start, end } = found.range;
-        let word = state_word(found.state);
+        let word = state_word(found.kind);
         if self.json {
             let mut object = Object::about(&self.file);
             object.string("state", word).number("start", start).number("end", end);
@@ -152,7 +152,7 @@ impl VerifyArgs {
             output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         } else {
             let word = format!("{:<8}", word.to_uppercase());
-            output.verdict("", (state_tone(found.state), &word), &format!(" {start}..{end}"))?;
+            output.verdict("", (state_tone(found.kind), &word), &format!(" {start}..{end}"))?;
         }
         output.flush()
     }

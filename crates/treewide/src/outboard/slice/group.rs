@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::Place;
+use crate::hazmat::groups;
 use crate::kernel::running;
-use crate::merkle::groups;
 use crate::mode::Mode;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::{left_len, level};

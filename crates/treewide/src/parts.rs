@@ -6,7 +6,7 @@
 //! [`Clash`](AbsorbError::Clash).
 //!
 //! ```
-//! use treewide::outboard::parts::Parts;
+//! use treewide::parts::Parts;
 //! use treewide::{CHUNK_LEN, Mode};
 //!
 //! let input = vec![7; 1000 * CHUNK_LEN + 123];
@@ -16,7 +16,7 @@
 //! let work = |range: std::ops::Range<usize>| {
 //!     let mut mine = Parts::new(total, Mode::PLAIN).of_object(b"s3://bucket/key, version 3");
 //!     mine.hash(&input[range.clone()], range.start as u64)?;
-//!     Ok::<_, treewide::outboard::parts::AbsorbError>(mine.to_bytes())
+//!     Ok::<_, treewide::parts::AbsorbError>(mine.to_bytes())
 //! };
 //! let cut = 300 * CHUNK_LEN; // any multiple of 1 KiB
 //! let found = std::thread::scope(|scope| {
@@ -37,6 +37,8 @@
 //! The values of a range are as secret as its digest: with them anyone can check a guess of its bytes.
 
 #[cfg(feature = "std")]
+mod absorbed;
+#[cfg(feature = "std")]
 mod bytes;
 mod cut;
 #[cfg(feature = "std")]
@@ -46,27 +48,22 @@ mod known;
 #[cfg(feature = "std")]
 mod nodes;
 #[cfg(feature = "std")]
-mod pairs;
+mod object;
+mod part;
 mod subtrees;
 
 #[cfg(feature = "std")]
-pub use bytes::{MAX_OBJECT, PartsError};
+pub use absorbed::Absorbed;
+#[cfg(feature = "std")]
+pub use bytes::PartsError;
 pub use cut::CutError;
 #[cfg(feature = "std")]
-pub use error::{AbsorbError, Missing, NoOutboard};
+pub use error::{AbsorbError, Missing};
 #[cfg(feature = "std")]
-pub use known::{Absorbed, Parts};
-pub use subtrees::{Subtrees, subtrees};
-
-use core::ops::Range;
-
-use crate::spec::ChainingValue;
-
-/// A node of the tree by its range, with its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// The bytes below the node.
-    pub range: Range<u64>,
-    /// The chaining value of the node. In an input of one chunk, the only part is the whole, and this is the digest.
-    pub cv: ChainingValue,
-}
+pub use known::Parts;
+#[cfg(feature = "std")]
+pub use object::MAX_OBJECT;
+pub use part::Part;
+#[cfg(all(feature = "std", feature = "outboard"))]
+pub(crate) use subtrees::sibling;
+pub use subtrees::{SubtreeRanges, subtrees};

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::known::Parts;
 use super::nodes::Nodes;
+use super::object::{MAX_OBJECT, tag};
+use super::part::Part;
 use super::subtrees::{is_node, sibling};
-use super::{Part, Parts};
 use crate::mode::Mode;
-use crate::oneshot::{derive_key, hash};
-use crate::spec::{OUT_LEN, bytes};
+use crate::oneshot::hash;
+use crate::spec::OUT_LEN;
 
 const MAGIC: &[u8; 8] = b"tw-parts";
 const VERSION: u8 = 1;
@@ -16,20 +18,6 @@ const VERSION: u8 = 1;
 const HEAD: usize = 70;
 /// Bytes of a part.
 const PART: usize = 48;
-
-/// The most bytes that may say which object it is: 64 KiB.
-pub const MAX_OBJECT: usize = 64 << 10;
-
-/// Hashes the key of a mode for the tag; no other purpose has this context.
-const CONTEXT: &str = "treewide 2026-11 tag of a key in parts";
-
-/// What stands for a mode in bytes that may be sent: nobody gets the key from it, and another key has another tag.
-pub(super) fn tag(mode: &Mode) -> (u8, [u8; OUT_LEN]) {
-    match mode.flags {
-        0 => (0, [0; OUT_LEN]),
-        flags => (flags, derive_key(CONTEXT, &bytes(&mode.key))),
-    }
-}
 
 /// Why [`Parts::from_bytes`] refused its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The outboard of an input whose parts are all there: pairs are made from parts, and no byte is read.
 
+use std::fmt;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use super::subtrees::sibling;
-use super::{NoOutboard, Part, Parts};
+use super::layout::{Group, Layout, Node, Order, PAIR_LEN};
 use crate::kernel::running;
 use crate::mode::Mode;
-use crate::outboard::layout::{Group, Layout, Node, Order, PAIR_LEN};
+use crate::parts::{Missing, Part, Parts, sibling};
 use crate::spec::ChainingValue;
 use crate::tree;
 
@@ -16,7 +16,7 @@ impl Parts {
     /// the data. No part may be larger than a group: workers do not [`compact`](Self::compact) then.
     ///
     /// ```
-    /// use treewide::outboard::parts::Parts;
+    /// use treewide::parts::Parts;
     /// use treewide::outboard::{self, Group, Order};
     /// use treewide::{CHUNK_LEN, Mode};
     ///
@@ -40,7 +40,7 @@ impl Parts {
     pub fn outboard(&self, group: Group, order: Order) -> Result<Vec<u8>, NoOutboard> {
         // What is missing is an error of its own.
         self.finish()?;
-        let layout = Layout::new(self.total, group, order);
+        let layout = Layout::new(self.total(), group, order);
         let len = usize::try_from(layout.bytes()).expect("an outboard that fits into memory");
         let mut made =
             Made { layout, mode: &self.mode, parts: self.iter().peekable(), pairs: vec![0; len] };
@@ -97,5 +97,42 @@ impl<I: Iterator<Item = Part>> Made<'_, I> {
 
     fn parent(&self, left: &ChainingValue, right: &ChainingValue) -> ChainingValue {
         tree::Node::parent(left, right, self.mode).chaining_value(running())
+    }
+}
+
+/// Why there is no outboard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoOutboard {
+    /// Parts are missing.
+    Missing(Missing),
+    /// A part is larger than a group, so that the values of its groups are not known.
+    Larger {
+        /// The range of the part.
+        part: Range<u64>,
+        /// The bytes of the group that it begins in.
+        group: u64,
+    },
+}
+
+impl fmt::Display for NoOutboard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(missing) => missing.fmt(f),
+            Self::Larger { part, group } => write!(
+                f,
+                "{}..{} is one part, and an outboard needs parts of at most {group} bytes there: hash it again by groups, \
+                 and do not compact",
+                part.start, part.end
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NoOutboard {}
+
+impl From<Missing> for NoOutboard {
+    fn from(missing: Missing) -> Self {
+        Self::Missing(missing)
     }
 }

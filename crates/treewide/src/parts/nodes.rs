@@ -11,8 +11,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::absorbed::Absorbed;
+use super::error::AbsorbError;
+use super::part::Part;
 use super::subtrees::sibling;
-use super::{AbsorbError, Absorbed, Part};
 use crate::hash::Hash;
 use crate::kernel::running;
 use crate::mode::Mode;

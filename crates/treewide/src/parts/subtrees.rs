@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use super::CutError;
+use super::cut::CutError;
 use crate::spec::CHUNK_LEN;
 use crate::tree::{left_len, max_subtree_len};
 
@@ -19,16 +19,16 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 /// input falls into the two nodes below its root. An input of one chunk is a node of its own; an empty range has none.
 ///
 /// ```
-/// # use treewide::outboard::parts::subtrees;
+/// # use treewide::parts::subtrees;
 /// const K: u64 = 1024;
 /// let nodes: Vec<_> = subtrees(3 * K..11 * K, 13 * K)?.collect();
 /// assert_eq!(nodes, [3 * K..4 * K, 4 * K..8 * K, 8 * K..10 * K, 10 * K..11 * K]);
-/// # Ok::<(), treewide::outboard::parts::CutError>(())
+/// # Ok::<(), treewide::parts::CutError>(())
 /// ```
 ///
 /// # Errors
 /// If the range is not one of an input of `total` bytes, or if it begins or ends inside a chunk.
-pub fn subtrees(range: Range<u64>, total: u64) -> Result<Subtrees, CutError> {
+pub fn subtrees(range: Range<u64>, total: u64) -> Result<SubtreeRanges, CutError> {
     if range.start > range.end || range.end > total {
         return Err(CutError::beyond(range.end.max(range.start), total));
     }
@@ -38,18 +38,18 @@ pub fn subtrees(range: Range<u64>, total: u64) -> Result<Subtrees, CutError> {
         }
     }
     // The end of the input may lie inside of its last chunk. No part begins there.
-    Ok(Subtrees { at: range.start, end: range.end, total })
+    Ok(SubtreeRanges { at: range.start, end: range.end, total })
 }
 
 /// The nodes of a range, see [`subtrees`].
 #[derive(Clone, Debug)]
-pub struct Subtrees {
+pub struct SubtreeRanges {
     at: u64,
     end: u64,
     total: u64,
 }
 
-impl Iterator for Subtrees {
+impl Iterator for SubtreeRanges {
     type Item = Range<u64>;
 
     fn next(&mut self) -> Option<Range<u64>> {
@@ -72,11 +72,11 @@ impl Iterator for Subtrees {
     }
 }
 
-impl core::iter::FusedIterator for Subtrees {}
+impl core::iter::FusedIterator for SubtreeRanges {}
 
 /// The sibling of a node below the root, and whether it is the left one.
 #[cfg(feature = "std")]
-pub(super) fn sibling(node: &Range<u64>, total: u64) -> (Range<u64>, bool) {
+pub(crate) fn sibling(node: &Range<u64>, total: u64) -> (Range<u64>, bool) {
     let len = node.end - node.start;
     // The bit of its start that a right child has. A node at the end of the input is a right child.
     let own = if node.end == total { 1 << node.start.trailing_zeros() } else { len };

@@ -7,7 +7,8 @@
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
-//! use treewide::{Mode, hazmat::Subtrees, merkle::groups};
+//! use treewide::Mode;
+//! use treewide::hazmat::{Subtrees, groups};
 //!
 //! let input = vec![7; 100_000];
 //! // 16 chunks each: 16 KiB.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::CutError;
+use super::cut::CutError;
 
 /// Why parts were refused. Nothing of them was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,40 +81,3 @@ impl fmt::Display for Missing {
 }
 
 impl std::error::Error for Missing {}
-
-/// Why there is no outboard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoOutboard {
-    /// Parts are missing.
-    Missing(Missing),
-    /// A part is larger than a group, so that the values of its groups are not known.
-    Larger {
-        /// The range of the part.
-        part: Range<u64>,
-        /// The bytes of the group that it begins in.
-        group: u64,
-    },
-}
-
-impl fmt::Display for NoOutboard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(missing) => missing.fmt(f),
-            Self::Larger { part, group } => write!(
-                f,
-                "{}..{} is one part, and an outboard needs parts of at most {group} bytes there: hash it again by groups, \
-                 and do not compact",
-                part.start, part.end
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NoOutboard {}
-
-impl From<Missing> for NoOutboard {
-    fn from(missing: Missing) -> Self {
-        Self::Missing(missing)
-    }
-}

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::bytes::{MAX_OBJECT, tag};
+use super::absorbed::Absorbed;
+use super::cut::CutError;
+use super::error::{AbsorbError, Missing};
 use super::nodes::Nodes;
+use super::object::{MAX_OBJECT, tag};
+use super::part::Part;
 use super::subtrees::{is_node, subtrees};
-use super::{AbsorbError, CutError, Missing, Part};
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::kernel::running;
@@ -20,19 +23,9 @@ use crate::tree;
 #[derive(Clone)]
 pub struct Parts {
     pub(super) total: u64,
-    pub(super) mode: Mode,
+    pub(crate) mode: Mode,
     pub(super) object: Vec<u8>,
     pub(super) nodes: Nodes,
-}
-
-/// How many bytes were new, and how many were there already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Absorbed {
-    /// Bytes that no part had before.
-    pub new: u64,
-    /// Bytes that a part had before; [`Parts::unchecked`] says which of them are not compared yet.
-    pub again: u64,
 }
 
 impl Parts {
