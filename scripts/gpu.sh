@@ -11,8 +11,9 @@
 # checks digests, and then measures what is asked for most first: each step has a limit of its own, 580
 # seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
-#     cuda.json, wgpu.json   all timing classes, for results/
-#     kernels.json           single instructions, one launch next to several, kernels with other parameters
+#     classes.json           all timing classes, for results/: a report of treewide-bench
+#     cuda.jsonl, wgpu.jsonl batches, lists, Merkle trees, copies: samples for `treewide-bench report`
+#     kernels.jsonl          single instructions, one launch next to several, kernels with other parameters
 #     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors
 #     tune.txt               from which lengths on the device is done before the CPU of that machine
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
@@ -64,7 +65,7 @@ end=590
 step() {
     local seconds=$1 name=$2 code=0 start=$SECONDS how
     shift 2
-    echo "== $name"
+    echo "== $name" >&2
     # Another 5 for a process that does not end on SIGTERM.
     ((seconds < end - 5 - SECONDS)) || seconds=$((end - 5 - SECONDS))
     if ((seconds > 0)); then
@@ -79,7 +80,7 @@ step() {
     *) how="FAILED with exit code $code" ;;
     esac
     how="$name: $how, $((SECONDS - start)) seconds"
-    echo "== $how"
+    echo "== $how" >&2
     ended+=("$how")
     [[ $code == 0 || $code == 77 ]] || failed=1
 }
@@ -87,7 +88,7 @@ step() {
 machine() {
     uname -a
     ldd --version | head -1
-    cat "$1/needs"
+    cat "$1/commit" "$1/needs"
     sed -n 's/^model name\s*: //p' /proc/cpuinfo | sort | uniq -c
     nvidia-smi || true
     nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.sm,power.limit,pcie.link.gen.max,pcie.link.width.max --format=csv || true
@@ -115,9 +116,8 @@ profile() {
 }
 
 measure() {
-    local out=$1 from=$2 largest=16G most=8G small=1G seconds=0.3 tune=300 commit
-    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=4M most=1M small=4M seconds=0.01 tune=10; fi
-    commit=$(tr '\n' ' ' <"$from/commit")
+    local out=$1 from=$2 largest=$((16 << 30)) most=$((8 << 30)) small=$((1 << 30)) seconds=0.3 budget=300
+    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=$((4 << 20)) most=$((1 << 20)) small=$largest seconds=0.01 budget=10; fi
     chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
     if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
         for deb in "$from"/debs/*.deb; do dpkg -x "$deb" "$from/loader" || true; done
@@ -127,16 +127,15 @@ measure() {
     [[ -z ${VK_DRIVER_FILES:-} && -e $icd ]] && export VK_DRIVER_FILES=$icd
     ended=() failed=0
     step 20 machine bash "$self" machine "$from"
-    step 130 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds \
-        --commit "$commit" --out "$out/cuda.json"
-    step 70 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds \
-        --commit "$commit" --out "$out/wgpu.json"
+    step 80 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds >"$out/cuda.jsonl"
+    step 70 classes "$from/treewide-bench" gpu --device cuda --budget $budget --json "$out/classes.json"
+    step 50 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds >"$out/wgpu.jsonl"
     step 150 kernels "$from/gpu-bench" --backend cuda --largest $most --seconds $seconds \
-        --kernels "$from/variants" --commit "$commit" --out "$out/kernels.json"
-    step 50 torch bash "$self" torch "$from" >"$out/torch.txt" 2>&1
-    cat "$out/torch.txt"
-    step 70 tune "$from/treewide-bench" tune --only gpu --budget $tune >"$out/tune.txt" 2>&1
-    cat "$out/tune.txt"
+        --kernels "$from/variants" >"$out/kernels.jsonl"
+    step 50 torch bash "$self" torch "$from" >"$out/torch.txt"
+    step 70 tune "$from/treewide-bench" tune --only gpu --budget $budget >"$out/tune.txt"
+    cat "$out/torch.txt" "$out/tune.txt"
+    for samples in cuda wgpu kernels; do "$from/treewide-bench" report "$out/$samples.jsonl"; done
     step 90 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
     printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"

@@ -2,9 +2,9 @@
 
 use crate::Options;
 use crate::check::random;
-use crate::report::Report;
+use crate::report::{about, row, skipped};
 use std::time::{Duration, Instant};
-use treewide_gpu::{Device, Error, ErrorKind, Mode, Offsets, Pending, Slice};
+use treewide_gpu::{Device, Error, Mode, Offsets, Pending, Slice};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -27,10 +27,9 @@ fn repeat(seconds: f64, mut run: impl FnMut() -> Result<Duration>) -> Result<Vec
 
 /// By the device's clock, and by the host's.
 fn device_case<T>(
-    report: &mut Report,
     options: &Options,
     name: &str,
-    (amount, unit): (f64, &str),
+    bytes: u64,
     mut start: impl FnMut() -> Pending<T>,
 ) -> Result<()> {
     if !name.contains(&options.only) {
@@ -44,40 +43,13 @@ fn device_case<T>(
         Ok(time.unwrap_or_default())
     })?;
     if device.iter().all(|time| *time > 0.0) {
-        report.case(name, "device", amount, unit, &device);
+        row(name, "device", bytes, &device);
     }
-    report.case(name, "host", amount, unit, &host[1..]);
+    row(name, "host", bytes, &host[1..]);
     Ok(())
 }
 
-fn host_case(
-    report: &mut Report,
-    options: &Options,
-    name: &str,
-    bytes: u64,
-    mut run: impl FnMut() -> std::result::Result<(), Error>,
-) -> Result<()> {
-    if !name.contains(&options.only) {
-        return Ok(());
-    }
-    let mut unsupported = None;
-    let runs = repeat(options.seconds, || {
-        let clock = Instant::now();
-        match run() {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::Unsupported => unsupported = Some(error),
-            Err(error) => return Err(text(error)),
-        }
-        Ok(clock.elapsed())
-    })?;
-    match unsupported {
-        Some(error) => report.skipped(name, &error.to_string()),
-        None => report.case(name, "host", bytes as f64, "B", &runs),
-    }
-    Ok(())
-}
-
-pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Result<()> {
+pub(crate) fn all(device: &Device, options: &Options) -> Result<()> {
     let largest = options.largest.min(device.most_bytes() / 16 * 16);
     let host = random(largest.min(1 << 30) as usize);
     let buffer = device.allocate(largest).map_err(text)?;
@@ -93,18 +65,16 @@ pub(crate) fn all(device: &Device, options: &Options, report: &mut Report) -> Re
     if device.hash(&Mode::PLAIN, &buffer).wait().map_err(text)? != hasher.finalize() {
         return Err(format!("WRONG: all {largest} bytes"));
     }
-    report.checked(1);
     let timed = device.timed();
     let all = Slice::from(&buffer);
     #[cfg(feature = "cuda")]
     if let Some(folder) = &options.kernels {
-        return kernels(&timed, &all, folder, options, report);
+        return kernels(&timed, &all, folder, options);
     }
-    resident(&timed, &all, options, report)?;
-    batches(&timed, &all, options, report)?;
-    merkle(&timed, &all, options, report)?;
-    from_host(device, &host, options, report)?;
-    crossovers(device, &host, options, report)
+    resident(&timed, &all, options)?;
+    batches(&timed, &all, options)?;
+    merkle(&timed, &all, options)?;
+    copies(device, host.len() as u64, options)
 }
 
 /// The sizes that matter most come first, as a run may be stopped.
@@ -115,18 +85,17 @@ const SIZES: [u64; 9] =
 #[cfg(feature = "cuda")]
 const LAUNCHED: [u64; 7] = [64 << 10, 128 << 10, 256 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30];
 
-fn resident(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
+fn resident(device: &Device, all: &Slice, options: &Options) -> Result<()> {
     let mut sizes = SIZES.to_vec();
     sizes.retain(|size| *size <= all.len());
     if !sizes.contains(&all.len()) {
         sizes.push(all.len());
     }
-    of_sizes(device, all, &sizes, options, report, "resident")?;
+    of_sizes(device, all, &sizes, options, "resident")?;
     if all.len() > 64 << 20 {
         let slice = all.slice(3..64 << 20).map_err(text)?;
         let name = format!("resident {} B from byte 3", slice.len());
-        let amount = (slice.len() as f64, "B");
-        device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
+        device_case(options, &name, slice.len(), || device.hash(&Mode::PLAIN, &slice))?;
     }
     Ok(())
 }
@@ -136,34 +105,25 @@ fn of_sizes(
     all: &Slice,
     sizes: &[u64],
     options: &Options,
-    report: &mut Report,
     class: &str,
 ) -> Result<()> {
     for size in sizes.iter().filter(|size| **size <= all.len()) {
         let slice = all.slice(..*size).map_err(text)?;
-        let (name, amount) = (format!("{class} {size} B"), (*size as f64, "B"));
-        device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &slice))?;
+        let name = format!("{class} {size} B");
+        device_case(options, &name, *size, || device.hash(&Mode::PLAIN, &slice))?;
         if *size <= 64 << 20 {
             // What of that is the way of 32 bytes to the host?
             let out = Slice::from(&device.allocate(32).map_err(text)?);
             let left = format!("{name}, digest left there");
-            device_case(report, options, &left, amount, || {
-                device.hash_to(&Mode::PLAIN, &slice, &out)
-            })?;
-            in_a_row(device, &slice, options, report, &name)?;
+            device_case(options, &left, *size, || device.hash_to(&Mode::PLAIN, &slice, &out))?;
+            in_a_row(device, &slice, options, &name)?;
         }
     }
     Ok(())
 }
 
 /// As many as hide what the host takes to start one: the time of each.
-fn in_a_row(
-    device: &Device,
-    slice: &Slice,
-    options: &Options,
-    report: &mut Report,
-    name: &str,
-) -> Result<()> {
+fn in_a_row(device: &Device, slice: &Slice, options: &Options, name: &str) -> Result<()> {
     const ROW: u32 = 32;
     let name = format!("{name}, one of {ROW} in a row");
     if !name.contains(&options.only) {
@@ -175,30 +135,30 @@ fn in_a_row(
         row.into_iter().try_for_each(|it| it.wait().map(drop)).map_err(text)?;
         Ok(clock.elapsed() / ROW)
     })?;
-    report.case(&name, "host", slice.len() as f64, "B", &runs);
+    row(&name, "host", slice.len(), &runs);
     Ok(())
 }
 
-fn batches(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
+fn batches(device: &Device, all: &Slice, options: &Options) -> Result<()> {
     // Blobs of one length, with offsets and digests on the device.
     for (count, len) in [(1 << 20, 1024), (1 << 20, 100), (1 << 16, 4096), (1 << 14, 65_536)] {
         let name = format!("ragged {count} x {len} B");
         if count * len > all.len() {
-            report.skipped(&name, "more than --largest");
+            skipped(&name, "more than --largest");
             continue;
         }
         let offsets: Vec<u64> = (0..=count).map(|i| i * len).collect();
         let bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
         let table = Slice::from(&device.upload(&bytes).map_err(text)?);
         let out = Slice::from(&device.allocate(32 * count).map_err(text)?);
-        let amount = ((count * len) as f64, "B");
+        let bytes = count * len;
         if len <= 1024 {
-            device_case(report, options, &name, amount, || {
+            device_case(options, &name, bytes, || {
                 device.batch_to(&Mode::PLAIN, all, Offsets::Device(&table), &out)
             })?;
         }
         let name = format!("{name}, offsets on the host");
-        device_case(report, options, &name, amount, || {
+        device_case(options, &name, bytes, || {
             device.batch_to(&Mode::PLAIN, all, Offsets::Host(&offsets), &out)
         })?;
     }
@@ -219,102 +179,39 @@ fn batches(device: &Device, all: &Slice, options: &Options, report: &mut Report)
         tensors.push(all.slice(at..end).map_err(text)?);
         at = end;
     }
-    let amount = (at as f64, "B");
     let out = Slice::from(&device.allocate(32 * 300).map_err(text)?);
     let name = format!("list of 300 tensors of 4096 to {most:.0} B");
-    device_case(report, options, &name, amount, || device.list_to(&Mode::PLAIN, &tensors, &out))?;
+    device_case(options, &name, at, || device.list_to(&Mode::PLAIN, &tensors, &out))?;
     let one = all.slice(..at).map_err(text)?;
     let name = format!("as many bytes in one buffer: {at} B");
-    device_case(report, options, &name, amount, || device.hash(&Mode::PLAIN, &one))
+    device_case(options, &name, at, || device.hash(&Mode::PLAIN, &one))
 }
 
-fn merkle(device: &Device, all: &Slice, options: &Options, report: &mut Report) -> Result<()> {
+fn merkle(device: &Device, all: &Slice, options: &Options) -> Result<()> {
     let leaves = (1 << 25).min(all.len() / 32);
     let leaves = all.slice(..32 * leaves).map_err(text)?;
     let count = leaves.len() / 32;
     let nodes = device.allocate(leaves.len()).map_err(text)?;
     let nodes = Slice::from(&nodes);
     let name = format!("Merkle, all levels above {count} leaves");
-    let amount = ((count - 1) as f64, "compressions");
-    device_case(report, options, &name, amount, || device.merkle_nodes(&leaves, &nodes))
+    device_case(options, &name, leaves.len(), || device.merkle_nodes(&leaves, &nodes))
 }
 
-fn from_host(device: &Device, host: &[u8], options: &Options, report: &mut Report) -> Result<()> {
-    let bytes = host.len() as u64;
-    let name = |class: &str| format!("{class} {bytes} B");
-    let plain = &Mode::PLAIN;
-    // What the copy alone takes is the measure of the others: in one piece, and in parts as the ring.
+/// What the copy alone takes is the measure of all classes in which the bytes are the host's: `treewide-bench gpu` has them.
+fn copies(device: &Device, bytes: u64, options: &Options) -> Result<()> {
     #[cfg(feature = "cuda")]
     if device.backend() == treewide_gpu::Backend::Cuda {
-        let copies = treewide_gpu::cuda::measure::copies(options.index, host.len(), 10);
+        let copies = treewide_gpu::cuda::measure::copies(options.index, bytes as usize, 10);
         let copies: Vec<f64> = copies.map_err(text)?.iter().map(Duration::as_secs_f64).collect();
-        let name = name("copy of pinned memory in one piece");
-        report.case(&name, "device", bytes as f64, "B", &copies);
+        row(&format!("copy of {bytes} B of pinned memory in one piece"), "device", bytes, &copies);
     }
     let pinned = repeat(options.seconds, || device.measure_copy(bytes).map_err(text))?;
-    report.case(&name("copy of pinned memory"), "host", bytes as f64, "B", &pinned);
-    host_case(report, options, &name("staged"), bytes, || {
-        device.hash_bytes(plain, host).map(drop)
-    })?;
-    let wrapped = device.wrap(host, |wrapped| {
-        host_case(report, options, &name("wrapped"), bytes, || wrapped.hash(plain).map(drop))
-    });
-    match wrapped {
-        Ok(result) => result?,
-        Err(error) => report.skipped(&name("wrapped"), &error.to_string()),
-    }
-    host_case(report, options, &name("wrapped, with pinning,"), bytes, || {
-        device.hash_wrapped(plain, host).map(drop)
-    })?;
-    host_case(report, options, &name("end-to-end"), bytes, || {
-        let buffer = device.upload(host)?;
-        device.hash(plain, &buffer).wait().map(drop)
-    })?;
-    host_case(report, options, &name("CPU"), bytes, || {
-        std::hint::black_box(treewide::hash_parallel(host));
-        Ok(())
-    })?;
-    let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
-    std::io::Write::write_all(&mut file, host).map_err(|error| error.to_string())?;
-    host_case(report, options, &name("file"), bytes, || {
-        let mut staged = treewide_gpu::Staged::new(device, plain);
-        staged.update_file(&file, 0, bytes)?;
-        staged.finalize().map(drop)
-    })?;
-    if device.is_unified() {
-        let mut shared = match device.allocate_shared(bytes) {
-            Ok(shared) => shared,
-            Err(error) => {
-                report.skipped(&name("host-visible"), &error.to_string());
-                return Ok(());
-            }
-        };
-        shared.bytes().map_err(text)?.copy_from_slice(host);
-        let slice = shared.to_device().map_err(text)?;
-        let timed = device.timed();
-        let amount = (bytes as f64, "B");
-        device_case(report, options, &name("host-visible"), amount, || timed.hash(plain, &slice))?;
-    }
-    Ok(())
-}
-
-/// From which length on a device that is open is quicker than the CPU, with bytes of the host.
-fn crossovers(device: &Device, host: &[u8], options: &Options, report: &mut Report) -> Result<()> {
-    let mut size = 64 << 10;
-    while size < host.len() {
-        let (bytes, part) = (size as u64, &host[..size]);
-        host_case(report, options, &format!("staged {bytes} B"), bytes, || {
-            // Not `hash_bytes`, which leaves small inputs to the CPU.
-            let mut staged = treewide_gpu::Pipeline::new(device, &Mode::PLAIN, 1, bytes)?;
-            staged.push(part)?;
-            staged.pop().map(drop)
-        })?;
-        host_case(report, options, &format!("CPU {bytes} B"), bytes, || {
-            std::hint::black_box(treewide::hash_parallel(part));
-            Ok(())
-        })?;
-        size *= 4;
-    }
+    row(
+        &format!("copy of {bytes} B of pinned memory, in parts as the ring"),
+        "host",
+        bytes,
+        &pinned,
+    );
     Ok(())
 }
 
@@ -322,29 +219,23 @@ fn crossovers(device: &Device, host: &[u8], options: &Options, report: &mut Repo
 /// instructions, one launch next to several, and kernels that `scripts/cuda.py variants` built with other
 /// parameters.
 #[cfg(feature = "cuda")]
-fn kernels(
-    device: &Device,
-    all: &Slice,
-    folder: &str,
-    options: &Options,
-    report: &mut Report,
-) -> Result<()> {
+fn kernels(device: &Device, all: &Slice, folder: &str, options: &Options) -> Result<()> {
     let read = |path: &std::path::Path| {
         std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
     };
     let image = read(&std::path::Path::new(folder).join("instructions.cubin"));
-    if let Err(error) = image.and_then(|image| instructions(&image, options, report)) {
-        report.skipped("instructions", &error);
+    if let Err(error) = image.and_then(|image| instructions(&image, options)) {
+        skipped("instructions", &error);
     }
     // Without one launch for a whole tree, what is above 128 KiB takes two, and above 32 MiB three.
     for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
         let class = format!("resident, {launches},");
-        of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, report, &class)?;
+        of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, &class)?;
     }
     let mut paths: Vec<_> = match std::fs::read_dir(folder) {
         Ok(files) => files.flatten().map(|file| file.path()).collect(),
         Err(error) => {
-            report.skipped("variants", &format!("{folder}: {error}"));
+            skipped("variants", &format!("{folder}: {error}"));
             return Ok(());
         }
     };
@@ -360,11 +251,11 @@ fn kernels(
             crate::check::all(&device)?;
             let sizes = [1 << 30, 64 << 20, 1 << 20, 8 << 30];
             let class = format!("variant {name}: resident");
-            of_sizes(&device.timed(), all, &sizes, options, report, &class)
+            of_sizes(&device.timed(), all, &sizes, options, &class)
         });
         // A row that does not fit does not stop the others.
         if let Err(error) = checked {
-            report.skipped(&format!("variant {name}"), &error);
+            skipped(&format!("variant {name}"), &error);
         }
     }
     Ok(())
@@ -372,13 +263,18 @@ fn kernels(
 
 /// The rates of single instructions, from which ceilings are computed.
 #[cfg(feature = "cuda")]
-fn instructions(image: &[u8], options: &Options, report: &mut Report) -> Result<()> {
+fn instructions(image: &[u8], options: &Options) -> Result<()> {
     use treewide_gpu::cuda::measure;
 
     let chip = measure::chip(options.index).map_err(text)?;
     // SAFETY: as in `kernels`.
     let rates = unsafe { measure::rates(options.index, image) }.map_err(text)?;
-    let rates: Vec<_> = rates.iter().map(|rate| (rate.name, rate.per_clock)).collect();
-    report.chip(&chip.name, chip.capability, chip.multiprocessors, chip.clock, &rates);
+    let (major, minor) = chip.capability;
+    about(&format!(
+        "{}, capability {major}.{minor}, {} multiprocessors, {} Hz; instructions of single threads in a clock of a \
+         multiprocessor:",
+        chip.name, chip.multiprocessors, chip.clock
+    ));
+    rates.iter().for_each(|rate| about(&format!("  {}: {:.1}", rate.name, rate.per_clock)));
     Ok(())
 }

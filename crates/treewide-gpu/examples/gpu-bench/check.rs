@@ -5,15 +5,10 @@ use treewide::Hasher;
 use treewide::hazmat::HasherExt;
 use treewide_gpu::{Device, Mode, Offsets, Slice};
 
-/// Bytes that look random: splitmix64.
+/// Bytes that look random.
 pub(crate) fn random(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
-    for (i, word) in bytes.chunks_mut(8).enumerate() {
-        let mut z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        word.copy_from_slice(&(z ^ z >> 31).to_le_bytes()[..word.len()]);
-    }
+    Hasher::new().finalize_xof().fill(&mut bytes);
     bytes
 }
 
