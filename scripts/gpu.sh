@@ -92,7 +92,7 @@ machine() {
     sed -n 's/^model name\s*: //p' /proc/cpuinfo | sort | uniq -c
     nvidia-smi || true
     nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.sm,power.limit,pcie.link.gen.max,pcie.link.width.max --format=csv || true
-    "$1/treewide" devices
+    "$1/treewide" explain
 }
 
 # The Python package, with the libraries of tensors that this machine has.
