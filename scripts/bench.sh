@@ -91,10 +91,7 @@ for name in "${names[@]}"; do
     {
         case $name in
         files | files-rest | trees) programs ;;
-        esac && case $name in
-        files-rest | trees | peers | unoptimised) ;;
-        *) cargo build -q --release --locked -p treewide-bench --features "$(features "$name")" ;;
-        esac
+        esac && cargo build -q --release --locked -p treewide-bench --features "$(features "$name")"
     } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }
     started=$SECONDS
     run "$name" 2>"$log"

@@ -9,15 +9,14 @@
 # The other programs are hashdeep, mtree (of the package mtree-netbsd), rclone and git, and model_signing from PyPI, if
 # MODEL_SIGNING names the Python of an environment that has it. What is not installed is SKIPPED.
 #
-# Both programs hash the same files of a warm cache as whole processes, in turn, and medians are
-# shown. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
+# Both programs hash the same files of a warm cache as whole processes, in turn, and treewide-bench judges the samples. Set B3SUM to a b3sum 1.8 that is not on PATH, TREEWIDE to a treewide that is built already,
 # and TMPDIR to another place for the files.
-# What is made is removed in the end. Exits with 1 if a bar is missed.
+# What is made is removed in the end. Exits with 1 if a bar is short, with 3 if one is inconclusive.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-RUNS=${RUNS:-7} PEER_RUNS=${PEER_RUNS:-3}
+RUNS=${RUNS:-7} PEER_RUNS=${PEER_RUNS:-5}
 b3sum=${B3SUM:-$(command -v b3sum || true)}
 [[ -x $b3sum ]] || { echo "there is no b3sum: cargo install b3sum, or set B3SUM" >&2; exit 1; }
 command -v /usr/bin/time >/dev/null || { echo "there is no /usr/bin/time: apt-get install time" >&2; exit 1; }
@@ -25,6 +24,8 @@ command -v /usr/bin/time >/dev/null || { echo "there is no /usr/bin/time: apt-ge
 target=${CARGO_TARGET_DIR:-target}/release
 [[ -n ${TREEWIDE:-} ]] || cargo build -q --locked --release -p treewide-cli --bin treewide
 cargo build -q --locked --release -p treewide-cli --example make-tree
+cargo build -q --locked --release -p treewide-bench
+bench=$(realpath "$target/treewide-bench")
 treewide=$(realpath "${TREEWIDE:-$target/treewide}") make_tree=$(realpath "$target/examples/make-tree")
 
 place=$(mktemp -d "${TMPDIR:-/tmp}/treewide-trees.XXXXXX")
@@ -43,28 +44,29 @@ treewide_walk() { "$treewide" sum -r .; }
 treewide_check() { "$treewide" check --quiet "$place/sums"; }
 treewide_check_b3sum() { "$treewide" sum --check --quiet "$place/sums"; }
 
-# Milliseconds of each of the commands, in turn, RUNS times after one that does not count.
+# Nanoseconds of each of the commands, in turn, RUNS times after one that does not count.
 measure() {
     local run it begin
     for ((run = 0; run <= RUNS; run++)); do
         for it in "$@"; do
             begin=$(date +%s%N)
             "$it" >"$place/out"
-            ((run == 0)) || echo $((($(date +%s%N) - begin) / 1000)) >>"$place/time-$it"
+            ((run == 0)) || echo $(($(date +%s%N) - begin)) >>"$place/time-$it"
         done
     done
 }
 
-median() { sort -n "$place/time-$1" | sed -n "$(((RUNS + 1) / 2))p"; }
-
-# row NAME COMMAND OTHER BAR: a row; the bar may be empty.
+# row NAME COMMAND OTHER [BAR]: a row for treewide-bench.
 row() {
-    awk -v what="$1" -v ours="$(median "$2")" -v theirs="$(median "$3")" -v bar="$4" 'BEGIN {
-        ratio = theirs / ours
-        verdict = bar == "" ? "" : ratio >= bar ? sprintf("bar %s: met", bar) : sprintf("bar %s: MISSED", bar)
-        printf "%-50s %8.1f ms %8.1f ms  %5.2f x  %s\n", what, ours / 1000, theirs / 1000, ratio, verdict
-        exit verdict ~ /MISSED/
-    }' || missed=1
+    local bytes
+    bytes=$(cat "$place/bytes")
+    samples "$1" treewide "$2" ""
+    samples "$1" "${5:-b3sum}" "$3" "${4:+,\"bar\":$4}"
+}
+
+samples() {
+    printf '{"name":"%s","engine":"%s","bytes":%s,"samples":[%s]%s}\n' "$1" "$2" "$bytes" \
+        "$(paste -sd, "$place/time-$3")" "$4" >>"$place/samples.jsonl"
 }
 
 echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, $(uname -sr)"
@@ -74,6 +76,7 @@ make_files() {
     [[ ! -d $place/tree ]] || return 0
     mkdir "$place/tree"
     "$make_tree" "$place/tree" lognormal
+    find "$place/tree" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }' >"$place/bytes"
 }
 
 speed() {
@@ -83,13 +86,12 @@ speed() {
     b3sum_names >"$place/sums"
     cmp <(treewide_walk) "$place/sums"
     cmp <(treewide_names) "$place/sums"
-    echo "50,000 files, $(find . -type f -printf '%s\n' | awk '{ n += $1 } END { print n }') bytes, 200 directories: the same lines"
+    echo "50,000 files, $(cat "$place/bytes") bytes, 200 directories: the same lines"
     measure b3sum_names b3sum_two b3sum_check \
         treewide_names treewide_one treewide_walk treewide_check treewide_check_b3sum
-    printf '\n%-50s %11s %11s\n' "" treewide b3sum
     row "sum, all files as arguments" treewide_names b3sum_names 2
     row "sum -r" treewide_walk b3sum_names 2
-    row "sum, against xargs -P 2 b3sum" treewide_names b3sum_two 1
+    row "sum, with xargs -P 2 b3sum" treewide_names b3sum_two 1
     row "sum --threads 1" treewide_one b3sum_names ""
     row "check" treewide_check b3sum_check 2
     row "sum --check" treewide_check_b3sum b3sum_check 2
@@ -165,7 +167,7 @@ EOF
 }
 
 peer() {
-    if [[ -e time-manifest_$1 ]]; then RUNS=$PEER_RUNS row "$2" "$3" "manifest_$1" "$4"; fi
+    if [[ -e time-manifest_$1 ]]; then row "$2" "$3" "manifest_$1" "$4" "$1"; fi
 }
 
 manifest() {
@@ -177,11 +179,10 @@ manifest() {
     "$treewide" update x.b3 tree -q
     [[ $("$treewide" verify --quick x.b3 tree 2>&1) == *"; 0 files read (0 B)"* ]]
     measure manifest_snapshot manifest_sum manifest_verify manifest_check manifest_quick manifest_update manifest_find
-    printf '\n%-50s %11s %11s\n' "manifests of the 50,000" treewide other
-    row "snapshot, against sum -r -o" manifest_snapshot manifest_sum 0.952
-    row "verify, against check" manifest_verify manifest_check 0.952
-    row "verify --quick, against find -printf" manifest_quick manifest_find ""
-    row "update of what is the same, against find -printf" manifest_update manifest_find 0.667
+    row "snapshot" manifest_snapshot manifest_sum 0.952 "sum -r -o"
+    row "verify" manifest_verify manifest_check 0.952 check
+    row "verify --quick" manifest_quick manifest_find "" "find -printf"
+    row "update without changes" manifest_update manifest_find 0.667 "find -printf"
     peers
     # Two lists of a million lines that differ in ten.
     awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "%064x  folder/%03d/a-file-with-a-name-%08d.dat\n", i, i / 1000, i }' |
@@ -205,4 +206,7 @@ case ${1:-} in
 speed | memory | manifest) "$1" ;;
 *) echo "there is no part called $1" >&2 && exit 2 ;;
 esac
-((missed == 0))
+code=0
+[[ ! -e $place/samples.jsonl ]] || "$bench" report "$place/samples.jsonl" || code=$?
+((missed == 0)) || exit 1
+exit "$code"

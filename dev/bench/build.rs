@@ -1,4 +1,4 @@
-//! What the program was built from, for its reports: commit, uncommitted changes, compiler.
+//! Records the sources of the program for its reports: commit, uncommitted changes, compiler.
 
 use std::process::Command;
 

@@ -16,7 +16,7 @@ pub(crate) fn remove(path: &Path) {
 
     // Other processes of ours may be elsewhere; and a short path may not be there for a signal.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut paths = PATHS.lock().expect("nobody panics with it");
+    let mut paths = PATHS.lock().expect("no thread panics with it");
     paths.push(path);
     if paths.len() > 1 {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn remove(path: &Path) {
 
 #[cfg(unix)]
 fn remove_all() {
-    for path in &*PATHS.lock().expect("nobody panics with it") {
+    for path in &*PATHS.lock().expect("no thread panics with it") {
         let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
     }
 }

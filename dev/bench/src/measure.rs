@@ -239,7 +239,7 @@ impl Session {
         let busy = if plan.busy { Some(Busy::start(self.machine.cpus)?) } else { None };
         let turns = self.turns(&mut sides, budget)?;
         let mut order: Vec<usize> = (0..sides.len()).collect();
-        // Each sample goes on where the last one ended, whosever it was: no side finds in a cache what
+        // Each sample continues where the last one ended, whosever it was: no side finds in a cache what
         // another has just read, and what it does find does not depend on which side it is.
         let mut at = 0;
         for _ in 0..turns {
@@ -273,7 +273,7 @@ impl Session {
             row.sides.push(side.finish(row.bytes, after));
         }
         row.ratios = row.ratios_of_samples(self.settings.confidence);
-        // The next row starts from what is chosen when nobody forces a kernel.
+        // The next row starts from the kernel of the library.
         let _ = treewide::kernel::force(&self.kernel);
         Ok(row)
     }

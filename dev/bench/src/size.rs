@@ -2,7 +2,7 @@
 
 pub(crate) use treewide_files::size::parse;
 
-/// The most sizes. Nobody reads longer tables, and their inputs fill the memory.
+/// The most sizes. Longer tables are not read, and their inputs fill the memory.
 const MOST_SIZES: u64 = 100_000;
 
 /// Parses one size or a range `FROM..TO/STEP` or `FROM..TO*FACTOR`, including both ends.

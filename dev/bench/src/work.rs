@@ -1,4 +1,4 @@
-//! What a row hashes, described so that every side and a validator can make it again.
+//! Describes the bytes that a row hashes, so that every side and a validator can make it again.
 //!
 //! All bytes of a report come from one stream of [`Random`]. The inputs of a row follow each other from the beginning of
 //! the stream; each begins on a cache line, and calls take them in turn. Blobs follow each other without gaps. The digest of

@@ -1,4 +1,4 @@
-//! What documents refer to exists: records and their sections, targets of links, tested examples.
+//! Finds references of documents that lead nowhere: records and their sections, targets of links, tested examples.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

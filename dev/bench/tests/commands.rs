@@ -98,7 +98,7 @@ fn what_cannot_be_written_is_told_first() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "something was left");
 }
 
-/// A table that nobody can read does not cost the report.
+/// A table that cannot be printed does not cost the report.
 #[cfg(target_os = "linux")]
 #[test]
 fn reports_are_written_though_standard_output_is_full() {
@@ -212,7 +212,7 @@ fn tune_names_a_kernel_or_none() {
 }
 
 /// The twin of the kernels has every class; a program on the CPU that passes for a GPU is measured only
-/// if it is asked for; and what is not there is told.
+/// if it is asked for; a missing device is reported.
 #[test]
 fn tune_finds_minimums_for_a_device_that_is_there() {
     let dir = tempfile::tempdir().unwrap();

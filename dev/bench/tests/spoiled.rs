@@ -237,7 +237,7 @@ fn each_kind_of_spoiling_is_told() {
         let (code, said) = validate(dir.path(), &spoiled, &[]);
         assert_eq!(code, 1, "{name}: {said}");
         assert!(said.contains(expected), "{name}: {said}");
-        // Who forgets the seal is told so as well, unless it cannot even be read.
+        // A wrong seal is reported as well, unless the report cannot even be read.
         let mut unsealed = good.clone();
         spoil(&mut unsealed);
         if !expected.contains("field")

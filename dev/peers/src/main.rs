@@ -199,7 +199,7 @@ fn main() {
 fn measure(input: &[u8]) {
     let mut lengths: Vec<usize> = (1..=17).map(|chunks| chunks * KIB).collect();
     lengths.extend(LENGTHS);
-    // And what is no multiple of anything.
+    // And multiples of neither a block nor a chunk.
     lengths.extend((0..=64 * KIB).step_by(1021).skip(1));
     lengths.sort_unstable();
     for bytes in lengths {

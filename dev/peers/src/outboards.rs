@@ -27,8 +27,7 @@ fn keep<T>(value: T) {
 /// A name, and what is measured.
 type Side<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
-/// Measures all sides in turn. Each row is a name and the sides that it compares, of which the first is what the others
-/// are compared with.
+/// Measures all sides in turn. Each row is a name and its sides. The others are compared with the first of them.
 fn compare(mut sides: Vec<Side<'_>>, rows: &[(&str, &[usize])]) {
     let mut samples = vec![Vec::new(); sides.len()];
     for turn in 0..=TURNS {

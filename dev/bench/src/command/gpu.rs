@@ -17,7 +17,7 @@ use crate::work::Work;
 /// Bytes whose digests are checked first.
 const CHECKED: u64 = (1 << 20) + 4321;
 
-/// Opens the requested devices, and says of each whether it is software; or returns the list of what was found.
+/// Opens the requested devices, and says of each whether it is software; or returns the list of all devices.
 pub(super) fn open(
     session: &mut Session,
     which: &cli::Which,
@@ -59,7 +59,7 @@ pub(super) fn run(args: &cli::Gpu) -> Result<ExitCode> {
     for (at, (device, is_software)) in open.iter().enumerate() {
         check(&mut session, device)?;
         let backend = device.backend().to_string();
-        // More than one of a backend are told apart by their places in this run.
+        // Several of one backend differ by their places in this run.
         let before = open[..at].iter().filter(|it| it.0.backend() == device.backend()).count();
         let suffix = if before == 0 { String::new() } else { format!(":{before}") };
         let sizes = args.sizes.or(|| {

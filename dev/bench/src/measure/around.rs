@@ -1,4 +1,4 @@
-//! What a row asks for around its task: a pool, a rest, other work before it, a kernel.
+//! Surroundings that a row asks for: a pool, a rest, other work before it, a kernel.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -48,8 +48,8 @@ pub(super) fn minimums(session: &mut Session, advice: &mut Advice, which: &Which
     Ok(())
 }
 
-/// The device that `auto` would take, or the one that was asked for, which may be software; if there is
-/// none that was not asked for, that is told.
+/// The device that `auto` would take, or the one that was asked for, which may be software. If there is none,
+/// it is an error only if one was asked for.
 fn device(session: &mut Session, which: &Which) -> Result<Option<(Device, bool)>> {
     let found = match gpu::open(session, which) {
         Ok(open) => open,
