@@ -56,12 +56,16 @@ function compile() {
   return readFileSync(join(dist, "module.wasm"));
 }
 
-/** The inverse of `src/unpack.ts`. */
+/** The shift for which the text of this module compresses best. */
+const SHIFT = 4;
+
+/** Writes a module as `src/unpack.ts` reads it. */
 function text(bytes) {
   const codes = [];
   for (const byte of bytes) {
-    if (byte >= 90) codes.push(124 + Math.floor(byte / 90));
-    codes.push(35 + (byte % 90));
+    const number = (byte + SHIFT) % 256;
+    if (number >= 90) codes.push(124 + Math.floor(number / 90));
+    codes.push(35 + (number % 90));
   }
   return Buffer.from(codes).toString("latin1");
 }

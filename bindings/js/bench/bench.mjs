@@ -31,7 +31,7 @@ function inNode(part) {
   return JSON.parse(out);
 }
 
-/** What hashes 1 MiB for some milliseconds in a thread, and returns how often. */
+/** Code that hashes 1 MiB for some milliseconds in a thread, and returns how often. */
 const SPIN = `
   const data = new Uint8Array(1 << 20);
   const spin = (milliseconds) => {
@@ -55,7 +55,7 @@ async function partInNode(part) {
   console.log(JSON.stringify(await PARTS[part](load, options, makeWorker)));
 }
 
-/** The same in a page. The browser's form of `blake3-wasm` takes a bundler of its time, so its module is instantiated here. */
+/** Measures in a page. The browser's form of `blake3-wasm` takes a bundler of its time, so its module is instantiated here. */
 async function inChromium() {
   if (skip) throw new Error(skip);
   const contents = `
@@ -110,7 +110,7 @@ async function inChromium() {
   }
 }
 
-/** What programs download: the scripts, and what is left of them where a bundler drops what a program does not use. */
+/** Prints the bytes that programs download: scripts, and bundles without the functions that a program does not use. */
 async function sizes() {
   const kilobytes = ({ length }) => (length / 1000).toFixed(1);
   const add = (what, text) => print({ about: `${what}: ${kilobytes(text)} KB, gzipped ${kilobytes(gzipSync(text, { level: 9 }))} KB` });

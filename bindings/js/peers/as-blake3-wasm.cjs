@@ -1,4 +1,4 @@
-// Puts `treewide/blake3-wasm` where the test suite of `blake3-wasm` looks for what it tests. Loaded by mocha first.
+// Puts `treewide/blake3-wasm` where the test suite of `blake3-wasm` looks for the package. Loaded by mocha first.
 const fs = require("node:fs");
 const Module = require("node:module");
 const { join, sep } = require("node:path");

@@ -6,7 +6,7 @@
 
 import { unpack } from "./unpack.js";
 
-/** @internal What `bindings/js/wasm/src/exports.rs` exports. */
+/** @internal The exports of `bindings/js/wasm/src/exports.rs`. */
 export interface Exports {
   memory: { readonly buffer: ArrayBufferLike };
   address(part: number): number;
@@ -34,7 +34,7 @@ export const MANY = 1 << 10;
 export const OUTPUT = 32 << 10;
 const PLACES = 8;
 
-/** @internal The place for what lasts no longer than a call of this package. */
+/** @internal The place of a hasher that lasts no longer than one call. */
 export const SCRATCH = PLACES - 1;
 
 /** @internal The functions of the module; `undefined` before the first use, as its memory is. */

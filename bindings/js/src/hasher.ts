@@ -47,7 +47,7 @@ export class Hasher {
     return hasher;
   }
 
-  /** Restores a hasher from what {@link toState} returned. Accept a state only from where you would accept the key. */
+  /** Restores a hasher from the bytes that {@link toState} returned. Accept a state only from where you would accept the key. */
   static fromState(state: Uint8Array): Hasher {
     const saved = bytes(state, "state");
     start();

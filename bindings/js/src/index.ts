@@ -1,6 +1,6 @@
 /**
- * BLAKE3 in WebAssembly. Everything is synchronous, except for what reads streams and blobs; on the main thread of a browser
- * `await ready()` once before.
+ * BLAKE3 in WebAssembly. Everything is synchronous, except for functions that read streams, blobs and files. On the main thread of a
+ * browser, `await ready()` once before.
  *
  * @module treewide
  */

@@ -8,7 +8,7 @@ import { INPUT, SCRATCH, input, key, memory, start, wasm, window_ } from "./engi
 /** Bytes in memory of their own, which `Blob` and `crypto.subtle` take: `Uint8Array<ArrayBuffer>`, from TypeScript 5.7 on. */
 export type Bytes = ReturnType<typeof Uint8Array.of>;
 
-/** What can be hashed. Text is hashed as UTF-8; of a view the bytes that it shows. */
+/** An input. Text is hashed as UTF-8; a view as the bytes that it shows. */
 export type Input = string | ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
 /** The mode. */
@@ -31,7 +31,7 @@ export const MODE = ["key", "context"] as const;
 export const OUTPUTS = ["length", "out"] as const;
 export const OPTIONS = [...MODE, ...OUTPUTS] as const;
 
-/** What a value is, for an error. */
+/** Describes a value, for an error. */
 export function kind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return `the ${typeof value} ${value}`;

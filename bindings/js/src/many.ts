@@ -52,7 +52,7 @@ export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Ui
   return given.out ?? out;
 }
 
-/** What a {@link Packed} has, read once. */
+/** The parts of a {@link Packed}, read once. */
 interface Cut {
   data: Uint8Array;
   ends: ArrayLike<unknown>;

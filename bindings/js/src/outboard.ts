@@ -7,7 +7,7 @@ import { chainingValue, parent, root, type Keyed } from "./subtrees.js";
 /** Bytes of a group: those of `.obao4` files. */
 export const GROUP = 16 << 10;
 
-/** What an outboard belongs to. */
+/** A whole input, and the outboard that belongs to it. */
 export interface Whole extends Mode {
   /** The trusted digest: 32 bytes, or 64 hexadecimal digits. */
   expected: Uint8Array | string;
@@ -17,7 +17,7 @@ export interface Whole extends Mode {
   outboard: Uint8Array;
 }
 
-/** Why a range is not what it should be. */
+/** The error of a range that does not belong to the digest. */
 export class VerifyError extends Error {
   override name = "VerifyError";
 }
@@ -37,10 +37,10 @@ export function groupsAround(start: number, end: number, size: number): [start: 
 }
 
 /**
- * Verifies `data`, the bytes from `start` on of an input that is known by its digest, without the rest of it. `data` is whole
- * groups of 16 KiB, except at the end of the input: see {@link groupsAround}. Neither data nor outboard need be trusted.
+ * Verifies `data`, the bytes of an input from `start` on, without the rest of the input. `data` is whole groups of 16 KiB, except
+ * at the end of the input: see {@link groupsAround}. Neither data nor outboard need be trusted.
  *
- * @throws VerifyError if they are not those of the digest
+ * @throws VerifyError if they do not belong to the digest
  */
 export function verifyRange(whole: Whole, start: number, data: Uint8Array): void {
   const { size, outboard: pairs, expected: trusted, ...given } = taken(whole, ["expected", "size", "outboard", ...MODE], "whole");

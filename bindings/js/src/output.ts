@@ -12,7 +12,7 @@ export function finish(place: number, out: Uint8Array, position: bigint = 0n): v
   }
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX = /* @__PURE__ */ Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Bytes as lower-case hexadecimal. */
 export function hex(bytes: Uint8Array, from: number = 0, to: number = bytes.length): string {

@@ -8,7 +8,7 @@ import { join } from "./subtrees.js";
 import type { Answer, Task } from "./worker.js";
 import { text as source } from "treewide:worker";
 
-/** What a pool uses of a worker: programs for Node alone have no types of the `Worker` of browsers. */
+/** A worker, as far as a pool uses it: programs for Node alone have no types of the `Worker` of browsers. */
 export interface PoolWorker {
   postMessage(message: unknown): void;
   terminate(): unknown;
@@ -31,7 +31,7 @@ const CLOSED = "the pool is closed";
 /** A worker of a browser or of Node. */
 interface Thread {
   worker: Worker;
-  /** The same, in Node. */
+  /** The worker again, in Node. */
   node: NodeWorker | undefined;
   tasks: Map<number, { resolve(cv: Uint8Array): void; reject(error: Error): void }>;
 }
@@ -101,7 +101,7 @@ export class Pool {
         else task?.reject(new Error(data.error));
       };
       const fail = (error: unknown) => {
-        // A worker that was ended before says nothing about those that took its place.
+        // A worker that was ended before says nothing about its successor.
         if (!this.#threads.includes(thread)) return;
         const message = (error as Error | undefined)?.message || "it cannot be loaded";
         const text = `a worker of the pool failed: ${message}; a content security policy may forbid it, see PoolOptions.createWorker`;

@@ -19,7 +19,7 @@ export function chainingValue({ mode, key: bytes }: Keyed, data: Uint8Array, off
   return memory.slice(output, output + 32);
 }
 
-/** The same of data that arrives in pieces. Others may be hashed between two of them. */
+/** The chaining value of data that arrives in pieces. Others may be hashed between two of them. */
 export async function chainingValueOf({ mode, key: bytes }: Keyed, pieces: AsyncIterable<Uint8Array>, offset: number): Promise<Uint8Array> {
   start();
   const state = new State();

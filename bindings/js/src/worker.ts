@@ -8,7 +8,7 @@ export interface Task {
   id: number;
   /** The bytes, or the blob that has them. */
   part: Blob | Uint8Array;
-  /** That of the file, for errors: a part of it has none. */
+  /** The name of the file, for errors: a part of it has none. */
   name: string | undefined;
   offset: number;
   mode: number;

@@ -227,7 +227,7 @@ test("Hasher.fromState refuses what is not a state", () => {
   throws(() => Hasher.fromState("state"), TypeError, /^state must be a typed array, a DataView or an ArrayBuffer, not a string$/);
 });
 
-test("keys are copied, also those that are buffers of Node", { timeout: 60_000 }, async () => {
+test("keys are copied, also buffers of Node", { timeout: 60_000 }, async () => {
   const secret = () => Buffer.alloc(32, 7);
   const expected = hashHex("x", { key: secret() });
   const key = secret();
@@ -488,7 +488,7 @@ test("hashBlob and Pool read files, and notice changes", { timeout: 60_000 }, as
       await writeFile(path, bytes);
     }
     for (const how of [hashFile, (...args) => pool.hashFile(...args)]) {
-      // Larger than what a pool reads ahead.
+      // Larger than the part that a pool reads ahead.
       const long = join(folder, "long");
       await writeFile(long, pattern(20_000_000));
       await rejects(how(long, { onProgress: () => appendFileSync(long, "more") }), Error, /^`.*long' changed while it was being read/);

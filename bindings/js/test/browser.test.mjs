@@ -181,7 +181,7 @@ describe("Chromium", { skip }, () => {
         // A pool, whose workers read parts.
         writeFileSync(path, Buffer.alloc(9_000_000, 7));
         await page.setInputFiles("input", path);
-        // Chromium looks at a file when it is asked about it first, and takes what it then finds for what was chosen.
+        // Chromium looks at a file when it is asked about it first, and takes the file that it then finds as chosen.
         assert.equal(await page.evaluate(() => document.querySelector("input").files[0].size), 9_000_000);
         appendFileSync(path, "more");
         const parts = await page.evaluate(async () => {

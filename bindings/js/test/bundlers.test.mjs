@@ -1,4 +1,4 @@
-// The package through each bundler: built from what `npm pack` packs, and run in Chromium, or in Node where there is none.
+// The package through each bundler: built from the tarball of `npm pack`, and run in Chromium, or in Node where there is none.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

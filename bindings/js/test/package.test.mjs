@@ -69,7 +69,7 @@ describe("package", () => {
     const lines = (flags) => run(process.execPath, [...flags, "--input-type=module", "-e", code], { cwd: project.folder }).trim().split("\n");
     const off = lines(["--jitless"]).filter((line) => line.startsWith("treewide needs WebAssembly, which is off here"));
     assert.equal(off.length, 2);
-    if (process.arch !== "x64") return t.diagnostic("SKIPPED: only V8 for x64 can be told to have no SIMD");
+    if (process.arch !== "x64") return t.diagnostic("SKIPPED: only V8 for x64 has a flag for no SIMD");
     const without = lines(["--no-enable-sse4-1", "--no-enable-ssse3", "--no-enable-sse3", "--no-enable-avx"]);
     assert.equal(without.length, 2);
     for (const line of without) assert.match(line, /^treewide cannot be compiled here: it needs WebAssembly with SIMD/);

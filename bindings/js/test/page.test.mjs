@@ -114,7 +114,7 @@ describe("page", { skip }, () => {
     });
   });
 
-  test("it takes dropped files, stops and goes on", { timeout: 60_000 }, async () => {
+  test("it takes dropped files, stops and continues", { timeout: 60_000 }, async () => {
     await open(async (page) => {
       const data = await page.evaluateHandle(() => {
         const data = new DataTransfer();

@@ -16,7 +16,7 @@ test("blake3-wasm: its suite passes on treewide/blake3-wasm", (t) => {
   const args = ["--no-warnings", "node_modules/mocha/bin/mocha.js", "--require", "./as-blake3-wasm.cjs", "--reporter", "dot", ...suite];
   const out = run(process.execPath, args, { cwd: folder });
   const [, passed] = out.match(/^ *(\d+) passing/m) ?? [];
-  // So many as it has: none was left out. Its imports of what it tests: three of one file, one of the other.
+  // All of them: none was left out. Four imports of the package: three of one file, one of the other.
   assert.equal(Number(passed), 248, out);
   assert.match(out, /replaced 4 imports/);
   assert.doesNotMatch(out, /failing|pending/);

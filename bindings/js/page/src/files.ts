@@ -5,7 +5,7 @@ export interface Found {
   file: File;
 }
 
-/** Those of an input, in the order of their paths. */
+/** Files of an input, in the order of their paths. */
 export function chosen(files: Iterable<File>): Found[] {
   return sorted(Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file })));
 }
@@ -14,7 +14,7 @@ function sorted(found: Found[]): Found[] {
   return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
-/** Those that were dropped, and all in folders among them. */
+/** Files that were dropped, and all files in dropped folders. */
 export async function dropped(data: DataTransfer): Promise<Found[]> {
   // The items are there only until the first await.
   const entries = Array.from(data.items, (item) => item.webkitGetAsEntry?.()).filter((entry) => entry != null);

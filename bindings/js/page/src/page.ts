@@ -66,7 +66,7 @@ function add(found: Found[]): void {
   void run();
 }
 
-/** Says how all files stand to the list. */
+/** Says how all files compare with the list. */
 function judge(): void {
   const hasList = compared.entries.length > 0;
   const counts = { matches: 0, differs: 0, elsewhere: 0, unlisted: 0 };
@@ -113,7 +113,7 @@ function speak(text: string): void {
   $("spoken").textContent = text;
 }
 
-/** The button that stops, or goes on. */
+/** Shows the button that stops or continues. */
 function control(): void {
   $("stop").hidden = !stopping && next === all.length;
   $("stop").textContent = stopping ? "Stop" : "Continue";

@@ -17,7 +17,7 @@ export interface IHasherDigestOptions extends IBaseHashOptions {
   dispose?: boolean;
 }
 
-/** What can be disposed of. */
+/** An object that can be disposed of. */
 export interface IDisposable {
   dispose(): void;
 }
@@ -32,7 +32,7 @@ export const maxHashBytes = 18446744073709551615n;
 export const isBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
-/** Input as bytes: other than the functions of `treewide`, lists of numbers are taken too. */
+/** Input as bytes. Unlike the functions of `treewide`, it takes lists of numbers. */
 export function inputToArray(input: BaseHashInput): Uint8Array {
   // Views without a length are a `DataView`.
   const isDataView = ArrayBuffer.isView(input) && !("length" in input);
@@ -111,7 +111,7 @@ export class BaseHashReader<T extends Uint8Array> implements IDisposable {
     return data;
   }
 
-  /** The first 32 bytes; afterwards the position is behind them. */
+  /** The first 32 bytes; afterwards the position is after them. */
   protected first(): T {
     this.position = 0n;
     return this.read(defaultHashLength);

@@ -1,4 +1,4 @@
-// An empty project with the package installed in it, as npm does it from what `npm pack` packs.
+// An empty project with the package installed in it, as npm does it from the tarball of `npm pack`.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

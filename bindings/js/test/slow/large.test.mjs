@@ -8,7 +8,7 @@ import { Hasher } from "../../dist/index.js";
 import { launch, skip } from "../lib/browser.mjs";
 
 const SIZE = 4 * 2 ** 30;
-/** What the browser may take in addition while it hashes: some slices for each worker. A guess. */
+/** Megabytes that the browser may take in addition while it hashes: some slices for each worker. A guess. */
 const MOST = 400;
 
 test("the page hashes a file of 4 GiB without growing memory", { skip, timeout: 900_000 }, async (t) => {

@@ -1,4 +1,4 @@
-//! What the exported functions do. JavaScript checks arguments before it calls; what is wrong here is a panic.
+//! The exported functions. JavaScript checks arguments before it calls; a wrong one here is a panic.
 
 use treewide::batch::Packed;
 use treewide::hazmat::{self, HasherExt};

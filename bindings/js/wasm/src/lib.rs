@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A hasher of JavaScript that finds no place takes the one of the hasher that was used least recently, whose bytes JavaScript
-//! keeps (`bindings/js/src/engine.ts`). So there can be any number of them, and nobody frees one.
+//! keeps (`bindings/js/src/engine.ts`). So there can be any number of them, and none has to be freed.
 //!
 //! `memory` holds the memory and is the only file with `unsafe`; `exports` names the functions; `hashing` does what they say.
 

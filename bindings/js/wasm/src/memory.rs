@@ -20,7 +20,7 @@ pub const MANY: usize = 1 << 10;
 /// Hashers that are in the memory at the same time. A guess: programs have few in use at once.
 pub const PLACES: usize = 8;
 
-/// What JavaScript reads and writes between two calls.
+/// Memory that JavaScript reads and writes between two calls.
 #[repr(C)]
 pub struct Memory {
     /// The input of the next call.
@@ -97,7 +97,7 @@ impl Shared {
     /// Calls `function` with the memory.
     #[inline(always)]
     pub(crate) fn with<T>(&self, function: impl FnOnce(&mut Memory) -> T) -> T {
-        // SAFETY: there is one thread, and no function calls JavaScript or another export, so nobody else has a reference.
+        // SAFETY: there is one thread, and no function calls JavaScript or another export, so there is no other reference.
         function(unsafe { &mut *self.0.get() })
     }
 }
