@@ -493,7 +493,7 @@ fn quiet_runs_say_why_they_fail() {
     }
     case.run("update -q p.b3 nowhere").0.fails(3, &["nowhere"]);
     if !is_root() {
-        fs::set_permissions(case.folder.join("t/f2"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(case.folder.join("t/f2"), fs::Permissions::from_mode(0o000)).unwrap();
         let said = case.run("snapshot -q t -o q.b3");
         said.is_code(3).prints("UNREADABLE f2");
         assert!(!said.0.stderr.is_empty());

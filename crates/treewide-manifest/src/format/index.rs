@@ -96,6 +96,9 @@ impl Mount {
     }
 }
 
+/// What is said of the index of another list.
+pub(crate) const OF_ANOTHER: &str = "it belongs to another list, or the list was changed";
+
 /// A line between them, as it stands.
 #[derive(Deserialize)]
 struct Entry<'a> {
@@ -204,7 +207,7 @@ impl IndexFile {
         let trailer: Trailer = serde_json::from_slice(&trailer)
             .map_err(|_| String::from("it is cut off: its last line is not that of an index"))?;
         if trailer.list != list.to_hex().as_str() {
-            return Err("it belongs to another list, or the list was changed".into());
+            return Err(OF_ANOTHER.into());
         }
         let usual = Usual::default();
         Ok(Self { header, trailer, lines, line, usual, read: 0 })

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::format::facts::Facts as Digest;
-use crate::format::index::{Header, IndexFile, Trailer};
+use crate::format::index::{Header, IndexFile, OF_ANOTHER, Trailer};
 use crate::format::list::{InOrder, Line, List};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
@@ -56,7 +56,7 @@ impl Manifest {
                 Ok(None) => Index::Absent,
                 Ok(Some(index)) => Index::Bound(Box::new((index.header, index.trailer))),
                 // An update may have put the list into its place, and the index not yet.
-                Err(_) if tries > 0 => {
+                Err(cause) if tries > 0 && cause == OF_ANOTHER => {
                     tries -= 1;
                     std::thread::sleep(BETWEEN_TRIES);
                     continue;

@@ -165,9 +165,12 @@ fn damage(list: &Path, cause: String) -> Error {
     Error::refused(index_path(list), Loss::Damage(cause))
 }
 
+/// A name as the list has it, and as the directory has it.
+type Names = (Vec<u8>, Vec<u8>);
+
 /// If no listed name is in the directory, and it is there without its first part, or in a directory there: both names. The list is
 /// of another directory then.
-fn other_names(old: &Manifest, dir: &Path) -> Result<Option<(Vec<u8>, Vec<u8>)>, Error> {
+fn other_names(old: &Manifest, dir: &Path) -> Result<Option<Names>, Error> {
     let is_there =
         |it: &[u8]| !it.is_empty() && dir.join(name::path(it)).symlink_metadata().is_ok();
     let mut names = Vec::new();

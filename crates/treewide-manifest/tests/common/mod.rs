@@ -36,6 +36,14 @@ impl Tree {
         tree
     }
 
+    /// An empty tree where writing is quick, if there is such a place.
+    pub fn in_memory() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let tree = Self { folder: folder.unwrap() };
+        fs::create_dir(tree.root()).unwrap();
+        tree
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
