@@ -221,9 +221,9 @@ part_npm() {
         step npm install --no-audit --no-fund "$out/treewide-$version.tgz"
         echo 'import { hashHex } from "treewide"; console.log(hashHex(""));' >nothing.mjs
         prints_nothing node nothing.mjs
-        # The quick start of README.md.
+        # The quick start of its README.
         # shellcheck disable=SC2016 # marks of Markdown
-        sed -n '/^```js$/,/^```/ { /^```/!p; }' ../../../README.md >start.mjs
+        awk '/^```$/ && on { exit } on; /^```js$/ { on = 1 }' ../../../bindings/js/README.md >start.mjs
         step node start.mjs
     )
 }

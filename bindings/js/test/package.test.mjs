@@ -36,7 +36,7 @@ describe("package", () => {
     }
   });
 
-  for (const document of ["README.md", "../../README.md", "../../docs/javascript.md"]) {
+  for (const document of ["README.md", "../../docs/javascript.md"]) {
     test(`the examples of ${document} run`, (t) => {
       const all = examples(document);
       assert.ok(all.length > 0);
