@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// A switch that stops every run that has a clone of it. Once cancelled, it stays so.
 ///
 /// Hand it to [`Options::cancel`](crate::Options::cancel). A run then stops before the next file, and in the
-/// middle of a large one; it ends with an error, so that nobody takes it for complete.
+/// middle of a large one; it ends with an error, so that it is not taken for complete.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 

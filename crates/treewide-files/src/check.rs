@@ -47,7 +47,7 @@ pub struct Check {
     ignore_missing: bool,
 }
 
-/// What was found out about one listed file.
+/// Verdict on one listed file.
 #[derive(Debug)]
 pub enum Verdict {
     /// It has the listed digest.
@@ -70,7 +70,7 @@ pub enum Verdict {
     Missing,
 }
 
-/// What a check returns for a line of the list, other than comments.
+/// Result of a check for a line of the list, other than comments.
 #[derive(Debug)]
 pub enum Checked {
     /// A line that names a file.
@@ -93,7 +93,7 @@ pub struct Malformed {
     pub number: u64,
     /// The file that it names all the same.
     pub named: Option<PathBuf>,
-    /// What is wrong with it.
+    /// The reason.
     pub cause: String,
     /// Whether the list may have been cut off there.
     pub is_cut: bool,
@@ -165,7 +165,7 @@ impl Check {
         ListedFiles { check: self, lines: list, previous_len: 0, is_over: false }
     }
 
-    /// The verdict on a file with this listed digest, from what came of hashing it.
+    /// The verdict on a file with this listed digest, from the result of hashing it.
     pub fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
         match result {
             Ok(Hashed { digest, bytes, .. }) => {
@@ -346,7 +346,7 @@ fn shown_path(name: &[u8]) -> PathBuf {
     name::os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
 }
 
-/// What became of the lines of a list.
+/// Counts of the lines of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Files that have the listed digest.

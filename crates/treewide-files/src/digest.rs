@@ -83,7 +83,7 @@ enum Output {
 }
 
 impl Digest {
-    /// The digest of what `hasher` has absorbed.
+    /// Takes the digest of the input of `hasher`.
     pub fn new(hasher: &Hasher, extent: Extent) -> Self {
         Self::of_output(hasher.finalize_xof(), extent)
     }

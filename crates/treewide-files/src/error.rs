@@ -35,7 +35,7 @@ pub enum ErrorKind {
         /// The length.
         len: u64,
     },
-    /// Reading goes on after the length of the file, which is still the same.
+    /// Reading continues after the length of the file, which is still the same.
     GoesOn {
         /// The length.
         len: u64,
@@ -104,7 +104,7 @@ impl ErrorKind {
         self.io_error().map(io::Error::kind)
     }
 
-    /// What the operating system said, if opening or reading failed.
+    /// Returns the operating system's error, if opening or reading failed.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self {
             Self::Open(error) | Self::Read(error) => Some(error),
@@ -147,7 +147,7 @@ impl fmt::Display for ErrorKind {
 }
 
 impl StdError for ErrorKind {
-    // The text shows the error itself, so a chain of causes goes on behind it.
+    // The text shows the error itself, so a chain of causes continues after it.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Open(error) | Self::Read(error) | Self::TooDeep(error) => error.source(),

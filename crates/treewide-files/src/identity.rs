@@ -67,7 +67,7 @@ impl Identity {
         true
     }
 
-    /// Whether a file is mounted in this place (as `docker -v` does): its directory then has the inode of what is below it.
+    /// Whether a file is mounted in this place (as `docker -v` does): its directory then has the inode of the file below it.
     #[cfg(target_os = "linux")]
     fn is_mounted(self, file: &File, path: &Path) -> bool {
         use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};

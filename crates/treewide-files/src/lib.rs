@@ -28,7 +28,7 @@
 //! for result in options.hash_tree(Walk::new(dir.join("photos"))) {
 //!     match result {
 //!         Ok((path, hashed)) => list::write_plain(&mut sums, &Listed::new(&path), hashed.digest)?,
-//!         Err(error) => eprintln!("{error}"), // the file and the cause; the others go on
+//!         Err(error) => eprintln!("{error}"), // the file and the cause; the others are hashed
 //!     }
 //! }
 //! std::fs::write(dir.join("SUMS"), sums)?;

@@ -62,7 +62,7 @@ pub(crate) fn directory(_: &Path) -> Option<(File, PathBuf)> {
     None
 }
 
-/// What a symbolic link holds, however long its name is.
+/// Reads the target of a symbolic link, however long its name is.
 ///
 /// # Errors
 /// As [`std::fs::read_link`].
@@ -75,7 +75,7 @@ pub fn read_link(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Does something with a short name of what has a name that is too long. `None` if there is no such name.
+/// Calls `work` with a short path to a file whose own path exceeds the system's limit. `None` if there is no such path.
 pub fn by_short_name<T>(path: &Path, work: impl FnOnce(&Path) -> T) -> Option<T> {
     let (_open, folder) = directory(path.parent()?)?;
     Some(work(&folder.join(path.file_name()?)))

@@ -44,7 +44,7 @@ impl Listed {
         self.text.contains(char::REPLACEMENT_CHARACTER)
     }
 
-    /// What the line begins with: `\` if there are escapes in the name, otherwise nothing.
+    /// Returns the beginning of the line: `\` if there are escapes in the name, otherwise nothing.
     pub fn mark(&self) -> &'static str {
         if self.escaped { r"\" } else { "" }
     }
@@ -61,7 +61,7 @@ pub fn shown(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }
 
-/// As [`shown`], for text that is not a path, such as a part of a line.
+/// Like [`shown`], for text that is not a path, such as a part of a line.
 pub fn shown_text(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
@@ -104,7 +104,7 @@ pub fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     to_exact_path(name)
 }
 
-/// As [`to_path`], for a name that is known to be complete, so that U+FFFD in it is meant.
+/// Like [`to_path`], for a name that is known to be complete, so that U+FFFD in it is meant.
 ///
 /// # Errors
 /// As [`to_path`].

@@ -17,7 +17,7 @@ impl Identity {
         self.open_stamped(path).map(|(file, stamp)| (file, stamp.len))
     }
 
-    /// As [`open`](Self::open), with all that the system says of the open file.
+    /// Opens like [`open`](Self::open), and returns the metadata of the open file too.
     ///
     /// # Errors
     /// As [`open`](Self::open).

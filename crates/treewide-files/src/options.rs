@@ -42,7 +42,7 @@ pub struct Options {
     cancel: Cancel,
 }
 
-/// What became of a file that was hashed.
+/// Result of hashing a file.
 #[derive(Clone, Debug)]
 pub struct Hashed {
     /// Its digest.
@@ -166,12 +166,12 @@ impl Options {
         }
     }
 
-    /// What hears how far a run has come.
+    /// Sets the receiver of progress.
     pub fn progress(self, progress: Arc<dyn Progress>) -> Self {
         Self { progress: Some(progress), ..self }
     }
 
-    /// What stops a run before its end.
+    /// Sets the switch that stops a run before its end.
     pub fn cancel(self, cancel: &Cancel) -> Self {
         Self { cancel: cancel.clone(), ..self }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the calling thread waits before it looks whether the run is cancelled. Nobody wakes it up for that.
+/// How long the calling thread waits before it looks whether the run is cancelled. No thread wakes it up for that.
 const CANCELLED_AFTER: Duration = Duration::from_millis(50);
 
 /// Groups in the order in which their results are returned.
@@ -28,7 +28,7 @@ struct State<A, N> {
     taken: usize,
     /// Whether a thread has panicked: its group will never be done.
     has_failed: bool,
-    /// Whether nobody wants any results any more.
+    /// Whether results are no longer wanted.
     is_over: bool,
 }
 
@@ -84,7 +84,7 @@ impl<A, N> Queue<A, N> {
         }
     }
 
-    /// The first group that nobody has taken, and its number.
+    /// The first group that no thread has taken, and its number.
     pub(crate) fn take_to_do(&self) -> Option<(usize, Group<A, N>)> {
         self.state().take_to_do()
     }
@@ -162,7 +162,7 @@ impl<A, N> Queue<A, N> {
 impl<A: Send + 'static, N: Send + 'static> Queue<A, N> {
     /// Starts a thread that hashes groups. `false` if the system has none to give.
     ///
-    /// Nobody waits for its end: it may be stuck in a file that cannot be read, and must not hold up the
+    /// No thread waits for its end: it may be stuck in a file that cannot be read, and must not hold up the
     /// thread that drops the run.
     pub(crate) fn start_helper(self: &Arc<Self>) -> bool {
         let queue = Arc::clone(self);

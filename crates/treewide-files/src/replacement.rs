@@ -22,7 +22,7 @@ const AT_ONCE: u64 = 1 << 20;
 
 /// A file that is being written under a temporary name.
 ///
-/// Dropping it removes the temporary file. What stands at the final place stays until [`appear`](Self::appear).
+/// Dropping it removes the temporary file. The file at the final place stays until [`appear`](Self::appear).
 ///
 /// ```
 /// # let dir = std::env::temp_dir().join("treewide-files-doc-replacement");
@@ -44,7 +44,7 @@ pub struct Replacement {
     temporary: TempPath,
     /// The final place, symbolic links resolved so that they stay.
     target: PathBuf,
-    /// What stood there at the beginning.
+    /// The file that was there at the beginning.
     previous: Option<Metadata>,
     /// Whose owner and mode it gets.
     model: Option<Metadata>,
@@ -66,7 +66,7 @@ impl Replacement {
         Self::begin_next_to(target, None)
     }
 
-    /// The same, of a file that is as readable as another one next to it, and belongs to the same user.
+    /// Begins like [`begin`](Self::begin), with a file that is as readable as another one next to it, and belongs to the same user.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -111,7 +111,7 @@ impl Replacement {
         &self.temporary
     }
 
-    /// What stood at the final place at the beginning.
+    /// Returns the metadata of the file that was at the final place at the beginning.
     pub fn previous(&self) -> Option<&Metadata> {
         self.previous.as_ref()
     }
@@ -219,7 +219,7 @@ fn temporary(
         options.write(true).create_new(true);
         #[cfg(unix)]
         {
-            // Readable to nobody who could not read the file before, or who cannot look into its folder.
+            // Readable to no user who could not read the file before, or who cannot look into its folder.
             use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
             match model {
                 Some(model) => options.mode(model.mode() & 0o777 | 0o600),
@@ -231,7 +231,7 @@ fn temporary(
             .prefix(BEGINS)
             .suffix(ENDS)
             // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
-            // the temporary name, which nobody asked for, into its errors.
+            // the temporary name, which no user asked for, into its errors.
             .make_in(folder, |path| claimed(options.open(path)?, path))
             .map(|file| (file, is_elsewhere))
     };
@@ -295,7 +295,7 @@ pub fn claimed(file: File, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Holds a new temporary file; here nobody removes others.
+/// Holds a new temporary file; here no program removes others.
 ///
 /// # Errors
 /// None.
@@ -304,7 +304,7 @@ pub fn claimed(file: File, _: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes temporary files of runs that were killed: nobody holds them.
+/// Removes temporary files of runs that were killed: no program holds them.
 #[cfg(unix)]
 pub fn remove_leftovers(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
@@ -322,7 +322,7 @@ pub fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Nobody can say here whether a run still holds them.
+/// Here, no call says whether a run still holds them.
 #[cfg(not(unix))]
 pub fn remove_leftovers(_: &Path) {}
 
@@ -419,7 +419,7 @@ impl Write for Early {
 /// Lets the system begin to bring a part of a file to the disk. What has to be there still needs a sync.
 #[cfg(target_os = "linux")]
 fn begin_to_sync(file: &File, from: u64, len: u64) {
-    // That pages are not needed any more is said of what can be dropped. Before they can, they have to be written.
+    // The advice counts only for pages that can be dropped. Before they can, they have to be written.
     let _ = rustix::fs::fadvise(
         file,
         from,

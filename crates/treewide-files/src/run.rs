@@ -38,7 +38,7 @@ const GROUP: usize = 64;
 /// Files in the first group; each following group is twice as long. So the first results come at once, and
 /// a dozen files are shared by the threads, too.
 const FIRST_GROUP: usize = 8;
-/// Bytes of names, and of what the source keeps of files, after which a group has enough.
+/// Bytes of names, and of the source's notes on files, after which a group has enough.
 const GROUP_BYTES: usize = 64 << 10;
 /// Groups that are under way at a time, at most: 8192 files.
 const QUEUE: usize = 128;
@@ -46,7 +46,7 @@ const QUEUE: usize = 128;
 /// digest of megabytes.
 const QUEUE_BYTES: usize = 2 * QUEUE * GROUP_BYTES;
 
-/// What a [`Run`] returns.
+/// Event of a [`Run`].
 #[derive(Debug)]
 pub enum Event<A, N> {
     /// A file was hashed, or could not be.
@@ -67,7 +67,7 @@ pub trait HashAlone {
     /// [`Progress`](crate::Progress) itself. `None` leaves the file to the run.
     fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>>;
 
-    /// The same for a file that a walk has found ([`Kind::Found`]), which is open and was compared with what was found.
+    /// Hashes a file that a walk has found ([`Kind::Found`]), which is open and was compared with its entry.
     /// By default such files are left to the run, as they are by a closure: by its path, another file could be opened.
     fn hash_found(
         &mut self,
@@ -95,8 +95,8 @@ impl<F: FnMut(&Path, Extent) -> Option<Result<Hashed, ErrorKind>>> HashAlone for
 
 /// A run under way: an iterator over results, in the order of the [`Source`].
 ///
-/// A file that fails is a result like others, and the run goes on. When the run is dropped, its helper threads end
-/// as soon as they are done with the file at hand; nobody waits for them.
+/// A file that fails is a result like others, and the run continues. When the run is dropped, its helper threads end
+/// as soon as they are done with the file at hand; no thread waits for them.
 ///
 /// # Panics
 /// `next` panics if a helper thread has panicked, or an earlier call of `next`: then files are missing.
@@ -219,7 +219,7 @@ impl<S: Source, H: HashAlone> Run<S, H> {
                 return true;
             }
             let under_way = self.bytes.len();
-            // If finding more may take long, results come first: somebody waits for them.
+            // If finding more may take long, results come first: the caller waits for them.
             let may_look = self.has_more && (under_way == 0 || !self.source.may_wait());
             let bytes = self.bytes.iter().sum::<usize>();
             if under_way < QUEUE && bytes < QUEUE_BYTES && may_look {
@@ -380,7 +380,7 @@ mod tests {
                 }
                 Event::Note(number) => number,
                 Event::Pause => continue,
-                Event::Cancelled => panic!("nobody cancels"),
+                Event::Cancelled => panic!("no test cancels"),
             };
             assert_eq!(number, done);
             most = most.max(GIVEN.get() - done);

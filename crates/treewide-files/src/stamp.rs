@@ -1,4 +1,4 @@
-//! What the system says of a file, apart from its content: length, times and numbers, by which a later run sees whether
+//! Metadata of a file: length, times and numbers, by which a later run sees whether
 //! the file was written to.
 
 use crate::long_path;
@@ -52,7 +52,7 @@ impl Stamp {
         Ok(Self::of_metadata(&file.metadata()?))
     }
 
-    /// Of what is at `path`. `follows` says whether a symbolic link there is followed.
+    /// Reads the stamp of `path`. `follows` says whether a symbolic link there is followed.
     ///
     /// # Errors
     /// If there is nothing, or the system does not say.
@@ -90,7 +90,7 @@ impl Stamp {
         }
     }
 
-    /// Of what the standard library says.
+    /// Converts the standard library's metadata.
     #[cfg(unix)]
     pub fn of_metadata(now: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -106,7 +106,7 @@ impl Stamp {
         }
     }
 
-    /// Of what the standard library says.
+    /// Converts the standard library's metadata.
     #[cfg(not(unix))]
     pub fn of_metadata(now: &Metadata) -> Self {
         let since_1970 = |time: std::time::SystemTime| match time

@@ -1,10 +1,10 @@
-//! What a run is asked to do: files, and notes between them.
+//! Tasks of a run: files, and notes between them.
 
 use crate::digest::Extent;
 use crate::identity::Identity;
 use std::path::PathBuf;
 
-/// What there is to hash, found while the first files are already being hashed.
+/// Source of files, found while the first are already being hashed.
 ///
 /// The thread that asks the [run](crate::Run) for results also asks the source for files, a few thousand files
 /// ahead.
@@ -30,7 +30,7 @@ pub trait Source {
     }
 }
 
-/// What a [`Source`] finds.
+/// Entry that a [`Source`] finds.
 #[derive(Clone, Debug)]
 pub enum Item<A, N> {
     /// A file to hash.
@@ -44,7 +44,7 @@ pub enum Item<A, N> {
 pub struct Task<A = ()> {
     /// Its path.
     pub path: PathBuf,
-    /// What is known of it.
+    /// Facts about it.
     pub kind: Kind,
     /// Which bytes of the extended output make up its digest.
     pub extent: Extent,
@@ -52,11 +52,11 @@ pub struct Task<A = ()> {
     pub about: A,
 }
 
-/// What is known of a file before it is opened.
+/// Facts about a file before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It was a regular file when it was found. If it is something else when it is opened, that is the error
-    /// [`Replaced`](crate::ErrorKind::Replaced), and nobody waits for it.
+    /// [`Replaced`](crate::ErrorKind::Replaced), and no thread waits for it.
     Regular,
     /// A walk has found it. If it is anything else when it is opened, also another regular file, that is the error
     /// [`Replaced`](crate::ErrorKind::Replaced).

@@ -53,7 +53,7 @@ pub struct Walk {
 /// Whether to keep what has this path and is, or is not, a directory.
 type Filter = Arc<dyn Fn(&Path, bool) -> bool + Send + Sync>;
 
-/// What a walk finds.
+/// Entry that a walk finds.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Found {
@@ -79,7 +79,7 @@ pub enum Found {
     Directory(PathBuf),
     /// A [temporary file](crate::is_temporary) of a run of ours: this one, another one, or one that was killed.
     Temporary(PathBuf),
-    /// A place that could not be looked at. The walk goes on after it.
+    /// A place that could not be looked at. The walk continues after it.
     Failed(Error),
 }
 
@@ -205,7 +205,7 @@ impl Part {
     }
 }
 
-/// The path below `root` for which `walked` stands, which is below `name`.
+/// The path below `root` that `walked` means, which is below `name`.
 fn below(walked: &Path, name: &Path, root: &Path) -> PathBuf {
     match walked.strip_prefix(name) {
         Ok(below) if below != Path::new("") => root.join(below),

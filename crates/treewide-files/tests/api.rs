@@ -234,7 +234,7 @@ fn run_returns_notes_in_their_place_and_pauses_before_large_files() {
                 has_paused = false;
             }
             Event::Pause => has_paused = true,
-            Event::Cancelled => panic!("nobody cancels"),
+            Event::Cancelled => panic!("no test cancels"),
         }
     }
     assert!(asked.next().is_none() && has_paused);

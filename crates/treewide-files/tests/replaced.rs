@@ -1,4 +1,4 @@
-//! What a walk has found is what is hashed, and nothing that was put in its place.
+//! The files that a walk has found are hashed, and no file that took the place of one.
 #![cfg(unix)]
 
 use std::fs;
@@ -35,7 +35,7 @@ fn walk(walk: Walk) -> Remembered {
     Remembered(tasks.into_iter())
 }
 
-/// Hash what was found, and return the names of what was replaced, and of what was hashed.
+/// Hashes the files that were found, and returns the names of the replaced and of the hashed ones.
 fn hash(options: &Options, found: Remembered) -> (Vec<PathBuf>, Vec<PathBuf>) {
     hash_with(options, found, ())
 }

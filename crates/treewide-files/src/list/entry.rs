@@ -1,8 +1,8 @@
-//! What a line of a list says: which file, and which digest.
+//! Parses a line of a list: a file and its digest.
 //!
 //! A line that names a file without a digest to verify it by is an error of its own
-//! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, and nobody
-//! would know. So is a line that cannot be understood, if it has a name and 16 hexadecimal digits or more.
+//! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, without
+//! a word. So is a line that cannot be understood, if it has a name and 16 hexadecimal digits or more.
 
 use super::json::Pairs;
 use crate::{digest, name};
@@ -130,7 +130,7 @@ pub struct Strict<'a> {
     pub has_escapes: bool,
     /// The digits of the digest.
     pub digits: &'a [u8],
-    /// The name as it stands.
+    /// The name as it is written.
     pub name: &'a [u8],
     /// Whether it is `BLAKE3 (NAME) = DIGEST`, and not `DIGEST  NAME`.
     pub is_tagged: bool,
@@ -368,7 +368,7 @@ fn beside_digits(line: &[u8]) -> Option<&[u8]> {
     behind_digest(line)
 }
 
-/// What follows a digest in a form that nobody reads here: without a blank behind it, with colons between its bytes, or in
+/// What follows a digest in a form that is not read here: without a blank after it, with colons between its bytes, or in
 /// base64 after `blake3-` or `blake3:`.
 fn behind_digest(line: &[u8]) -> Option<&[u8]> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();

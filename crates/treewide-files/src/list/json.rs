@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Pairs {
                 let mut object = Map::new();
                 while let Some((key, value)) = from.next_entry::<String, Value>()? {
                     if object.insert(key, value).is_some() {
-                        return Err(A::Error::custom("a key stands there twice"));
+                        return Err(A::Error::custom("a key is there twice"));
                     }
                 }
                 Ok(Pairs(object))
@@ -86,7 +86,7 @@ impl Object {
         object
     }
 
-    /// Adds a path: as text, and if it is not UTF-8, all its bytes under the key with `_hex` behind it.
+    /// Adds a path: as text, and if it is not UTF-8, all its bytes under the key with `_hex` after it.
     pub fn path(&mut self, key: &str, path: &Path) -> &mut Self {
         self.string(key, &path.to_string_lossy());
         if path.to_str().is_none() {

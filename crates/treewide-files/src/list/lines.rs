@@ -105,7 +105,7 @@ impl Lines {
         })
     }
 
-    /// Whether [`Self::next`] may have to wait until somebody writes the next line.
+    /// Whether [`Self::next`] may have to wait until a program writes the next line.
     pub fn may_wait(&self) -> bool {
         self.is_stream && !self.reader.buffer()[self.returned..].contains(&b'\n')
     }

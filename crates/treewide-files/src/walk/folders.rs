@@ -5,9 +5,9 @@
 //! network file systems, stacks of file systems), and where files of a directory may be on several devices, each file is asked.
 //! The first file of a directory says which it is.
 //!
-//! A directory is opened by its path, and a link that took its place leads elsewhere. So each time the walk goes on in one, or
-//! asks for a file, the directory around it is compared with what it was when the walk came to it. On Linux, what is
-//! looked at is looked at in that directory, which stays open.
+//! A directory is opened by its path, and a link that took its place leads elsewhere. So each time the walk continues in one, or
+//! asks for a file, the directory around it is compared with its state when the walk came to it. On Linux, entries
+//! are looked at in that directory, which stays open.
 
 use crate::error::ErrorKind;
 #[cfg(target_os = "linux")]
@@ -71,7 +71,7 @@ impl Folders {
         self.stack[..entry.depth().min(self.stack.len())].iter().any(|it| it.is_replaced)
     }
 
-    /// The walk goes on in this directory.
+    /// The walk continues in this directory.
     ///
     /// # Errors
     /// [`ErrorKind::Replaced`] if something else is in its place now, and [`ErrorKind::Read`].
@@ -194,7 +194,7 @@ impl Folders {
     }
 }
 
-/// Why the walk cannot go on at an entry.
+/// Why the walk cannot continue at an entry.
 pub(super) enum Trouble {
     /// It cannot be looked at.
     Walk(walkdir::Error),
