@@ -29,6 +29,11 @@ export class Hasher {
   #key: Uint8Array | undefined;
   #isNew = true;
 
+  /** Makes a hasher of the plain mode. {@link keyed} and {@link deriveKey} make the others. */
+  constructor(...none: never[]) {
+    if (none.length > 0) throw new TypeError(`new Hasher() has no arguments, but got ${kind(none[0])}: see Hasher.keyed and Hasher.deriveKey`);
+  }
+
   /** Makes a hasher of the keyed mode; the key has 32 bytes. */
   static keyed(key: Uint8Array): Hasher {
     const hasher = new Hasher();
@@ -77,7 +82,9 @@ export class Hasher {
    * Appends input. Each text is encoded by itself: of a surrogate pair that is split over two of them, both halves become U+FFFD, as
    * in `TextEncoder.encode`. Append bytes, or whole characters.
    */
-  update(data: Input): this {
+  update(data: Input, ...none: never[]): this {
+    // `node:crypto` has an encoding there.
+    if (typeof none[0] === "string") throw new TypeError("update has no encoding: text is hashed as UTF-8; decode it to bytes before");
     feed(this.#at(), data, "data");
     return this;
   }

@@ -41,14 +41,18 @@ export function hashMany(list: ArrayLike<Input> | Packed, options?: Options): Ui
   if (out.length !== count * each) {
     throw new RangeError(`out must have ${count * each} bytes, ${each} for each of ${count} inputs, not ${out.length}`);
   }
+  // Digests would overwrite inputs that wait.
+  const isShared = given.out !== undefined && (inputs ?? [packed!.data]).some((it) => (ArrayBuffer.isView(it) ? it.buffer : it) === out.buffer);
+  const to = isShared ? new Uint8Array(out.length) : out;
   if (each > 32) {
     const get = inputs ? (index: number) => inputs[index]! : getter(packed!);
-    for (let index = 0; index < count; index++) hashTo(get(index), index, given, out.subarray(index * each, (index + 1) * each));
+    for (let index = 0; index < count; index++) hashTo(get(index), index, given, to.subarray(index * each, (index + 1) * each));
   } else {
-    const batch = new Batch(given, each, out);
+    const batch = new Batch(given, each, to);
     if (inputs) batch.list(inputs);
     else batch.packed(packed!, count);
   }
+  if (isShared) out.set(to);
   return given.out ?? out;
 }
 

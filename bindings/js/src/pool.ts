@@ -1,6 +1,6 @@
 import { compiledModule, key as keyAt, memory, ready } from "./engine.js";
 import { openFile } from "./file.js";
-import { checkKey, checkLength, place, setMode, taken, type Bytes } from "./input.js";
+import { checkKey, checkLength, checkOut, place, setMode, taken, type Bytes } from "./input.js";
 import { isNode, nodeModule, type NodeWorker } from "./node.js";
 import { parts, pieces } from "./part.js";
 import { blobOptions, checkBlob, hashBlob, hashPieces, type BlobOptions } from "./stream.js";
@@ -216,6 +216,8 @@ export class Pool {
       signal?.removeEventListener("abort", abort);
       void parts.return(undefined);
     }
+    // It may have been transferred elsewhere.
+    if (given.out !== undefined) checkOut(given.out);
     join({ mode, key }, cvs, out);
     return given.out ?? out;
   }

@@ -110,13 +110,15 @@ export async function hashStream(
 
 /** Ends a stream that is not read, as `pipeline` of Node does. */
 function discard(stream: unknown, error: unknown): void {
-  const it = stream as Partial<ReadableStream & { on(event: string, listener: () => void): void; destroy(error: unknown): void }> | undefined | null;
+  const it = stream as Partial<ReadableStream & { on(event: string, listener: () => void): void; destroy(error: unknown): void; return(): void }> | undefined | null;
   if (typeof it?.destroy === "function") {
     // Its own error, such as that of a file that is not there, would end the program.
     it.on?.("error", () => {});
     it.destroy(error);
   } else if (typeof it?.cancel === "function") {
     it.cancel(error).catch(() => {});
+  } else if (typeof it?.return === "function") {
+    it.return();
   }
 }
 
