@@ -1,4 +1,4 @@
-//! What a program without an operating system uses: no heap, no threads, no files.
+//! A program without an operating system: no heap, no threads, no files.
 //!
 //! A library, because such a program brings its own start and panic handler. Its manifest has this line:
 //!

@@ -1,4 +1,4 @@
-//! Four processes hash a quarter of an input each, and a fifth makes one digest of what they found.
+//! Four processes hash a quarter of an input each, and a fifth makes one digest of their results.
 //!
 //! ```text
 //! cargo run --release -p treewide --example processes

@@ -1,4 +1,4 @@
-//! Proves to somebody who has only a root and a number that a record is in a list, at its place.
+//! Proves to a reader who has only a root and a number that a record is in a list, at its place.
 //!
 //! ```text
 //! cargo run --release -p treewide --example proof

@@ -8,7 +8,7 @@ use crate::spec::BLOCK_LEN;
 
 const VECTOR: usize = 16;
 
-/// Copies at most a block to the start of `to`, which has zeros behind it.
+/// Copies at most a block to the start of `to`, which has zeros after it.
 #[inline(always)]
 pub(crate) fn copy_short(to: &mut [u8; BLOCK_LEN], from: &[u8]) {
     if let Ok(from) = <&[u8; BLOCK_LEN]>::try_from(from) {

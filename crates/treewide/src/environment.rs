@@ -1,4 +1,4 @@
-//! What the environment asks for and cannot have.
+//! Environment variables that cannot be followed.
 //!
 //! A library must not end its host program over a variable. What cannot be used is ignored, and
 //! [`explain`](crate::explain()) says so; programs that would rather refuse call [`check_environment`].

@@ -1,4 +1,4 @@
-//! What hashing an input of some length takes: the same decisions as in `kernel::passes` and `tree`,
+//! Explains the hashing of an input of some length: the same decisions as in `kernel::passes` and `tree`,
 //! counted instead of carried out.
 
 use core::fmt;

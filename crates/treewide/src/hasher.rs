@@ -4,7 +4,7 @@
 //! that the piece begins but does not fill, except for that chunk's last block. Between pieces the hasher
 //! keeps the tree of the whole chunks ([`Subtrees`]) and the chunk that is not full.
 //!
-//! A lone first chunk stays in its buffered form, as it may be the root. Behind it, where there is an allocator, short pieces are
+//! A lone first chunk stays in its buffered form, as it may be the root. After it, where there is an allocator, short pieces are
 //! [gathered](gather) and hashed when they fill the lanes.
 
 pub(crate) mod chunk;
@@ -358,7 +358,7 @@ impl Hasher {
         self.subtrees.top().expect("two chunks or more")
     }
 
-    /// [`node`](Self::node) with what is gathered: its last chunk, short or not, is in the same pass as the others.
+    /// [`node`](Self::node) with the gathered bytes: its last chunk, short or not, is in the same pass as the others.
     #[inline(never)]
     fn gathered_node(&self) -> Node {
         let (kernel, mode) = (running(), &self.subtrees.mode);

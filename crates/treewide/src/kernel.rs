@@ -1,6 +1,6 @@
 //! Kernels: the code that compresses many independent nodes of the tree side by side, for each instruction set.
 //!
-//! Everything else in this crate is a way of feeding a [`Kernel`]. One is chosen at the first use, from what the CPU and the
+//! Everything else in this crate is a way of feeding a [`Kernel`]. One is chosen at the first use, by the instructions that the CPU and the
 //! operating system offer. Digests never depend on the choice.
 //!
 //! | name | instruction set | for | lanes |

@@ -16,7 +16,7 @@ pub(crate) enum Mismatch {
     Shrank { read: u64, len: u64 },
     /// Reading ended before the length, which is still the same.
     Ended { read: u64, len: u64 },
-    /// Reading goes on behind the length, which is still the same.
+    /// Reading continues after the length, which is still the same.
     GoesOn { len: u64 },
     /// Reading ended elsewhere, and something has written to the file.
     Changed { read: u64, len: u64 },
@@ -32,7 +32,7 @@ impl fmt::Display for Mismatch {
                 write!(f, "ended at {read} of {len} bytes; check the connection or disk, and retry")
             }
             Self::GoesOn { len } => {
-                write!(f, "goes on after its length of {len} bytes; check its file system")
+                write!(f, "continues after its length of {len} bytes; check its file system")
             }
             Self::Changed { read, len } => write!(
                 f,
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(check(100), "100 bytes");
         assert!(check(99).starts_with("ended at 99 of 100 bytes"), "{}", check(99));
         assert!(check(0).starts_with("ended at 0 of 100 bytes"), "{}", check(0));
-        assert!(check(101).starts_with("goes on after its length of 100"), "{}", check(101));
+        assert!(check(101).starts_with("continues after its length of 100"), "{}", check(101));
         // On Windows, reading at a place moves the position.
         file.seek(SeekFrom::End(0)).expect("it can seek");
         file.write_all(&[1; 20]).expect("it can be written");

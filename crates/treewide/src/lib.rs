@@ -73,7 +73,7 @@
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
 //!
-//! The features by which `blake3` is told how to build (`pure`, `neon`, `prefer_intrinsics`, `no_avx512` and
+//! The features that say how to build `blake3` (`pure`, `neon`, `prefer_intrinsics`, `no_avx512` and
 //! similar ones) are accepted and change nothing: there is no C to build, and [`kernel`] chooses when the
 //! program runs.
 //!
@@ -90,7 +90,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "std", feature = "outboard")),
-    allow(rustdoc::broken_intra_doc_links, reason = "of what is not there")
+    allow(rustdoc::broken_intra_doc_links, reason = "of items that are not there")
 )]
 
 #[cfg(feature = "alloc")]

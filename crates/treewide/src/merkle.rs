@@ -57,7 +57,7 @@ use crate::spec::flags::{CHUNK_END, CHUNK_START, ROOT};
 use crate::spec::{IV, OUT_LEN};
 use crate::tree::WIDE;
 
-/// What a leaf may be: 32 bytes, as an array or as a [`Hash`](struct@Hash).
+/// A leaf: 32 bytes, as an array or as a [`Hash`](struct@Hash).
 pub trait Leaf: Sized {
     /// Returns the bytes of each leaf.
     fn arrays(leaves: &[Self]) -> &[[u8; OUT_LEN]];

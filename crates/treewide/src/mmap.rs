@@ -23,7 +23,7 @@ fn append(
     let len = opened.len();
     let is_promise = length::is_promise(&file, &opened);
     if is_promise && len >= MIN_LEN && usize::try_from(len).is_ok() {
-        // SAFETY: sound only while nobody truncates or writes the file; the documentation of the public
+        // SAFETY: sound only while no one truncates or writes the file; the documentation of the public
         // methods requires that, as in the `blake3` crate.
         if let Ok(map) = unsafe { Mmap::map(&file) } {
             // A file that has become longer since is mapped, and hashed, up to its new length.

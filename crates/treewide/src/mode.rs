@@ -5,7 +5,7 @@ use core::fmt;
 use crate::spec::flags::{DERIVE_KEY_MATERIAL, KEYED_HASH};
 use crate::spec::{IV, KEY_LEN, Words, words};
 
-/// What [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) returns, and nothing else.
+/// Key that [`hash_derive_key_context`](crate::hazmat::hash_derive_key_context) returns, and nothing else.
 pub type ContextKey = [u8; KEY_LEN];
 
 /// The mode to hash in: plain, keyed or derive-key.

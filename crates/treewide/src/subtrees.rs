@@ -200,7 +200,7 @@ impl Subtrees {
         self.chunks = total;
     }
 
-    /// One level of the binary addition that `insert` is; the level above goes on the stack first.
+    /// One level of the binary addition that `insert` is; the level above is pushed first.
     fn carry(
         &mut self,
         kernel: Runnable,

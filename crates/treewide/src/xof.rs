@@ -39,7 +39,7 @@ pub struct OutputReader {
 }
 
 impl OutputReader {
-    /// Inline, and without changing `root`, so that the root is made in place: a copy of what was just stored in
+    /// Inline, and without changing `root`, so that the root is made in place: a copy of words that were just stored in
     /// pieces waits until the pieces are in the cache (`results/gnr-2vcpu/limits.md#loads-and-stores-of-different-widths`).
     #[inline(always)]
     pub(crate) fn new(root: Node) -> Self {
@@ -51,7 +51,7 @@ impl OutputReader {
         running().xof(cv, block, *block_len, flags | ROOT, counter, out);
     }
 
-    /// Fills `buf` with the next bytes of output, and moves the position behind them.
+    /// Fills `buf` with the next bytes of output, and moves the position past them.
     ///
     /// The specification defines 2^64 - 1 bytes of output. This method does not report their end: bytes
     /// that it writes beyond the end are not output of BLAKE3, and the position stays at 2^64 - 1, so the

@@ -1,4 +1,4 @@
-//! What a hasher allocates: nothing for a short message, one buffer for a stream in short pieces. A test of its own, as
+//! Allocations of a hasher: nothing for a short message, one buffer for a stream in short pieces. A test of its own, as
 //! its allocator counts.
 #![cfg(feature = "alloc")]
 

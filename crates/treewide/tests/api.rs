@@ -234,7 +234,7 @@ fn serde() {
     }
 }
 
-/// After wiping, two hashers that held different secrets cannot be told apart.
+/// After wiping, two hashers that held different secrets cannot be distinguished.
 #[cfg(feature = "zeroize")]
 #[test]
 fn zeroize() {

@@ -404,7 +404,7 @@ mod guarded {
 
     const PAGE: usize = 16 * 1024;
 
-    /// Readable pages with one after them that nobody may touch.
+    /// Readable pages with one after them that no one may touch.
     struct Pages(*mut u8);
 
     impl Pages {

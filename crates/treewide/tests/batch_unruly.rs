@@ -88,7 +88,7 @@ fn iterators_that_panic() {
             })));
             assert_eq!(alive.load(Ordering::Relaxed), 0, "all were dropped");
             assert!(given <= at);
-            // The rest of an iterator that goes on after its panic can still be had.
+            // The rest of an iterator that continues after its panic can still be had.
             let mut hashes = batch.iter(source());
             while !panics(|| assert!(hashes.next().is_some())) {}
             assert!(hashes.next().is_some());

@@ -253,7 +253,7 @@ fn a_file_that_shrinks() {
     }
 }
 
-/// Cut by somebody else at any moment: a digest is right, or there is none.
+/// Cut by someone else at any moment: a digest is right, or there is none.
 #[test]
 fn a_file_that_shrinks_and_grows_back() {
     let mut tally = Tally::new("file/a file that shrinks and grows back");
@@ -376,7 +376,7 @@ fn the_watcher_counts_and_stops() {
         let error = options.hash(&file).expect_err("it was stopped");
         assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
         assert!(calls.load(Ordering::Relaxed) <= 2, "{strategy}: once for each thread");
-        // The helper is told, once, and the calling thread learns it from there.
+        // The helper is notified, once, and the calling thread learns it from there.
         let (mut stopped, mut more) = (0, 0);
         for _ in 0..4 {
             let caller = std::thread::current().id();
@@ -511,7 +511,7 @@ mod pipes {
             let error = Options::new().watch(watch).hash(&fifo).expect_err("it was stopped");
             assert!(matches!(error.kind(), ErrorKind::Stopped), "{error}");
         };
-        // Also where nobody has opened the other end.
+        // Also where no one has opened the other end.
         #[cfg(target_os = "linux")]
         stopped();
         let _writer = OpenOptions::new().read(true).write(true).open(&fifo).expect("it is there");

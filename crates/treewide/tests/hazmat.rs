@@ -10,7 +10,7 @@ use treewide::{CHUNK_LEN, Hasher};
 
 const CHUNK: u64 = CHUNK_LEN as u64;
 
-/// A mode, with what hashing subtrees in it needs.
+/// A mode, with all that hashing subtrees in it needs.
 struct Tree {
     mode: Mode,
     context_key: [u8; 32],
@@ -119,7 +119,7 @@ fn subtrees_anywhere() {
 
 #[test]
 fn finalizing_a_subtree_goes_on() {
-    let mut tally = Tally::new("hazmat/finalizing a subtree goes on");
+    let mut tally = Tally::new("hazmat/finalizing a subtree continues");
     let input = common::pattern(16 * CHUNK_LEN);
     let mode = reference::Mode::hash();
     let mut hasher = Hasher::new();

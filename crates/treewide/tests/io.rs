@@ -68,7 +68,7 @@ fn a_broken_reader() {
         let reader = Fitful::new(&input, seed as u64, Some(kind));
         let error = hasher.update_reader(reader).expect_err("the reader broke");
         assert_eq!((error.kind(), error.to_string()), (kind, "it broke".to_string()));
-        // What came before the error has been hashed, and hashing can go on.
+        // What came before the error has been hashed, and hashing can continue.
         assert_eq!(hasher.count(), input.len() as u64);
         assert_eq!(hasher.finalize(), treewide::hash(&input));
         hasher.update_reader(&b"more"[..]).expect("a slice does not fail");

@@ -73,7 +73,7 @@ fn lanes_of_arrays_come_before_one_lane_where_the_build_has_vectors() {
         "loongarch64" => cfg!(target_feature = "lsx"),
         "wasm32" => cfg!(target_feature = "simd128"),
         "arm" => cfg!(target_feature = "neon"),
-        other => return println!("SKIPPED: nobody has said what {other} has"),
+        other => return println!("SKIPPED: the expected kernels of {other} are unknown"),
     };
     let has_own = match std::env::consts::ARCH {
         "x86_64" | "wasm32" => vectors,
@@ -304,7 +304,7 @@ fn an_instruction_set_is_the_kernel_that_suits() {
     }
 }
 
-/// Models of CPUs with what must be chosen on each; then one, what is asked for in vain there, and the answer.
+/// Models of CPUs with the right choice for each; then one, what is asked for in vain there, and the answer.
 struct Models {
     chosen: &'static [(&'static str, &'static str)],
     lacks: (&'static str, &'static str, &'static str),

@@ -146,7 +146,7 @@ fn update_mmap_reports_a_file_that_ends_elsewhere() {
             }
             let expected = match name {
                 "cut" => format!("ended at {} of {len} bytes", len - CUT),
-                _ => format!("goes on after its length of {} bytes", len - CUT),
+                _ => format!("continues after its length of {} bytes", len - CUT),
             };
             let check = |result: std::io::Result<()>| {
                 let error = result.expect_err("it ends elsewhere").to_string();

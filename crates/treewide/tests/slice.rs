@@ -110,7 +110,7 @@ fn any_group(random: &mut Random) -> Group {
     Group::new(if random.below(8) == 0 { 16 } else { random.below(8) as u8 }).expect("a group")
 }
 
-/// Ranges of bytes: none, one or many; touching, overlapping, empty, behind the end, at the end of all numbers.
+/// Ranges of bytes: none, one or many; touching, overlapping, empty, past the end, at the end of all numbers.
 fn any_ranges(random: &mut Random, len: u64) -> Vec<Range<u64>> {
     let mut place = || match random.below(12) {
         0 => u64::MAX - random.below(3) as u64,

@@ -1,4 +1,4 @@
-//! Saved state: a hasher that stops, becomes bytes, and goes on from them is the same hasher; and
+//! Saved state: a hasher that stops, becomes bytes, and continues from them is the same hasher; and
 //! bytes that are not exactly such a state are an error.
 
 mod common;

@@ -6,7 +6,7 @@ mod reference;
 use common::{Mode, Random, Tally, blake3_output, output, rounds, sample, with_every_kernel};
 use treewide::{CHUNK_LEN, Hasher};
 
-/// Gathering begins behind the first chunk: every total behind that, in pieces of random lengths.
+/// Gathering begins after the first chunk: every total after that, in pieces of random lengths.
 #[test]
 fn hasher_of_every_total_behind_the_first_chunk() {
     let mut tally = Tally::new("streams/every total behind the first chunk");
@@ -26,7 +26,7 @@ fn hasher_of_every_total_behind_the_first_chunk() {
     }
 }
 
-/// Two pieces behind the first chunk, cut everywhere; then a third, so that both ends of what is gathered move.
+/// Two pieces behind the first chunk, cut everywhere; then a third, so that both ends of the gathered bytes move.
 #[test]
 fn hasher_of_every_split_behind_the_first_chunk() {
     let mut tally = Tally::new("streams/every split behind the first chunk");
@@ -50,7 +50,7 @@ fn random_stream(random: &mut Random, updates: usize) {
     let mode = Mode::any(random);
     let bytes = random.bytes(1 << 17);
     let (mut ours, mut theirs) = (mode.hasher(), mode.blake3());
-    // Streams that stay with one length of pieces, and those that do not.
+    // Streams that stay with one length of pieces, and others.
     let usual = random.length(5000);
     for _ in 0..updates {
         match random.below(1000) {
@@ -125,7 +125,7 @@ fn hasher_in_pieces_against_the_reference() {
     }
 }
 
-/// What is gathered belongs in front of what threads and readers append.
+/// Gathered bytes come before the bytes that threads and readers append.
 #[cfg(feature = "rayon")]
 #[test]
 fn update_rayon_behind_what_is_gathered() {

@@ -1,4 +1,4 @@
-//! What hashing memory on several threads asks of the operating system: nothing about the machine. The
+//! System calls of hashing memory on several threads: nothing about the machine. The
 //! program runs itself under strace, where strace is installed. It has a `main` of its own, as the usual
 //! runner of tests reads `/proc` and `/sys` itself.
 

@@ -72,7 +72,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
 /// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the
 /// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified, or if a list
-/// or a file ends before its length, or goes on after it.
+/// or a file ends before its length, or continues after it.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct CheckArgs {

@@ -61,7 +61,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// cannot be checked; a line written with --json can. On a terminal, other control characters in
 /// names are shown as `\u{1b}`.
 ///
-/// A file that ends before its length, or goes on after it, gets no line but a message, and the exit
+/// A file that ends before its length, or continues after it, gets no line but a message, and the exit
 /// status is 1.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]

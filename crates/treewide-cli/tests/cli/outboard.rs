@@ -194,7 +194,7 @@ fn outboard_slices_are_verified_on_both_sides() {
     changed[3000] ^= 1;
     for (wrong, words) in [
         (slice[..2000].to_vec(), "the slice ends before"),
-        ([&slice[..], b"x"].concat(), "goes on after its end"),
+        ([&slice[..], b"x"].concat(), "continues after its end"),
         (changed, "does not belong to the digest"),
     ] {
         folder.write("wrong", wrong);

@@ -105,7 +105,7 @@ pub struct OffsetError {
     problem: OffsetProblem,
 }
 
-/// What is wrong with an offset.
+/// Faults of an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OffsetProblem {

@@ -1,7 +1,7 @@
 //! A batch on the threads of the current rayon pool.
 //!
 //! Threads take part after part of the batch, in order. A part is a run of neighbouring blobs, or a leaf of the
-//! tree of a long blob. Its size is a fraction of what is left, so parts are large at first and short at the
+//! tree of a long blob. Its size is a fraction of the rest, so parts are large at first and short at the
 //! end, when threads would wait for each other. The thread that finishes the last leaf of a tree finishes the
 //! tree.
 //!

@@ -1,4 +1,4 @@
-//! What the system knows about a file (its storage, and whether it is in the page cache), and hints to the system.
+//! Facts of the system about a file (its storage, and whether it is in the page cache), and hints to the system.
 //!
 //! On systems that do not report this, a file counts as cached, and hints do nothing.
 

@@ -35,7 +35,7 @@ pub enum ErrorKind {
         /// The length.
         len: u64,
     },
-    /// Reading goes on after the length of the file, which is still the same.
+    /// Reading continues after the length of the file, which is still the same.
     GoesOn {
         /// The length.
         len: u64,
@@ -138,7 +138,7 @@ impl fmt::Display for ErrorKind {
 }
 
 impl std::error::Error for ErrorKind {
-    // The text shows the error itself, so a chain of causes goes on behind it.
+    // The text shows the error itself, so a chain of causes continues after it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Open(error) | Self::Read(error) => error.source(),

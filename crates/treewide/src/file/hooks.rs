@@ -1,4 +1,4 @@
-//! What happens for each tile of a file that is read.
+//! Hooks for each tile of a file that is read.
 
 use std::fs::File;
 use std::ops::ControlFlow;

@@ -95,12 +95,12 @@ impl Options<'_> {
         order: Order,
         out: &mut (impl WriteAt + Send + ?Sized),
     ) -> Result<Outboarded, OutboardError> {
-        // For a pipe nobody waits, as it is refused.
+        // For a pipe no one waits, as it is refused.
         let file = open_at_once(path.as_ref()).map_err(OutboardError::Data)?;
         self.outboard_file(&file, path, group, order, out)
     }
 
-    /// As [`outboard`](Self::outboard), of a file that is open, from its beginning on. `path` is for messages.
+    /// Makes an outboard like [`outboard`](Self::outboard), of a file that is open, from its beginning on. `path` is for messages.
     ///
     /// # Errors
     /// As [`outboard`](Self::outboard).

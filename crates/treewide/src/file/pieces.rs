@@ -1,4 +1,4 @@
-//! A file that is hashed in pieces of equal length, whose chaining values the caller keeps, so that a later run goes on behind them.
+//! A file that is hashed in pieces of equal length, whose chaining values the caller keeps, so that a later run continues after them.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -21,7 +21,7 @@ use crate::tree::WIDE;
 
 impl Options<'_> {
     /// Hashes a file that is open, and calls `each` with the chaining value of each piece of `piece` bytes that is followed by another,
-    /// in order. Of a file whose first pieces are `known`, only what is behind them is read; [`Report::bytes`] counts that.
+    /// in order. Of a file whose first pieces are `known`, only what is after them is read; [`Report::bytes`] counts that.
     ///
     /// The values are believed: the file must not have changed since a call returned them.
     ///

@@ -280,7 +280,7 @@ pub(super) fn positional(
         leaves::append(sink, &source, hooks.tile, tiles as usize, threads)?;
         let shrank_to = source.shrank_to.into_inner();
         if shrank_to < len {
-            // A place behind the end may have found the end first, and all threads stopped.
+            // A place past the end may have found the end first, and all threads stopped.
             return Err(ErrorKind::of(length::ended(file, shrank_to, len)));
         }
         hooks.done(start, tiles * tile);
@@ -333,7 +333,7 @@ mod tests {
             let read = positional(&mut hasher, &file, 0, len, threads, true, &hooks);
             assert_eq!(read.expect("it is read"), len);
             assert_eq!(hasher.finalize(), expected.finalize());
-            // As if the file had been longer: it ends at the second place, and the third place is behind the end.
+            // As if the file had been longer: it ends at the second place, and the third place is past the end.
             let read = positional(&mut Hasher::new(), &file, 0, 8 * len, threads, true, &hooks);
             assert!(matches!(read, Err(ErrorKind::Shrank { read, .. }) if read == len));
         }

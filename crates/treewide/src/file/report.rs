@@ -1,4 +1,4 @@
-//! What came of hashing a file.
+//! Result of hashing a file.
 
 use super::strategy::Strategy;
 use crate::hash::Hash;

@@ -5,7 +5,7 @@
 //!          | 1 lane  | side by side    | a chunk for each lane: 16 to 32 KiB     |
 //! ```
 //!
-//! The buffer is allocated when a stream has passed [`FROM`] bytes and goes on with a short piece. Without an allocator
+//! The buffer is allocated when a stream has passed [`FROM`] bytes and continues with a short piece. Without an allocator
 //! nothing is ever gathered.
 
 #[cfg(feature = "alloc")]

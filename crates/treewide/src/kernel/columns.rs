@@ -10,7 +10,7 @@
 //! ```
 //!
 //! One *step* compresses block `s` of every lane. Lanes may differ in length, counter and flags.
-//! Where one ends, the block of each has its own length and flags; a lane that has ended goes on with
+//! Where one ends, the block of each has its own length and flags; a lane that has ended continues with
 //! zeros, and gets its chaining value back by a mask when the next one ends, or all. Lanes that a group
 //! does not fill repeat its first ones, so that partial groups load whole vectors and need no mask; what
 //! they compute is not stored.
@@ -210,7 +210,7 @@ unsafe fn round<V: Vector<N>, const N: usize, const R: usize>(v: &mut [V; 16], m
 
 /// The same chaining value in every lane.
 ///
-/// Word by word and no closure: a closure has none of the target features of the function it stands in once
+/// Word by word and no closure: a closure has none of the target features of the function around it once
 /// that function is generic, and may stay a call. (Those in the kernels that only load do not, but in
 /// builds with debug assertions.)
 #[inline(always)]
@@ -434,7 +434,7 @@ static LANES: [u32; 32] = [
 /// The low and the high words of the counters of a pass of output, from this one on.
 #[inline(always)]
 pub(super) fn counters<const N: usize>(first: u64) -> ([u32; N], [u32; N]) {
-    // Hidden: of what is known compilers make vectors word by word, not by adding (a 16-lane pass took 3 % longer).
+    // Hidden: compilers make vectors of known words one by one, not by adding (a 16-lane pass took 3 % longer).
     let lanes: &[u32; 32] = if N < 8 { &LANES } else { black_box(&LANES) };
     let (mut low, mut high) = ([0; N], [0; N]);
     let mut lane = 0;

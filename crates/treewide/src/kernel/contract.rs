@@ -1,4 +1,4 @@
-//! The kernel contract: what a kernel consists of, what its entries take, and what the callers of unsafe functions owe.
+//! The kernel contract: the parts of a kernel, the arguments of its entries, and the duties of callers of unsafe functions.
 //!
 //! # Safety
 //! All unsafe functions of `kernel` have one contract, which is stated here and not repeated. A function that asks for more
@@ -127,7 +127,7 @@ pub(super) type Compress = unsafe fn(&mut Words, *const u8, usize, u64, Flags);
 pub(crate) struct Width {
     pub(crate) lanes: usize,
     pub(super) step: usize,
-    /// The same where one node of two goes on alone: as much, but where a pass leaves that to one lane.
+    /// The same where one node of two continues alone: as much, but where a pass leaves that to one lane.
     pub(super) rest: usize,
 }
 

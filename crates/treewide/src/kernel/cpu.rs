@@ -1,4 +1,4 @@
-//! What this CPU and its operating system can run.
+//! Instruction sets that this CPU and its operating system can run.
 
 /// The answers of CPUID, or of the operating system, that kernels ask for. A feature counts only where the operating system
 /// saves the registers that it uses (XCR0).

@@ -1,4 +1,4 @@
-//! What a pass hashes: the nodes of a source, gathered lane by lane.
+//! Inputs of a pass: the nodes of a source, gathered lane by lane.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
 
@@ -39,7 +39,7 @@ pub(super) trait Nodes {
     /// `index` is less than `count()`.
     unsafe fn node(&self, index: usize) -> Node;
 
-    /// Makes of what [`PassInputs::regular`] gives nodes `at .. at + count` in its lanes, the others as [`filled`]
+    /// Turns the result of [`PassInputs::regular`] into nodes `at .. at + count` in its lanes, the others as [`filled`]
     /// says. In place: what is copied as a whole waits until it is in the cache, as it was stored in pieces.
     ///
     /// # Safety
@@ -51,7 +51,7 @@ pub(super) trait Nodes {
 pub(super) struct Contiguous {
     first: *const u8,
     pub(super) flags: u32,
-    /// Whether there are enough that later ones, and the places of what is made of them, are worth
+    /// Whether there are enough that later ones, and the places of their results, are worth
     /// fetching.
     pub(super) long: bool,
 }
@@ -365,7 +365,7 @@ impl<const N: usize> PassInputs<N> {
         block
     }
 
-    /// Lets the lanes that have ended before block `step` go on with zeros to the end of the longest, so that they are
+    /// Lets the lanes that have ended before block `step` continue with zeros to the end of the longest, so that they are
     /// like all others. What comes out of them is not wanted: `live`, all ones for lanes that have not ended,
     /// becomes zero for them.
     #[inline(always)]

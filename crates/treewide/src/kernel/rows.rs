@@ -60,7 +60,7 @@ pub(super) unsafe trait Row: Copy {
 /// Where in a round the message of the next is made, as it is written; compilers move it, but not everywhere.
 #[derive(PartialEq)]
 pub(super) enum Next {
-    /// Between columns and diagonals, and put in order behind them, which is 0.2 to 1.3 % faster than all of it behind
+    /// Between columns and diagonals, and put in order after them, which is 0.2 to 1.3 % faster than all of it behind
     /// (`results/gnr-2vcpu/limits.md#one-lane`).
     Between,
     /// For pairs that alternate instruction by instruction: half of it where the columns wait, half where the diagonals

@@ -73,7 +73,7 @@ impl Runnable {
         self.compress(cv, input, counter, flags);
     }
 
-    /// Compresses a block of `len` bytes, 64 at most, with zeros behind them, into `cv`.
+    /// Compresses a block of `len` bytes, 64 at most, with zeros after them, into `cv`.
     pub(crate) fn compress_block(
         self,
         cv: &mut Words,
@@ -85,7 +85,7 @@ impl Runnable {
         let (len, flags) =
             (usize::from(len), Flags { each: flags, first: 0, last: 0, padded: true });
         assert!(len <= BLOCK_LEN, "one block");
-        debug_assert!(block[len..].iter().all(|&byte| byte == 0), "zeros behind the end");
+        debug_assert!(block[len..].iter().all(|&byte| byte == 0), "zeros past the end");
         // SAFETY: a whole block is readable; the CPU has the instructions, or there would be no `Runnable`.
         unsafe { (self.0.compress)(cv, block.as_ptr(), len, counter, flags) }
     }
@@ -156,7 +156,7 @@ impl Runnable {
     /// at most [`CHUNK_LEN`] bytes. Inputs beyond those are what comes next, and are fetched early.
     ///
     /// # Panics
-    /// If there are fewer inputs or marks than places, or a node that is longer in a pass whose lanes go on behind their
+    /// If there are fewer inputs or marks than places, or a node that is longer in a pass whose lanes continue behind their
     /// nodes.
     pub(crate) fn lanes(
         self,
@@ -171,7 +171,7 @@ impl Runnable {
             Own::Each { counters, last } => inputs.len().min(counters.len()).min(last.len()),
         };
         assert!(count <= nodes, "a node for every chaining value");
-        // SAFETY: just checked, and no node is read beyond its length; where a lane reads on behind that,
+        // SAFETY: just checked, and no node is read beyond its length; where a lane reads on after that,
         // lengths are checked; the CPU has the instructions, or there would be no `Runnable`.
         unsafe { (self.0.lanes)(Unequal { inputs, count, marks }, key, out.as_mut_ptr()) }
     }

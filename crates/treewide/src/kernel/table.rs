@@ -5,7 +5,7 @@
 ///
 /// A row has the name, the class of cores that it is for (see `cores.rs`), the one-lane compression, and the passes, if any, by
 /// increasing width, each with its lanes and, after `@`, what a step costs (see `contract::Width`). `then` is the cost where
-/// one node of two goes on alone. One block of extended output is made in general registers, or `as` by the pass that is
+/// one node of two continues alone. One block of extended output is made in general registers, or `as` by the pass that is
 /// named. A pass may be compiled `by` another module, for the instructions of that. The doc comment of a row names the unit
 /// of its costs and their record.
 macro_rules! kernels {

@@ -39,7 +39,7 @@ use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes, flags};
 fn supported() -> impl Iterator<Item = Runnable> {
     all().iter().filter_map(|kernel| {
         // Miri runs plain Rust only, and takes a fifth of a second for a compression: it runs the one
-        // kernel that it is told to, and of chunks side by side no more than
+        // kernel that it is given, and of chunks side by side no more than
         // `every_entry_at_every_alignment`.
         let runnable = match cfg!(miri) {
             true => Some(running()).filter(|running| running.name() == kernel.name()),
@@ -95,7 +95,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// What a byte has that nobody may write.
+/// What a byte has that no one may write.
 const POISON: u8 = 0xc5;
 
 /// Runs `f` on room for `count` items inside a larger buffer, and checks that it wrote to nothing
@@ -122,7 +122,7 @@ fn chunks(kernel: Runnable, input: &[u8], key: &Words, counter: u64, flags: u8) 
     })
 }
 
-/// A node by the reference: its blocks one by one, the last with zeros behind it.
+/// A node by the reference: its blocks one by one, the last with zeros after it.
 fn node(key: &Words, lane: Lane<'_>) -> ChainingValue {
     let blocks = lane.input.len().div_ceil(BLOCK_LEN).max(1);
     let mut h = *key;

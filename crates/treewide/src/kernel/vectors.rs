@@ -1,4 +1,4 @@
-//! What vectors of real registers share.
+//! Shared by vectors of real registers.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
 

@@ -32,7 +32,7 @@ impl W4 {
 /// other.
 struct Places(UnsafeCell<v128>);
 
-// SAFETY: nobody writes it.
+// SAFETY: no one writes it.
 unsafe impl Sync for Places {}
 
 #[used]
@@ -45,7 +45,7 @@ static BY_8: Places =
 impl Places {
     #[inline(always)]
     fn pick(&self, v: v128) -> v128 {
-        // SAFETY: nobody writes it.
+        // SAFETY: no one writes it.
         u8x16_swizzle(v, unsafe { *self.0.get() })
     }
 }

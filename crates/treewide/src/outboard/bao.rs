@@ -1,4 +1,4 @@
-//! The outboard files of `bao`: the length of the data in 8 bytes, little-endian, and behind it the pairs in pre-order, of groups of
+//! The outboard files of `bao`: the length of the data in 8 bytes, little-endian, and after it the pairs in pre-order, of groups of
 //! one chunk.
 
 use super::error::{Error, IoError};

@@ -82,7 +82,7 @@ impl Tile<'_> {
         &pairs.as_chunks().0[(at - self.base) as usize]
     }
 
-    /// Compares what a node should be with what the data makes it.
+    /// Compares the expected value of a node with the value of the data.
     fn compare(
         &self,
         node: Node,

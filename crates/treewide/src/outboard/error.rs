@@ -78,7 +78,7 @@ impl From<IoError> for std::io::Error {
     }
 }
 
-/// What failed. Its text does not name files, as it does not know them.
+/// Failure of an outboard. Its text does not name files, as it does not know them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -88,11 +88,11 @@ pub enum Error {
     Outboard(IoError),
     /// The copy could not be read.
     Copy(IoError),
-    /// These bytes of the data differ from what the digest stands for. They are one group.
+    /// These bytes of the data differ from those of the digest. They are one group.
     Bad(Range<u64>),
     /// The outboard is broken above these bytes of the data, so nothing is known of them.
     Unknown(Range<u64>),
-    /// The data goes on behind its end: these bytes are too many.
+    /// The data continues past its end: these bytes are too many.
     Extra(Range<u64>),
 }
 

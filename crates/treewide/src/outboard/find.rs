@@ -78,7 +78,7 @@ impl<'a, S: ReadAt> Finder<'a, S> {
         )
     }
 
-    /// Reads pairs that nobody has verified.
+    /// Reads pairs that no one has verified.
     pub(super) fn read(&self, buf: &mut [u8], at: u64) -> Result<(), Error> {
         self.compared.store.read_exact_at(buf, at).map_err(Error::Outboard)
     }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::error::Error;
 
-/// What is wrong with some bytes of the data.
+/// Fault of some bytes of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlawKind {
@@ -12,7 +12,7 @@ pub enum FlawKind {
     Bad,
     /// The outboard is broken above them, so nothing is known of them.
     Unknown,
-    /// They are behind the end.
+    /// They are past the end.
     Extra,
 }
 
@@ -21,7 +21,7 @@ pub enum FlawKind {
 pub struct Flaw {
     /// Where they are: whole groups.
     pub range: Range<u64>,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FlawKind,
 }
 

@@ -27,7 +27,7 @@ pub trait ReadAt: Sync {
 
 /// Bytes that can be written at any place.
 pub trait WriteAt {
-    /// Writes `buf` to the bytes from byte `at` on. Where this is behind the end, the bytes become more if they can.
+    /// Writes `buf` to the bytes from byte `at` on. Where this is past the end, the bytes become more if they can.
     ///
     /// # Errors
     /// If not all of them can be written. Some may be written.
@@ -209,7 +209,7 @@ mod with_std {
             std::os::windows::fs::FileExt::seek_write(file, buf, at)
         }
 
-        /// Goes on after each part, and after signals.
+        /// Continues after each part, and after signals.
         fn read_all(
             mut buf: &mut [u8],
             mut at: u64,

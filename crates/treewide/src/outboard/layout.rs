@@ -209,7 +209,7 @@ impl Layout {
         if start < self.len { start } else { self.len }
     }
 
-    /// Returns the groups that have a byte of `range`; what is behind the end of the data is left out.
+    /// Returns the groups that have a byte of `range`; what is past the end of the data is left out.
     pub const fn groups_of(&self, range: &Range<u64>) -> Range<u64> {
         let end = if range.end < self.len { range.end } else { self.len };
         if range.start >= end {

@@ -13,7 +13,7 @@ use super::tile::{hash_tile, pairs_of_tile};
 use super::tile_at::in_memory;
 use crate::spec::OUT_LEN;
 
-/// Bytes that are verified at a time where reading goes on from group to group: two passes of 32 lanes. A guess.
+/// Bytes that are verified at a time where reading continues from group to group: two passes of 32 lanes. A guess.
 const AHEAD: u64 = 64 << 10;
 
 impl<S: ReadAt> Outboard<S> {
@@ -53,9 +53,9 @@ impl<S: ReadAt> Outboard<S> {
 /// A reader that returns only verified bytes: [`Outboard::reader`].
 ///
 /// Reading fails at the first byte of a group that is not verified: with an error of the kind `InvalidData` that holds an
-/// [`Error`], or with the error of reading. It can go on behind such a group after a seek.
+/// [`Error`], or with the error of reading. It can continue after such a group after a seek.
 ///
-/// The end of the data is part of what the digest commits to. So reading says that the data has ended, and [`SeekFrom::End`] and
+/// The digest commits to the end of the data. So reading says that the data has ended, and [`SeekFrom::End`] and
 /// [`len`](Self::len) say where, only after the last group is verified.
 ///
 /// It keeps one group in memory, or 64 KiB if a group has less.
@@ -67,7 +67,7 @@ pub struct VerifiedReader<'a, D: ?Sized, S> {
     /// The bytes in the buffer, all verified.
     held: Range<u64>,
     buffer: Vec<u8>,
-    /// Room for pairs that nobody needs.
+    /// Room for pairs that no one needs.
     pairs: Vec<u8>,
     is_end_verified: bool,
 }
@@ -153,7 +153,7 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Read for VerifiedReader<'_, D, S> {
     }
 }
 
-/// A position behind the end is fine; there is nothing to read there.
+/// A position past the end is fine; there is nothing to read there.
 impl<D: ReadAt + ?Sized, S: ReadAt> Seek for VerifiedReader<'_, D, S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {

@@ -9,17 +9,17 @@ use super::io::{ReadAt, WriteAt};
 use super::nodes::hash_group;
 use super::stored::Outboard;
 
-/// What came of a repair.
+/// Result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// The bytes that are right again.
     pub repaired: Vec<Range<u64>>,
-    /// What is still not verified: groups that are bad in the copy too, groups that are unknown because the outboard is broken, and
-    /// bytes behind the end.
+    /// Bytes that are still not verified: groups that are bad in the copy too, groups that are unknown because the outboard is broken, and
+    /// bytes past the end.
     pub left: Vec<Flaw>,
 }
 
-/// What came of a group, or of some neighbours: [`Outboard::repair_each`].
+/// Result for a group, or for some neighbours: [`Outboard::repair_each`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mended {
     /// These bytes are right again.
@@ -32,7 +32,7 @@ impl<S: ReadAt> Outboard<S> {
     /// Finds the bad groups of `data` in `range`, and writes them from `copy`. Each group of the copy is verified before it is written,
     /// and read and verified again afterwards. Nothing else is written, and of the copy nothing else is read.
     ///
-    /// If it is interrupted, call it again. Bytes behind the end stay; they are in [`Repair::left`].
+    /// If it is interrupted, call it again. Bytes past the end stay; they are in [`Repair::left`].
     ///
     /// ```
     /// use treewide::Mode;
@@ -67,7 +67,7 @@ impl<S: ReadAt> Outboard<S> {
         Ok(repair)
     }
 
-    /// As [`repair`](Self::repair), in bounded memory: what comes of it goes to `each`, in order.
+    /// Repairs like [`repair`](Self::repair), in bounded memory: results go to `each`, in order.
     ///
     /// # Errors
     /// As [`repair`](Self::repair).
@@ -84,7 +84,7 @@ impl<S: ReadAt> Outboard<S> {
         let (mut buffer, mut has_written, mut done) = (Vec::new(), false, 0);
         loop {
             let bounds = (start, range.end_bound().cloned());
-            // Behind the end, the last group is looked at once more.
+            // Past the end, the last group is looked at once more.
             let is_new = |found: &Result<Flaw, Error>| {
                 found.as_ref().map_or(true, |found| found.range.end > done)
             };

@@ -8,7 +8,7 @@
 //!             = pair, slice(left side), slice(right side)     else; a side without anything wanted is left out
 //! ```
 //!
-//! Bytes are sent in whole chunks. A range that reaches behind the end stands for the last chunk, with which the
+//! Bytes are sent in whole chunks. A range that reaches past the end means the last chunk, with which the
 //! length is proven. With groups of one chunk and one range, this is the format of `bao`, which has the length of the
 //! whole input in front of it, as 8 bytes, little-endian. A slice of everything is what `bao encode` writes.
 //!

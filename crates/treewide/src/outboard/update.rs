@@ -23,7 +23,7 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
     /// digest, which is that of [`root`](Self::root) from then on.
     ///
     /// `data` has `new_len` bytes. The dirty groups are read, and the pairs on the paths to them. What is behind the shorter of
-    /// the two lengths is dirty anyway. Ranges may overlap, be empty, be in any order, or go behind the end. **What is not named
+    /// the two lengths is dirty anyway. Ranges may overlap, be empty, be in any order, or go past the end. **What is not named
     /// is believed to be as it was**: bytes that were written and are not named are found by [`verify`](Self::verify), later.
     ///
     /// Everything is made and verified before the first byte is written. If the program or the machine stops between the first
@@ -89,7 +89,7 @@ type Pairs = (u64, Vec<u8>);
 fn dirty_groups(old: &Layout, new: &Layout, dirty: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut groups: Vec<_> = dirty.iter().map(|range| new.groups_of(range)).collect();
     if old.len() != new.len() {
-        // From the first group that has other bytes now, or other ones behind it.
+        // From the first group that has other bytes now, or other ones after it.
         let whole = old.len().min(new.len()) / old.group().bytes();
         groups.push(whole..new.groups());
     }

@@ -11,9 +11,9 @@ use super::walk::Walk;
 
 impl<S: ReadAt> Outboard<S> {
     /// Verifies the bytes of `data` in `range`: the groups that they are in, and no others. Of the outboard it reads the pairs above
-    /// them. Up to the end of the data (`..`), it also verifies that there are no bytes behind the end: if the size of `data` is not known, it
+    /// them. Up to the end of the data (`..`), it also verifies that there are no bytes past the end: if the size of `data` is not known, it
     /// reads a byte there.
-    /// A range that begins behind the end stands for the last group, which proves where the end is.
+    /// A range that begins past the end stands for the last group, which proves where the end is.
     ///
     /// Long ranges are verified by all threads of the current rayon pool, with the feature `rayon`.
     ///

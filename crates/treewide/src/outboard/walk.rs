@@ -179,7 +179,7 @@ impl<D: ReadAt + ?Sized, S: ReadAt> Compared<'_, D, S> {
         }
         let span = self.layout.span(node);
         let threads = threads_for(span.end - span.start) as u64;
-        // Above a window of the longest parts, the walk goes on to the children.
+        // Above a window of the longest parts, the walk continues to the children.
         let most = TILES_OF_PART * tile;
         if threads < 2 || node.groups() / most >= WINDOW as u64 {
             return Ok(false);

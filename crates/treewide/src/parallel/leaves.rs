@@ -104,7 +104,7 @@ pub(crate) trait Leaves: Sync {
 
     fn scratch(&self) -> Self::Scratch;
 
-    /// The next leaf that nobody has taken and its number; the numbers of all leaves are those from
+    /// The next leaf that no one has taken and its number; the numbers of all leaves are those from
     /// 0 on. After an error there may be more.
     fn next<'a>(
         &'a self,

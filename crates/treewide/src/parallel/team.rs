@@ -27,7 +27,7 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 /// that sleeps comes after 36 to 68 µs (`results/zen3-2vcpu/threads.md#where-a-helper-wakes-up`).
 const PATIENCE: Duration = Duration::from_micros(100);
 
-/// How long a caller that is a thread of the pool sleeps at most: nobody wakes it for rayon's work. A guess: few wakings
+/// How long a caller that is a thread of the pool sleeps at most: no one wakes it for rayon's work. A guess: few wakings
 /// a second.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -99,7 +99,7 @@ fn asked(threads: usize) -> usize {
 }
 
 /// Asks for the helpers that member `rank` is to ask for. Each asks for two more once it is awake, so
-/// that many are there soon, and nobody asks for a helper that would come too late.
+/// that many are there soon, and no one asks for a helper that would come too late.
 fn call_helpers(team: &Arc<Team>, rank: usize) {
     for rank in [2 * rank + 1, 2 * rank + 2] {
         if rank > team.asked {

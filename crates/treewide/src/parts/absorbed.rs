@@ -1,4 +1,4 @@
-//! What came of absorbing parts.
+//! Result of absorbing parts.
 
 /// How many bytes were new, and how many were there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

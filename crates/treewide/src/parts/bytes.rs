@@ -1,4 +1,4 @@
-//! Parts as bytes, to send them or to go on later.
+//! Parts as bytes, to send them or to continue later.
 
 use std::fmt;
 use std::ops::Range;
@@ -102,7 +102,7 @@ impl Parts {
     /// # Errors
     /// If the bytes are not parts, have an unknown version or the wrong length, or were changed; or if `mode` is not
     /// theirs. The check is not a signature: parts of a liar give another digest, which [`absorb`](Self::absorb) only
-    /// notices where somebody else hashed the same bytes.
+    /// notices where someone else hashed the same bytes.
     pub fn from_bytes(bytes: &[u8], mode: Mode) -> Result<Self, PartsError> {
         if !bytes.starts_with(MAGIC) {
             return Err(PartsError::NotParts);
@@ -132,7 +132,7 @@ impl Parts {
             return Err(PartsError::Mode);
         }
 
-        // The check matches, but nobody writes such parts.
+        // The check matches, but no one writes such parts.
         let (object, parts) = body[HEAD..].split_at(object_len);
         let parts: Option<Vec<Part>> =
             parts.as_chunks::<PART>().0.iter().map(|bytes| part(bytes, total)).collect();

@@ -24,7 +24,7 @@ pub enum AbsorbError {
     Object,
     /// The same bytes have two values. One of the two was hashed from other bytes, or by a broken machine.
     Clash {
-        /// The range of what is here; a third hash of these bytes says which is wrong.
+        /// The range of the part that is here; a third hash of these bytes says which is wrong.
         here: Range<u64>,
         /// The range of the part that showed it.
         there: Range<u64>,

@@ -17,7 +17,7 @@ use crate::mode::Mode;
 use crate::spec::CHUNK_LEN;
 use crate::tree;
 
-/// What of an input is hashed so far, in no particular order.
+/// Parts of an input that are hashed so far, in no particular order.
 ///
 /// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours.
 #[derive(Clone)]

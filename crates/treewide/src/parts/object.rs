@@ -1,4 +1,4 @@
-//! What parts belong to: an object, and a mode.
+//! The object and the mode that parts belong to.
 
 use crate::mode::Mode;
 use crate::oneshot::derive_key;
@@ -10,7 +10,7 @@ pub const MAX_OBJECT: usize = 64 << 10;
 /// Hashes the key of a mode for the tag; no other purpose has this context.
 const CONTEXT: &str = "treewide 2026-11 tag of a key in parts";
 
-/// What stands for a mode in bytes that may be sent: nobody gets the key from it, and another key has another tag.
+/// Bytes for a mode that may be sent: no one gets the key from it, and another key has another tag.
 pub(super) fn tag(mode: &Mode) -> (u8, [u8; OUT_LEN]) {
     match mode.flags {
         0 => (0, [0; OUT_LEN]),

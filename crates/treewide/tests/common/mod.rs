@@ -1,4 +1,4 @@
-//! What the test files share: random numbers, inputs, lengths, the three modes, and counting.
+//! Shared by the test files: random numbers, inputs, lengths, the three modes, and counting.
 #![allow(dead_code, unused_imports)] // Each test file that includes this module uses a part of it.
 
 mod amount;
@@ -29,7 +29,7 @@ pub(crate) fn edge_lengths(most: usize) -> Vec<usize> {
     edges.into_iter().filter(|len| *len <= most).collect()
 }
 
-/// A mode with what it needs, able to make the library's hasher and both oracles.
+/// A mode with its key or context, able to make the library's hasher and both oracles.
 #[derive(Clone, Debug)]
 pub(crate) enum Mode {
     Hash,

@@ -89,7 +89,7 @@ fn until_it_is_dropped() {
         stops(strategy, file.as_ref());
         tally.case();
     }
-    // Nobody has opened the other end, and nobody will.
-    stops(Strategy::Auto, pipes::fifo("nobody").as_ref());
+    // No one has opened the other end, and no one will.
+    stops(Strategy::Auto, pipes::fifo("unopened").as_ref());
     tally.case();
 }

@@ -125,7 +125,7 @@ fn an_outboard_of_a_file_that_fails() {
         let empty = Outboard::new(&treewide::hash(b""), layout, mode, Vec::new());
         let error = empty.verify(&maps, ..).expect_err("there are bytes");
         assert!(matches!(&error, outboard::Error::Extra(range) if *range == (0..1)), "{error}");
-        // Nobody writes to this pipe.
+        // No one writes to this pipe.
         let pipe = super::pipes::fifo("ob-pipe");
         let error = Options::new().outboard(&pipe, Group::BAO, Order::Pre, &mut Vec::new());
         assert!(error.expect_err("a pipe").to_string().contains("length is not known"));

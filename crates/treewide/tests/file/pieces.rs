@@ -1,4 +1,4 @@
-//! Files in pieces, and going on behind some of them.
+//! Files in pieces, and continuing behind some of them.
 
 use super::{TILE, TempFile, options};
 use crate::common::{self, Mode, Random, Tally};

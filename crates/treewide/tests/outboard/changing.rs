@@ -92,7 +92,7 @@ fn repair_writes_what_it_has_verified() {
     assert!(repair.repaired.is_empty() && data == before);
 }
 
-/// A range behind the end is verified by the last group: a layout that is too short does not hide data.
+/// A range past the end is verified by the last group: a layout that is too short does not hide data.
 #[test]
 fn ranges_behind_the_end_prove_the_end() {
     struct NoSize<'a>(&'a [u8]);

@@ -1,4 +1,4 @@
-//! The same bytes as `bao-tree` and `bao` make.
+//! Equal to the bytes of `bao-tree` and `bao`.
 
 use super::{ORDERS, edges, group};
 use crate::common::{Random, Tally, pattern, rounds, sample};

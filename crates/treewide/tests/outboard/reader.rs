@@ -75,7 +75,7 @@ fn reader_returns_no_byte_that_is_not_verified() {
                 error.get_ref().and_then(|inner| inner.downcast_ref()).expect("it says which");
             assert!(matches!(inner, Error::Bad(range) if *range == span), "{inner}");
             assert!(read == data[..span.start as usize]);
-            // It stays where it is, and goes on behind.
+            // It stays where it is, and continues behind.
             assert_eq!(reader.stream_position().expect("known"), span.start);
             reader.seek(SeekFrom::Start(span.end)).expect("a place");
             let rest = reader.read_to_end(&mut read);

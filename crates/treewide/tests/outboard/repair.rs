@@ -79,7 +79,7 @@ fn repair_leaves_what_it_cannot_know() {
     );
 }
 
-/// More ranges than are held at a time, with what cannot be repaired between them, and bytes behind the end.
+/// More ranges than are held at a time, with groups that cannot be repaired between them, and bytes past the end.
 #[test]
 fn repair_of_many_ranges_tells_each_once() {
     let right = pattern(5000 * 1024 + 7);
@@ -136,7 +136,7 @@ impl WriteAt for Bytes {
     }
 
     fn set_size(&mut self, _: u64) -> Result<(), IoError> {
-        Err(IoError::new("nobody asked for that"))
+        Err(IoError::new("no one asked for that"))
     }
 }
 

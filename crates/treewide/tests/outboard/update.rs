@@ -9,7 +9,7 @@ use treewide::outboard::{
     self, BaoFile, Error, Group, IoError, Layout, Order, Outboard, ReadAt, WriteAt,
 };
 
-/// Ranges that are written, in any order, some of them empty, joined, or behind the end.
+/// Ranges that are written, in any order, some of them empty, joined, or past the end.
 fn some_ranges(random: &mut Random, len: usize) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     for _ in 0..random.below(5) {

@@ -220,7 +220,7 @@ fn at_end(input: &mut impl Read, path: &Path) -> anyhow::Result<()> {
         match input.read(&mut more) {
             Ok(0) => return Ok(()),
             Ok(_) => bail!(
-                "{}: goes on after its end: it was made with other ranges or groups, or something was added",
+                "{}: continues after its end: it was made with other ranges or groups, or something was added",
                 shown(path)
             ),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

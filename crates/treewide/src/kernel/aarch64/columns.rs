@@ -2,7 +2,7 @@
 //!
 //! One state has four chains of operations of two cycles or more. That fills two vector ports, if operations
 //! come as they are written: one of each chain after the other. Where there are four ports, they wait half
-//! of the time. Two states have eight chains, but with what a step needs in addition they do not fit 32 registers, and
+//! of the time. Two states have eight chains, but with the other operands of a step they do not fit 32 registers, and
 //! compilers keep in memory what is wanted next. Within a G, `a` and `c` are wanted alternately. So two words of each
 //! share registers in the second state, and wait in memory while it is the other's turn.
 //!

@@ -1,4 +1,4 @@
-//! What a call may not change: registers that belong to the caller, and the stack pointer.
+//! State that a call may not change: registers that belong to the caller, and the stack pointer.
 //!
 //! As on x86-64, [`observe`] fills the registers with known values, calls, and writes down what came back. It is
 //! assembly as a whole, so that no compiler is between it and what is called.
@@ -134,7 +134,7 @@ struct Routine {
     arguments: [*mut u8; 4],
 }
 
-/// Goes on at the routine, so that no compiled code is between it and [`observe`], which would restore
+/// Continues at the routine, so that no compiled code is between it and [`observe`], which would restore
 /// what the routine has changed.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on(_: *mut c_void) {

@@ -1,4 +1,4 @@
-//! What a call may not change: registers that belong to the caller, the direction flag, the
+//! State that a call may not change: registers that belong to the caller, the direction flag, the
 //! control word of SSE, the stack pointer; and that the upper halves of vector registers are left
 //! clean, as SSE code after them would be slow.
 //!
@@ -203,7 +203,7 @@ fn damage(entry: Entry, argument: *mut c_void, shift: u64) -> Vec<String> {
     if frame.flags_after >> 10 & 1 == 1 {
         damage.push("direction flag".into());
     }
-    // The low six bits are sticky exceptions, which nobody owns.
+    // The low six bits are sticky exceptions, which no one owns.
     if (frame.mxcsr ^ frame.mxcsr_after) & !0x3f != 0 {
         damage.push("mxcsr".into());
     }
@@ -294,7 +294,7 @@ struct Routine {
     arguments: [*const u8; 6],
 }
 
-/// Goes on at the routine, so that no compiled code is between it and [`observe`], which would restore
+/// Continues at the routine, so that no compiled code is between it and [`observe`], which would restore
 /// what the routine has changed.
 #[cfg(not(windows))]
 #[unsafe(naked)]

@@ -1,4 +1,4 @@
-//! Every entry with what it reads and what it writes at every alignment. (`chunks.rs` has more lengths
+//! Every entry, with inputs and outputs at every alignment. (`chunks.rs` has more lengths
 //! of inputs, `nodes.rs` the one-lane compression.)
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Calls for tests of what a call may not change: `abi_x86_64.rs` and `abi_aarch64.rs`.
+//! Calls for tests of the state that a call may not change: `abi_x86_64.rs` and `abi_aarch64.rs`.
 
 use core::ffi::c_void;
 

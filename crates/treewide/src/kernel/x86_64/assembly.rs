@@ -1,5 +1,5 @@
-//! What the assembly of transposed states shares: how instruction sets call things, the rounds, and what
-//! stands between those of two blocks.
+//! Shared by the assembly of transposed states: names of instruction sets, the rounds, and the code
+//! between those of two blocks.
 
 use crate::spec::Words;
 
@@ -133,7 +133,7 @@ macro_rules! pair {
 }
 pub(super) use pair;
 
-/// One round for each list of what is done between, the message words permuted between rounds (table 2 of the
+/// One round for each list of steps between, the message words permuted between rounds (table 2 of the
 /// paper). `[11]` says that word 11 is kept in memory, `[]` that it is not.
 macro_rules! rounds {
     ($isa:tt $kept:tt []; $($m:literal)*) => { "" };
@@ -235,7 +235,7 @@ pub(super) use next_flags;
 /// size.
 pub(super) type Routine = unsafe extern "sysv64" fn(*const u8, *const u8, *const u8, *mut u8);
 
-/// Defines a compression of a state by `body!`; with what makes the last eight words of output, of all sixteen words.
+/// Defines a compression of a state by `body!`; with an ending that makes the last eight words of output, of all sixteen words.
 macro_rules! routine {
     ($isa:tt $cpu:literal: $name:ident $($high:expr)?) => {
         /// A [`Routine`](crate::kernel::x86_64::assembly::Routine).

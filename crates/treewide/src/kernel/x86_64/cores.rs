@@ -83,7 +83,7 @@ core!(
     BLOCKS_16: Blocks = avx512::blocks_16_held, HELD: bool = true
 );
 core!(
-    /// Zen 4: rotations take two cycles. Nobody has measured `ALIGN` and `Next::Between` there. These are facts of rows;
+    /// Zen 4: rotations take two cycles. No one has measured `ALIGN` and `Next::Between` there. These are facts of rows;
     /// its columns are those of other cores.
     Zen4: AVX512: bool = true, EARLY_ROTATIONS: bool = true, NEXT: Next = Next::Behind,
     NEXT_IN_PAIRS: Next = Next::Behind

@@ -61,7 +61,7 @@ macro_rules! sum {
     };
 }
 
-/// The exclusive or with what is not needed after that, rotated.
+/// The exclusive or with a word that is not needed after that, rotated.
 macro_rules! xor_rotate {
     ($to:literal $from:literal $by:literal $(, $more:expr)?) => {
         concat!("xor ", $to, ",", $from, "\n", $($more,)? "ror ", $to, ",", $by, "\n")

@@ -11,7 +11,7 @@ use crate::outboard::layout::Group;
 
 /// The bytes from `start` on, `len` of them; at least one, as `bao` has it, so that there is something to verify.
 fn range(start: u64, len: u64) -> Range<u64> {
-    // The last byte of all is never one of an input: 2^64 - 1 is behind the end of each.
+    // The last byte of all is never one of an input: 2^64 - 1 is past the end of each.
     let start = start.min(u64::MAX - 1);
     start..start.saturating_add(len.max(1))
 }

@@ -8,7 +8,7 @@ use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::outboard::layout::{Group, PAIR_LEN};
 
-/// What is known after a slice was read to its end.
+/// Facts that are known after a slice was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded {

@@ -27,7 +27,7 @@ pub struct Source<'a, D: ?Sized, S: ?Sized> {
 
 /// Writes a slice of `ranges` to `out`, in groups of `group`.
 ///
-/// Ranges may touch, overlap and stand in any order; empty ones are left out. A range that reaches behind the end stands
+/// Ranges may touch, overlap and be in any order; empty ones are left out. A range that reaches past the end stands
 /// for the last chunk. The groups of the outboard may be other ones than those of the slice; an outboard with larger
 /// groups costs reading all of a group where the slice has a part of it.
 ///

@@ -1,4 +1,4 @@
-//! What is wanted of an input: ranges of bytes, in any order, and the chunks that they touch.
+//! Wanted ranges of an input: ranges of bytes, in any order, and the chunks that they touch.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ impl Wanted {
         let last = len.div_ceil(CHUNK).max(1) - 1;
         let chunks = ranges.iter().map(|range| {
             let (first, end) = (range.start / CHUNK, range.end.div_ceil(CHUNK));
-            // What reaches behind the end stands for the last chunk.
+            // What reaches past the end stands for the last chunk.
             if end > last { first.min(last)..last + 1 } else { first..end }
         });
         let some = ranges.iter().zip(chunks).filter(|(range, _)| !range.is_empty());

@@ -50,7 +50,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping, and nobody has a piece of it any more.
+        // SAFETY: the whole mapping, and no one has a piece of it any more.
         unsafe { libc::munmap(self.start.sub(self.page).cast(), self.len + 2 * self.page) };
     }
 }
@@ -78,7 +78,7 @@ fn the_guards_are_there() {
         assert_eq!(error, Some(libc::EFAULT), "{side:?}");
     }
     for end in [reader, writer] {
-        // SAFETY: nobody else has it.
+        // SAFETY: no one else has it.
         unsafe { libc::close(end) };
     }
 }

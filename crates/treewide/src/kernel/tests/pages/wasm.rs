@@ -1,4 +1,4 @@
-//! At the end of linear memory: there is no page behind it, and before it no page can be taken away.
+//! At the end of linear memory: there is no page after it, and before it no page can be taken away.
 
 use core::arch::wasm32::{memory_grow, memory_size};
 
@@ -51,5 +51,5 @@ fn grown(len: usize) -> usize {
 fn the_guards_are_there() {
     let mut guarded = Guarded::new(1);
     let place = guarded.put(Side::Last, 1, &[]).as_ptr_range();
-    assert_eq!(place.end as usize, memory_size::<0>() * PAGE, "no memory is behind it");
+    assert_eq!(place.end as usize, memory_size::<0>() * PAGE, "no memory is after it");
 }

@@ -81,7 +81,7 @@ macro_rules! diagonals {
     };
 }
 
-/// A round, with what stands in it, and the places of the next one. The place in `rdx`, which began one further on, is
+/// A round, with the steps inside it, and the places of the next one. The place in `rdx`, which began one further on, is
 /// the first again after seven rounds: counted last, it sets the flag for zero if there is no other round.
 macro_rules! round {
     ($b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr, $b5:expr, $b6:expr, $b7:expr) => {
@@ -294,7 +294,7 @@ blocks_routine!(
     /// of the ports that the rounds keep busy: sixteen bytes of four lanes at a time become a row, during the first four
     /// rounds of the block before. Later rounds would do as well, except for the stores: rows are read right after the last.
     blocks_32 ahead:
-    // rdi inputs, rbp ahead, rsi the message and behind it the rows of the next one, rcx chaining values, r8 where the
+    // rdi inputs, rbp ahead, rsi the message and after it the rows of the next one, rcx chaining values, r8 where the
     // block is, r9 where the rows get what this round moves, r15 a lane's input; steps that are left on the stack. What
     // rax counts, 32 a round, is also the place of the pointers to four lanes, for the four rounds that move.
     "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n push r8",

@@ -90,7 +90,7 @@ macro_rules! to_columns {
     };
 }
 
-/// A round of one state, with what is done between columns and diagonals, and at the end.
+/// A round of one state, with the steps between columns and diagonals, and at the end.
 macro_rules! round {
     ($isa:tt $between:expr, $end:expr) => {
         concat!(

@@ -1,4 +1,4 @@
-//! What the vectors of rows are written with: barriers for the compiler, operations by their intrinsics, and how words get
+//! Kit for the vectors of rows: barriers for the compiler, operations by their intrinsics, and how words get
 //! into 128-bit registers and out of them.
 
 use core::arch::x86_64::*;

@@ -93,7 +93,7 @@ unsafe impl<C: Core> RowVector<4> for Four<C> {
     }
     #[inline(always)]
     unsafe fn row_3(low: &[u32; 4], high: &[u32; 4], lens: &[u32; 4], flags: &[u32; 4]) -> Self {
-        // By shuffles, as a load of what was stored word by word would wait.
+        // By shuffles, as a load of words that were stored one by one would wait.
         Self::new({
             let two = |counters, rest| {
                 joined(_mm_unpacklo_epi64(counters, rest), _mm_unpackhi_epi64(counters, rest))

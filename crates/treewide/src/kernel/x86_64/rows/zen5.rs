@@ -4,11 +4,11 @@
 //! a chain of operations runs at half speed because the core runs ahead of it. An operation that
 //! comes when its operands are ready takes one. So here nothing comes early: `beat!` fills what is
 //! issued in one cycle, eight instructions, with instructions that do nothing, and every operation
-//! stands in the beat in which the one before it is done (rotations take two). Before each block the
+//! is in the beat in which the one before it is done (rotations take two). Before each block the
 //! core is made to wait until it has caught up, as a delay would otherwise last: what comes early
 //! once, by an interrupt or a late load, makes all that follows come early.
 //!
-//! What is not in the chain, the message of the next round and of the next block, stands in beats
+//! The message of the next round and of the next block, which is not in the chain, is in beats
 //! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
 //! instructions: unrolled, passes of different width would push each other out.
 //!
@@ -80,7 +80,7 @@ macro_rules! op {
         concat!("vmovdqa64 ", zmm!($set $to), ",[r11+64*", $order, "]\n")
     };
     (pick $set:literal $to:ident $a:ident $b:ident) => { op!("vpermi2d" $set $to $a zmm!($set $b)) };
-    // or by one that is kept, of what is there and another vector.
+    // or by one that is kept, of the old words and another vector.
     (mix $set:literal $to:ident $order:literal $from:ident) => {
         concat!("vpermt2d ", zmm!($set $to), ",zmm", $order, ",", zmm!($set $from), "\n")
     };
