@@ -25,7 +25,7 @@ CHECKED = ["."]
 # Generated files, data, and records, which stay as they were written.
 NEVER = re.compile(r"(^|/)(results/.*|Cargo\.lock|LICENSE-\w+|crates/treewide-gpu/kernels/built/.*)$")
 
-KINDS = {".md": "markdown", ".rs": "rust", ".sh": "hash", ".py": "hash", ".toml": "hash"}
+KINDS = {".md": "markdown", ".rs": "rust", ".ts": "rust", ".mjs": "rust", ".sh": "hash", ".py": "hash", ".toml": "hash"}
 
 RUST = re.compile(
     r"""(?P<line>//[/!]?[^\n]*)

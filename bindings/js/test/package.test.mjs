@@ -1,6 +1,7 @@
 // What users get: `npm pack`, installed into an empty project, and what the README says there.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import test, { after, before, describe } from "node:test";
@@ -48,6 +49,26 @@ describe("package", () => {
       t.diagnostic(`${document}: ${all.length} cases`);
     });
   }
+
+  test("a build without the target or without Rust says what to install", () => {
+    const bin = join(project.folder, "bin");
+    mkdirSync(bin);
+    const program = (name, text) => writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    const build = () => {
+      const { status, stderr } = spawnSync(process.execPath, ["build.mjs"], { cwd: fileURLToPath(here), env: { PATH: bin }, encoding: "utf8" });
+      assert.equal(status, 1);
+      assert.doesNotMatch(stderr, /^ +at /m);
+      return stderr;
+    };
+    assert.match(build(), /^build\.mjs: there is no rustc: install Rust from https:\/\/rustup\.rs/);
+    program("rustc", `echo ${bin}`);
+    assert.match(build(), /: run `rustup target add wasm32-unknown-unknown`/);
+    program("rustup", `echo "$*" > ${bin}/asked; exit 1`);
+    assert.match(build(), /: run `rustup target add wasm32-unknown-unknown`/);
+    assert.equal(readFileSync(join(bin, "asked"), "utf8"), "target add wasm32-unknown-unknown\n");
+    const { scripts } = JSON.parse(readFileSync(new URL("package.json", here), "utf8"));
+    assert.equal(scripts.prepack, "node build.mjs");
+  });
 
   test("a program with a pool waits for it, and ends", () => {
     const path = join(project.folder, "pool.mjs");
