@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
 use treewide_files::name::shown;
-use treewide_manifest::machine::{Clock, Draft, Update, Verify};
+use treewide_manifest::machine::{Clock, Draft, Limit, Update, Verify};
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
-    Budget, Cancel, Class, Error, ErrorKind, Finding, Globs, Manifest, Options, Report, Rules,
-    Totals, facts_of,
+    Budget, Cancel, Class, Error, ErrorKind, Evidence, Finding, Globs, Manifest, Options, Report,
+    Rules, Totals, facts_of,
 };
 
 use crate::failure;
@@ -33,13 +33,20 @@ create_exception!(
     "A manifest that cannot be used: it is damaged, or not the one that was expected."
 );
 
-/// Path, verdict, type, the path that it was, detail.
-type Told<'py> =
-    (Bound<'py, PyString>, &'static str, &'static str, Option<Bound<'py, PyString>>, String);
+/// Path, verdict, type, the path that it was, detail, evidence.
+type Told<'py> = (
+    Bound<'py, PyString>,
+    &'static str,
+    &'static str,
+    Option<Bound<'py, PyString>>,
+    String,
+    Option<&'static str>,
+);
 
-/// Findings; counts by verdict; files read, bytes read, files not read, their bytes; what is wrong with the index; whether
-/// nothing was checked; the summary.
-type Ended<'py> = (Vec<Told<'py>>, Bound<'py, PyDict>, (u64, u64, u64, u64), Untold, String);
+/// Findings; counts by verdict; files that are the same by evidence; files read, bytes read, files not read, their bytes, old
+/// digests kept, paths not looked at; what is wrong with the index; whether nothing was checked; the summary.
+type Ended<'py> =
+    (Vec<Told<'py>>, Bound<'py, PyDict>, Bound<'py, PyDict>, [u64; 6], Untold, String);
 
 /// What is wrong with the index, whether nothing was checked, and whether `trusted.*` could not be seen.
 type Untold = (Option<String>, bool, bool);
@@ -56,6 +63,10 @@ fn failed(py: Python<'_>, error: Error) -> PyErr {
             PyOSError::new_err(error.to_string())
         }
         ErrorKind::Usage(_) => PyValueError::new_err(error.to_string()),
+        ErrorKind::Refused(loss) => {
+            let argument = loss.flag().replace('-', "_");
+            ManifestError::new_err(format!("{error} (the argument {argument} continues)"))
+        }
         _ => ManifestError::new_err(error.to_string()),
     }
 }
@@ -64,18 +75,30 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
     let told = |it: Finding| {
         let from = it.verdict.from().map(|name| text_of(py, name)).transpose()?;
         let (verdict, detail) = (it.verdict.class().word(), it.verdict.detail());
-        Ok((text_of(py, &it.name)?, verdict, it.kind.word(), from, detail))
+        let evidence = it.evidence.map(Evidence::word);
+        Ok((text_of(py, &it.name)?, verdict, it.kind.word(), from, detail, evidence))
     };
     let findings = findings.into_iter().map(told).collect::<PyResult<Vec<_>>>()?;
     let counts = PyDict::new(py);
     for class in Class::ALL {
         counts.set_item(class.word(), report.count(class))?;
     }
-    let read = (report.files_read, report.bytes_read, report.files_unread, report.bytes_unread);
+    let known_by = PyDict::new(py);
+    for evidence in Evidence::ALL {
+        known_by.set_item(evidence.word(), report.known_by(evidence))?;
+    }
+    let read = [
+        report.files_read,
+        report.bytes_read,
+        report.files_unread,
+        report.bytes_unread,
+        report.files_kept,
+        report.skipped,
+    ];
     let summary = report.to_string();
     let nothing_checked = report.nothing_checked || !report.unmatched.is_empty();
     let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen);
-    Ok((findings, counts, read, untold, summary))
+    Ok((findings, counts, known_by, read, untold, summary))
 }
 
 /// Runs `work` with options and a collector of findings. It leaves out what is the same.
@@ -120,17 +143,16 @@ pub(crate) fn _verify<'py>(
     let name = shown(&list.0);
     let expected = expected.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
-    let (report, findings) =
-        run(py, Threads::new(threads)?, progress, move |options, _, each| {
-            let manifest = Manifest::open(&list.0)?;
-            if let Some(expected) = expected {
-                let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
-                if list != expected && facts != Some(expected) {
-                    return Ok(Err((list, facts)));
-                }
+    let (report, findings) = run(py, Threads::new(threads)?, progress, move |options, _, each| {
+        let manifest = Manifest::open(&list.0)?;
+        if let Some(expected) = expected {
+            let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
+            if list != expected && facts != Some(expected) {
+                return Ok(Err((list, facts)));
             }
-            verify.run(&manifest, &directory.0, options, each).map(Ok)
-        })?;
+        }
+        verify.run(&manifest, &directory.0, options, each).map(Ok)
+    })?;
     match report {
         Ok(report) => ended(py, findings, &report),
         Err((list, facts)) => {
@@ -159,7 +181,8 @@ pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyRes
 /// Makes a manifest, from the one at `old` if there is one.
 #[pyfunction]
 #[pyo3(signature = (
-    old, directory, output, /, *, rules, index, full, scrub, accept_rot, resume, sync, threads, progress
+    old, directory, output, /, *, rules, index, full, scrub, accept_rot, accept_damage, allow_empty,
+    max_removed, resume, sync, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _make<'py>(
@@ -172,6 +195,9 @@ pub(crate) fn _make<'py>(
     full: bool,
     scrub: Option<&str>,
     accept_rot: Vec<String>,
+    accept_damage: bool,
+    allow_empty: bool,
+    max_removed: Option<&str>,
     resume: bool,
     sync: bool,
     threads: isize,
@@ -179,6 +205,10 @@ pub(crate) fn _make<'py>(
 ) -> PyResult<Made<'py>> {
     let accept_rot = Globs::new(&accept_rot).map_err(|error| failed(py, error))?;
     let mut update = Update::new().full(full).accept_rot(accept_rot);
+    update = update.accept_damage(accept_damage).allow_empty(allow_empty);
+    if let Some(limit) = max_removed {
+        update = update.most_removed(Limit::parse(limit).map_err(PyValueError::new_err)?);
+    }
     if let Some(scrub) = scrub {
         update = update.scrub(Budget::parse(scrub).map_err(PyValueError::new_err)?);
     }
@@ -190,7 +220,7 @@ pub(crate) fn _make<'py>(
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // Nobody else can write the manifest once this one has begun.
-        let draft = Draft::begin(&output.0, index)?.with_journal(resume);
+        let draft = Draft::begin_over(&output.0, index, accept_damage)?.with_journal(resume);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)

@@ -25,7 +25,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// What the caller says to go on all the same: `allow-empty`, `accept-damage` or `max-removed`.
+    /// The flag with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
     pub fn flag(&self) -> &'static str {
         match self {
             Self::Damage(_) => "accept-damage",
@@ -40,7 +40,7 @@ impl fmt::Display for Loss {
         match self {
             Self::Damage(cause) => write!(
                 f,
-                "is damaged: {cause}; without it, nobody can tell rot from an edit, and links, modes and rules are lost"
+                "is damaged: {cause}; without it, rot looks like an edit, and links, modes and rules are lost"
             ),
             Self::Everything(files) => {
                 let files = if *files == 1 { "the recorded file" } else { "any recorded file" };

@@ -20,6 +20,7 @@ from treewide._arguments import (
 from treewide._treewide import ManifestError, _diff, _digests, _make, _verify
 
 __all__ = [
+    "Evidence",
     "Finding",
     "Made",
     "ManifestError",
@@ -37,6 +38,7 @@ Verdict: _TypeAlias = _Literal[
     "touched",
     "changed",
     "rot",
+    "suspect",
     "replaced-type",
     "moved",
     "renamed",
@@ -48,6 +50,9 @@ Verdict: _TypeAlias = _Literal[
     "not-checkable",
 ]
 """What was found out about a path."""
+
+Evidence: _TypeAlias = _Literal["read", "metadata", "attested", "claimed"]
+"""By what a verdict is known: what was read in this run, what the system, a store or a manifest says."""
 
 #: The tree is as recorded.
 _AS_RECORDED: _Final = frozenset({"same", "touched"})
@@ -69,6 +74,8 @@ class Finding:
     other: str | None
     #: What there is to say in addition. Empty if nothing.
     detail: str
+    #: By what the verdict is known; `None` where nothing is.
+    evidence: Evidence | None
 
 
 @_dataclass(frozen=True)
@@ -79,11 +86,18 @@ class Report:
     findings: tuple[Finding, ...]
     #: The number of paths with each verdict. They add up to the number of paths.
     counts: dict[Verdict, int]
+    #: The number of files that are `same` or `touched`, by what that is known. Only `read` was verified.
+    known_by: dict[Evidence, int]
     files_read: int
     bytes_read: int
     #: Files whose content was not read, because their size, times and inode are as recorded.
     files_unread: int
     bytes_unread: int
+    #: Files whose old digests the new manifest keeps although their content differs: `rot`, `suspect`, or `changed` where no
+    #: times are recorded.
+    files_kept: int
+    #: Recorded paths that `only` leaves out.
+    skipped: int
     #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
     damage: str | None
     #: Nothing was recorded, and no index says that this is so; or a glob of `only` matches nothing.
@@ -128,8 +142,8 @@ class Made(Report):
     facts: bytes
 
     def __bool__(self) -> bool:
-        """Whether the manifest says what every file is: all could be read, and none rotted. Changes do not matter."""
-        return not self._any(_UNKNOWN | {"rot"})
+        """Whether the manifest says what every file is: all could be read, and no old digest was kept in doubt."""
+        return not self.files_kept and not self._any(_UNKNOWN)
 
 
 def snapshot(
@@ -144,6 +158,7 @@ def snapshot(
     modes: bool = False,
     xattrs: bool = False,
     index: bool = True,
+    allow_empty: bool = False,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -164,7 +179,8 @@ def snapshot(
     stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
     only; with `resume=False`, everything.
 
-    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for an invalid glob.
+    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for an invalid glob;
+    `ManifestError` if it has no file and would replace one that has some, unless `allow_empty`.
     """
     if list is None:
         list = _beside(directory)
@@ -179,6 +195,9 @@ def snapshot(
             full=False,
             scrub=None,
             accept_rot=[],
+            accept_damage=False,
+            allow_empty=allow_empty,
+            max_removed=None,
             resume=resume,
             sync=sync,
             threads=threads,
@@ -230,6 +249,9 @@ def update(
     full: bool = False,
     scrub: str | None = None,
     accept_rot: _Iterable[str] = (),
+    accept_damage: bool = False,
+    allow_empty: bool = False,
+    max_removed: str | None = None,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -239,8 +261,12 @@ def update(
 
     With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
     (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although nobody wrote to it is
-    `rot`: it keeps its digest, unless a glob of `accept_rot` matches it. `resume`, `sync` and `progress` are those of
-    `snapshot`.
+    `rot`, or `suspect` if only ctime, inode or device moved: it keeps its digest, unless a glob of `accept_rot` matches
+    it. `resume`, `sync` and `progress` are those of `snapshot`.
+
+    A run that could lose what is recorded writes nothing and raises `ManifestError`: if no recorded file is there, or none
+    where something was mounted (`allow_empty` continues), if the index is damaged (`accept_damage`), or if more files are
+    gone than `max_removed` (`"10%"`, `"1000"`) allows.
 
     Raises what `snapshot` raises, and `ManifestError` if the old list is damaged.
     """
@@ -254,6 +280,9 @@ def update(
             full=full,
             scrub=scrub,
             accept_rot=_globs(accept_rot),
+            accept_damage=accept_damage,
+            allow_empty=allow_empty,
+            max_removed=max_removed,
             resume=resume,
             sync=sync,
             threads=threads,
@@ -296,8 +325,8 @@ def _globs(globs: _Iterable[str]) -> list[str]:
 
 
 def _fields(ended: _Any) -> _Any:
-    findings, counts, read, untold, summary = ended
-    return (tuple(Finding(*it) for it in findings), counts, *read, *untold, summary)
+    findings, counts, known_by, read, untold, summary = ended
+    return (tuple(Finding(*it) for it in findings), counts, known_by, *read, *untold, summary)
 
 
 def _report(ended: _Any) -> Report:

@@ -26,7 +26,7 @@ pub(crate) fn run(
         Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
             let kind = error.downcast_ref::<Error>().map(Error::kind);
             let hint = match kind {
-                Some(ErrorKind::Refused(loss)) => format!(" (--{} goes on)", loss.flag()),
+                Some(ErrorKind::Refused(loss)) => format!(" (--{} continues)", loss.flag()),
                 _ => String::new(),
             };
             complain(program, &format!("{error:#}{hint}"));

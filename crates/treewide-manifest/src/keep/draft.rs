@@ -147,6 +147,11 @@ impl Draft {
         self.journal.as_ref().and_then(Journal::adder)
     }
 
+    /// Where the list will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The temporary files, which a program that is ended by a signal removes.
     pub fn temporaries(&self) -> Vec<PathBuf> {
         let all = [Some(&self.list), self.index.as_ref()].into_iter().flatten();

@@ -13,6 +13,7 @@ use crate::keep::draft::{Draft, Totals};
 use crate::keep::journal::Taken;
 use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
+use crate::keep::places::Places;
 use crate::run::guard::{Accepted, Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy, Resumed};
 use crate::run::judge::{Judge, Read, observed};
@@ -163,6 +164,10 @@ impl Update {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Made, Error> {
         let rules = self.rules_of(old, dir)?;
+        if let Some(old) = old.filter(|old| old.list().path() != draft.path()) {
+            let places = Places::new().reads_manifest(old.list().path());
+            places.writes_manifest(draft.path()).check(Some((old, dir)))?;
+        }
         let guard = Guard::new(old, dir, self.accepted)?;
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);

@@ -118,7 +118,7 @@ pub enum Verdict {
 pub enum Change {
     /// The content of a file.
     Content {
-        /// No times are recorded, as by a list without an index: nobody can tell an edit from rot.
+        /// No times are recorded, as by a list without an index: rot looks like an edit.
         untimed: bool,
     },
     /// Permission bits: what they were and are.
@@ -284,7 +284,7 @@ impl Verdict {
         let shown = |name: &[u8]| treewide_files::name::shown(&name::path(name));
         match self {
             Self::Changed(Change::Content { untimed: true }) => {
-                "no times are recorded, so that nobody can tell an edit from rot".into()
+                "no times are recorded, so that rot looks like an edit".into()
             }
             Self::Changed(Change::Content { untimed: false }) => String::new(),
             Self::Changed(Change::Mode(was, is)) => format!("mode {was:04o} -> {is:04o}"),

@@ -120,7 +120,7 @@ pub(crate) struct WithArgs {
     #[arg(value_parser = size::parse, help_heading = "Outboards")]
     min: u64,
 
-    /// Go on although nothing of what is recorded is there
+    /// Continue although none of the recorded files is there
     ///
     /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
     #[arg(long, help_heading = "Verdict")]
@@ -143,13 +143,13 @@ pub(crate) struct WithArgs {
     progress: ProgressArgs,
 }
 
-/// What is made of what.
+/// A manifest that is to be made.
 struct Making<'a> {
     /// The list that is written.
     path: &'a Path,
     update: Update,
     accepts_damage: bool,
-    /// How much is read of what nothing else lets the run read.
+    /// The bytes that are read although nothing else lets the run read them.
     budget: Option<Budget>,
     old: Option<&'a Path>,
     dir: Option<&'a Path>,
@@ -200,7 +200,7 @@ impl WithArgs {
         };
         let made = update.run(old.as_ref(), &dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
-        // Nobody may read what is said, and the manifest is made all the same.
+        // The manifest is made although the reader of these lines may be gone.
         let said = lines.finish(&console, (!quiet).then_some((&made.report, None)));
         let (report, totals, written) = appear(made)?;
         said?;
@@ -400,7 +400,7 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
     accept_rot: Vec<String>,
 
-    /// Go on although the index is damaged, so that rot cannot be told from an edit
+    /// Continue although the index is damaged, so that rot looks like an edit
     ///
     /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
     #[arg(long, help_heading = "Verdict")]
