@@ -394,6 +394,7 @@ emulated() {
 
 # found OPTIONS...: whether CMake's find_package(blake3 OPTIONS) finds the installed package, in a program with pointers of
 # $pointer bytes.
+# shellcheck disable=SC2016 # a variable of CMake
 found() {
     printf 'cmake_minimum_required(VERSION 3.19)\nproject(versions %s)\nset(CMAKE_SIZEOF_VOID_P %s)\nfind_package(blake3 %s CONFIG QUIET)\n%s\n' \
         NONE "$pointer" "$*" 'message(STATUS "found ${blake3_FOUND}")' >"$out/versions/CMakeLists.txt"

@@ -3,8 +3,8 @@
 use core::ffi::{c_int, c_void};
 
 use crate::errors::{Error, code};
-use crate::hashing::mode_at;
 use crate::memory::{array, input, outputs};
+use crate::mode::mode_at;
 use treewide::batch::{Batch, Packed};
 use treewide::{Mode, OUT_LEN};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::{answer, fail};
+use crate::{fail, give};
 use treewide_gpu::{Backend, Device, Found, devices};
 
 const TEXT: usize = 256;
@@ -84,13 +84,8 @@ pub unsafe extern "C" fn treewide_gpu_open_backend(
             "{backend} is not one of the backends that treewide_gpu.h lists"
         ));
     };
-    let open = || {
-        let opened = Device::open(backend, index as usize).map_err(|error| error.to_string())?;
-        // SAFETY: as our caller promises.
-        unsafe { *device = Box::into_raw(Box::new(opened)) };
-        Ok(())
-    };
-    answer(open())
+    // SAFETY: as our caller promises.
+    unsafe { give(Device::open(backend, index as usize), device) }
 }
 
 /// # Safety

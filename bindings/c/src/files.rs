@@ -5,8 +5,8 @@ use std::io;
 use std::ptr;
 
 use crate::errors::Error;
-use crate::hashing::mode_at;
 use crate::memory::output;
+use crate::mode::mode_at;
 use crate::watch::{Context, Watch, path};
 use treewide::file::{ErrorKind, Options, Strategy};
 use treewide::{Hasher, Mode};

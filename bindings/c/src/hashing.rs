@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use crate::memory::{input, output};
+use crate::mode::mode_at;
 use crate::output::finalize;
 use treewide::hazmat::hash_derive_key_context_bytes;
 use treewide::{Hasher, KEY_LEN, Mode, OUT_LEN};
@@ -11,20 +12,6 @@ use treewide::{Hasher, KEY_LEN, Mode, OUT_LEN};
 const _: () = assert!(size_of::<Hasher>() <= 1912 && align_of::<Hasher>() <= align_of::<u64>());
 const _: () = assert!(size_of::<Mode>() <= 36 && align_of::<Mode>() <= align_of::<u32>());
 const _: () = assert!(!core::mem::needs_drop::<Mode>());
-
-/// The mode at `mode`; the plain one for null, and for all bytes 0, which hold no key.
-///
-/// # Safety
-/// It was made by a function of this library, has only bytes 0, or is null.
-#[inline(always)]
-pub(crate) unsafe fn mode_at(mode: *const Mode) -> Mode {
-    if mode.is_null() {
-        return Mode::PLAIN;
-    }
-    // SAFETY: as our caller promises.
-    let mode = unsafe { *mode };
-    if mode.flags() == 0 { Mode::PLAIN } else { mode }
-}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn treewide_version() -> *const c_char {

@@ -15,6 +15,7 @@ mod hashing;
 mod kernels;
 mod memory;
 mod merkle;
+mod mode;
 #[cfg(not(feature = "parallel"))]
 mod no_std;
 mod output;

@@ -2,6 +2,7 @@
 
 mod devices;
 mod memory;
+mod mode;
 mod pipelines;
 mod resident;
 mod staged;
@@ -12,6 +13,8 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::fmt::Display;
 
 use crate::memory::{array, outputs};
+use crate::mode::mode_at;
+use treewide::Hash;
 use treewide_gpu::{Device, Error, Mode, Slice, cuda};
 
 const FAILED: c_int = -1;
@@ -20,16 +23,43 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// 0, or the code that says that [`ERROR`] has a text.
-fn answer(result: Result<(), String>) -> c_int {
-    let Err(text) = result else { return 0 };
-    fail(text)
+/// Returns 0, or the code for an error.
+fn answer(result: Result<(), impl Display>) -> c_int {
+    result.map_or_else(fail, |()| 0)
 }
 
-/// Keeps the text of an error, and returns the code that says so.
+/// Returns 0 with a new object, or the code for an error.
+///
+/// # Safety
+/// `to` can be written. The caller frees it with [`free`].
+unsafe fn give<T>(made: Result<T, impl Display>, to: *mut *mut T) -> c_int {
+    // SAFETY: as our caller promises.
+    answer(made.map(|it| unsafe { *to = Box::into_raw(Box::new(it)) }))
+}
+
+/// Frees an object.
+///
+/// # Safety
+/// It is of [`give`] and not used any more, or null.
+unsafe fn free<T>(it: *mut T) {
+    if !it.is_null() {
+        // SAFETY: as our caller promises.
+        drop(unsafe { Box::from_raw(it) });
+    }
+}
+
+/// Returns 0 with a digest, or the code for an error.
+///
+/// # Safety
+/// `out` has room for 32 bytes.
+unsafe fn write(hash: Result<Hash, impl Display>, out: *mut [u8; 32]) -> c_int {
+    // SAFETY: as our caller promises.
+    answer(hash.map(|it| unsafe { out.write(it.into()) }))
+}
+
+/// Keeps the text of an error, and returns its code.
 fn fail(text: impl Display) -> c_int {
-    let text = text.to_string();
-    let text = text.replace('\0', " ");
+    let text = text.to_string().replace('\0', " ");
     ERROR.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
     FAILED
 }
@@ -47,37 +77,19 @@ pub unsafe extern "C" fn treewide_gpu_open(
     stream: *mut c_void,
     device: *mut *mut Device,
 ) -> c_int {
-    let open = || {
-        let number =
-            usize::try_from(index).map_err(|_| format!("there is no CUDA device {index}"))?;
-        // SAFETY: as our caller promises.
-        let opened = unsafe { cuda::open_with_stream(number, stream) };
-        let opened = Box::new(opened.map_err(|error| error.to_string())?);
-        // SAFETY: as our caller promises.
-        unsafe { *device = Box::into_raw(opened) };
-        Ok(())
+    let Ok(index) = usize::try_from(index) else {
+        return fail(format_args!("there is no CUDA device {index}"));
     };
-    answer(open())
+    // SAFETY: as our caller promises.
+    unsafe { give(cuda::open_with_stream(index, stream), device) }
 }
 
 /// # Safety
 /// `device` is of `treewide_gpu_open`, and not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_gpu_close(device: *mut Device) {
-    if !device.is_null() {
-        // SAFETY: as our caller promises.
-        drop(unsafe { Box::from_raw(device) });
-    }
-}
-
-/// The mode at `mode`; the plain one for null, and for all bytes 0.
-///
-/// # Safety
-/// `mode` is null or a mode.
-unsafe fn mode_at(mode: *const Mode) -> Mode {
     // SAFETY: as our caller promises.
-    let mode = unsafe { mode.as_ref() };
-    mode.filter(|mode| mode.flags() != 0).copied().unwrap_or_default()
+    unsafe { free(device) };
 }
 
 /// The buffers on the device, in the mode at `mode`.
@@ -130,7 +142,7 @@ pub unsafe extern "C" fn treewide_gpu_hash(
         }
         Ok(())
     };
-    answer(hash().map_err(|error| error.to_string()))
+    answer(hash())
 }
 
 /// # Safety
@@ -148,7 +160,7 @@ pub unsafe extern "C" fn treewide_gpu_hash_to(
         return 0;
     }
     if !digests.is_multiple_of(4) {
-        return answer(Err(format!("digests start at a multiple of 4, not at {digests:#x}")));
+        return fail(format_args!("digests start at a multiple of 4, not at {digests:#x}"));
     }
     let hash = || -> Result<(), Error> {
         // SAFETY: as our caller promises; the work is waited for here.
@@ -158,5 +170,5 @@ pub unsafe extern "C" fn treewide_gpu_hash_to(
         let out = unsafe { cuda::borrow(device, digests, 32 * count as u64) }?;
         device.list_to(&mode, &slices, &Slice::from(&out)).wait()
     };
-    answer(hash().map_err(|error| error.to_string()))
+    answer(hash())
 }

@@ -3,11 +3,12 @@
 use std::ffi::{c_int, c_void};
 
 use crate::memory::input;
-use crate::{fail, mode_at};
+use crate::mode::mode_at;
+use crate::{fail, free, give};
 use treewide::Hash;
 use treewide_gpu::{Device, Error, Mode, Pipeline};
 
-/// 1 with a digest, 0 without, or the code that says that there is a text.
+/// Returns 1 with a digest, 0 without one, or the code for an error.
 ///
 /// # Safety
 /// `out` has room for 32 bytes.
@@ -34,25 +35,15 @@ pub unsafe extern "C" fn treewide_gpu_pipeline_new(
     pipeline: *mut *mut Pipeline,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    let made = unsafe { Pipeline::new(&*device, &mode_at(mode), in_flight, most_bytes) };
-    match made {
-        Ok(made) => {
-            // SAFETY: as our caller promises.
-            unsafe { *pipeline = Box::into_raw(Box::new(made)) };
-            0
-        }
-        Err(error) => fail(error),
-    }
+    unsafe { give(Pipeline::new(&*device, &mode_at(mode), in_flight, most_bytes), pipeline) }
 }
 
 /// # Safety
 /// `pipeline` is of [`treewide_gpu_pipeline_new`] and not used any more, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_gpu_pipeline_free(pipeline: *mut Pipeline) {
-    if !pipeline.is_null() {
-        // SAFETY: as our caller promises.
-        drop(unsafe { Box::from_raw(pipeline) });
-    }
+    // SAFETY: as our caller promises.
+    unsafe { free(pipeline) };
 }
 
 /// # Safety

@@ -3,13 +3,9 @@
 use std::ffi::{c_int, c_void};
 
 use crate::memory::input;
-use crate::{fail, mode_at};
-use treewide_gpu::{Buffer, Device, Error, Mode};
-
-/// 0, or the code that says that there is a text.
-fn done(result: Result<(), Error>) -> c_int {
-    result.map_or_else(fail, |()| 0)
-}
+use crate::mode::mode_at;
+use crate::{answer, free, give, write};
+use treewide_gpu::{Buffer, Device, Mode};
 
 /// # Safety
 /// `device` is an open device; `buffer` can be written.
@@ -20,19 +16,15 @@ pub unsafe extern "C" fn treewide_gpu_buffer_new(
     buffer: *mut *mut Buffer,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    let allocated = unsafe { (*device).allocate(len) };
-    // SAFETY: as our caller promises.
-    done(allocated.map(|it| unsafe { *buffer = Box::into_raw(Box::new(it)) }))
+    unsafe { give((*device).allocate(len), buffer) }
 }
 
 /// # Safety
 /// `buffer` is of [`treewide_gpu_buffer_new`] and not used any more, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn treewide_gpu_buffer_free(buffer: *mut Buffer) {
-    if !buffer.is_null() {
-        // SAFETY: as our caller promises.
-        drop(unsafe { Box::from_raw(buffer) });
-    }
+    // SAFETY: as our caller promises.
+    unsafe { free(buffer) };
 }
 
 /// # Safety
@@ -47,7 +39,7 @@ pub unsafe extern "C" fn treewide_gpu_buffer_write(
 ) -> c_int {
     // SAFETY: as our caller promises.
     let (device, buffer, data) = unsafe { (&*device, &*buffer, input(data, len)) };
-    done(buffer.slice(offset..).and_then(|to| device.fill(to, data)))
+    answer(buffer.slice(offset..).and_then(|to| device.fill(to, data)))
 }
 
 /// # Safety
@@ -66,5 +58,5 @@ pub unsafe extern "C" fn treewide_gpu_buffer_hash(
     let slice = buffer.slice(offset..offset.saturating_add(len));
     let hash = slice.and_then(|slice| device.hash(&mode, slice).wait());
     // SAFETY: as our caller promises.
-    done(hash.map(|hash| unsafe { out.write(hash.into()) }))
+    unsafe { write(hash, out) }
 }

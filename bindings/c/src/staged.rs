@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::memory::input;
+use crate::mode::mode_at;
 use crate::watch::{Context, Watch, path};
-use crate::{fail, mode_at};
+use crate::{fail, write};
 use treewide::Hasher;
 use treewide::file::{Error, ErrorKind, Options, check_length, open_watched, promises_length};
 use treewide_gpu::{Device, Mode, Ring, Staged};
@@ -43,14 +44,8 @@ pub unsafe extern "C" fn treewide_gpu_hash_bytes(
             ));
         }
     };
-    match hash {
-        Ok(hash) => {
-            // SAFETY: as our caller promises.
-            unsafe { out.write(hash.into()) };
-            0
-        }
-        Err(error) => fail(error),
-    }
+    // SAFETY: as our caller promises.
+    unsafe { write(hash, out) }
 }
 
 /// Why a file has no digest.

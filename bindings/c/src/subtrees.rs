@@ -2,8 +2,8 @@
 
 use core::ffi::c_void;
 
-use crate::hashing::mode_at;
 use crate::memory::{array, input, output};
+use crate::mode::mode_at;
 use treewide::hazmat::{Subtrees, max_subtree_len};
 use treewide::hazmat::groups;
 use treewide::{CHUNK_LEN, Mode, OUT_LEN};
