@@ -36,7 +36,7 @@ def modules():
     """The names of all modules that are public."""
     yield "treewide"
     for found in pkgutil.walk_packages(treewide.__path__, "treewide."):
-        if not any(part.startswith("_") or part == "scale" for part in found.name.split(".")):
+        if not any(part.startswith("_") for part in found.name.split(".")):
             yield found.name
 
 

@@ -6,11 +6,12 @@ from functools import partial
 
 from fake import Memory
 from treewide import digest
-from treewide.scale import run
-from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.parts import Bucket as BucketList, read_bucket, read_part, write_bucket, write_part
-from treewide.scale.buckets.shards import Job
-from treewide.scale.found import Found
+from treewide._scale.buckets.bucket_driver import BucketDriver
+from treewide._scale.buckets.bucket_list import Bucket as BucketList, read_bucket, write_bucket
+from treewide._scale.buckets.list_files import read_list, write_list
+from treewide._scale.buckets.shards import Job
+from treewide._scale.found import Found
+from treewide._scale.tasks import run
 
 ROOT = "mem://bucket/"
 
@@ -72,13 +73,16 @@ class Records:
     """A journal that survives its driver."""
 
     def __init__(self):
-        self.entries = []
+        self.entries = {}
 
     def replay(self):
-        yield from self.entries
+        yield from self.entries.items()
 
     def append(self, after, result):
-        self.entries.append((after, result))
+        self.entries[after] = result
+
+    def forget(self, after):
+        del self.entries[after]
 
 
 def job(**fields):
@@ -133,7 +137,7 @@ def run_with_faults(choice, source, job, *, old=None, old_large=(), chance=0.1, 
 def written(folder, driver, job):
     """Write the list of lists, and return it as it is read."""
     assert not driver.failures, driver.failures
-    large = write_part(folder, driver.large, "large")
+    large = write_list(folder, driver.large, "large")
     bucket = BucketList(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
     bucket = write_bucket(folder, bucket)
     assert read_bucket(folder) == bucket
@@ -146,7 +150,7 @@ def contents(folder, bucket):
     ranges = [(it.part, it.after, it.until) for it in bucket.ranges if it.part is not None]
     ranges += [(bucket.large, "", None)] if bucket.large else []
     for part, after, until in ranges:
-        facts = read_part(folder, part, after, until)
+        facts = read_list(folder, part, after, until)
         assert len(facts) == part.objects
         for fact in facts:
             assert fact.key not in found, fact.key

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from fake import pattern
-from treewide.scale import Object, Reply
+from treewide._scale.objects import Object
+from treewide._scale.reading import Reply
 
 SIZE = 2 << 20
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from deadly import die_once
 from fake import pattern
-from treewide.scale import Object, Reply
-from treewide.scale.found import Found
+from treewide._scale.found import Found
+from treewide._scale.objects import Object
+from treewide._scale.reading import Reply
 
 ROOT = "deadly://bucket/"
 KEYS = [f"{it:04}" for it in range(600)]

@@ -2,12 +2,34 @@
 
 from collections.abc import Callable
 
-from treewide.scale import Changed, Object, Reply
+from treewide._scale.merge import Merge
+from treewide._scale.objects import Object
+from treewide._scale.plan import Plan
+from treewide._scale.reading import Changed, Reply
 
 
 def pattern(length: int) -> bytes:
     """The bytes 0, 1, .., 250, 0, .."""
     return (bytes(range(251)) * (length // 251 + 1))[:length]
+
+
+def plan(objects, *, workers=1, lease="auto"):
+    """All tasks at once."""
+    dealer = Plan(objects, lease=lease)
+    while (task := dealer.lease(workers)) is not None:
+        yield task
+
+
+def merge(objects, results):
+    """Bring results together; raises what is left open."""
+    merging = Merge(objects)
+    for it in results:
+        merging.take(it)
+    for dispute in merging.disputes():
+        raise dispute
+    for object in merging.awaited:
+        raise ValueError(f"{object.uri}: {merging.missing(object)} is missing")
+    return merging.outcomes
 
 
 class Memory:

@@ -13,7 +13,7 @@ import time
 
 import treewide
 from treewide import scale
-from treewide.scale.engines import ENGINES
+from treewide._scale.engines import ENGINES
 
 
 class Kept:

@@ -13,12 +13,15 @@ import time
 from collections import Counter
 
 from treewide import digest
-from treewide.scale import Object, Reply, run
-from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.journal import BucketJournal
-from treewide.scale.buckets.parts import Bucket, Part, write_bucket
-from treewide.scale.buckets.shards import Cut, Difference, Job, ShardResult
-from treewide.scale.found import Found
+from treewide._scale.buckets.bucket_driver import BucketDriver
+from treewide._scale.buckets.bucket_journal import BucketJournal
+from treewide._scale.buckets.bucket_list import Bucket, write_bucket
+from treewide._scale.buckets.list_files import ListFile
+from treewide._scale.buckets.shards import Cut, Difference, Job, ShardResult
+from treewide._scale.found import Found
+from treewide._scale.objects import Object
+from treewide._scale.reading import Reply
+from treewide._scale.tasks import run
 
 ROOT = "made://bucket/"
 LIMIT = 10_000
@@ -74,7 +77,7 @@ def driver(objects: int) -> None:
             else:
                 number[reached] = shard
             name = digest(task.after.encode()).hex()
-            part = Part(f"part-{name[:32]}", digest(name.encode()), LIMIT, LIMIT * 100)
+            part = ListFile(f"part-{name[:32]}", digest(name.encode()), LIMIT, LIMIT * 100)
             result = ShardResult(task.number, reached, part=part, counts={"hashed": LIMIT}, objects_read=LIMIT)
             bucket.take(result)
         journal = os.path.getsize(f"{place}/journal")
@@ -136,10 +139,10 @@ class Made:
 
 
 def whole(objects: int) -> None:
-    import treewide.scale.buckets.shards
+    import treewide._scale.buckets.shards
 
     folder, source = Memory(), Made(objects)
-    treewide.scale.buckets.shards.folder_of = lambda url, source: folder
+    treewide._scale.buckets.shards.folder_of = lambda url, source: folder
     began, before = time.perf_counter(), resident()
     bucket = BucketDriver(Job(ROOT, output="kept"))
     while not bucket.is_done:

@@ -11,7 +11,10 @@ from functools import cache
 from itertools import count
 
 import treewide
-from treewide.scale import Driver, Object, Parts, Result
+from treewide._scale.object_driver import Driver
+from treewide._scale.objects import Object
+from treewide._scale.tasks import Result
+from treewide._treewide import Parts
 
 BUFFER = random.Random(0).randbytes(1 << 20)
 #: Bytes that stand for 64 MiB.

@@ -12,12 +12,13 @@ from itertools import pairwise
 import pytest
 from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
 from treewide import digest
-from treewide.scale.buckets.keys import between, middle, successor
-from treewide.scale.buckets.listing import cuts, listed
-from treewide.scale.buckets.parts import Fact, is_unchanged, read_bucket, read_part, write_part
-from treewide.scale.found import Found
-from treewide.scale.lists import ListError
-from treewide.scale.reading import Refused, Retries
+from treewide._scale.buckets.bucket_list import read_bucket
+from treewide._scale.buckets.keys import between, middle, successor
+from treewide._scale.buckets.list_files import Fact, is_unchanged, read_list, write_list
+from treewide._scale.buckets.listing import cuts, listed
+from treewide._scale.found import Found
+from treewide._scale.lists import ListError
+from treewide._scale.reading import Refused, Retries
 
 SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 
@@ -25,11 +26,11 @@ SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 @pytest.fixture
 def folder(monkeypatch):
     kept = Kept()
-    monkeypatch.setattr("treewide.scale.buckets.shards.folder_of", lambda url, source: kept)
+    monkeypatch.setattr("treewide._scale.buckets.shards.folder_of", lambda url, source: kept)
     # So that small lists are joined, too.
-    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 5)
-    for module in ("lanes", "shards"):
-        monkeypatch.setattr(f"treewide.scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
+    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 5)
+    for module in ("whole_objects", "shards"):
+        monkeypatch.setattr(f"treewide._scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
     return kept
 
 
@@ -71,13 +72,13 @@ def test_every_key_is_in_exactly_one_part(folder):
             wanted["added" if old is None else "removed" if new is None else "same" if old == new else "changed"] += 1
         for reads_all, output in ((True, None), (False, None), (False, "kept")):
             own = job(reads_all=reads_all, output=output, lists="kept")
-            large = read_part(folder, bucket.large) if bucket.large else ()
+            large = read_list(folder, bucket.large) if bucket.large else ()
             driver, told = run(source, own, old=bucket, old_large=large)
             assert driver.counts == {name: it for name, it in wanted.items() if it}, (seed, reads_all, output)
             assert Counter(it.verdict for it in told) + Counter(same=wanted["same"]) == wanted, seed
         bucket = written(folder, driver, own)
         assert contents(folder, bucket) == now, seed
-        large = read_part(folder, bucket.large) if bucket.large else ()
+        large = read_list(folder, bucket.large) if bucket.large else ()
         source.requests = 0
         driver, told = run_with_faults(choice, source, own, old=bucket, old_large=large, chance=0.0)
         assert not told and source.requests == driver.objects_read == 0, seed
@@ -108,11 +109,11 @@ def test_a_list_keeps_its_digest_if_nothing_changed(folder, monkeypatch):
     bucket = written(folder, driver, job())
     small = len(bucket.ranges)
     own = job(reads_all=False, lists="kept")
-    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 1000)
+    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 1000)
     driver, _ = run_with_faults(choice, source, own, old=bucket, chance=0.0)
     assert written(folder, driver, own) == bucket
     # Many that are small become fewer.
-    monkeypatch.setattr("treewide.scale.buckets.driver._MANY", 5)
+    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 5)
     few = job(reads_all=False, lists="kept", limit=100)
     driver, _ = run_with_faults(choice, source, few, old=bucket, chance=0.0)
     assert len(written(folder, driver, few).ranges) <= 8 < small
@@ -133,7 +134,7 @@ def test_rot_is_told_apart_from_a_change(folder, monkeypatch):
 
 
 def Memory_head(self, uri):
-    from treewide.scale import Object
+    from treewide._scale.objects import Object
 
     if uri not in self.objects:
         raise FileNotFoundError(uri)
@@ -274,30 +275,30 @@ def test_facts_are_kept_and_what_is_damaged_is_not_believed():
         Fact(found_of(key, etag=f'"{key}"', modified=time), bytes([number]) * 32)
         for number, (key, time) in enumerate(zip(keys, times, strict=True))
     ]
-    part = write_part(folder, facts)
-    read = read_part(folder, part)
+    part = write_list(folder, facts)
+    read = read_list(folder, part)
     assert [it[:2] for it in read] == [it[:2] for it in facts]
     # The newest is of second 1003.
     assert [it.is_settled for it in read] == [True, False, True, True, False, False, False, True]
-    assert write_part(folder, facts) == part and write_part(Kept(), facts, known=[part.name]) == part
-    assert part.name != write_part(folder, [facts[0]]).name and write_part(folder, []) is None
+    assert write_list(folder, facts) == part and write_list(Kept(), facts, known=[part.name]) == part
+    assert part.name != write_list(folder, [facts[0]]).name and write_list(folder, []) is None
 
     name, files = f"{part.name}.objects.gz", dict(folder.files)
     for damage in (b"", b"junk", files[name][:-9], files[f"{part.name}.b3"], None):
         folder.files = {it: data for it, data in files.items() if it != name}
         if damage is not None:
             folder.files[name] = damage
-        read = read_part(folder, part)
+        read = read_list(folder, part)
         # Digests are those of the list; nothing else is known.
         assert [it.digest for it in read] == [it.digest for it in facts] and read[0].found.size == -1
         assert not is_unchanged(read[0], facts[0].found)
     for key, after, until in (("\x01", "\x01", None), ("\U0001f600", "", "\uffee")):
         with pytest.raises(ListError, match="out of order or not of its range"):
-            read_part(folder, part, after, until)
+            read_list(folder, part, after, until)
         assert key in keys
     folder.files[f"{part.name}.b3"] += b"\n"
     with pytest.raises(ListError, match="was changed or is damaged"):
-        read_part(folder, part)
+        read_list(folder, part)
 
 
 def test_a_list_of_lists_has_no_gaps(folder):

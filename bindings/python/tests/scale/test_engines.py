@@ -11,12 +11,14 @@ from deadly import SIZE, Deadly
 from deadly_bucket import KEYS, ROOT, DeadlyBucket, data_of
 from fake import Memory, pattern
 from treewide import digest
-from treewide.scale import Driver, drive, hash_objects
-from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.parts import read_part
-from treewide.scale.buckets.shards import Job
-from treewide.scale.buckets.sinks import folder_of
-from treewide.scale.engines.futures import Futures, processes, threads
+from treewide._scale.buckets.bucket_driver import BucketDriver
+from treewide._scale.buckets.list_files import read_list
+from treewide._scale.buckets.shards import Job
+from treewide._scale.buckets.sinks import folder_of
+from treewide._scale.engines import hash_objects
+from treewide._scale.engines.futures import Futures, processes, threads
+from treewide._scale.engines.loop import drive
+from treewide._scale.object_driver import Driver
 
 DATA = pattern(SIZE)
 
@@ -45,7 +47,7 @@ def check_bucket_killed(tmp_path, make):
     workers = [it for it in os.listdir(tmp_path) if it.startswith("worker-")]
     assert len(workers) >= 2 and f"worker-{os.getpid()}" not in workers
     folder = folder_of(job.output, source)
-    found = {it.key: it.digest for at in driver.all_ranges() if at.part for it in read_part(folder, at.part, *at[:2])}
+    found = {it.key: it.digest for at in driver.all_ranges() if at.part for it in read_list(folder, at.part, *at[:2])}
     assert found == {key: digest(data_of(key)) for key in KEYS}
     return driver
 
@@ -62,7 +64,7 @@ def test_processes_and_a_bucket(tmp_path):
 
 def test_ray(tmp_path):
     ray = pytest.importorskip("ray", reason="ray is not installed")
-    from treewide.scale.engines.ray import Ray
+    from treewide._scale.engines.ray import Ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
     try:
@@ -75,7 +77,7 @@ def test_ray(tmp_path):
 
 def test_dask(tmp_path):
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
-    from treewide.scale.engines.dask import Dask
+    from treewide._scale.engines.dask import Dask
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
@@ -87,7 +89,7 @@ def test_dask(tmp_path):
 
 def test_spark(tmp_path, monkeypatch):
     pyspark = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    from treewide.scale.engines.spark import spark
+    from treewide._scale.engines.spark import spark
 
     # Workers with the package, and not the first Python of the path.
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -121,7 +123,7 @@ def test_a_task_that_raises_is_a_lost_one():
             if len(raised) < 3:
                 raised.append(task)
                 raise MemoryError("no memory")
-        from treewide.scale import run
+        from treewide._scale.tasks import run
 
         return run(task, source)
 

@@ -8,8 +8,8 @@ import pytest
 import treewide.outboard
 from fake import pattern
 from treewide import digest
-from treewide.scale import lists
-from treewide.scale.program import main
+from treewide._scale import lists
+from treewide._scale.program import main
 
 pytest_plugins = ["server"]
 
@@ -71,16 +71,16 @@ def test_outboards_next_to_objects_of_a_store(store, command, tmp_path):
         "ob/small",
     ]
 
-    code, out, _ = command("verify", url, "--hash", HASH, "--range", "1M..+1", "--range", "5M..")
+    code, out, _ = command("verify", url, "--expect", HASH, "--range", "1M..+1", "--range", "5M..")
     assert (code, out) == (0, "1 object: 1 same; 1.0 MB read, and 512 B of outboards\n")
     code, out, _ = command("verify", "-l", "list", "--range", "..100")
     assert (code, out) == (0, "2 objects: 2 same; 2.1 MB read, and 192 B of outboards\n")
 
     # A byte of the object is another one: of the groups without it, all are right.
     store.put("ob/data", DATA[: 2 * MIB + 5] + b"!" + DATA[2 * MIB + 6 :])
-    code, out, errors = command("verify", url, "--hash", HASH, "--range", "0..2M", "--range", "3M..")
+    code, out, errors = command("verify", url, "--expect", HASH, "--range", "0..2M", "--range", "3M..")
     assert (code, errors) == (0, "")
-    code, out, _ = command("verify", url, "--hash", HASH, "--range", "2M..+1")
+    code, out, _ = command("verify", url, "--expect", HASH, "--range", "2M..+1")
     text = f"the bytes {2 * MIB}..{3 * MIB} are not those of the digest; restore them from a copy"
     assert code == 1 and out.splitlines()[:2] == [
         f"BAD        {url}  {2 * MIB}..{3 * MIB}",
@@ -95,7 +95,7 @@ def test_outboards_next_to_objects_of_a_store(store, command, tmp_path):
 def test_outboards_of_something_else_are_said(store, command):
     url, other = store.put("wrong/data", DATA), store.put("wrong/other", DATA[::-1])
     assert command("sum", url, other, "--outboards")[0] == 0
-    ranged = ("verify", url, "--hash", HASH, "--range", "..1M", "--outboard")
+    ranged = ("verify", url, "--expect", HASH, "--range", "..1M", "--outboard")
     code, out, _ = command(*ranged, f"{other}.obao10")
     assert code == 3 and f"UNKNOWN    {url}  0..{MIB}" in out
     assert f"{other}.obao10: the outboard is broken above the bytes 0..{MIB}, or does not belong to the digest" in out
@@ -106,13 +106,13 @@ def test_outboards_of_something_else_are_said(store, command):
     code, out, _ = command(*ranged, "s3://bucket/wrong/none.obao10")
     assert code == 3 and "s3://bucket/wrong/none.obao10: there is no such object; write it with sum --outboards" in out
     # Another digest than that of the object: the object may be right, but nobody can say.
-    code, out, _ = command("verify", url, "--hash", "00" * 32, "--range", "..1M")
+    code, out, _ = command("verify", url, "--expect", "00" * 32, "--range", "..1M")
     assert code == 3 and "UNKNOWN" in out
     # Gone, or the wrong length.
-    code, out, _ = command("verify", "s3://bucket/wrong/gone", "--hash", HASH, "--range", "..1M")
+    code, out, _ = command("verify", "s3://bucket/wrong/gone", "--expect", HASH, "--range", "..1M")
     assert code == 1 and "removed    s3://bucket/wrong/gone" in out
     store.put("wrong/data", DATA + bytes(MIB))
-    code, out, _ = command("verify", url, "--hash", HASH, "--range", "..1M")
+    code, out, _ = command("verify", url, "--expect", HASH, "--range", "..1M")
     assert code == 3 and "cut off, or of another object" in out
 
 
@@ -124,10 +124,10 @@ def test_outboards_in_a_folder_by_digest(store, command, tmp_path):
         assert code == 0, errors
         assert json.loads(out.splitlines()[0])["outboard"] == f"{folder}/{HASH}.obao6"
     outboard = str(tmp_path / "made" / "here" / f"{HASH}.obao6")
-    assert treewide.outboard.verify(path, outboard, HASH, group=65536) == []
+    assert treewide.outboard.verify(outboard, path, expected=HASH, group="64K") == []
     assert sorted(it.name for it in (tmp_path / "made" / "here").iterdir()) == [f"{HASH}.obao6"]
     for name in (f"s3://bucket/folder/{HASH}.obao6", outboard):
-        code, out, _ = command("verify", path, "--hash", HASH, "--range", "100..200", "--outboard", name)
+        code, out, _ = command("verify", path, "--expect", HASH, "--range", "100..200", "--outboard", name)
         assert code == 0 and "65.5 kB read" in out
     # Outboards of usual groups are found by their folder.
     assert command("sum", path, "-o", "list", "--outboards", "s3://bucket/folder")[0] == 0
@@ -157,10 +157,14 @@ def test_an_outboard_that_cannot_be_written_does_not_lose_the_digest(store, comm
     assert (
         code == 3 and out == f"{HASH}  {path}\n" and "cannot be written" in errors and str(tmp_path / "file") in errors
     )
-    # The same again with room: nothing is hashed again.
+    # Another command takes nothing from it.
     code, out, errors = command("sum", path, "--outboards")
+    assert code == 0 and "earlier run" not in errors
+    # The same again with room: nothing is hashed again.
+    (tmp_path / "file").unlink()
+    code, out, errors = command("sum", path, f"--outboards={tmp_path / 'file'}")
     assert code == 0 and "were hashed by an earlier run" in errors
-    assert command("verify", path, "--hash", HASH, "--range", "..")[0] == 0
+    assert command("verify", path, "--expect", HASH, "--range", "..")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -168,13 +172,13 @@ def test_an_outboard_that_cannot_be_written_does_not_lose_the_digest(store, comm
     [
         (["sum", "--outboards", "s3://bucket/a"], "required: URL"),
         (["sum", "a", "--group", "65536"], "--group is for --outboards"),
-        (["sum", "a", "--outboards", "--group", "134217728"], "from 1024 to 67108864"),
+        (["sum", "a", "--outboards", "--group", "134217728"], "from 1K to 64M"),
         (["sum", "-r", "folder", "-o", "lists", "--outboards"], "--outboards is for objects that are named one by one"),
-        (["verify", "a", "--hash", HASH, "--range", "5"], "A..B"),
-        (["verify", "a", "--hash", HASH, "--outboard", "a.obao4"], "--outboard is for --range"),
+        (["verify", "a", "--expect", HASH, "--range", "5"], "A..B"),
+        (["verify", "a", "--expect", HASH, "--outboard", "a.obao4"], "--outboard is for --range"),
         (["verify", "-l", "list", "--range", "..", "--outboard", "a.obao4"], "the outboard of one URL"),
-        (["verify", "a", "--hash", HASH, "--range", "9.."], "has no byte 9"),
-        (["verify", "a", "--hash", HASH, "--range", "..", "--outboard", "a.obao99"], "K up to 16"),
+        (["verify", "a", "--expect", HASH, "--range", "9.."], "has no byte 9"),
+        (["verify", "a", "--expect", HASH, "--range", "..", "--outboard", "a.obao99"], "K up to 16"),
     ],
 )
 def test_commands_that_make_no_sense(store, command, tmp_path, args, words):

@@ -6,26 +6,18 @@ import pytest
 import treewide.outboard
 from fake import Memory, pattern
 from treewide import digest
+from treewide._scale.engines import hash_objects
+from treewide._scale.object_driver import Driver
+from treewide._scale.object_journal import Journal
+from treewide._scale.objects import Object
+from treewide._scale.outboards import Outboards, group_of, place_of, shape_of
+from treewide._scale.ranges import RangeError, range_of
+from treewide._scale.reading import Changed, Retries, cut
+from treewide._scale.sources import source_of
+from treewide._scale.tasks import Result, Task, run
+from treewide._scale.verified import NoOutboard, Verified, read_verified
+from treewide._treewide import Parts
 from treewide.outboard import Damage, DamageError
-from treewide.scale import (
-    Changed,
-    Driver,
-    Journal,
-    NoOutboard,
-    Object,
-    Outboards,
-    Parts,
-    Result,
-    Task,
-    Verified,
-    hash_objects,
-    read_verified,
-    run,
-    source_of,
-)
-from treewide.scale.outboards import group_of, place_of, shape_of
-from treewide.scale.ranges import RangeError, range_of
-from treewide.scale.reading import Retries, cut
 
 K = 1024
 MIB = 1 << 20
@@ -101,11 +93,11 @@ def test_outboards_survive_faults_disputes_and_another_order(tmp_path):
     outboards = Outboards(source, group=4 * K)
     driver = Driver([object], lease=32 * K, keeper=outboards)
     tasks = [driver.next(3) for _ in range(5)]
-    results = [run(it, source, host=str(index)) for index, it in enumerate(tasks)]
+    results = [it.run(source, name=str(index)) for index, it in enumerate(tasks)]
     # A liar for the same bytes, before and after.
     wrong = Memory({URI: data[:40_000] + b"!" + data[40_001:]})
     wrong.head = source.head
-    lie = run(tasks[1], wrong, host="liar")
+    lie = tasks[1].run(wrong, name="liar")
     for it in choice.sample([*results, lie, lie], 7):
         driver.take(it)
     asked = 0
@@ -113,7 +105,7 @@ def test_outboards_survive_faults_disputes_and_another_order(tmp_path):
         task = driver.next(3)
         asked += bool(task.avoid)
         assert task.group == 4 * K
-        driver.take(run(task, source, host="third"))
+        driver.take(task.run(source, name="third"))
     places, _ = outboards.end()
     assert asked and source.objects[places[object]] == made(tmp_path, data, 4 * K)
 
@@ -194,7 +186,7 @@ def test_file_systems_of_fsspec_have_outboards(tmp_path, monkeypatch):
         places, failures = outboards.end()
         assert failures == {} and sorted(store.ls("/outboards", detail=False)) == ["/outboards/a", "/outboards/a.obao2"]
     assert store.cat(places[object]) == made(tmp_path, data, 4 * K)
-    assert read_verified(source, object, digest(data), places[object], 5000, 6000) == data[5000:6000]
+    assert read_verified(source, object, 5000, 6000, expected=digest(data), outboard=places[object]) == data[5000:6000]
     # Nothing half written stays.
     monkeypatch.setattr(type(store), "mv", lambda *names: 1 / 0)
     outboards = Outboards(source, group=2 * K, retries=no_wait)
@@ -215,7 +207,7 @@ def test_a_range_reads_its_groups_and_few_pairs():
         start = choice.randrange(len(data))
         stop = min(start + choice.choice((1, 1000, 5000)), len(data))
         source.asked.clear()
-        assert read_verified(source, object, digest(data), place, start, stop) == data[start:stop]
+        assert read_verified(source, object, start, stop, expected=digest(data), outboard=place) == data[start:stop]
         of_data = [(low, high) for uri, low, high in source.asked if uri == URI]
         groups = list(cut(start // K * K, stop, K))
         # Whole groups, and no byte twice.
@@ -244,11 +236,14 @@ def test_outboards_in_every_order_are_read(tmp_path, order):
     choice = random.Random(8)
     for _ in range(20):
         start, stop = sorted(choice.sample(range(100_001), 2))
-        assert read_verified(source, object, digest(data), name, start, stop) == data[start:stop]
+        assert read_verified(source, object, start, stop, expected=digest(data), outboard=name) == data[start:stop]
     # Groups that are larger than a request.
     treewide.outboard.create(path, pairs, group=16 * K)
     source.objects["mem://large.obao4"] = pairs.read_bytes()
-    assert read_verified(source, object, digest(data), "mem://large.obao4", 20_000, 70_000) == data[20_000:70_000]
+    assert (
+        read_verified(source, object, 20_000, 70_000, expected=digest(data), outboard="mem://large.obao4")
+        == data[20_000:70_000]
+    )
     source.objects[URI] = data[:30_000] + b"!" + data[30_001:]
     verified = Verified(source, source.head(URI), digest(data), "mem://large.obao4")
     assert list(verified.damage()) == [Damage(16 * K, 32 * K, "bad")]
@@ -267,10 +262,10 @@ def test_a_bit_that_flipped_is_found_where_it_is():
         with pytest.raises(
             DamageError, match=rf"^mem://a: the bytes {start}\.\.{stop} are not those of the digest; restore"
         ):
-            read_verified(source, object, digest(data), place, at, at + 1)
+            read_verified(source, object, at, at + 1, expected=digest(data), outboard=place)
         # What is not in this group is right.
         low, high = (stop, 100_000) if start < 50_000 else (0, start)
-        assert read_verified(source, object, digest(data), place, low, high) == data[low:high]
+        assert read_verified(source, object, low, high, expected=digest(data), outboard=place) == data[low:high]
     # Neighbours are one, and others are not.
     for at in (4096, 8192, 50_000):
         changed[at] ^= 1
@@ -291,7 +286,7 @@ def test_a_bit_that_flips_on_the_way_is_read_again():
         return reply
 
     source.fault = flip
-    assert read_verified(source, object, digest(data), place, 0, 100_000) == data and flipped
+    assert read_verified(source, object, 0, 100_000, expected=digest(data), outboard=place) == data and flipped
 
 
 def test_wrong_outboards_are_named_and_prove_nothing():
@@ -336,7 +331,7 @@ def test_what_changes_while_a_range_is_read():
     source, object, place = stored(data)
     source.objects[URI] = data[::-1]
     with pytest.raises(Changed, match="ETag"):
-        read_verified(source, object, digest(data), place, 0, 10)
+        read_verified(source, object, 0, 10, expected=digest(data), outboard=place)
     source.objects[URI] = data
     verified = Verified(source, object, digest(data), place)
     source.objects[place] = source.objects[place][::-1]
@@ -357,13 +352,13 @@ def test_an_object_of_one_group_is_its_own_outboard():
         data = pattern(length)
         source = Memory({URI: data})
         object = source.head(URI)
-        assert read_verified(source, object, digest(data), None, 0, length) == data
+        assert read_verified(source, object, 0, length, expected=digest(data), outboard=None) == data
         wrong = Verified(source, object, digest(b"x"))
         assert list(wrong.damage()) == [Damage(0, length, "bad")]
     with pytest.raises(ValueError, match="32 bytes"):
         Verified(source, object, b"short")
     with pytest.raises(ValueError, match="not at -1"):
-        read_verified(source, object, digest(data), None, -1, 5)
+        read_verified(source, object, -1, 5, expected=digest(data), outboard=None)
 
 
 def test_ranges_are_read_as_people_write_them():

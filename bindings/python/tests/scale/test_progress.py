@@ -4,8 +4,11 @@ import io
 
 import pytest
 from simulation import hashed
-from treewide.scale import Driver, Object, Result, lists
-from treewide.scale.progress import Progress, bytes_text
+from treewide._scale import lists
+from treewide._scale.object_driver import Driver
+from treewide._scale.objects import Object
+from treewide._scale.progress import Progress, bytes_text
+from treewide._scale.tasks import Result
 
 K = 1024
 OBJECT = Object("s3://b/k", 100 * K, '"1"')

@@ -7,14 +7,19 @@ import pytest
 from fake import pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
-from treewide.scale import Files, Fsspec, Object, Obstore, drive, hash_objects, source_of
-from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.parts import read_part
-from treewide.scale.buckets.shards import Job
-from treewide.scale.buckets.sinks import folder_of
-from treewide.scale.engines import ENGINES
-from treewide.scale.engines.futures import threads
-from treewide.scale.reading import Refused, Retries
+from treewide._scale.buckets.bucket_driver import BucketDriver
+from treewide._scale.buckets.list_files import read_list
+from treewide._scale.buckets.shards import Job
+from treewide._scale.buckets.sinks import folder_of
+from treewide._scale.engines import ENGINES, hash_objects
+from treewide._scale.engines.futures import threads
+from treewide._scale.engines.loop import drive
+from treewide._scale.objects import Object
+from treewide._scale.reading import Refused, Retries
+from treewide._scale.sources import source_of
+from treewide._scale.sources.files import Files
+from treewide._scale.sources.fsspec import Fsspec
+from treewide._scale.sources.obstore import Obstore
 
 obstore = pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -34,8 +39,8 @@ class Small(Obstore):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    for module in ("work", "buckets.lanes", "buckets.shards"):
-        monkeypatch.setattr(f"treewide.scale.{module}.Retries", partial(Retries, base=0.001))
+    for module in ("tasks", "buckets.whole_objects", "buckets.shards"):
+        monkeypatch.setattr(f"treewide._scale.{module}.Retries", partial(Retries, base=0.001))
 
 
 @pytest.fixture
@@ -223,7 +228,8 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
     monkeypatch.setattr(importlib, "import_module", missing)
     source = source_of("s3://b/k")
     for call, package in (
-        (lambda: source.head("s3://b/k"), "obstore"),
+        (lambda: source.head("s3://b/k"), "boto3"),
+        (lambda: source_of("gs://b/k").head("gs://b/k"), "obstore"),
         (lambda: source_of("memory://a").head("memory://a"), "fsspec"),
         (lambda: ENGINES["ray"](source, 2), "ray"),
         (lambda: ENGINES["dask"](source, 2), "distributed"),
@@ -241,7 +247,7 @@ def lists_of(source, root, output):
     assert not told and not driver.failures, (told, driver.failures)
     folder = folder_of(output, source)
     parts = [it for it in driver.all_ranges() if it.part is not None]
-    return {it.key: it.digest for at in parts for it in read_part(folder, at.part, at.after, at.until)}
+    return {it.key: it.digest for at in parts for it in read_list(folder, at.part, at.after, at.until)}
 
 
 def test_other_stores_are_listed_by_obstore(s3, monkeypatch):
@@ -250,8 +256,8 @@ def test_other_stores_are_listed_by_obstore(s3, monkeypatch):
     for key, content in data.items():
         s3.client.put_object(Bucket="obstore", Key=f"below/{key}", Body=content)
     s3.client.put_object(Bucket="obstore", Key="below-not", Body=b"")
-    monkeypatch.setattr("treewide.scale.sources.obstore._S3", ())
-    monkeypatch.setattr("treewide.scale.sources.obstore._PAGE", 7)
+    monkeypatch.setattr("treewide._scale.sources.obstore._S3", ())
+    monkeypatch.setattr("treewide._scale.sources.obstore._PAGE", 7)
     source = Small(**s3.options)
     assert [len(it) for it in source.pages("s3://obstore/below/", "2/10-ü")] == [7, 2]
     found = lists_of(source, "s3://obstore/below/", "s3://obstore/lists")

@@ -7,8 +7,11 @@ from functools import partial
 import pytest
 from fake import Memory, pattern
 from treewide import digest
-from treewide.scale import Object, Parts, Task, hash_objects, run
-from treewide.scale.reading import Retries
+from treewide._scale.engines import hash_objects
+from treewide._scale.objects import Object
+from treewide._scale.reading import Retries
+from treewide._scale.tasks import Task, run
+from treewide._treewide import Parts
 
 DATA = pattern(100_000)
 
@@ -16,12 +19,12 @@ DATA = pattern(100_000)
 def work(source, start=0, stop=100_000, **task):
     retries = Retries(sleep=lambda seconds: None)
     object = Memory({"mem://a": DATA}).head("mem://a")
-    return run(Task(object, start, stop, **task), source, retries=retries, host="me")
+    return Task(object, start, stop, **task).run(source, retries=retries, name="me")
 
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch):
-    monkeypatch.setattr("treewide.scale.work.Retries", partial(Retries, sleep=lambda seconds: None))
+    monkeypatch.setattr("treewide._scale.tasks.Retries", partial(Retries, sleep=lambda seconds: None))
 
 
 def outcome_of(data, source=None):

@@ -11,74 +11,27 @@ source = scale.source_of("s3://bucket/key")
 outcomes = scale.hash_objects([source.head("s3://bucket/key")], source, engine="ray")
 ```
 
-`docs/scale.md` says which engine to use when, what it costs, and what is trusted. The libraries of stores and engines
-are loaded when they are used.
+`treewide.scale.stores` has objects and the stores they are in, `treewide.scale.engines` what runs tasks,
+`treewide.scale.work` tasks and results, `treewide.scale.buckets` lists of whole buckets, and `treewide.scale.program`
+the command. `docs/scale.md` says which engine to use when, what it costs, and what is trusted. The libraries of stores
+and engines are loaded when they are used.
 """
 
-from treewide._treewide import Clash, Parts, subtrees
-from treewide.scale.buckets.driver import BucketDriver
-from treewide.scale.buckets.parts import Bucket, Fact, Part, read_bucket, read_part, write_bucket, write_part
-from treewide.scale.buckets.shards import Difference, Job
-from treewide.scale.buckets.sinks import Folder, folder_of
-from treewide.scale.driver import Driver
-from treewide.scale.engines import hash_objects
-from treewide.scale.engines.loop import Engine, drive
-from treewide.scale.found import Found, Lists
-from treewide.scale.journal import Journal, JournalError
-from treewide.scale.merge import Disagreement, Merge, Outcome, merge
-from treewide.scale.objects import Object
-from treewide.scale.outboards import Outboards
-from treewide.scale.plan import Plan, plan
-from treewide.scale.reading import Changed, Refused, Reply, Source
-from treewide.scale.sources import Files, Fsspec, Obstore, source_of
-from treewide.scale.tasks import Result, Task
-from treewide.scale.verified import NoOutboard, Verified, read_verified
-from treewide.scale.work import run
+from treewide._scale.buckets.bucket_list import read_bucket
+from treewide._scale.engines import hash_objects
+from treewide._scale.engines.loop import Engine
+from treewide._scale.object_driver import Driver
+from treewide._scale.outboards import Outboards
+from treewide._scale.sources import source_of
+from treewide._scale.verified import Verified, read_verified
 
 __all__ = [
-    "Bucket",
-    "BucketDriver",
-    "Changed",
-    "Clash",
-    "Difference",
-    "Disagreement",
     "Driver",
     "Engine",
-    "Fact",
-    "Files",
-    "Folder",
-    "Found",
-    "Fsspec",
-    "Job",
-    "Journal",
-    "JournalError",
-    "Lists",
-    "Merge",
-    "NoOutboard",
-    "Object",
-    "Obstore",
     "Outboards",
-    "Outcome",
-    "Part",
-    "Parts",
-    "Plan",
-    "Refused",
-    "Reply",
-    "Result",
-    "Source",
-    "Task",
     "Verified",
-    "drive",
-    "folder_of",
     "hash_objects",
-    "merge",
-    "plan",
     "read_bucket",
-    "read_part",
     "read_verified",
-    "run",
     "source_of",
-    "subtrees",
-    "write_bucket",
-    "write_part",
 ]

@@ -1,0 +1,164 @@
+"""The list of lists of a bucket, which names every other file that a run writes.
+
+    bucket.b3            a line for each list of objects and for the index: its digest and its name
+    index-NAME.objects   lines of JSON: the root, and which list has which key range
+
+All that end in `.b3` can be read by `b3sum --check`, in the folder where they are or in a copy of the bucket. Only
+`bucket.b3` is ever replaced.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from treewide._scale.buckets.list_files import ListFile
+from treewide._scale.buckets.sinks import Folder
+from treewide._scale.lists import ListError, line_of
+from treewide._treewide import digest
+
+__all__ = ["LIST", "Bucket", "Range", "read_bucket", "write_bucket"]
+
+#: The name of the list of lists.
+LIST = "bucket.b3"
+_FIRST = {"treewide": "list of lists", "version": 1}
+_NAME = re.compile(r"(part|large)-[0-9a-f]{32}")
+_INDEX = re.compile(r"index-[0-9a-f]{32}\.objects")
+
+
+class Range(NamedTuple):
+    """A key range, and the list of the objects in it. There is no list if there are no objects."""
+
+    after: str
+    until: str | None
+    part: ListFile | None
+
+
+class Bucket(NamedTuple):
+    """A list of lists."""
+
+    root: str
+    #: Without gaps, from the first key to the last one.
+    ranges: list[Range]
+    large: ListFile | None
+    #: The digest of the list of lists.
+    digest: bytes
+    #: Keys below the root that begin with this are left out: the lists themselves.
+    skip: str | None
+    #: The most objects of a part.
+    limit: int
+
+    @property
+    def objects(self) -> int:
+        """How many objects there are."""
+        return sum(it.objects for it in self.parts())
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes they have."""
+        return sum(it.bytes for it in self.parts())
+
+    def lists(self) -> Iterator[ListFile]:
+        """Return the lists of key ranges, in the order of their keys."""
+        yield from (it.part for it in self.ranges if it.part is not None)
+
+    def parts(self) -> Iterator[ListFile]:
+        """Return all lists."""
+        yield from self.lists()
+        if self.large is not None:
+            yield self.large
+
+
+def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> Bucket:
+    """Write a list of lists, after its index. It names that too, so that its digest stands for all that is written.
+
+    Returns it with its digest.
+    """
+    first = {**_FIRST, "root": bucket.root, "skip": bucket.skip, "limit": bucket.limit}
+    first |= {"objects": bucket.objects, "bytes": bucket.bytes}
+    lines = [json.dumps(first)]
+    for it in bucket.ranges:
+        lines.append(json.dumps({"after": it.after, "until": it.until, **_part_fields(it.part)}))
+    if bucket.large is not None:
+        lines.append(json.dumps({"large": True, **_part_fields(bucket.large)}))
+    index = ("\n".join(lines) + "\n").encode("ascii")
+    text = _text_of(bucket, digest(index))
+    folder.put(_index(digest(index)), index)
+    folder.put(name, text)
+    return bucket._replace(digest=digest(text))
+
+
+def _text_of(bucket: Bucket, index: bytes) -> bytes:
+    lines = [line_of(f"{it.name}.b3", it.digest) for it in bucket.parts()]
+    return "".join(f"{it}\n" for it in [*lines, line_of(_index(index), index)]).encode("ascii")
+
+
+def _index(of: bytes) -> str:
+    return f"index-{of.hex()[:32]}.objects"
+
+
+def _part_fields(part: ListFile | None) -> dict[str, Any]:
+    if part is None:
+        return {}
+    return {"part": part.name, "digest": part.digest.hex(), "objects": part.objects, "bytes": part.bytes}
+
+
+def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
+    """Return a list of lists; `None` if this is another list.
+
+    Raises `ListError` if its index is missing or damaged, or is not that of the list.
+    """
+    text = folder.get(name)
+    *others, last = text.decode("ascii", "replace").split("\n")[:-1] or [""]
+    own = last[66:]
+    if not _INDEX.fullmatch(own):
+        if any(_NAME.match(it[66:]) for it in [*others, last]):
+            raise ListError(f"{name} is a list of lists that was changed: its last line does not name its index")
+        return None
+    try:
+        index = folder.get(own)
+    except FileNotFoundError:
+        raise ListError(
+            f"{name} is a list of lists, and its index {own} is missing: copy it there, or write the list again"
+        ) from None
+    if digest(index).hex() != last[:64]:
+        raise ListError(f"{own} is damaged, or was changed: write the list again with `sum -r`")
+    first, *lines = index.decode("utf-8", "surrogateescape").split("\n")[:-1] or [""]
+    try:
+        head = json.loads(first)
+        if head["version"] != _FIRST["version"]:
+            raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 1")
+        bucket = Bucket(head["root"], [], None, digest(text), head["skip"], head["limit"])
+        for line in lines:
+            entry = json.loads(line)
+            part = _part_of(entry)
+            if entry.get("large"):
+                bucket = bucket._replace(large=part)
+            else:
+                bucket.ranges.append(Range(entry["after"], entry["until"], part))
+    except ListError:
+        raise
+    except (ValueError, KeyError, TypeError):
+        raise ListError(f"{own} is damaged: write the list again with `sum -r`") from None
+    _check(bucket, own, text, digest(index))
+    return bucket
+
+
+def _part_of(entry: Any) -> ListFile | None:
+    if "part" not in entry:
+        return None
+    if not _NAME.fullmatch(entry["part"]):
+        raise ValueError
+    return ListFile(entry["part"], bytes.fromhex(entry["digest"]), int(entry["objects"]), int(entry["bytes"]))
+
+
+def _check(bucket: Bucket, name: str, text: bytes, index: bytes) -> None:
+    if _text_of(bucket, index) != text:
+        raise ListError(f"{name} is not the index of its list: write the list again with `sum -r`")
+    ends: list[str | None] = [""]
+    for it in bucket.ranges:
+        if it.after != ends[-1] or (it.until is not None and it.until <= it.after):
+            raise ListError(f"{name} has a gap after the key {ends[-1]!r}: write the list again with `sum -r`")
+        ends.append(it.until)
+    if ends[-1] is not None or not bucket.ranges:
+        raise ListError(f"{name} does not reach the last key: write the list again with `sum -r`")

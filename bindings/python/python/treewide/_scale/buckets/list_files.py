@@ -1,0 +1,141 @@
+"""Lists of objects that a run over a bucket writes, and what is known of each object.
+
+    part-NAME.b3         a line for each object of a key range: its digest and its key below the root
+    part-NAME.objects.gz lines of JSON: size, ETag, version, time and digest of these objects
+    large-NAME.b3        the same for objects that many workers hash together, of all ranges
+
+NAME is a digest of what is in the files. So it does not matter who writes them, when, and how often.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from treewide._scale.buckets.sinks import Folder
+from treewide._scale.found import Found
+from treewide._scale.lists import ListError, line_of
+from treewide._scale.objects import TIME
+from treewide._treewide import _list_entries, digest
+
+__all__ = ["Fact", "ListFile", "is_intact", "is_list_file", "is_unchanged", "read_list", "write_list"]
+
+_FACTS = {"treewide": "facts of a part", "version": 1}
+#: Seconds: clocks of stores have steps of one second, and what is written twice in one has one time.
+_SLACK = 2.0
+
+
+class Fact(NamedTuple):
+    """An object and its digest."""
+
+    found: Found
+    digest: bytes
+    #: Whether it was written so long before others that the same time means the same content.
+    is_settled: bool = True
+
+    @property
+    def key(self) -> str:
+        """The key below the root."""
+        return self.found.key
+
+
+class ListFile(NamedTuple):
+    """A list of objects, as the list of lists has it."""
+
+    name: str
+    #: The digest of the list.
+    digest: bytes
+    objects: int
+    bytes: int
+
+
+def is_list_file(name: str) -> bool:
+    """Whether a path or URL is that of a list of objects, and not of the list of lists."""
+    return re.search(r"(^|[/\\])(part|large)-[0-9a-f]{32}\.b3$", name) is not None
+
+
+def is_unchanged(fact: Fact, found: Found) -> bool:
+    """Whether an object that was listed is the one that was hashed, as far as the store says."""
+    was = fact.found
+    if was.size != found.size:
+        return False
+    if was.version is not None and found.version is not None:
+        return was.version == found.version
+    if was.etag is not None and found.etag is not None and (was.etag != found.etag or not was.etag.startswith(TIME)):
+        return was.etag == found.etag
+    return was.modified is not None and was.modified == found.modified and fact.is_settled
+
+
+def is_intact(facts: Iterable[Fact]) -> bool:
+    """Whether all is known of the objects of a list that was read."""
+    return all(it.found.size >= 0 for it in facts)
+
+
+def write_list(folder: Folder, facts: list[Fact], kind: str = "part", known: Iterable[str] = ()) -> ListFile | None:
+    """Write a list of objects, in the order of their keys, and their facts; not if it is one of those `known`."""
+    if not facts:
+        return None
+    newest = max((it.found.modified for it in facts if it.found.modified is not None), default=None)
+    lines = [json.dumps({**_FACTS, "newest": newest}), *(_line_of(it) for it in facts)]
+    raw = ("\n".join(lines) + "\n").encode("ascii")
+    name = f"{kind}-{digest(raw).hex()[:32]}"
+    text = "".join(line_of(it.key, it.digest) + "\n" for it in facts).encode("utf-8", "surrogateescape")
+    if name not in known:
+        folder.put(f"{name}.objects.gz", gzip.compress(raw, 6, mtime=0))
+        folder.put(f"{name}.b3", text)
+    return ListFile(name, digest(text), len(facts), sum(max(0, it.found.size) for it in facts))
+
+
+def read_list(folder: Folder, part: ListFile, after: str = "", until: str | None = None) -> list[Fact]:
+    """Return the objects of a list, with what is known of them.
+
+    Digests are those of the list, which must be the one that the list of lists names. Facts that are missing or
+    damaged are not known, so that their objects are read again. Raises `ListError` if the list is another one, or has
+    keys that are not between `after` and `until`.
+    """
+    name = f"{part.name}.b3"
+    data = folder.get(name)
+    if digest(data) != part.digest:
+        raise ListError(f"{name} is not the list that the list of lists names: it was changed or is damaged")
+    known = _facts_of(folder, part)
+    facts = []
+    last = after
+    try:
+        entries = _list_entries(data)
+    except ValueError as error:
+        raise ListError(f"{name}: {error}") from None
+    for key, found in entries:
+        if key <= last or (until is not None and key > until):
+            raise ListError(f"{name} has the key {key!r}, which is out of order or not of its range")
+        last = key
+        fact = known.get(key)
+        is_same = fact is not None and fact.digest == found
+        facts.append(fact if fact is not None and is_same else Fact(Found(key, -1, None, None, None), found))
+    return facts
+
+
+def _facts_of(folder: Folder, part: ListFile) -> dict[str, Fact]:
+    try:
+        raw = gzip.decompress(folder.get(f"{part.name}.objects.gz"))
+    except (FileNotFoundError, EOFError, gzip.BadGzipFile, ValueError):
+        return {}
+    except Exception as error:
+        if type(error).__module__ == "zlib":
+            return {}
+        raise
+    if digest(raw).hex()[:32] != part.name.rpartition("-")[2]:
+        return {}
+    first, *lines = raw.decode("ascii").splitlines()
+    newest = json.loads(first)["newest"]
+    facts = {}
+    for line in lines:
+        entry = json.loads(line)
+        found = Found(entry["key"], entry["size"], entry["etag"], entry["version"], entry["modified"])
+        is_settled = found.modified is not None and newest is not None and found.modified + _SLACK < newest
+        facts[found.key] = Fact(found, bytes.fromhex(entry["digest"]), is_settled)
+    return facts
+
+
+def _line_of(fact: Fact) -> str:
+    return json.dumps({**fact.found._asdict(), "digest": fact.digest.hex()})

@@ -1,0 +1,124 @@
+"""The keys of a bucket, or of a folder, in order: a range of them at a time, and where to cut it.
+
+A key range `(after, until]` is for a bucket what a range of bytes is for an object.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from treewide._scale.buckets.keys import between, middle, shared, successor
+from treewide._scale.found import Found, Lists
+from treewide._scale.reading import Refused, Retries, repeated
+
+__all__ = ["cuts", "is_temporary", "listed"]
+
+_TEMPORARY = re.compile(r"(^|/)\.treewide-[^/]*\.tmp$|\.treewide-[0-9a-f]{32}\.tmp$")
+
+#: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
+_PROBES = 48
+
+
+def listed(
+    listing: Lists,
+    root: str,
+    after: str,
+    until: str | None,
+    retries: Retries,
+    *,
+    skip: Callable[[str], bool] = lambda key: False,
+    most: int | None = None,
+) -> Iterator[list[Found]]:
+    """Return the objects of a key range, page by page, without those whose keys are to be skipped.
+
+    A listing that fails is asked again from where it was. Raises `Refused` if it is not in order, because then keys
+    would be missed; `OSError` if it cannot be read, with the cause.
+    """
+    last = after
+    pages: Iterator[list[Found]] | None = None
+
+    def ask() -> list[Found] | None:
+        nonlocal pages
+        try:
+            if pages is None:
+                pages = iter(listing.pages(root, last, most))
+            return next(pages, None)
+        except Exception:
+            # The next one begins where this one was.
+            pages = None
+            raise
+
+    def failed(times: str, why: str) -> str:
+        return f"{root}: the keys after {last!r} cannot be listed, tried {times}: {why.removeprefix(f'{root}: ')}"
+
+    while (page := repeated(ask, retries, failed)) is not None:
+        kept: list[Found] = []
+        for it in page:
+            if it.key <= last:
+                raise Refused(
+                    f"{root}: its keys are not listed in the order of their bytes ({it.key!r} comes after "
+                    f"{last!r}), so that no range of them can be shared out: use a sorted inventory"
+                )
+            last = it.key
+            if until is not None and last > until:
+                yield kept
+                return
+            if not skip(last) and not is_temporary(last):
+                kept.append(it)
+        yield kept
+
+
+def is_temporary(key: str) -> bool:
+    """Whether a key is that of a file which a killed run of this program left behind."""
+    return _TEMPORARY.search(key) is not None
+
+
+def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries) -> list[str]:
+    """Return up to `count` keys that cut a range into others, none of them empty; none if it has at most a page.
+
+    Nothing is known of the names. So first the last key is looked for, and then keys between it and the first ones, at
+    places that are evenly apart.
+    """
+
+    def first_after(place: str) -> str | None:
+        for page in listed(listing, root, place, until, retries, most=1):
+            if page:
+                return page[0].key
+        return None
+
+    pages = listed(listing, root, after, until, retries)
+    first = next(pages, [])
+    if not first or not next(pages, []):
+        return []
+    low = first[-1].key
+    seen = {low}
+    last = _last(low, until, first_after, seen)
+    known = (it.key for it in first)
+    found = {it for place in between(low, last, count, known) if (it := first_after(place)) is not None and it < last}
+    # The last key itself leaves nothing behind it. What was seen on the way to it is near an end, most of the time.
+    return sorted(found) or sorted(it for it in seen if it < last)[:count]
+
+
+def _last(low: str, high: str | None, first_after: Callable[[str], str | None], found: set[str]) -> str:
+    """Return a key near the last one. Each key that was seen on the way is put into `found`."""
+    level: int | None = None
+    for _ in range(_PROBES):
+        if low == high:
+            break
+        at = shared(low, high)
+        # First, how much of the key all others have, too: halfway between nothing and all of it. Then its character.
+        level = max((at + len(low)) // 2, at + 1) if level is None else max(level, at)
+        place = successor(low[:level]) if level > at else middle(low, high)
+        key = None
+        if place is not None and low < place and (high is None or place < high):
+            key = first_after(place)
+            high = place if key is None else high
+        elif level == at:
+            break
+        if key is not None:
+            found.add(key)
+            low, level = key, (at + level) // 2
+        elif shared(low, high) > at:
+            level = None
+        else:
+            level = (at + level) // 2
+    return low

@@ -1,0 +1,131 @@
+"""Whole objects, many at a time: read by a pool of threads, and hashed next to each other in vector registers."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, NamedTuple, TypeVar
+
+from treewide._scale.objects import Object
+from treewide._scale.reading import Changed, Retries, Source, cause_of, head, read
+from treewide._scale.tasks import Task
+from treewide._treewide import Parts, digest, hash_many
+
+__all__ = ["Read", "WholeObjects"]
+
+_T = TypeVar("_T")
+
+#: Requests at the same time. A guess: a request for a small object takes about 30 ms, so that is 1,000 a second.
+_THREADS = 32
+#: Objects and bytes that are read or wait to be hashed. A guess: 64 MiB for a worker.
+_WAITING, _BYTES = 8 * _THREADS, 64 << 20
+#: Objects and bytes that are hashed by one call. A guess: some passes of the widest kernel.
+_BATCH, _BATCH_BYTES = 128, 4 << 20
+#: How often an object is looked at again that was replaced since it was listed.
+_LOOKS = 3
+
+
+class Read(NamedTuple):
+    """What became of an object."""
+
+    #: The object whose bytes were read: a newer one, if it was replaced after it was listed.
+    object: Object
+    digest: bytes | None
+    #: Why there is no digest.
+    verdict: str = ""
+    detail: str = ""
+
+
+class WholeObjects(Generic[_T]):
+    """Reads objects whole. Each is handed to `done` together with what it was added with, in the order of adding."""
+
+    def __init__(
+        self, source: Source, small: int, done: Callable[[_T, Read], object], make: Callable[[], Retries] = Retries
+    ) -> None:
+        """Read objects up to `small` bytes side by side; larger ones in pieces, one after the other."""
+        self._source, self._small, self._done, self._make = source, small, done, make
+        self._pool = ThreadPoolExecutor(_THREADS)
+        self._waiting: deque[tuple[_T, Future[tuple[Read, bytes | None]], int]] = deque()
+        self._waiting_bytes = 0
+        self._batch: list[tuple[_T, Read, bytes | None]] = []
+        self._batch_bytes = 0
+        self._lock = threading.Lock()
+        self.requests = 0
+
+    def add(self, token: _T, object: Object) -> None:
+        """Read an object. This waits if there are too many."""
+        size = object.size if object.size <= self._small else 0
+        while self._waiting and (len(self._waiting) >= _WAITING or self._waiting_bytes + size > _BYTES):
+            self._take()
+        future: Future[tuple[Read, bytes | None]]
+        if object.size <= self._small:
+            future = self._pool.submit(self._look, object)
+        else:
+            # In this thread: it uses threads of its own.
+            future = Future()
+            future.set_result(self._look(object))
+        self._waiting.append((token, future, size))
+        self._waiting_bytes += size
+
+    def end(self) -> None:
+        """Wait for all of them."""
+        while self._waiting:
+            self._take()
+        self._hash()
+        self._pool.shutdown()
+
+    def read_now(self, object: Object) -> Read:
+        """Read and hash an object at once."""
+        found, data = self._look(object)
+        return found if data is None else found._replace(digest=digest(data))
+
+    def abandon(self) -> None:
+        """Begin nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self) -> None:
+        token, future, size = self._waiting.popleft()
+        self._waiting_bytes -= size
+        found, data = future.result()
+        self._batch.append((token, found, data))
+        self._batch_bytes += len(data or b"")
+        if len(self._batch) >= _BATCH or self._batch_bytes >= _BATCH_BYTES:
+            self._hash()
+
+    def _hash(self) -> None:
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        # One thread: an engine gives a worker one, and a network is slower than it.
+        digests = iter(hash_many([data for _, _, data in batch if data is not None], threads=1))
+        for token, found, data in batch:
+            self._done(token, found if data is None else found._replace(digest=next(digests)))
+
+    def _look(self, object: Object) -> tuple[Read, bytes | None]:
+        """Read an object; if it was replaced since it was listed, the one that is there now."""
+        retries = self._make()
+        try:
+            for _ in range(_LOOKS):
+                try:
+                    return self._whole(object, retries)
+                except Changed as change:
+                    detail = str(change)
+                try:
+                    object = head(self._source, object.uri, retries)
+                except FileNotFoundError:
+                    return Read(object, None, "changing", "it was removed after it was listed"), None
+            return Read(object, None, "changing", detail), None
+        except Exception as error:
+            return Read(object, None, "unreadable", cause_of(error)), None
+        finally:
+            with self._lock:
+                self.requests += retries.requests
+
+    def _whole(self, object: Object, retries: Retries) -> tuple[Read, bytes | None]:
+        if 0 < object.size <= self._small:
+            return Read(object, None), read(self._source, object, 0, object.size, retries)
+        # In pieces; and an empty one is only looked at.
+        result = Task(object, 0, object.size).run(self._source, retries=retries)
+        if result.status == "changed":
+            raise Changed(result.detail)
+        if result.status == "failed":
+            raise OSError(result.detail)
+        return Read(object, Parts.from_bytes(result.parts).finish()), None

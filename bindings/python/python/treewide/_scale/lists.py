@@ -1,0 +1,114 @@
+"""Lists of digests, whose lines `b3sum --check` takes, and what was hashed beside them.
+
+`LIST.objects` has a line of JSON for each object: its URL, length, ETag, version and digest. With it `update` reads
+only what changed.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from treewide._scale.objects import Object
+from treewide._treewide import _list_entries, _replace_file, digest
+
+__all__ = ["Entries", "Entry", "ListError", "index_path", "line_of", "read", "write"]
+
+
+class ListError(ValueError):
+    """A list that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object and its digest."""
+
+    uri: str
+    digest: bytes
+    #: What it was when it was hashed, if that is known.
+    object: Object | None = None
+    #: Whether the same identity means the same content. Not, if the object was written right before it was hashed.
+    is_settled: bool = True
+    #: Where its outboard was written, if one was.
+    outboard: str | None = None
+
+
+def line_of(uri: str, digest: bytes) -> str:
+    """Return a line as `b3sum` writes it, without the end of the line."""
+    escaped = uri.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return f"{'' if escaped == uri else chr(92)}{digest.hex()}  {escaped}"
+
+
+class Entries(dict[str, Entry]):
+    """The entries of a list by URL, in their order."""
+
+    #: The digest of the list.
+    digest: bytes = b""
+    #: What is wrong with the index. It may be missing: lists of `b3sum` have none.
+    damage: str | None = None
+
+
+def read(path: str | os.PathLike[str]) -> Entries:
+    """Return the entries of a list.
+
+    Raises `ListError` that names the line which is not one; `OSError` if the list cannot be read.
+    """
+    entries = Entries()
+    with open(path, "rb") as file:
+        data = file.read()
+        entries.digest = digest(data)
+        try:
+            found = _list_entries(data)
+        except ValueError as error:
+            raise ListError(f"{path}: {error}") from None
+    for number, (uri, value) in enumerate(found, 1):
+        if uri in entries:
+            raise ListError(f"{path}: line {number} names {uri} a second time")
+        entries[uri] = Entry(uri, value)
+    try:
+        index = index_path(path).read_bytes()
+    except FileNotFoundError:
+        return entries
+    except OSError as error:
+        entries.damage = f"{index_path(path)}: cannot be read: {error.strerror}"
+        return entries
+    for number, line in enumerate(index.decode("ascii", "replace").splitlines(keepends=True), 1):
+        try:
+            if not line.endswith("\n"):
+                raise ValueError
+            fields = json.loads(line)
+            object = Object(fields["uri"], int(fields["size"]), fields["etag"], fields["version"])
+            settled, of, place = fields.get("settled", True), fields["digest"], fields.get("outboard")
+        except (ValueError, KeyError, TypeError):
+            entries.damage = f"{index_path(path)}: line {number} is damaged"
+            continue
+        entry = entries.get(object.uri)
+        # It counts only for the digest that was found of it.
+        if entry is not None and of == entry.digest.hex():
+            entries[object.uri] = Entry(entry.uri, entry.digest, object, settled, place)
+    return entries
+
+
+def write(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
+    """Write a list and its index: each appears when it is complete. Raises `OSError` that names it."""
+    entries = list(entries)
+    objects = [it for it in entries if it.object is not None]
+    # The index first: with the old list, none of its lines counts that has another digest.
+    _replace_file(index_path(path), "".join(_json_of(it) + "\n" for it in objects).encode("ascii"))
+    text = "".join(line_of(it.uri, it.digest) + "\n" for it in entries)
+    _replace_file(Path(path), text.encode("utf-8", "surrogateescape"))
+
+
+def _json_of(entry: Entry) -> str:
+    object = entry.object
+    assert object is not None
+    fields = {"uri": object.uri, "size": object.size, "etag": object.etag, "version": object.version}
+    place = {"outboard": entry.outboard} if entry.outboard is not None else {}
+    settled = {} if entry.is_settled else {"settled": False}
+    return json.dumps({**fields, "digest": entry.digest.hex(), **settled, **place})
+
+
+def index_path(path: str | os.PathLike[str]) -> Path:
+    """Return the place of the index of a list."""
+    return Path(f"{os.fspath(path)}.objects")

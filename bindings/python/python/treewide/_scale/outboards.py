@@ -1,0 +1,144 @@
+"""Outboards of objects: made of what the workers return anyway, and written next to the objects or into a folder.
+
+An outboard is the tree above groups (`docs/outboards.md`). With it and a digest that is trusted, `Verified` reads any
+range without the rest. The driver makes it when an object is hashed; threads write it.
+"""
+
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Literal, NamedTuple, Protocol
+
+from treewide._arguments import size_of
+from treewide._scale.objects import Object
+from treewide._scale.reading import Retries
+from treewide._scale.writing import Sink, write
+from treewide._treewide import Parts
+
+__all__ = ["Keeper", "Outboards", "Shape", "checked_group", "group_of", "is_outboard", "place_of", "shape_of"]
+
+#: What a range is verified by: reading less than this is not much faster.
+_USUAL = 1 << 20
+#: From this length on, groups are those of a request: the outboard of 10 TB has 38 MB instead of 610.
+_LONG = 1 << 40
+_OF_LONG = 16 << 20
+#: The largest that the format has.
+_LARGEST_GROUP = 64 << 20
+#: Parts in one result, at most: 48 KB.
+_PARTS = 1024
+#: Outboards that are written at the same time.
+_WRITERS = 8
+
+_NAME = re.compile(r"\.obao(\d{1,2})(-post)?$")
+
+
+class Keeper(Protocol):
+    """What a driver asks while it hashes for outboards."""
+
+    def group(self, object: Object) -> int | None:
+        """Return the bytes of a group; `None` if this object has no outboard."""
+
+    def take(self, object: Object, digest: bytes, parts: Parts) -> object:
+        """Take the parts of an object that is hashed."""
+
+
+class Shape(NamedTuple):
+    """The bytes of a group, and the order of the pairs."""
+
+    group: int
+    order: Literal["pre", "post"] = "pre"
+
+
+def group_of(size: int) -> int:
+    """Return the bytes of a group, if nobody asks for others: 1 MiB, and 16 for objects of 1 TiB and more."""
+    return _OF_LONG if size >= _LONG else _USUAL
+
+
+def checked_group(size: int | str) -> int:
+    """Return the bytes of a group. Raises `ValueError` if there are none of this size."""
+    group = size_of(size)
+    if group & (group - 1) or not 1024 <= group <= _LARGEST_GROUP:
+        raise ValueError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
+    return group
+
+
+def is_outboard(uri: str) -> bool:
+    """Whether a name is that of an outboard, and not of a folder."""
+    return _NAME.search(uri) is not None or uri.endswith(".obao")
+
+
+def shape_of(uri: str) -> Shape:
+    """Return what the name of an outboard says. Raises `ValueError` that names it."""
+    found = _NAME.search(uri)
+    if found is None or int(found[1]) > 16:
+        raise ValueError(f"{uri}: the name of an outboard ends with .obaoK, with groups of 2^K KiB, and K up to 16")
+    return Shape(1024 << int(found[1]), "post" if found[2] else "pre")
+
+
+def place_of(uri: str, size: int, digest: bytes, folder: str | None = None, group: int | None = None) -> str:
+    """Return where the outboard of an object is: next to it, or in a folder by its digest, as manifests have it."""
+    suffix = f".obao{((group or group_of(size)) // 1024).bit_length() - 1}"
+    return uri + suffix if folder is None else f"{folder.rstrip('/')}/{digest.hex()}{suffix}"
+
+
+def most_of_lease(group: int) -> int:
+    """Return the longest lease whose result is small."""
+    return _PARTS * group
+
+
+class Outboards:
+    """Makes outboards of what is hashed, and writes them while the driver goes on."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        folder: str | None = None,
+        *,
+        group: int | str | None = None,
+        retries: Callable[[], Retries] = Retries,
+    ) -> None:
+        """Write next to the objects, or into `folder`.
+
+        Groups have the size `group`, such as `"64K"`, or the one that `group_of` says.
+        """
+        self._sink, self._folder, self._retries = sink, folder, retries
+        self._group = None if group is None else checked_group(group)
+        self._pool = ThreadPoolExecutor(_WRITERS)
+        #: So that not too many wait in memory.
+        self._room = threading.BoundedSemaphore(2 * _WRITERS)
+        self._written: dict[Object, Future[str]] = {}
+
+    def group(self, object: Object) -> int | None:
+        """Return the bytes of a group; `None` for an object of one group, whose outboard would be empty."""
+        group = self._group or group_of(object.size)
+        return group if object.size > group else None
+
+    def take(self, object: Object, digest: bytes, parts: Parts) -> None:
+        """Make the outboard of an object that is hashed, and begin to write it."""
+        if (group := self.group(object)) is not None:
+            data = parts.outboard(group)
+            self._room.acquire()
+            self._written[object] = self._pool.submit(self._write, object, digest, group, data)
+
+    def _write(self, object: Object, digest: bytes, group: int, data: bytes) -> str:
+        uri = place_of(object.uri, object.size, digest, self._folder, group)
+        # ASCII: header fields of stores.
+        notes = {"blake3": digest.hex(), "length": str(object.size)}
+        try:
+            write(self._sink, uri, data, notes, self._retries())
+        finally:
+            self._room.release()
+        return uri
+
+    def end(self) -> tuple[dict[Object, str], dict[Object, Exception]]:
+        """Wait until all is written. Returns where each outboard is, and why some are not there."""
+        self._pool.shutdown(wait=True)
+        places: dict[Object, str] = {}
+        failures: dict[Object, Exception] = {}
+        for object, written in self._written.items():
+            try:
+                places[object] = written.result()
+            except Exception as error:
+                failures[object] = error
+        return places, failures

@@ -1,0 +1,226 @@
+"""Bytes of an object, exactly those, and of no other version of it.
+
+Servers ignore preconditions, cut bodies short, and answer with other ranges. So each reply is checked, whatever was
+asked for: identity, length of the object, place and length of the range.
+"""
+
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
+
+from treewide._scale.objects import Object
+from treewide._treewide import Parts
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+__all__ = [
+    "Changed",
+    "Refused",
+    "Reply",
+    "Retries",
+    "Source",
+    "cause_of",
+    "cut",
+    "hash_range",
+    "head",
+    "read",
+    "read_range",
+    "repeated",
+]
+
+_T = TypeVar("_T")
+
+_BODY = re.compile(r"<Code>([^<]+)</Code>\s*<Message>([^<]*)</Message>")
+_MESSAGE = re.compile(r'\bmessage: "([^"]+)"')
+
+
+class Changed(Exception):
+    """It is no longer the object that was planned: it was replaced or removed."""
+
+
+class Refused(OSError):
+    """Asking again does not help."""
+
+
+class Reply(NamedTuple):
+    """What a store answered. What it did not say is `None`."""
+
+    #: Valid until the next call on the same thread.
+    data: Buffer
+    #: Where the data stand in the object.
+    start: int
+    #: The bytes of the whole object.
+    total: int | None
+    etag: str | None
+    version: str | None
+
+
+class Source(Protocol):
+    """Reads objects. It is pickled to the workers, so it keeps no open connections while it is pickled."""
+
+    #: Requests of one worker at the same time.
+    streams: int
+    #: Bytes of a request, a power of two.
+    piece: int
+
+    def head(self, uri: str) -> Object:
+        """Return what the store says about an object. Raises `OSError` that names it."""
+
+    def get(self, object: Object, start: int, stop: int) -> Reply:
+        """Ask for a range, of this version only. Raises `Changed`, `Refused`, or anything else to be asked again."""
+
+
+class Retries:
+    """How often one lease may ask again. Threads share it."""
+
+    def __init__(
+        self,
+        budget: int = 16,
+        *,
+        each: int = 6,
+        base: float = 0.1,
+        most: float = 10.0,
+        sleep: Callable[[float], object] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Allow `budget` failures, `each` for one range; wait up to `base` seconds, then twice as long each time."""
+        self.requests = 0
+        self._left, self._each, self._base, self._most = budget, each, base, most
+        self._sleep, self._chance = sleep, chance
+        self._lock = threading.Lock()
+
+    def ask(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.requests += 1
+
+    def wait(self, failures: int) -> bool:
+        """Wait before asking again. Returns whether there is any of the budget left."""
+        with self._lock:
+            self._left -= 1
+            if self._left < 0 or failures >= self._each:
+                return False
+        # All of the time is random, so that workers which failed together do not ask together.
+        self._sleep(self._chance() * min(self._most, self._base * 2**failures))
+        return True
+
+
+def hash_range(
+    source: Source, parts: Parts, object: Object, start: int, stop: int, retries: Retries, group: int | None = None
+) -> None:
+    """Hash exactly the bytes from `start` up to `stop`, of exactly this object; with `group`, each group by itself.
+
+    A source that has a method `hash` reads and hashes in one, and says the same as `get`, with no data.
+
+    Raises `Changed` if it is not that object any more; `OSError` if it cannot be read, with the cause.
+    """
+    groups = cut(start, stop, group) if group else [(start, stop)]
+    own = getattr(source, "hash", None)
+    if own is not None:
+        for low, high in groups:
+            ask = partial(own, parts, object, low, high)
+            _asked(lambda ask=ask: _identified(object, ask()), object, low, high, retries)  # type: ignore[misc]
+        return
+    data = read_range(source, object, start, stop, retries)
+    for low, high in groups:
+        parts.hash(data[low - start : high - start], low)
+
+
+def read_range(source: Source, object: Object, start: int, stop: int, retries: Retries) -> memoryview:
+    """Return exactly these bytes, of exactly this object, which are valid until the next call on the same thread.
+
+    Raises what `hash_range` raises.
+    """
+    return _asked(lambda: _checked(object, start, stop, source.get(object, start, stop)), object, start, stop, retries)
+
+
+def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
+    """Cut a range at the multiples of `length`."""
+    cuts = [start, *range((start // length + 1) * length, stop, length), stop]
+    return list(pairwise(cuts))
+
+
+def read(source: Source, object: Object, start: int, stop: int, retries: Retries) -> bytes:
+    """Return exactly the bytes from `start` up to `stop`, of exactly this object. Raises what `hash_range` does."""
+    return bytes(read_range(source, object, start, stop, retries))
+
+
+def head(source: Source, uri: str, retries: Retries) -> Object:
+    """Return what the store says about an object. Raises `OSError` that names it."""
+    return repeated(
+        lambda: source.head(uri), retries, lambda times, why: f"{uri}: cannot be looked at, tried {times}: {why}"
+    )
+
+
+def repeated(ask: Callable[[], _T], retries: Retries, failed: Callable[[str, str], str]) -> _T:
+    """Return an answer. This is the only place that asks a store again.
+
+    What a later request would not change is raised at once. Otherwise this raises `OSError` with the text that `failed`
+    makes of how often it was tried, and why it failed.
+    """
+    failures = 0
+    while True:
+        retries.ask()
+        try:
+            return ask()
+        except (Changed, Refused, FileNotFoundError, ModuleNotFoundError):
+            raise
+        except Exception as error:
+            failures += 1
+            if not retries.wait(failures):
+                times = "once" if failures == 1 else f"{failures} times"
+                raise OSError(failed(times, cause_of(error))) from error
+
+
+def cause_of(error: BaseException) -> str:
+    """Return what is wrong, on one line: what a store says in a body of XML, or the innermost cause."""
+    text = str(error).strip()
+    if body := _BODY.search(text):
+        return f"{body[1]}: {body[2]}"
+    first = text.partition("\n")[0] or type(error).__name__
+    # The libraries in Rust describe causes inside of each other.
+    causes = _MESSAGE.findall(text)
+    return f"{first}: {causes[-1]}" if causes and causes[-1] not in first else first
+
+
+def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries: Retries) -> _T:
+    name = f"{object.uri}: bytes {start}..{stop}"
+    return repeated(ask, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
+
+
+def _identified(object: Object, reply: Reply) -> Reply:
+    if reply.total is not None and reply.total != object.size:
+        raise Changed(f"it has {reply.total} bytes, and had {object.size}")
+    for name, wanted, got in (
+        ("version", object.version, reply.version),
+        ("ETag", object.etag, reply.etag),
+    ):
+        if wanted is not None and got is not None and wanted != got:
+            raise Changed(f"it has {name} {got}, and had {wanted}")
+    if object.is_pinned and not any(
+        wanted is not None and wanted == got
+        for wanted, got in ((object.version, reply.version), (object.etag, reply.etag))
+    ):
+        raise Refused(
+            f"{object.uri}: the store answers without ETag and version, so a change would not be noticed; "
+            "read it with --unpinned if nobody writes to it"
+        )
+    return reply
+
+
+def _checked(object: Object, start: int, stop: int, reply: Reply) -> memoryview:
+    data = memoryview(_identified(object, reply).data).cast("B")
+    if reply.start != start:
+        raise OSError(f"the store answered with bytes from {reply.start} on, instead of {start}")
+    if len(data) != stop - start:
+        raise OSError(f"the store answered with {len(data)} bytes instead of {stop - start}")
+    return data

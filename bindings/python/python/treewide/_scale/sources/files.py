@@ -1,0 +1,129 @@
+"""Files of this machine, or of a file system that all workers have."""
+
+import os
+import stat
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote
+
+from treewide._scale.found import Found
+from treewide._scale.objects import Object
+from treewide._scale.reading import Changed, Refused, Reply
+from treewide._treewide import Parts, _replace_file
+
+__all__ = ["Files", "path_of"]
+
+#: Files of a page of a listing.
+_PAGE = 1000
+
+
+class Files:
+    """Reads files. What stands for an ETag is what the system says of the file: inode, length and times."""
+
+    streams = 1
+    #: Bytes after which a task looks at the clock, and that are mapped at a time: with 16 MiB it takes 5 % longer
+    #: (`results/zen4-2vcpu/scale.md#engines-against-hash_file`).
+    piece = 64 << 20
+
+    def __init__(self) -> None:
+        """Read files by their paths, or by URLs that begin with `file://`."""
+        self._own = threading.local()
+
+    def __reduce__(self) -> tuple[type["Files"], tuple[()]]:
+        """Pickle nothing: open files are those of a process."""
+        return Files, ()
+
+    def head(self, uri: str) -> Object:
+        """Return what the system says about a file."""
+        try:
+            there = os.stat(path_of(uri))
+        except (PermissionError, NotADirectoryError) as error:
+            raise Refused(*error.args[:2], uri) from error
+        if stat.S_ISDIR(there.st_mode):
+            raise Refused(f"{uri}: is a directory: hash all files in it by sum -r, and -o for the lists")
+        if not stat.S_ISREG(there.st_mode):
+            raise Refused(f"{uri}: is not a regular file, so no part of it can be read alone: copy it to a file")
+        return Object(uri, there.st_size, _etag(there))
+
+    def hash(self, parts: Parts, object: Object, start: int, stop: int) -> Reply:
+        """Hash a range. The file is looked at afterwards, so that it was the same all the time."""
+        handle = self._open(object.uri)
+        is_whole = parts._hash_file(handle, start, stop)
+        there = os.fstat(handle)
+        if not is_whole and there.st_size == object.size:
+            raise OSError(f"the system does not read up to byte {stop}")
+        return Reply(b"", start, there.st_size, _etag(there), None)
+
+    def get(self, object: Object, start: int, stop: int) -> Reply:
+        """Read a range."""
+        handle = self._open(object.uri)
+        data = bytearray(stop - start)
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            file.seek(start)
+            count = file.readinto(data)
+        there = os.fstat(handle)
+        return Reply(memoryview(data)[:count], start, there.st_size, _etag(there), None)
+
+    def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
+        """Write a file, which appears when it is complete. Files have no place for notes."""
+        path = Path(path_of(uri))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace_file(path, data)
+        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            raise Refused(*error.args[:2], error.filename) from error
+
+    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
+        """Return the files below a folder after a key. Links to folders are not followed."""
+        page: list[Found] = []
+        for key, there in _walk(root, "", after):
+            page.append(Found(key, there.st_size, _etag(there), None, there.st_mtime))
+            if len(page) >= (most or _PAGE):
+                yield page
+                page = []
+        yield page
+
+    def _open(self, uri: str) -> int:
+        """Return the file that this thread has open, if it is this one, or open it."""
+        own = self._own
+        if getattr(own, "uri", None) != uri:
+            own.file = own.uri = None
+            try:
+                own.file = open(path_of(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
+            except FileNotFoundError as error:
+                raise Changed("it is gone") from error
+            except (PermissionError, IsADirectoryError) as error:
+                raise Refused(*error.args[:2], uri) from error
+            own.uri = uri
+        handle: int = own.file.fileno()
+        return handle
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a file: itself, or that of a URL that begins with `file://`."""
+    return unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
+
+
+def _etag(there: os.stat_result) -> str:
+    return f"{there.st_ino:x}-{there.st_size:x}-{there.st_mtime_ns:x}-{there.st_ctime_ns:x}"
+
+
+def _walk(root: str, below: str, after: str) -> Iterator[tuple[str, os.stat_result]]:
+    entries = []
+    with os.scandir(os.path.join(root, below)) as found:
+        for it in found:
+            is_folder = it.is_dir(follow_symlinks=False)
+            entries.append((below + it.name + ("/" if is_folder else ""), is_folder))
+    # What is in a folder has keys that begin with its name and a slash.
+    for key, is_folder in sorted(entries):
+        if is_folder and (key > after or after.startswith(key)):
+            yield from _walk(root, key, after)
+        elif not is_folder and key > after:
+            try:
+                there = os.stat(os.path.join(root, key))
+            except FileNotFoundError:
+                # Removed since the folder was listed, or a link to nothing.
+                continue
+            if stat.S_ISREG(there.st_mode):
+                yield key, there

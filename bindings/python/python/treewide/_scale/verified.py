@@ -1,0 +1,258 @@
+"""Ranges of objects, verified by their outboards without reading the rest.
+
+The pairs above a range are read first, and compared with the digest from the root down. They prove the value of each
+group of the range. Then these groups are read and compared. So neither the store nor the outboard is trusted.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+from treewide._arguments import Bytes, expected_bytes
+from treewide._scale.objects import Object
+from treewide._scale.outboards import Shape, place_of, shape_of
+from treewide._scale.reading import Changed, Retries, Source, cut, head, read_range
+from treewide._treewide import Clash, DamageError, Parts, _outboard_places, _outboard_trusted
+from treewide.outboard import Damage
+
+__all__ = ["NoOutboard", "Verified", "read_verified"]
+
+#: Groups whose pairs are read at once: 256 KiB of an outboard. A guess.
+_WINDOW = 4096
+
+
+class NoOutboard(ValueError):
+    """An outboard that cannot be the one of the object."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    start: int
+    stop: int
+    value: bytes
+
+
+class Verified:
+    """An object with the digest that it must have, and the outboard between them."""
+
+    def __init__(
+        self,
+        source: Source,
+        object: Object,
+        expected: Bytes | str,
+        outboard: str | None = None,
+        *,
+        pairs: Source | None = None,
+        retries: Callable[[], Retries] = Retries,
+    ) -> None:
+        """Look at the outboard, at its usual place if `outboard` is not named; `pairs` reads it, if `source` does not.
+
+        `expected` is the digest that you trust, as bytes or hexadecimal digits. Raises `NoOutboard` if the outboard
+        cannot be that of the object, `OSError` if it is not there. An object of one group needs none.
+        """
+        digest = expected_bytes(expected)
+        self.object, self.digest = object, digest
+        self._source, self._pairs, self._retries = source, pairs or source, retries
+        name = place_of(object.uri, object.size, digest) if outboard is None else outboard
+        self.shape: Shape = shape_of(name)
+        #: The outboard as it is now; `None` if the object has one group.
+        self.outboard: Object | None = None
+        if object.size > self.shape.group:
+            found = head(self._pairs, name, self._retries())
+            wanted, _ = _outboard_places(object.size, self.shape, 0, 0)
+            if found.size != wanted:
+                group = self.shape.group
+                raise NoOutboard(
+                    f"{name}: has {found.size} bytes, and the outboard of {object.size} bytes by groups of {group} has "
+                    f"{wanted}: it is cut off, or of another object; make it again with sum --outboards"
+                )
+            self.outboard = found
+        #: Bytes that were asked for, of the object and of the outboard.
+        self.bytes_read = self.bytes_of_outboard = 0
+        self._lock = threading.Lock()
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes from `start` up to `stop`, all of them verified; fewer, if the object ends before.
+
+        Raises `DamageError` if one is not that of the digest, or the outboard is broken above it; `Changed` if it is
+        another object now; `OSError` if it cannot be read.
+        """
+        data = bytearray()
+        stop = min(stop, self.object.size)
+
+        def keep(at: int, piece: memoryview) -> None:
+            data.extend(piece[max(start - at, 0) : max(stop - at, 0)])
+
+        for it in _joined(self._run(start, stop, keep)):
+            raise DamageError(self.text(it))
+        return bytes(data)
+
+    def damage(self, start: int = 0, stop: int | None = None) -> Iterator[Damage]:
+        """Return where bytes of a range are not verified: whole groups. It reads nothing else.
+
+        Raises `Changed` and `OSError` as `read` does.
+        """
+        stop = self.object.size if stop is None else min(stop, self.object.size)
+        return _joined(self._run(start, stop, lambda at, data: None))
+
+    def text(self, damage: Damage) -> str:
+        """Return what to say about damage."""
+        place = f"{damage.start}..{damage.stop}"
+        if damage.state == "bad":
+            return f"{self.object.uri}: the bytes {place} are not those of the digest; restore them from a copy"
+        outboard = self.outboard.uri if self.outboard else self.object.uri
+        return (
+            f"{outboard}: the outboard is broken above the bytes {place}, or does not belong to the digest "
+            f"{self.digest.hex()}; make it again from data that you trust"
+        )
+
+    def _run(self, start: int, stop: int, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
+        if start < 0:
+            raise ValueError(f"a range begins at byte 0 or behind it, and not at {start}")
+        group = self.shape.group
+        if self.outboard is None:
+            # All of it is one group, which has the digest itself.
+            if start < stop or self.object.size == 0:
+                yield from self._lone(keep)
+            return
+        with ThreadPoolExecutor(self._source.streams) as pool:
+            first = start // group * group
+            for low, high in cut(first, stop, _WINDOW * group) if first < stop else []:
+                retries = self._retries()
+                groups, unknown = self._trusted(low, high, retries)
+                found = [Damage(*it, "unknown") for it in unknown]
+                jobs = list(_jobs(groups, self._source.piece))
+                # A few pieces at a time, in order, so that memory does not grow with the range.
+                for at in range(0, len(jobs), self._source.streams):
+                    some = jobs[at : at + self._source.streams]
+                    for bad, pieces in pool.map(partial(self._job, retries), some):
+                        found += [Damage(it.start, it.stop, "bad") for it in bad]
+                        for place, data in pieces:
+                            keep(place, memoryview(data))
+                yield from sorted(found, key=lambda it: it.start)
+
+    def _trusted(self, start: int, stop: int, retries: Retries) -> tuple[list[_Group], list[tuple[int, int]]]:
+        """Return the groups of a range with the values that the outboard proves, and the ranges that it does not."""
+        outboard = self.outboard
+        assert outboard is not None
+        _, places = _outboard_places(self.object.size, self.shape, start, stop)
+        self.bytes_of_outboard += sum(high - low for low, high in places)
+
+        def read(place: tuple[int, int]) -> tuple[int, bytes]:
+            try:
+                return place[0], bytes(read_range(self._pairs, outboard, *place, retries))
+            except Changed as change:
+                raise OSError(
+                    f"{outboard.uri}: the outboard changed while it was read: {change}; try again"
+                ) from change
+
+        with ThreadPoolExecutor(self._pairs.streams) as pool:
+            pairs = list(pool.map(read, places))
+        groups, unknown = _outboard_trusted(self.digest, self.object.size, self.shape, start, stop, pairs)
+        return [_Group(*it) for it in groups], unknown
+
+    def _job(self, retries: Retries, groups: list[_Group]) -> tuple[list[_Group], list[tuple[int, bytes]]]:
+        """Read neighbouring groups. Returns those that are bad, and the bytes."""
+        pieces = self._read(groups[0].start, groups[-1].stop, retries)
+        bad = []
+        for it in groups:
+            if not self._is_right(it, pieces):
+                # A second time, as a bit may flip on the way.
+                again = self._read(it.start, it.stop, retries)
+                if not self._is_right(it, again):
+                    bad.append(it)
+                else:
+                    pieces = _patched(pieces, again)
+        return bad, pieces
+
+    def _read(self, start: int, stop: int, retries: Retries) -> list[tuple[int, bytes]]:
+        pieces = []
+        for low, high in cut(start, stop, self._source.piece):
+            # Copied, as the next call on this thread takes its place.
+            pieces.append((low, bytes(read_range(self._source, self.object, low, high, retries))))
+            with self._lock:
+                self.bytes_read += high - low
+        return pieces
+
+    def _is_right(self, group: _Group, pieces: list[tuple[int, bytes]]) -> bool:
+        check = Parts(self.object.size, object=self.object.identity)
+        check.push(group.start, group.stop, group.value)
+        hashed = 0
+        try:
+            for at, data in pieces:
+                low, high = max(at, group.start), min(at + len(data), group.stop)
+                if low < high:
+                    check.hash(memoryview(data)[low - at : high - at], low)
+                    hashed += high - low
+        except Clash:
+            return False
+        # All of it was there, and nothing of it waits to be compared.
+        return hashed == group.stop - group.start and not check.unchecked()
+
+    def _lone(self, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
+        size, retries = self.object.size, self._retries()
+        for _ in range(2):
+            pieces = self._read(0, size, retries) if size else []
+            parts = Parts(size)
+            for at, data in pieces:
+                parts.hash(data, at)
+            if parts.finish() == self.digest:
+                for at, data in pieces:
+                    keep(at, memoryview(data))
+                return
+        yield Damage(0, size, "bad")
+
+
+def read_verified(
+    source: Source,
+    object: Object,
+    start: int,
+    stop: int,
+    *,
+    expected: Bytes | str,
+    outboard: str | None = None,
+    pairs: Source | None = None,
+) -> bytes:
+    """Return the bytes of a range, all of them verified, by reading that range and the pairs above it.
+
+    `expected` is the digest that you trust, as bytes or hexadecimal digits. `outboard` is a URL, or `None` for its
+    usual place next to the object. `pairs` reads it, if `source` does not. Raises what `Verified` and its `read` raise.
+    """
+    return Verified(source, object, expected, outboard, pairs=pairs).read(start, stop)
+
+
+def _jobs(groups: list[_Group], piece: int) -> Iterator[list[_Group]]:
+    """Neighbours that fall into the same piece are one request; a larger group is a job of its own."""
+    for _, same in groupby(groups, key=lambda it: it.start // piece):
+        run: list[_Group] = []
+        for group in same:
+            if run and run[-1].stop != group.start:
+                yield run
+                run = []
+            run.append(group)
+        yield run
+
+
+def _patched(pieces: list[tuple[int, bytes]], again: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    whole = bytearray(b"".join(data for _, data in pieces))
+    first = pieces[0][0]
+    for at, data in again:
+        whole[at - first : at - first + len(data)] = data
+    return [(first, bytes(whole))]
+
+
+def _joined(found: Iterable[Damage]) -> Iterator[Damage]:
+    """Neighbours in the same state are one."""
+    last: Damage | None = None
+    for it in found:
+        if last is not None and (last.stop, last.state) == (it.start, it.state):
+            last = Damage(last.start, it.stop, it.state)
+        else:
+            if last is not None:
+                yield last
+            last = it
+    if last is not None:
+        yield last
