@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
 use treewide_files::name::shown;
-use treewide_manifest::machine::{Clock, Draft, Limit, Update, Verify};
+use treewide_manifest::machine::{Clock, Draft, Limit, Places, Update, Verify};
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
@@ -43,13 +43,26 @@ type Told<'py> = (
     Option<&'static str>,
 );
 
-/// Findings; counts by verdict; files that are the same by evidence; files read, bytes read, files not read, their bytes, old
-/// digests kept, paths not looked at; what is wrong with the index; whether nothing was checked; the summary.
-type Ended<'py> =
-    (Vec<Told<'py>>, Bound<'py, PyDict>, Bound<'py, PyDict>, [u64; 6], Untold, String);
+/// Findings; counts by verdict, and of what is as recorded by evidence; numbers; what the run did not see; verdicts on all.
+type Ended<'py> = (
+    Vec<Told<'py>>,
+    (Bound<'py, PyDict>, Bound<'py, PyDict>),
+    Numbers,
+    Untold,
+    (bool, bool, String),
+);
 
-/// What is wrong with the index, whether nothing was checked, and whether `trusted.*` could not be seen.
-type Untold = (Option<String>, bool, bool);
+/// Files read, bytes read, files not read, their bytes, files that an interrupted run had read, files whose old digests
+/// stay, paths that `only` left out, files that a killed run left behind.
+type Numbers = (u64, u64, u64, u64, u64, u64, u64, u64);
+
+/// What is wrong with the index, whether nothing was checked, whether `trusted.*` could not be seen, and rules of exclusion that
+/// matched nothing.
+type Untold = (Option<String>, bool, bool, Vec<String>);
+
+/// Globs of files whose new digests are taken; whether an empty directory and a damaged index are accepted; how many files may
+/// be gone.
+type Accepted = (Vec<String>, bool, bool, Option<String>);
 
 /// The same with files, bytes, the hash of the list and the hash of all facts.
 type Made<'py> = (Ended<'py>, (u64, u64), Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -63,10 +76,6 @@ fn failed(py: Python<'_>, error: Error) -> PyErr {
             PyOSError::new_err(error.to_string())
         }
         ErrorKind::Usage(_) => PyValueError::new_err(error.to_string()),
-        ErrorKind::Refused(loss) => {
-            let argument = loss.flag().replace('-', "_");
-            ManifestError::new_err(format!("{error} (the argument {argument} continues)"))
-        }
         _ => ManifestError::new_err(error.to_string()),
     }
 }
@@ -87,18 +96,21 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
     for evidence in Evidence::ALL {
         known_by.set_item(evidence.word(), report.known_by(evidence))?;
     }
-    let read = [
+    let numbers = (
         report.files_read,
         report.bytes_read,
         report.files_unread,
         report.bytes_unread,
+        report.files_resumed,
         report.files_kept,
         report.skipped,
-    ];
-    let summary = report.to_string();
+        report.leftovers,
+    );
     let nothing_checked = report.nothing_checked || !report.unmatched.is_empty();
-    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen);
-    Ok((findings, counts, known_by, read, untold, summary))
+    let idle = report.idle_rules.clone();
+    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen, idle);
+    let all = (report.is_certain(), report.differs(), report.to_string());
+    Ok((findings, (counts, known_by), numbers, untold, all))
 }
 
 /// Runs `work` with options and a collector of findings. It leaves out what is the same.
@@ -143,16 +155,17 @@ pub(crate) fn _verify<'py>(
     let name = shown(&list.0);
     let expected = expected.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
-    let (report, findings) = run(py, Threads::new(threads)?, progress, move |options, _, each| {
-        let manifest = Manifest::open(&list.0)?;
-        if let Some(expected) = expected {
-            let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
-            if list != expected && facts != Some(expected) {
-                return Ok(Err((list, facts)));
+    let (report, findings) =
+        run(py, Threads::new(threads)?, progress, move |options, _, each| {
+            let manifest = Manifest::open(&list.0)?;
+            if let Some(expected) = expected {
+                let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
+                if list != expected && facts != Some(expected) {
+                    return Ok(Err((list, facts)));
+                }
             }
-        }
-        verify.run(&manifest, &directory.0, options, each).map(Ok)
-    })?;
+            verify.run(&manifest, &directory.0, options, each).map(Ok)
+        })?;
     match report {
         Ok(report) => ended(py, findings, &report),
         Err((list, facts)) => {
@@ -181,8 +194,7 @@ pub(crate) fn _diff<'py>(py: Python<'py>, old: FilePath, new: FilePath) -> PyRes
 /// Makes a manifest, from the one at `old` if there is one.
 #[pyfunction]
 #[pyo3(signature = (
-    old, directory, output, /, *, rules, index, full, scrub, accept_rot, accept_damage, allow_empty,
-    max_removed, resume, sync, threads, progress
+    old, directory, output, /, *, rules, index, full, scrub, accepted, resume, sync, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _make<'py>(
@@ -194,20 +206,18 @@ pub(crate) fn _make<'py>(
     index: bool,
     full: bool,
     scrub: Option<&str>,
-    accept_rot: Vec<String>,
-    accept_damage: bool,
-    allow_empty: bool,
-    max_removed: Option<&str>,
+    accepted: Accepted,
     resume: bool,
     sync: bool,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Made<'py>> {
-    let accept_rot = Globs::new(&accept_rot).map_err(|error| failed(py, error))?;
-    let mut update = Update::new().full(full).accept_rot(accept_rot);
-    update = update.accept_damage(accept_damage).allow_empty(allow_empty);
-    if let Some(limit) = max_removed {
-        update = update.most_removed(Limit::parse(limit).map_err(PyValueError::new_err)?);
+    let (globs, allow_empty, accept_damage, most_removed) = accepted;
+    let globs = Globs::new(&globs).map_err(|error| failed(py, error))?;
+    let mut update = Update::new().full(full).accept_rot(globs).allow_empty(allow_empty);
+    update = update.accept_damage(accept_damage);
+    if let Some(most) = most_removed {
+        update = update.most_removed(Limit::parse(&most).map_err(PyValueError::new_err)?);
     }
     if let Some(scrub) = scrub {
         update = update.scrub(Budget::parse(scrub).map_err(PyValueError::new_err)?);
@@ -221,7 +231,15 @@ pub(crate) fn _make<'py>(
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // Nobody else can write the manifest once this one has begun.
         let draft = Draft::begin_over(&output.0, index, accept_damage)?.with_journal(resume);
+        let places = Places::new().writes_manifest(&output.0);
+        let in_place = old.as_ref().is_some_and(|old| old.0 == output.0);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
+        match old.as_ref().filter(|_| !in_place) {
+            Some(old) => {
+                places.reads_manifest(old.list().path()).check(Some((old, &directory.0)))?
+            }
+            None => places.check(None)?,
+        }
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)
     };

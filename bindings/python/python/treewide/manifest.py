@@ -9,7 +9,7 @@ import errno as _errno
 import os as _os
 from collections.abc import Iterable as _Iterable
 from dataclasses import dataclass as _dataclass
-from typing import Any as _Any, Final as _Final, Literal as _Literal, TypeAlias as _TypeAlias
+from typing import Any as _Any, Literal as _Literal, TypeAlias as _TypeAlias
 
 from treewide._arguments import (
     Bytes as _Bytes,
@@ -49,16 +49,11 @@ Verdict: _TypeAlias = _Literal[
     "unreadable",
     "not-checkable",
 ]
-"""What was found out about a path."""
+"""What was found out about a path. `suspect`: other content with the same size and mtime, though something else moved."""
 
 Evidence: _TypeAlias = _Literal["read", "metadata", "attested", "claimed"]
-"""By what a verdict is known: what was read in this run, what the system, a store or a manifest says."""
-
-#: The tree is as recorded.
-_AS_RECORDED: _Final = frozenset({"same", "touched"})
-
-#: Nobody can say whether the tree is as recorded.
-_UNKNOWN: _Final = frozenset({"changing", "unreadable", "not-checkable"})
+"""By what something is known. `read`: its content was read in this run. `metadata`: size, times and inode say so.
+`attested`: a store says so. `claimed`: a manifest says so."""
 
 
 @_dataclass(frozen=True)
@@ -74,7 +69,7 @@ class Finding:
     other: str | None
     #: What there is to say in addition. Empty if nothing.
     detail: str
-    #: By what the verdict is known; `None` where nothing is.
+    #: By what it is known. `None` where nothing is.
     evidence: Evidence | None
 
 
@@ -86,36 +81,34 @@ class Report:
     findings: tuple[Finding, ...]
     #: The number of paths with each verdict. They add up to the number of paths.
     counts: dict[Verdict, int]
-    #: The number of files that are `same` or `touched`, by what that is known. Only `read` was verified.
+    #: The number of files that are as recorded, by evidence. Only what was `read` was verified.
     known_by: dict[Evidence, int]
     files_read: int
     bytes_read: int
     #: Files whose content was not read, because their size, times and inode are as recorded.
     files_unread: int
     bytes_unread: int
-    #: Files whose old digests the new manifest keeps although their content differs: `rot`, `suspect`, or `changed` where no
-    #: times are recorded.
+    #: Files that an interrupted run had read.
+    files_resumed: int
+    #: Files whose content differs, and whose old digests the new manifest keeps.
     files_kept: int
-    #: Recorded paths that `only` leaves out.
+    #: Paths that `only` left out.
     skipped: int
+    #: Files in the tree that a killed run left behind. They are not covered.
+    leftovers: int
     #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
     damage: str | None
     #: Nothing was recorded, and no index says that this is so; or a glob of `only` matches nothing.
     nothing_checked: bool
     #: Extended attributes `trusted.*` are covered, and this process cannot see them.
     trusted_unseen: bool
+    #: Rules of exclusion that matched nothing.
+    idle_rules: list[str]
+    #: Whether it is known of every path if it differs.
+    is_certain: bool
+    #: Whether the tree differs from what is recorded.
+    differs: bool
     _summary: str
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether somebody can say about every path if it differs."""
-        untold = self.damage is not None or self.nothing_checked or self.trusted_unseen
-        return not untold and not self._any(_UNKNOWN)
-
-    @property
-    def differs(self) -> bool:
-        """Whether the tree differs from what is recorded."""
-        return any(self.counts[it] for it in self.counts if it not in _AS_RECORDED and it not in _UNKNOWN)
 
     def __bool__(self) -> bool:
         """Whether everything is as recorded: nothing differs, and that is certain."""
@@ -124,9 +117,6 @@ class Report:
     def __str__(self) -> str:
         """Return the counts for people, such as `12 entries: 11 same, 1 changed`."""
         return self._summary
-
-    def _any(self, verdicts: _Iterable[_Any]) -> bool:
-        return any(self.counts[it] for it in verdicts)
 
 
 @_dataclass(frozen=True)
@@ -142,8 +132,8 @@ class Made(Report):
     facts: bytes
 
     def __bool__(self) -> bool:
-        """Whether the manifest says what every file is: all could be read, and no old digest was kept in doubt."""
-        return not self.files_kept and not self._any(_UNKNOWN)
+        """Whether the manifest says what every file is: all could be read, and no old digest stays. Changes are fine."""
+        return self.is_certain and self.files_kept == 0
 
 
 def snapshot(
@@ -179,8 +169,8 @@ def snapshot(
     stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
     only; with `resume=False`, everything.
 
-    Raises `OSError` that names a file if the manifest cannot be written; `ValueError` for an invalid glob;
-    `ManifestError` if it has no file and would replace one that has some, unless `allow_empty`.
+    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one that
+    has files by one that has none, unless `allow_empty`; `ValueError` for an invalid glob.
     """
     if list is None:
         list = _beside(directory)
@@ -194,10 +184,7 @@ def snapshot(
             index=index,
             full=False,
             scrub=None,
-            accept_rot=[],
-            accept_damage=False,
-            allow_empty=allow_empty,
-            max_removed=None,
+            accepted=([], allow_empty, False, None),
             resume=resume,
             sync=sync,
             threads=threads,
@@ -249,8 +236,8 @@ def update(
     full: bool = False,
     scrub: str | None = None,
     accept_rot: _Iterable[str] = (),
-    accept_damage: bool = False,
     allow_empty: bool = False,
+    accept_damage: bool = False,
     max_removed: str | None = None,
     resume: bool = True,
     sync: bool = True,
@@ -261,14 +248,12 @@ def update(
 
     With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
     (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although nobody wrote to it is
-    `rot`, or `suspect` if only ctime, inode or device moved: it keeps its digest, unless a glob of `accept_rot` matches
-    it. `resume`, `sync` and `progress` are those of `snapshot`.
+    `rot`, and one whose size and mtime stayed the same is `suspect`: both keep their digests, unless a glob of
+    `accept_rot` matches them. `resume`, `sync` and `progress` are those of `snapshot`.
 
-    A run that could lose what is recorded writes nothing and raises `ManifestError`: if no recorded file is there, or none
-    where something was mounted (`allow_empty` continues), if the index is damaged (`accept_damage`), or if more files are
-    gone than `max_removed` (`"10%"`, `"1000"`) allows.
-
-    Raises what `snapshot` raises, and `ManifestError` if the old list is damaged.
+    A manifest is never replaced by a worse one. Nothing is written if nothing of what is recorded is there, unless
+    `allow_empty`; if the index is damaged, unless `accept_damage`; if more files are gone than `max_removed` (`"10%"`,
+    `"1000"`). That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot` raises.
     """
     return _made(
         _make(
@@ -279,10 +264,7 @@ def update(
             index=True,
             full=full,
             scrub=scrub,
-            accept_rot=_globs(accept_rot),
-            accept_damage=accept_damage,
-            allow_empty=allow_empty,
-            max_removed=max_removed,
+            accepted=(_globs(accept_rot), allow_empty, accept_damage, max_removed),
             resume=resume,
             sync=sync,
             threads=threads,
@@ -325,8 +307,8 @@ def _globs(globs: _Iterable[str]) -> list[str]:
 
 
 def _fields(ended: _Any) -> _Any:
-    findings, counts, known_by, read, untold, summary = ended
-    return (tuple(Finding(*it) for it in findings), counts, known_by, *read, *untold, summary)
+    findings, counts, numbers, untold, all = ended
+    return (tuple(Finding(*it) for it in findings), *counts, *numbers, *untold, *all)
 
 
 def _report(ended: _Any) -> Report:
