@@ -49,7 +49,7 @@ Verdict: _TypeAlias = _Literal[
     "unreadable",
     "not-checkable",
 ]
-"""What was found out about a path. `suspect`: other content with the same size and mtime, though something else moved."""
+"""What was found out about a path. `suspect`: other content with the same size and mtime, though ctime moved."""
 
 Evidence: _TypeAlias = _Literal["read", "metadata", "attested", "claimed"]
 """By what something is known. `read`: its content was read in this run. `metadata`: size, times and inode say so.
@@ -132,7 +132,7 @@ class Made(Report):
     facts: bytes
 
     def __bool__(self) -> bool:
-        """Whether the manifest says what every file is: all could be read, and no old digest stays. Changes are fine."""
+        """Whether the manifest says what every file is: all could be read, and no old digest stays."""
         return self.is_certain and self.files_kept == 0
 
 

@@ -10,7 +10,7 @@ from treewide import digest
 from treewide._scale.engines import hash_objects
 from treewide._scale.objects import Object
 from treewide._scale.reading import Retries
-from treewide._scale.tasks import Task, run
+from treewide._scale.tasks import Task
 from treewide._treewide import Parts
 
 DATA = pattern(100_000)
@@ -89,11 +89,11 @@ def test_errors_are_asked_again_within_a_budget():
 
     object = Memory({"mem://a": DATA}).head("mem://a")
     retries = Retries(sleep=waits.append, chance=lambda: 1.0)
-    result = run(Task(object, 0, 4096), Memory({"mem://a": DATA}, reset), retries=retries)
+    result = Task(object, 0, 4096).run(Memory({"mem://a": DATA}, reset), retries=retries)
     assert result.status == "failed" and "connection reset" in result.detail
     assert waits == [0.2, 0.4, 0.8, 1.6, 3.2]
     retries = Retries(3, sleep=waits.append)
-    result = run(Task(object, 0, 100_000), Memory({"mem://a": DATA}, reset), retries=retries)
+    result = Task(object, 0, 100_000).run(Memory({"mem://a": DATA}, reset), retries=retries)
     assert result.requests <= 3 + 3, "three threads share one budget"
 
 

@@ -20,7 +20,7 @@ from treewide._scale.object_driver import Driver
 from treewide._scale.object_journal import Journal
 from treewide._scale.objects import Object, is_settled
 from treewide._scale.outboards import Outboards, is_outboard, shape_of
-from treewide._scale.outputs import check_list, check_outboards, loses
+from treewide._scale.outputs import check_list, check_outboards
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.ranges import Found, print_found, verify_ranges
 from treewide._scale.reading import Retries, head
@@ -42,6 +42,8 @@ class ObjectCommand:
         """Look at what the command names. `store` has the options of the store."""
         self.options, self.store = options, store
         self.command: str = options.command
+        #: Verdicts with which the run ends with 1.
+        self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[self.command]
         self.began = time.time()
         options.urls = [url_of(it) for it in options.urls]
         self.entries = self._entries()
@@ -67,7 +69,9 @@ class ObjectCommand:
         self.resumed: set[Object] = set()
         self.bytes_read = 0
         #: Why the run ends with 3, apart from verdicts.
-        self.causes: list[str] = [self.entries.damage] if self.entries.damage else []
+        self.causes: list[str] = []
+        if self.entries.damage and not getattr(options, "accept_damage", False):
+            self.causes.append(f"{self.entries.damage}, so that rot cannot be told from a change")
 
     def _check_names(self) -> None:
         for url in self.options.urls:
@@ -283,6 +287,9 @@ class ObjectCommand:
         path = options.output if self.command == "sum" else options.list if self.command == "update" else None
         if path is None:
             return
+        if self.causes:
+            self.causes.append(f"{path} stays as it was; --accept-damage writes it")
+            return
         is_known = [it.verdict not in UNSURE for it in judged.values()]
         if self.command == "sum" and not any(is_known):
             self.causes.append(f"nothing could be hashed, so {path} was not written")
@@ -295,15 +302,20 @@ class ObjectCommand:
             if it.verdict == "removed":
                 entries.pop(url, None)
             elif (outcome := outcomes.get(url)) is not None and outcome.digest is not None:
-                if it.verdict in KEPT and not any(fnmatchcase(url, glob) for glob in options.accept):
+                if it.verdict in KEPT and not any(fnmatchcase(url, glob) for glob in options.accept_rot):
                     continue
                 old, object = entries.get(url), outcome.object
                 place = old.outboard if old is not None and old.digest == outcome.digest else None
                 place = self.places.get(object, place)
                 entries[url] = lists.Entry(url, outcome.digest, object, is_settled(object, self.began), place)
             # What could not be read keeps the digest that it had.
-        if loses(len(self.entries.keys() & entries.keys()), len(self.entries)) and not options.allow_loss:
-            self.causes.append(f"most objects of {path} are gone, so it stays as it was; --allow-loss writes it")
+        gone = len(self.entries.keys() - entries.keys())
+        if gone and gone == len(self.entries) and not options.allow_empty:
+            self.causes.append(f"no object of {path} is there, so it stays as it was; --allow-empty writes it")
+            return
+        if not options.max_removed.allows(gone, len(self.entries)) and not (options.allow_empty and not entries):
+            why = f"{gone:,} of {objects_text(len(self.entries))} are gone, so {path} stays as it was"
+            self.causes.append(f"{why}; --max-removed allows more")
             return
         lists.write(path, entries.values())
 
@@ -344,7 +356,7 @@ class ObjectCommand:
         return code
 
     def _say_why(self, code: int, counts: dict[str, int]) -> None:
-        if code != _FINE and (why := reason(counts, self.causes)):
+        if code != _FINE and (why := reason(counts, self.wrong, self.causes)):
             say(why)
 
     def _code(self, counts: dict[str, int]) -> int:
@@ -354,5 +366,4 @@ class ObjectCommand:
             self.causes.append("nothing of the list is there: is this the right store?")
         if there & UNSURE or self.unwritten or self.causes:
             return _UNKNOWN
-        wrong = DIFFERENT if self.command == "verify" else KEPT
-        return _DIFFERS if there & wrong else _FINE
+        return _DIFFERS if there & self.wrong else _FINE

@@ -1,16 +1,18 @@
 """What a run will write is looked at before anything is read: it is no input, and no file of somebody else."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from treewide._scale import lists
 from treewide._scale.buckets.sinks import scheme_of
 from treewide._scale.console import UsageError
 from treewide._scale.sources.files import path_of
 
-__all__ = ["check_list", "check_outboards", "loses"]
+__all__ = ["Limit", "check_list", "check_outboards"]
 
 
 def check_list(path: str, inputs: Iterable[str]) -> None:
@@ -54,6 +56,20 @@ def check_outboards(urls: Iterable[str]) -> None:
             raise UsageError(f"{it} would be replaced by the outboard of {name}: name a folder with --outboards")
 
 
-def loses(kept: int, recorded: int) -> bool:
-    """Whether a new list would miss most of the objects that an old one has."""
-    return 2 * kept < recorded
+class Limit(NamedTuple):
+    """How many objects of an old list may be gone."""
+
+    most: float
+    is_share: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Limit":
+        """Return what `10%` or `1000` means. Raises `ValueError` that names the text."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", text, re.ASCII)
+        if found is None or float(found[1] or 0) > 100:
+            raise ValueError(f"{text} is neither a percentage (10%) nor a number of objects")
+        return cls(float(found[1] or found[2]), found[1] is not None)
+
+    def allows(self, removed: int, recorded: int) -> bool:
+        """Whether a list that misses so many of the recorded objects may be written."""
+        return removed <= (recorded * self.most / 100 if self.is_share else self.most)

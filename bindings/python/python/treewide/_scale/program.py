@@ -18,6 +18,7 @@ from treewide._scale.journal_file import JournalError
 from treewide._scale.lists import ListError
 from treewide._scale.object_command import ObjectCommand
 from treewide._scale.outboards import checked_group
+from treewide._scale.outputs import Limit
 from treewide._scale.ranges import RangeError, range_of
 from treewide._scale.sources.files import path_of
 
@@ -112,9 +113,13 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name == "update":
             text = "take the new digest of objects whose URLs match, though they rotted or are suspect; repeatable"
-            add("--accept", action="append", default=[], metavar="GLOB", help=text)
+            add("--accept-rot", action="append", default=[], metavar="GLOB", help=text)
+            text = "write a list although what the old one says of its objects is damaged; old digests stay"
+            add("--accept-damage", action="store_true", help=text)
         if name != "verify":
-            add("--allow-loss", action="store_true", help="write a list that is empty, or misses most old objects")
+            add("--allow-empty", action="store_true", help="write a list although nothing is there, or could be hashed")
+            text = "write no list if more of the old objects are gone: 10%%, or 1000 (default: 50%%)"
+            add("--max-removed", type=_limit, default="50%", metavar="MOST", help=text)
         add("--unpinned", action="store_true", help="also read objects without ETag and version")
         add("--json", action="store_true", help="print a line of JSON for each object, and one for all")
         add("-q", "--quiet", action="store_true", help="print only what differs or fails")
@@ -126,6 +131,13 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a number from 1 on is wanted, and not {text}")
     return int(text)
+
+
+def _limit(text: str) -> Limit:
+    try:
+        return Limit.of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _range(text: str) -> tuple[int, int | None]:

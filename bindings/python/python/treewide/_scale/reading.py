@@ -156,20 +156,22 @@ def read(source: Source, object: Object, start: int, stop: int, retries: Retries
 
 def head(source: Source, uri: str, retries: Retries) -> Object:
     """Return what the store says about an object. Raises `OSError` that names it."""
-    return repeated(
-        lambda: source.head(uri), retries, lambda times, why: f"{uri}: cannot be looked at, tried {times}: {why}"
-    )
+
+    def ask() -> Object:
+        retries.ask()
+        return source.head(uri)
+
+    return repeated(ask, retries, lambda times, why: f"{uri}: cannot be looked at, tried {times}: {why}")
 
 
 def repeated(ask: Callable[[], _T], retries: Retries, failed: Callable[[str, str], str]) -> _T:
-    """Return an answer. This is the only place that asks a store again.
+    """Return an answer. This is the only place that asks a store again. `ask` counts its requests.
 
     What a later request would not change is raised at once. Otherwise this raises `OSError` with the text that `failed`
     makes of how often it was tried, and why it failed.
     """
     failures = 0
     while True:
-        retries.ask()
         try:
             return ask()
         except (Changed, Refused, FileNotFoundError, ModuleNotFoundError):
@@ -194,7 +196,12 @@ def cause_of(error: BaseException) -> str:
 
 def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries: Retries) -> _T:
     name = f"{object.uri}: bytes {start}..{stop}"
-    return repeated(ask, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
+
+    def counted() -> _T:
+        retries.ask()
+        return ask()
+
+    return repeated(counted, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
 
 
 def _identified(object: Object, reply: Reply) -> Reply:

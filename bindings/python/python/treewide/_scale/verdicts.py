@@ -54,7 +54,7 @@ def summary(objects: str, counts: dict[str, int], evidence: dict[str, int], size
     return f"{objects}{': ' if verdicts else ''}{verdicts}; {known}, {size}"
 
 
-def reason(counts: dict[str, int], causes: Iterable[str] = ()) -> str:
-    """Return on one line why a run does not end with 0."""
-    wrong = [f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | DIFFERENT]
-    return "; ".join([*([", ".join(wrong)] if wrong else []), *causes])
+def reason(counts: dict[str, int], wrong: frozenset[str], causes: Iterable[str]) -> str:
+    """Return on one line why a run does not end with 0: by verdicts that are `wrong` or unsure, and other causes."""
+    found = [f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | wrong]
+    return "; ".join([*([", ".join(found)] if found else []), *causes])

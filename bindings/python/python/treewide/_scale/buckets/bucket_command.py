@@ -20,7 +20,6 @@ from treewide._scale.engines import ENGINES
 from treewide._scale.journal_file import journal_place
 from treewide._scale.lists import ListError, line_of
 from treewide._scale.object_journal import Journal
-from treewide._scale.outputs import loses
 from treewide._scale.progress import Progress, bytes_text, objects_text
 from treewide._scale.reading import Retries, Source
 from treewide._scale.sources import source_of, url_of
@@ -70,6 +69,8 @@ class BucketCommand:
             root = path_of(root)
         root = root if root.endswith("/") else root + "/"
         self.command: str = options.command
+        #: Verdicts with which the run ends with 1.
+        self.wrong = DIFFERENT if self.command == "verify" else KEPT
         root = url_of(root)
         self.source: Source = source_of(root, **({} if scheme_of(root) == "file" else store))
         output = options.output if self.command == "sum" else lists if self.command == "update" else None
@@ -86,7 +87,7 @@ class BucketCommand:
             reads_all=self.command != "update" and not getattr(options, "quick", False),
             skip=skip,
             unpinned=options.unpinned,
-            accept=tuple(getattr(options, "accept", ())),
+            accept=tuple(getattr(options, "accept_rot", ())),
             limit=self.old.limit if self.old is not None else _LIMIT,
         )
         #: Why the run ends with 3, apart from verdicts.
@@ -135,7 +136,7 @@ class BucketCommand:
             )
         # What is missing is said at once, and not by each worker.
         first = next(listed(listing, job.root, "", None, Retries(), most=1), [])
-        if self.command == "sum" and not first and not options.allow_loss:
+        if self.command == "sum" and not first and not options.allow_empty:
             say(f"there is no object below {job.root}: is that the right place? Nothing was written")
             return _UNKNOWN
         if job.output is not None:
@@ -223,13 +224,17 @@ class BucketCommand:
         if job.output is None or driver.failures:
             return None
         hashed = driver.objects - sum(driver.counts.get(it, 0) for it in ("removed", *UNSURE))
-        if driver.objects and not hashed and not self.options.allow_loss:
-            self.causes.append("nothing could be hashed, so the list was not written")
+        if driver.unknown and not self.options.accept_damage:
+            self.causes.append("the list stays as it was; --accept-damage writes it")
+            return None
+        was_empty = self.before is not None and not self.before.objects
+        if not hashed and not was_empty and not self.options.allow_empty:
+            self.causes.append("nothing is there or could be hashed, so the list was not written")
             return None
         if self.before is not None and self._loses(driver, hashed):
             self.causes.append(
                 f"most of the {objects_text(self.before.objects)} of the old list are gone, so it stays as it was: is "
-                "this the right store? --allow-loss writes the list"
+                "this the right store? --max-removed allows more"
             )
             return None
         folder: Folder = folder_of(job.output, self.source)
@@ -241,8 +246,8 @@ class BucketCommand:
 
     def _loses(self, driver: BucketDriver, hashed: int) -> bool:
         assert self.before is not None
-        there = hashed if self.old is None else self.before.objects - driver.counts.get("removed", 0)
-        return loses(there, self.before.objects) and not self.options.allow_loss
+        gone = self.before.objects - hashed if self.old is None else driver.counts.get("removed", 0)
+        return not self.options.max_removed.allows(gone, self.before.objects) and not self.options.allow_empty
 
     def _contents(self, driver: BucketDriver, bucket: Bucket | None) -> bytes | None:
         """Return the digest of all lines in the order of keys: the same for the same objects, however they were shared.
@@ -293,12 +298,12 @@ class BucketCommand:
                 if contents is not None:
                     say(f"the digest of all lines in the order of keys is {contents.hex()}")
                 print_line(line_of(join(self.job.output, self.name), bucket.digest))
-        if code != _FINE and (why := reason(counts, self.causes)):
+        if code != _FINE and (why := reason(counts, self.wrong, self.causes)):
             say(why)
         return code
 
     def _look_for_causes(self, driver: BucketDriver) -> None:
-        if driver.unknown:
+        if driver.unknown and not getattr(self.options, "accept_damage", False):
             self.causes.append(
                 f"what the list says of {objects_text(driver.unknown)} is damaged or missing (*.objects.gz), so that "
                 "nobody knows which of them were written to"
@@ -311,8 +316,7 @@ class BucketCommand:
         there = {it for it, count in driver.counts.items() if count}
         if driver.failures or there & UNSURE or self.causes:
             return _UNKNOWN
-        wrong = DIFFERENT if self.command == "verify" else KEPT
-        return _DIFFERS if there & wrong else _FINE
+        return _DIFFERS if there & self.wrong else _FINE
 
 
 class _Progress(Progress):

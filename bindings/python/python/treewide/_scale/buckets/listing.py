@@ -41,7 +41,10 @@ def listed(
         try:
             if pages is None:
                 pages = iter(listing.pages(root, last, most))
-            return next(pages, None)
+            page = next(pages, None)
+            if page is not None:
+                retries.ask()
+            return page
         except Exception:
             # The next one begins where this one was.
             pages = None

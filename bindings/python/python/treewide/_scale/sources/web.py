@@ -29,12 +29,19 @@ class Web:
 
     def head(self, uri: str) -> Object:
         """Return what the server says about an object. By GET, as a URL that is signed for GET allows nothing else."""
-        with self._ask(uri, {"Range": "bytes=0-0"}) as reply:
+        with self._first(uri) as reply:
             found = _RANGE.fullmatch(reply.headers.get("Content-Range", ""))
             size = int(found[2]) if found else reply.headers.get("Content-Length")
             if size is None:
                 raise Refused(f"{uri}: the server does not say how long it is: download it, and hash the file")
             return Object(uri, int(size), _etag(reply))
+
+    def _first(self, uri: str) -> Any:
+        try:
+            return self._ask(uri, {"Range": "bytes=0-0"})
+        except Changed:
+            # It has no byte 0.
+            return self._ask(uri, {})
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Ask for a range of this object."""
@@ -69,11 +76,9 @@ class Web:
             return urllib.request.urlopen(request, timeout=_SECONDS)
         except urllib.error.HTTPError as error:
             text = f"{uri}: {error.code} {error.reason}"
-            if error.code == 416 and (found := _RANGE.fullmatch(error.headers.get("Content-Range", ""))):
-                if headers.get("Range") == "bytes=0-0" and found[2] == "0":
-                    return error
-                raise Changed(f"it has {found[2]} bytes") from error
             error.close()
+            if error.code == 416:
+                raise Changed("it has fewer bytes") from error
             if error.code in (404, 410):
                 raise FileNotFoundError(f"{uri}: there is no such object") from error
             if error.code == 412:
