@@ -41,7 +41,9 @@ fn docstrings(stub: &str) -> BTreeMap<String, String> {
         }
         // Of a function with several signatures, one has the text.
         if let Some(name) = name.take() {
-            found.entry(name).or_insert_with(|| doc.trim_end_matches("\"\"\"").trim_end().to_owned());
+            found
+                .entry(name)
+                .or_insert_with(|| doc.trim_end_matches("\"\"\"").trim_end().to_owned());
         }
     }
     found

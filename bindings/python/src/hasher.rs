@@ -310,9 +310,8 @@ fn read_all(
             if piece.is_instance_of::<PyString>() {
                 return Err(text_file());
             }
-            let is_end = buffer::with(&piece, Items::Bytes, |data| {
-                append(data).map(|()| data.is_empty())
-            })?;
+            let is_end =
+                buffer::with(&piece, Items::Bytes, |data| append(data).map(|()| data.is_empty()))?;
             if is_end {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use treewide::OUT_LEN;
 use treewide_files::name::shown;
-use treewide_manifest::machine::{Clock, Draft, Limit, Places, Update, Verify};
+use treewide_manifest::machine::{Clock, Draft, Limit, Update, Verify};
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
@@ -155,17 +155,16 @@ pub(crate) fn _verify<'py>(
     let name = shown(&list.0);
     let expected = expected.map(treewide::Hash::from_bytes);
     let verify = Verify::new().quick(quick).only(only);
-    let (report, findings) =
-        run(py, Threads::new(threads)?, progress, move |options, _, each| {
-            let manifest = Manifest::open(&list.0)?;
-            if let Some(expected) = expected {
-                let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
-                if list != expected && facts != Some(expected) {
-                    return Ok(Err((list, facts)));
-                }
+    let (report, findings) = run(py, Threads::new(threads)?, progress, move |options, _, each| {
+        let manifest = Manifest::open(&list.0)?;
+        if let Some(expected) = expected {
+            let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
+            if list != expected && facts != Some(expected) {
+                return Ok(Err((list, facts)));
             }
-            verify.run(&manifest, &directory.0, options, each).map(Ok)
-        })?;
+        }
+        verify.run(&manifest, &directory.0, options, each).map(Ok)
+    })?;
     match report {
         Ok(report) => ended(py, findings, &report),
         Err((list, facts)) => {
@@ -231,15 +230,7 @@ pub(crate) fn _make<'py>(
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // Nobody else can write the manifest once this one has begun.
         let draft = Draft::begin_over(&output.0, index, accept_damage)?.with_journal(resume);
-        let places = Places::new().writes_manifest(&output.0);
-        let in_place = old.as_ref().is_some_and(|old| old.0 == output.0);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
-        match old.as_ref().filter(|_| !in_place) {
-            Some(old) => {
-                places.reads_manifest(old.list().path()).check(Some((old, &directory.0)))?
-            }
-            None => places.check(None)?,
-        }
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)
     };

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::file::{self, OutboardError};
-use treewide::outboard::{Error, Group, IoError, Layout, Order, Outboard, ReadAt, FlawKind};
+use treewide::outboard::{Error, FlawKind, Group, IoError, Layout, Order, Outboard, ReadAt};
 use treewide::{Hash, OUT_LEN};
 use treewide_files::Replacement;
 
