@@ -62,7 +62,8 @@ lints() {
 }
 
 types() {
-    step mypy python tests/type_cases.py
+    "$venv/bin/python" tests/readme_types.py >target/readme_examples.py
+    step mypy python tests/type_cases.py target/readme_examples.py
     step mypy --platform win32 python
     [[ ! -x $venv/bin/pyright ]] || step pyright --pythonpath "$venv/bin/python" python tests/type_cases.py
     # The stubs against what was built.

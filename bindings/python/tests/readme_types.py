@@ -1,0 +1,36 @@
+"""Prints the examples of README.md as a module, for type checkers: readme_types.py >FILE."""
+
+import re
+from pathlib import Path
+
+PRELUDE = """
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy
+import treewide
+import treewide.safetensors
+
+pyarrow: Any
+polars: Any
+torch: Any
+frame: Any
+model: Any
+tensor: Any
+tensors: Any
+out: Any
+path: str
+paths: list[str]
+rows: "numpy.ndarray[Any, numpy.dtype[numpy.float64]]"
+"""
+
+readme = Path(__file__).parents[1] / "README.md"
+blocks = re.findall(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+assert len(blocks) >= 5, "README.md has fewer examples than it had"
+print(PRELUDE)
+for number, block in enumerate(blocks):
+    # The stubs of `hashlib` want an `update` that returns nothing.
+    block = re.sub(r"(?m)^(hashlib\.file_digest.*)$", r"\1  # type: ignore[arg-type]", block)
+    lines = "".join(f"    {line}\n" if line else "\n" for line in block.splitlines())
+    print(f"\nasync def example_{number}() -> None:\n{lines}")
