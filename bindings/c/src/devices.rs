@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use crate::{fail, give};
-use treewide_gpu::{Backend, Device, Found, devices};
+use treewide_gpu::{Backend, Device, DeviceInfo, devices};
 
 const TEXT: usize = 256;
 
@@ -45,7 +45,7 @@ fn number(backend: Backend) -> u32 {
     }
 }
 
-fn info(found: &Found) -> Info {
+fn info(found: &DeviceInfo) -> Info {
     Info {
         name: text(&found.name),
         problem: text(&found.problem.as_ref().map(ToString::to_string).unwrap_or_default()),

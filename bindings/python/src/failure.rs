@@ -26,10 +26,9 @@ pub(crate) fn of_kind(py: Python<'_>, path: &Path, kind: &ErrorKind) -> PyErr {
 
 /// The `OSError` for an error of a run over many files.
 pub(crate) fn of_files(py: Python<'_>, error: &treewide_files::Error) -> PyErr {
-    use treewide_files::ErrorKind;
-    match error.kind() {
-        ErrorKind::Open(cause) | ErrorKind::Read(cause) => of_system(py, error.path(), cause),
-        _ => PyOSError::new_err(error.to_string()),
+    match error.kind().io_error() {
+        Some(cause) => of_system(py, error.path(), cause),
+        None => PyOSError::new_err(error.to_string()),
     }
 }
 

@@ -17,36 +17,8 @@ pub struct Error {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file could not be opened.
-    Open(io::Error),
-    /// The file or directory could not be read.
-    Read(io::Error),
-    /// The file became shorter while it was being hashed.
-    Shrank {
-        /// The bytes that could be read.
-        read: u64,
-        /// The length when the file was opened.
-        len: u64,
-    },
-    /// Reading ended before the length of the file, which is still the same.
-    Ended {
-        /// The bytes that could be read.
-        read: u64,
-        /// The length.
-        len: u64,
-    },
-    /// Reading continues after the length of the file, which is still the same.
-    GoesOn {
-        /// The length.
-        len: u64,
-    },
-    /// Reading did not end at the length, and something has written to the file while it was being hashed.
-    Changed {
-        /// Where reading ended.
-        read: u64,
-        /// The length when the file was opened.
-        len: u64,
-    },
+    /// The file could not be opened or hashed, or the directory could not be read.
+    File(file::ErrorKind),
     /// What was opened is not the regular file that was found.
     Replaced,
     /// A symbolic link leads back to a directory that contains it.
@@ -99,6 +71,16 @@ impl StdError for Error {
 }
 
 impl ErrorKind {
+    /// A file or directory that could not be opened.
+    pub fn open(error: io::Error) -> Self {
+        Self::File(file::ErrorKind::Open(error))
+    }
+
+    /// A file or directory that could not be read.
+    pub fn read(error: io::Error) -> Self {
+        Self::File(file::ErrorKind::Read(error))
+    }
+
     /// The kind of the operating system's error, if opening or reading failed.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.io_error().map(io::Error::kind)
@@ -107,29 +89,16 @@ impl ErrorKind {
     /// Returns the operating system's error, if opening or reading failed.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self {
-            Self::Open(error) | Self::Read(error) => Some(error),
+            Self::File(file::ErrorKind::Open(error) | file::ErrorKind::Read(error)) => Some(error),
             _ => None,
         }
-    }
-}
-
-/// What was tried, and what the system says. Errors of ours name the reason themselves.
-fn failed_to(f: &mut fmt::Formatter<'_>, what: &str, error: &io::Error) -> fmt::Result {
-    match error.raw_os_error() {
-        Some(_) => write!(f, "cannot {what}: {error}"),
-        None => fmt::Display::fmt(error, f),
     }
 }
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(error) => failed_to(f, "open", error),
-            Self::Read(error) => failed_to(f, "read", error),
-            Self::Shrank { read, len } => file::ErrorKind::Shrank { read: *read, len: *len }.fmt(f),
-            Self::Ended { read, len } => file::ErrorKind::Ended { read: *read, len: *len }.fmt(f),
-            Self::GoesOn { len } => file::ErrorKind::GoesOn { len: *len }.fmt(f),
-            Self::Changed { read, len } => file::ErrorKind::Changed { read: *read, len: *len }.fmt(f),
+            Self::File(kind) => kind.fmt(f),
             Self::Replaced => f.write_str(
                 "was replaced while the tree was being hashed; hash it again when nothing changes it",
             ),
@@ -150,7 +119,8 @@ impl StdError for ErrorKind {
     // The text shows the error itself, so a chain of causes continues after it.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Open(error) | Self::Read(error) | Self::TooDeep(error) => error.source(),
+            Self::File(kind) => kind.source(),
+            Self::TooDeep(error) => error.source(),
             Self::Other(error) => error.source(),
             _ => None,
         }
@@ -160,14 +130,8 @@ impl StdError for ErrorKind {
 impl From<file::ErrorKind> for ErrorKind {
     fn from(cause: file::ErrorKind) -> Self {
         match cause {
-            file::ErrorKind::Open(error) => Self::Open(error),
-            file::ErrorKind::Read(error) => Self::Read(error),
-            file::ErrorKind::Shrank { read, len } => Self::Shrank { read, len },
-            file::ErrorKind::Ended { read, len } => Self::Ended { read, len },
-            file::ErrorKind::GoesOn { len } => Self::GoesOn { len },
-            file::ErrorKind::Changed { read, len } => Self::Changed { read, len },
             file::ErrorKind::Stopped => Self::Cancelled,
-            other => Self::Other(other.into()),
+            kind => Self::File(kind),
         }
     }
 }
@@ -181,6 +145,6 @@ impl From<file::Error> for ErrorKind {
 /// The error of reading.
 impl From<io::Error> for ErrorKind {
     fn from(error: io::Error) -> Self {
-        Self::Read(error)
+        Self::read(error)
     }
 }

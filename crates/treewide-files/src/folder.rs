@@ -35,7 +35,7 @@ impl Folder {
     /// The directory at `path`, which ends in a slash. `None` if the system refuses to open it, so that whole paths must do.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if its device and inode are others, and [`ErrorKind::Open`].
+    /// [`ErrorKind::Replaced`] if its device and inode are others, and [`ErrorKind::File`].
     fn at(
         &mut self,
         path: &[u8],
@@ -51,7 +51,7 @@ impl Folder {
                 // It has another name then, which is shorter.
                 Err(Errno::NAMETOOLONG) => return Ok(None),
                 Err(error) if is_refusal(error) => return Ok(None),
-                Err(error) => return Err(ErrorKind::Open(error.into())),
+                Err(error) => return Err(ErrorKind::open(error.into())),
             };
             self.is = is;
             if self.is != expected {
@@ -68,7 +68,7 @@ impl Folder {
     /// refuses that.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if the directory is another one, [`ErrorKind::Open`], and [`ErrorKind::Read`].
+    /// [`ErrorKind::Replaced`] if the directory is another one, and [`ErrorKind::File`].
     pub(crate) fn look(
         &mut self,
         path: &Path,
@@ -82,14 +82,14 @@ impl Folder {
                 Ok(Some(There { kind, device, inode }))
             }
             Err(error) if is_refusal(error) => Ok(None),
-            Err(error) => Err(ErrorKind::Read(error.into())),
+            Err(error) => Err(ErrorKind::read(error.into())),
         }
     }
 
     /// Opens a file that a walk has found. `None` if it is to be opened by its whole path.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if its directory is another one, or it is a link or a socket, and [`ErrorKind::Open`].
+    /// [`ErrorKind::Replaced`] if its directory is another one, or it is a link or a socket, and [`ErrorKind::File`].
     pub(crate) fn open(
         &mut self,
         identity: Identity,
@@ -111,7 +111,7 @@ impl Folder {
             Err(Errno::LOOP | Errno::NXIO) => Err(ErrorKind::Replaced),
             // A flag may be refused, or a server holds a lease.
             Err(error) if is_refusal(error) => Ok(None),
-            Err(error) => Err(ErrorKind::Open(error.into())),
+            Err(error) => Err(ErrorKind::open(error.into())),
         }
     }
 }

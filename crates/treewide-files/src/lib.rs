@@ -86,7 +86,6 @@
 
 #![forbid(unsafe_code)]
 
-mod cancel;
 pub mod check;
 pub mod digest;
 mod error;
@@ -112,7 +111,6 @@ mod task;
 pub mod walk;
 mod whole;
 
-pub use cancel::Cancel;
 pub use error::{Error, ErrorKind};
 pub use identity::Identity;
 pub use options::{Hashed, Options};
@@ -121,4 +119,5 @@ pub use replacement::{Replacement, claimed, is_temporary, remove_leftovers};
 pub use run::{Event, HashAlone, Run};
 pub use stamp::{Stamp, Stamps};
 pub use task::{Item, Kind, Source, Task};
+pub use treewide::Cancel;
 pub use whole::Whole;

@@ -15,7 +15,7 @@ use treewide::file;
 /// the pipe is opened without waiting for its writer.
 ///
 /// # Errors
-/// [`ErrorKind::Open`].
+/// [`ErrorKind::File`].
 pub fn open(path: &Path, regular: bool) -> Result<File, ErrorKind> {
     let file = if regular { file::open_at_once(path) } else { file::open(path) };
     file.or_else(|error| open_long(path, error, true, !regular))
@@ -41,7 +41,7 @@ fn open_long(
 ) -> Result<File, ErrorKind> {
     match error.into_kind() {
         file::ErrorKind::Open(error) if is_too_long(&error) => {
-            by_pieces(path, error, follows, waits).map_err(ErrorKind::Open)
+            by_pieces(path, error, follows, waits).map_err(ErrorKind::open)
         }
         error => Err(error.into()),
     }

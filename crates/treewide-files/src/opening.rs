@@ -12,7 +12,7 @@ impl Identity {
     /// Opens the file at `path` if it is still the same, and returns its length, too.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if it is another file, and [`ErrorKind::Open`].
+    /// [`ErrorKind::Replaced`] if it is another file, and [`ErrorKind::File`].
     pub fn open(self, path: &Path) -> Result<(File, u64), ErrorKind> {
         self.open_stamped(path).map(|(file, stamp)| (file, stamp.len))
     }

@@ -2,7 +2,6 @@
 //!
 //! How the bytes of one file are read is the business of [`treewide::file`].
 
-use crate::cancel::Cancel;
 use crate::digest::{Digest, Extent};
 use crate::error::{Error, ErrorKind};
 use crate::identity::Identity;
@@ -18,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use treewide::file::{self, OutboardError, Report, Strategy};
 use treewide::outboard::{Group, Order, WriteAt};
-use treewide::{Hasher, Mode, OUT_LEN};
+use treewide::{Cancel, Hasher, Mode, OUT_LEN};
 
 /// No more threads than this for each core: more find nothing to do, and a million would keep the machine
 /// busy for minutes before the first byte is hashed.

@@ -375,7 +375,10 @@ mod tests {
         for event in Options::new().threads(threads).run(Numbers { waits }) {
             let number = match event {
                 Event::File(task, result) => {
-                    assert!(matches!(result, Err(ErrorKind::Open(_))));
+                    assert!(matches!(
+                        result,
+                        Err(ErrorKind::File(treewide::file::ErrorKind::Open(_)))
+                    ));
                     task.about
                 }
                 Event::Note(number) => number,

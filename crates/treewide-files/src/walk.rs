@@ -183,7 +183,7 @@ impl Part {
         };
         let failed = match self.maybe_empty.take() {
             Some((path, of)) if depth <= of => match listed(&path) {
-                Err(error) => Some(Error::new(self.path(&path), ErrorKind::Read(error))),
+                Err(error) => Some(Error::new(self.path(&path), ErrorKind::read(error))),
                 Ok(()) => None,
             },
             _ => None,
@@ -258,7 +258,7 @@ impl IntoIter {
             Some(ancestor) => ErrorKind::LinkLoop { leads_to: ancestor.to_owned() },
             None => match error.into_io_error() {
                 Some(error) if is_too_deep => ErrorKind::TooDeep(error),
-                Some(error) => ErrorKind::Read(error),
+                Some(error) => ErrorKind::read(error),
                 None => ErrorKind::Other("cannot be walked".into()),
             },
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use treewide::Mode;
-use treewide::file::Strategy;
+use treewide::file::{self, Strategy};
 use treewide_files::check::{Check, Checked, Tally, Verdict};
 use treewide_files::digest::Extent;
 use treewide_files::list::{self, Lines};
@@ -330,7 +330,7 @@ fn check_finds_what_was_changed() {
         let is_as_expected = match verdict {
             Verdict::Ok { .. } => path != paths[7] && path != paths[9],
             Verdict::Failed { bytes: 7, .. } => path == paths[7],
-            Verdict::Unreadable(ErrorKind::Open(_)) => path == paths[9],
+            Verdict::Unreadable(ErrorKind::File(file::ErrorKind::Open(_))) => path == paths[9],
             _ => false,
         };
         assert!(is_as_expected, "{verdict:?}");

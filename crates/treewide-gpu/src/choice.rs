@@ -4,7 +4,7 @@
 //! nothing is learned.
 
 use crate::device::Device;
-use crate::driver::{Backend, Found};
+use crate::driver::{Backend, DeviceInfo};
 use crate::error::{Error, ErrorKind};
 use crate::found::{devices, first_that_works};
 use crate::host::staged::Staged;
@@ -66,7 +66,7 @@ impl Choice {
             Self::Wgpu => Backend::Wgpu,
         };
         let found = devices();
-        let usable = |found: &&Found| found.backend == backend && found.problem.is_none();
+        let usable = |found: &&DeviceInfo| found.backend == backend && found.problem.is_none();
         match found.iter().find(usable) {
             Some(found) => found.open().map(Some),
             None => Err(absent(backend, &found)),
@@ -127,7 +127,7 @@ impl Device {
     }
 }
 
-fn absent(backend: Backend, found: &[Found]) -> Error {
+fn absent(backend: Backend, found: &[DeviceInfo]) -> Error {
     let mut cause = format!("there is no {backend} device that can be used");
     if found.is_empty() {
         cause += "; this program was built without GPU backends";

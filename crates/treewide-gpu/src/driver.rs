@@ -69,7 +69,7 @@ impl fmt::Display for Backend {
 
 /// A device that was found, usable or not.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DeviceInfo {
     /// The interface that it was found by.
     pub backend: Backend,
     /// Its number among the devices of this backend.

@@ -1,6 +1,7 @@
 //! Failures between a program and a device.
 
 use std::fmt;
+use treewide::Cancel;
 
 /// Why a device could not do what it was asked for. Its text names the device, if there is one, and the cause.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub enum ErrorKind {
     Lost,
     /// The bytes to hash could not be read.
     Io,
-    /// [`Cancel`](crate::cancel::Cancel) stopped it.
+    /// [`Cancel`](treewide::Cancel) stopped it.
     Cancelled,
 }
 
@@ -70,3 +71,11 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The error, once somebody has cancelled the work.
+pub(crate) fn check(cancel: &Cancel) -> Result<(), Error> {
+    match cancel.is_cancelled() {
+        true => Err(Error::new(ErrorKind::Cancelled, "cancelled")),
+        false => Ok(()),
+    }
+}

@@ -6,7 +6,7 @@ use crate::backend::twin::{Twin, TwinLimits};
 #[cfg(feature = "wgpu")]
 use crate::backend::wgpu;
 use crate::device::Device;
-use crate::driver::{Backend, Driver, Found};
+use crate::driver::{Backend, DeviceInfo, Driver};
 use crate::error::{Error, ErrorKind};
 use std::sync::Arc;
 use treewide::Mode;
@@ -15,12 +15,12 @@ use treewide::Mode;
 /// entry that says so. CUDA comes first.
 ///
 /// Each device is opened for a moment to see whether that works, which can take tenths of a second.
-pub fn devices() -> Vec<Found> {
+pub fn devices() -> Vec<DeviceInfo> {
     find(true)
 }
 
 #[cfg_attr(not(feature = "wgpu"), allow(unused_variables))]
-fn find(try_all: bool) -> Vec<Found> {
+fn find(try_all: bool) -> Vec<DeviceInfo> {
     #[allow(unused_mut)] // without backends
     let mut found = Vec::new();
     #[cfg(feature = "cuda")]
@@ -33,10 +33,13 @@ fn find(try_all: bool) -> Vec<Found> {
 /// The first device that is not software and hashes a sample as the CPU does.
 pub(crate) fn first_that_works() -> Option<Device> {
     // Not all are tried before, as each is when it is opened.
-    first(find(false), Found::open)
+    first(find(false), DeviceInfo::open)
 }
 
-fn first(found: Vec<Found>, open: impl Fn(&Found) -> Result<Device, Error>) -> Option<Device> {
+fn first(
+    found: Vec<DeviceInfo>,
+    open: impl Fn(&DeviceInfo) -> Result<Device, Error>,
+) -> Option<Device> {
     let mut found = found.into_iter().filter(|it| !it.is_software && it.problem.is_none());
     found.find_map(|found| open(&found).ok().filter(|device| works(device).unwrap_or(false)))
 }
@@ -48,7 +51,7 @@ fn works(device: &Device) -> Result<bool, Error> {
     Ok(hash == treewide::hash(&sample))
 }
 
-impl Found {
+impl DeviceInfo {
     /// Opens it.
     ///
     /// # Errors
@@ -97,7 +100,7 @@ mod tests {
 
     #[test]
     fn first_takes_no_software_and_nothing_that_fails_or_lies() {
-        let found = |name: &str, is_software, problem: bool| Found {
+        let found = |name: &str, is_software, problem: bool| DeviceInfo {
             backend: Backend::Wgpu,
             index: 0,
             name: name.into(),
@@ -105,7 +108,7 @@ mod tests {
             is_software,
             problem: problem.then(|| Error::invalid("broken")),
         };
-        let open = |found: &Found| {
+        let open = |found: &DeviceInfo| {
             let fate = match &*found.name {
                 "works" => Fate::Works,
                 "lies" => Fate::Lies,

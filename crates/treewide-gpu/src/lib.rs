@@ -36,7 +36,6 @@
 mod backend;
 #[cfg(test)]
 mod broken;
-mod cancel;
 mod choice;
 mod device;
 mod driver;
@@ -55,10 +54,9 @@ pub use backend::cuda;
 pub use backend::twin::TwinLimits;
 #[cfg(feature = "wgpu")]
 pub use backend::wgpu;
-pub use cancel::Cancel;
 pub use choice::Choice;
 pub use device::Device;
-pub use driver::{Backend, Found};
+pub use driver::{Backend, DeviceInfo};
 pub use error::{Error, ErrorKind};
 pub use found::devices;
 pub use host::pipeline::Pipeline;
@@ -68,4 +66,4 @@ pub use host::wrapped::Wrapped;
 pub use memory::{Buffer, SharedBuffer, Slice};
 pub use pending::Pending;
 pub use resident::batch::Offsets;
-pub use treewide::Mode;
+pub use treewide::{Cancel, Mode};

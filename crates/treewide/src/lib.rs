@@ -99,6 +99,8 @@ extern crate alloc;
 pub mod batch;
 mod block;
 #[cfg(feature = "std")]
+mod cancel;
+#[cfg(feature = "std")]
 mod environment;
 #[cfg(all(feature = "file", any(unix, windows)))]
 pub mod file;
@@ -139,6 +141,8 @@ mod xof;
 pub use batch::Batch;
 #[cfg(feature = "std")]
 pub use batch::hash_many;
+#[cfg(feature = "std")]
+pub use cancel::Cancel;
 #[cfg(feature = "std")]
 pub use environment::{EnvironmentError, check_environment};
 pub use explain::explain;

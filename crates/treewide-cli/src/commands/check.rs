@@ -282,7 +282,7 @@ impl Lists<'_> {
         let lines = if is_stdin(path) {
             Lines::new(self.stdin.claim("a list")?, true)?
         } else {
-            Lines::open(path).map_err(ErrorKind::Open)?
+            Lines::open(path).map_err(ErrorKind::open)?
         };
         Ok(self.check.source(lines))
     }

@@ -15,6 +15,7 @@ use crate::folder::{self, There};
 use crate::identity::Identity;
 use crate::long_path;
 use std::path::Path;
+use treewide::file;
 use walkdir::DirEntry;
 
 /// The directories on the way to the entry at hand.
@@ -74,12 +75,16 @@ impl Folders {
     /// The walk continues in this directory.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if something else is in its place now, and [`ErrorKind::Read`].
+    /// [`ErrorKind::Replaced`] if something else is in its place now, and [`ErrorKind::File`].
     pub(super) fn enter(&mut self, folder: &DirEntry) -> Result<(), ErrorKind> {
         self.stack.truncate(folder.depth());
         let there = match self.same(folder) {
             // The walk could not list it either, and says so next.
-            Err(ErrorKind::Read(error)) if long_path::is_too_long(&error) => Ok((0, 0)),
+            Err(ErrorKind::File(file::ErrorKind::Read(error)))
+                if long_path::is_too_long(&error) =>
+            {
+                Ok((0, 0))
+            }
             there => there,
         };
         let is_replaced = there.is_err();
@@ -108,7 +113,7 @@ impl Folders {
     /// What an entry is, looked at in its directory. `None` if that directory cannot be held open, or links are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] if the directory is another one now, [`ErrorKind::Open`] and [`ErrorKind::Read`].
+    /// [`ErrorKind::Replaced`] if the directory is another one now, [`ErrorKind::File`].
     #[cfg(target_os = "linux")]
     fn look(&mut self, entry: &DirEntry) -> Result<Option<There>, ErrorKind> {
         match entry.depth().checked_sub(1).and_then(|depth| self.stack.get(depth)) {
@@ -217,7 +222,7 @@ impl From<ErrorKind> for Trouble {
 /// The device and the inode of a directory.
 ///
 /// # Errors
-/// [`ErrorKind::Replaced`] if it is not one, and [`ErrorKind::Read`].
+/// [`ErrorKind::Replaced`] if it is not one, and [`ErrorKind::File`].
 fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> {
     let found = if follows { path.metadata()? } else { path.symlink_metadata()? };
     if !found.is_dir() {

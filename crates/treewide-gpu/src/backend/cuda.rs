@@ -13,7 +13,7 @@ mod tests;
 mod work;
 
 use crate::device::Device;
-use crate::driver::{Backend, Found};
+use crate::driver::{Backend, DeviceInfo};
 use crate::driver::{Driver, Handle, Info, Memory, Order, Pinned, Staging, Work};
 use crate::error::{Error, ErrorKind};
 use crate::memory::Buffer;
@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use work::{InStream, Kept, Scratch};
 
 /// The devices that the driver knows of, or one that says why there is none.
-pub(crate) fn find() -> Vec<Found> {
-    let found = |index, name, memory, problem| Found {
+pub(crate) fn find() -> Vec<DeviceInfo> {
+    let found = |index, name, memory, problem| DeviceInfo {
         backend: Backend::Cuda,
         index,
         name,

@@ -8,7 +8,7 @@ mod shaders;
 mod work;
 
 use crate::device::Device;
-use crate::driver::{Backend, Found};
+use crate::driver::{Backend, DeviceInfo};
 use crate::driver::{Driver, Handle, Info, Order, Shared, Staging, Work};
 use crate::error::{Error, ErrorKind};
 use crate::memory::Buffer;
@@ -22,13 +22,13 @@ use std::task::{Context, Poll, Waker};
 
 /// The devices that the drivers know of, or one entry that says that there are none. Whether they can be
 /// opened is only known if that is tried.
-pub(crate) fn find(try_all: bool) -> Vec<Found> {
-    let found: Vec<Found> = adapters()
+pub(crate) fn find(try_all: bool) -> Vec<DeviceInfo> {
+    let found: Vec<DeviceInfo> = adapters()
         .iter()
         .enumerate()
         .map(|(index, adapter)| {
             let info = adapter.get_info();
-            Found {
+            DeviceInfo {
                 backend: Backend::Wgpu,
                 index,
                 name: format!("{} ({})", info.name, info.backend),
@@ -41,7 +41,7 @@ pub(crate) fn find(try_all: bool) -> Vec<Found> {
     if !found.is_empty() {
         return found;
     }
-    vec![Found {
+    vec![DeviceInfo {
         backend: Backend::Wgpu,
         index: 0,
         name: "no device".into(),

@@ -1,12 +1,11 @@
 //! Many inputs of the host, one after the other, several on their way.
 
-use crate::cancel::Cancel;
 use crate::device::Device;
 use crate::driver::Kind;
-use crate::error::Error;
+use crate::error::{Error, check};
 use crate::host::place::{Origin, Place, Tree};
 use std::collections::VecDeque;
-use treewide::{Hash, Mode};
+use treewide::{Cancel, Hash, Mode};
 
 /// Hashes inputs of the host as they come, with a fixed number on their way: what a server does with
 /// requests. Digests come in the order of the inputs. It allocates its memory once: pinned memory and memory
@@ -104,7 +103,7 @@ impl Pipeline {
         len: u64,
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<Option<Hash>, Error> {
-        self.cancel.check()?;
+        check(&self.cancel)?;
         if len > self.most_bytes {
             let most = self.most_bytes;
             return Err(Error::invalid(format_args!("{len} bytes to places of {most}")));
@@ -129,7 +128,7 @@ impl Pipeline {
     /// # Errors
     /// If the device failed with it, or it was cancelled.
     pub fn pop(&mut self) -> Result<Option<Hash>, Error> {
-        self.cancel.check()?;
+        check(&self.cancel)?;
         let Some(mut place) = self.busy.pop_front() else { return Ok(None) };
         let result = place.wait();
         self.free.push(place);

@@ -1,14 +1,13 @@
 //! Bytes of the host, files and streams: like a hasher, on a device or on the CPU.
 
-use crate::cancel::Cancel;
 use crate::device::Device;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, check};
 use crate::host::ring::{Places, Ring, TAIL};
 use crate::root::{CHUNK, Root};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
-use treewide::{Hash, Hasher, Mode, OutputReader};
+use treewide::{Cancel, Hash, Hasher, Mode, OutputReader};
 
 /// Bytes that one thread copies, or reads, at a time. The CPU has two buffers of this size: larger ones take
 /// longer to get from the system (results/zen5-2vcpu/auto-gpu.md#bytes-of-the-host-on-the-cpu).
@@ -117,7 +116,7 @@ impl Staged {
             engine.update_by(cancel, |to| {
                 let mut filled = 0;
                 while filled < to.len() {
-                    cancel.check()?;
+                    check(cancel)?;
                     match reader.read(&mut to[filled..]) {
                         Ok(0) => break,
                         Ok(read) => filled += read,
@@ -176,7 +175,7 @@ impl Staged {
 
     fn finish(self) -> Result<Root, Error> {
         self.failed.map_or(Ok(()), Err)?;
-        self.cancel.check()?;
+        check(&self.cancel)?;
         match self.engine {
             Engine::Device(places) => places.finish(),
             Engine::Cpu(hasher) => Ok(Root::Hasher(hasher)),
@@ -203,7 +202,7 @@ impl Engine {
         match self {
             Self::Device(places) => {
                 while !bytes.is_empty() {
-                    cancel.check()?;
+                    check(cancel)?;
                     let to = places.room()?;
                     let (now, later) = bytes.split_at(to.len().min(bytes.len()));
                     to.par_chunks_mut(PIECE)
@@ -215,7 +214,7 @@ impl Engine {
             }
             Self::Cpu(hasher) => {
                 for bytes in bytes.chunks(STEP) {
-                    cancel.check()?;
+                    check(cancel)?;
                     hasher.update_rayon(bytes);
                 }
             }
@@ -230,7 +229,7 @@ impl Engine {
         mut fill: impl FnMut(&mut [u8]) -> Result<usize, Error>,
     ) -> Result<(), Error> {
         loop {
-            cancel.check()?;
+            check(cancel)?;
             let places = match self {
                 Self::Device(places) => places,
                 Self::Cpu(hasher) => return read_and_hash(hasher, cancel, fill),
@@ -264,7 +263,7 @@ fn read_and_hash(
     let (mut full, mut free) = (vec![0; PIECE], vec![0; PIECE]);
     let mut filled = fill(&mut full)?;
     while filled == full.len() {
-        cancel.check()?;
+        check(cancel)?;
         let mut next = Ok(0);
         // The caller's thread reads, as readers need not be able to leave it.
         rayon::in_place_scope(|scope| {

@@ -13,6 +13,7 @@ use crate::tree::xattrs;
 use std::io::Seek;
 use std::path::Path;
 use treewide::OUT_LEN;
+use treewide::file;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::long_path;
 use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Stamp, Stamps, Task};
@@ -148,7 +149,7 @@ impl<'a> Judge<'a> {
         let (file, now) = identity.open_stamped(&task.path)?;
         let xattrs = xattrs::of_file(&file, self.rules.xattrs);
         let is_as_it_was = now == *stamp && Stamp::of(&file)? == now;
-        if is_as_it_was { xattrs.map_err(ErrorKind::Read) } else { Err(ErrorKind::Replaced) }
+        if is_as_it_was { xattrs.map_err(ErrorKind::read) } else { Err(ErrorKind::Replaced) }
     }
 
     /// Compares what is recorded with what is there, if nothing else differs.
@@ -334,7 +335,8 @@ fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
 /// Whether the error says that somebody changes the file.
 fn is_change(error: &ErrorKind) -> bool {
     match error {
-        ErrorKind::Shrank { .. } | ErrorKind::GoesOn { .. } | ErrorKind::Replaced => true,
+        ErrorKind::File(file::ErrorKind::Shrank { .. } | file::ErrorKind::GoesOn { .. })
+        | ErrorKind::Replaced => true,
         error => error.io_kind() == Some(std::io::ErrorKind::NotFound),
     }
 }

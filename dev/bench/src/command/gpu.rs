@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use treewide_gpu::{Backend, Device, Found, TwinLimits, devices};
+use treewide_gpu::{Backend, Device, DeviceInfo, TwinLimits, devices};
 
 use crate::cli;
 use crate::engine::device;
@@ -23,7 +23,7 @@ pub(super) fn open(
     which: &cli::Which,
 ) -> Result<Vec<(Device, bool)>, String> {
     let found = devices();
-    let wanted = |it: &&Found| {
+    let wanted = |it: &&DeviceInfo| {
         which.device.is_none_or(|name| name.is(it.backend))
             && which.index.is_none_or(|index| index == it.index)
     };
@@ -93,12 +93,12 @@ pub(super) fn run(args: &cli::Gpu) -> Result<ExitCode> {
     super::finish(session, &args.common)
 }
 
-fn name(found: &Found) -> String {
+fn name(found: &DeviceInfo) -> String {
     format!("{} device {}, {}", found.backend, found.index, found.name)
 }
 
 /// Lists the devices that were found, and why they cannot be used.
-fn list(found: &[Found]) -> String {
+fn list(found: &[DeviceInfo]) -> String {
     let mut text = String::from(if found.is_empty() { "There is none.\n" } else { "Found:\n" });
     for it in found {
         let problem = it.problem.as_ref().map_or("usable".into(), ToString::to_string);

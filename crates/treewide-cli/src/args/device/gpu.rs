@@ -11,7 +11,7 @@ use treewide::Mode;
 use treewide::file::{check_length, promises_length};
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::{ErrorKind, Hashed, Progress};
-use treewide_gpu::{Choice, Device, Error, Found, Ring, Staged, devices};
+use treewide_gpu::{Choice, Device, DeviceInfo, Error, Ring, Staged, devices};
 
 /// All of a shorter file would be the part that the CPU hashes in any case.
 const LEAST: u64 = 256 << 10;
@@ -206,6 +206,6 @@ pub(crate) fn explain(len: u64) -> Result<String, std::fmt::Error> {
 }
 
 /// Whether `auto` may take a device.
-fn is_for_auto(found: &Found) -> bool {
+fn is_for_auto(found: &DeviceInfo) -> bool {
     !found.is_software && found.problem.is_none()
 }

@@ -108,7 +108,7 @@ impl Source for Lists<'_> {
             let Some(mut list) = self.list.take() else {
                 let path = self.paths.next()?;
                 let name = shown(&path);
-                match List::open(path, self.stdin).map_err(ErrorKind::Open).context(name) {
+                match List::open(path, self.stdin).map_err(ErrorKind::open).context(name) {
                     Ok(list) => self.list = Some(list),
                     Err(error) => return Some(Item::Note(Note::Unreadable(error))),
                 }
@@ -119,7 +119,7 @@ impl Source for Lists<'_> {
                 // Lines before one that is not UTF-8 have been checked by then, as with b3sum.
                 Err(error) => {
                     let error =
-                        anyhow::Error::new(ErrorKind::Read(error)).context(shown(&list.path));
+                        anyhow::Error::new(ErrorKind::read(error)).context(shown(&list.path));
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
                 Ok(Some(Ok(Entry { listed, path, digest }))) => {

@@ -1,12 +1,13 @@
-//! Stopping a run from another thread.
+//! Stopping work from another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A switch that stops every run that has a clone of it. Once cancelled, it stays so.
+/// A switch that stops everything that has a clone of it. Once cancelled, it stays so.
 ///
-/// Hand it to [`Options::cancel`](crate::Options::cancel). A run then stops before the next file, and in the
-/// middle of a large one; it ends with an error, so that it is not taken for complete.
+/// The crates `treewide-files`, `treewide-manifest` and `treewide-gpu` take it. A run over files stops before the next file, and
+/// in the middle of a large one; a device stops at the next part. Each ends with an error, so that the work is not taken for
+/// complete.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -16,7 +17,7 @@ impl Cancel {
         Self::default()
     }
 
-    /// Stops the runs.
+    /// Stops the work.
     pub fn cancel(&self) {
         self.0.store(true, Relaxed);
     }
