@@ -12,6 +12,7 @@
 #   files-rest    pipes, cold files, memory       scripts/files-bench.sh
 #   trees         many files, and their memory    scripts/trees-bench.sh
 #   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
+#   streams       short pieces of input and of output, also with AVX2                scripts/peers.sh streams streams-avx2
 #   unoptimised   a client as `cargo test` compiles it                               scripts/peers.sh unoptimised
 #   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    bindings/c/check.sh bench
 #
@@ -61,6 +62,7 @@ run() {
     case $1 in
     capi) SECONDS_EACH=0.2 bindings/c/check.sh bench | "$target/release/treewide-bench" report - ;;
     peers) peers ;;
+    streams) scripts/peers.sh streams streams-avx2 ;;
     unoptimised) scripts/peers.sh unoptimised ;;
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
     trees) RUNS=5 scripts/trees-bench.sh ;;
@@ -72,14 +74,14 @@ run() {
 }
 
 names=()
-for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees peers unoptimised capi; do
+for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees peers streams unoptimised capi; do
     [[ $# -gt 0 ]] || names+=("$name")
     for word in "$@"; do
         if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
     done
 done
 if [[ ${#names[@]} == 0 ]]; then
-    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees peers unoptimised capi" >&2
+    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees peers streams unoptimised capi" >&2
     exit 2
 fi
 

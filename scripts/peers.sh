@@ -4,6 +4,7 @@
 #
 #   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
+#   scripts/peers.sh streams        short pieces of input and of output; streams-avx2 with the kernel for AVX2
 #   scripts/peers.sh outboards      outboards, against bao-tree and bao
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
 #
@@ -17,7 +18,8 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 unset RUSTFLAGS TREEWIDE_KERNEL
 
 for peer in "$@"; do
-    options=(--release --locked --quiet --features "$peer" --target-dir "$target/$peer")
+    # Streams are measured by the program of `avx2`, and by one without features.
+    options=(--release --locked --quiet --features "$(sed 's/^streams-\?//' <<<"$peer")" --target-dir "$target/$peer")
     if [[ $peer == unoptimised ]]; then
         cargo build --locked --quiet --target-dir "$target/$peer"
     elif [[ $peer == wasm ]]; then
@@ -33,6 +35,7 @@ for peer in "$@"; do
     case $peer in
     wasm) program=(node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm") ;;
     unoptimised) program=("$target/$peer/debug/treewide-peers") ;;
+    streams*) program=("$target/$peer/release/treewide-peers" streams) ;;
     outboards) program=("$target/$peer/release/outboards") ;;
     *) program=("$target/$peer/release/treewide-peers") ;;
     esac

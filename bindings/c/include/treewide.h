@@ -3,6 +3,8 @@
  *
  *   one input            treewide_hash, treewide_hash_mode
  *   in pieces            treewide_init, treewide_update, treewide_finalize, treewide_reset, treewide_count
+ *   in short pieces      treewide_stream_new, treewide_stream_update, treewide_stream_finalize, treewide_stream_free
+ *   long output          treewide_reader_init, treewide_reader_read, treewide_reader_seek
  *   keys and contexts    treewide_mode_keyed, treewide_mode_derive_key
  *   many inputs at once  treewide_hash_many, treewide_hash_packed
  *   your own threads     treewide_subtree, treewide_merge_root, treewide_merge
@@ -94,6 +96,14 @@ typedef struct {
   uint64_t opaque[239];
 } treewide_hasher;
 
+/* An input that is hashed in short pieces. */
+typedef struct treewide_stream treewide_stream;
+
+/* Output that is read in pieces. Put it on the stack, and copy it with =. It holds what a hasher holds. */
+typedef struct {
+  uint64_t opaque[150];
+} treewide_reader;
+
 /* A key or a context, for any number of uses by any threads at once. Make it with one of the two functions under "Keys and
  * contexts", and copy it with =. All bytes 0 are the plain mode, as NULL is. It holds the key: overwrite it after its last use,
  * for example with explicit_bzero. Do the same with hashers and saved states. */
@@ -138,6 +148,39 @@ TREEWIDE_API void treewide_reset(treewide_hasher *hasher);
 
 /* The bytes that were appended so far. After treewide_state_from_bytes, it is the place in the input to continue from. */
 TREEWIDE_API uint64_t treewide_count(const treewide_hasher *hasher);
+
+/* ---- In short pieces ----
+ *
+ * A stream is a hasher that is faster for pieces shorter than 16 KiB: it gathers them in a buffer of 16 to 32 KiB, and hashes
+ * them side by side. It allocates that buffer behind the first 1,024 bytes; without memory for it, it hashes pieces as they
+ * come. One thread at a time uses a stream, except that several may finalize it. */
+
+/* A new stream, or NULL if there is no memory for it. treewide_stream_free frees it. */
+TREEWIDE_API treewide_stream *treewide_stream_new(const treewide_mode *mode);
+TREEWIDE_API void treewide_stream_free(treewide_stream *stream);
+
+/* As for a hasher. */
+TREEWIDE_API void treewide_stream_update(treewide_stream *stream, const void *input, size_t len);
+TREEWIDE_API void treewide_stream_finalize(const treewide_stream *stream, uint64_t seek, uint8_t *out, size_t out_len);
+TREEWIDE_API void treewide_stream_reset(treewide_stream *stream);
+TREEWIDE_API uint64_t treewide_stream_count(const treewide_stream *stream);
+
+/* A copy of a stream as a hasher, to save its state for example; and a new stream that goes on from a hasher, or NULL. */
+TREEWIDE_API void treewide_stream_to_hasher(const treewide_stream *stream, treewide_hasher *hasher);
+TREEWIDE_API treewide_stream *treewide_stream_from_hasher(const treewide_hasher *hasher);
+
+/* ---- Long output ----
+ *
+ * A reader gives the output of a hasher in pieces: faster than treewide_finalize with `seek`, as it keeps up to 1 KiB that it
+ * has computed. Input that the hasher gets later changes nothing. */
+
+TREEWIDE_API void treewide_reader_init(treewide_reader *reader, const treewide_hasher *hasher);
+
+/* Writes the next out_len bytes. */
+TREEWIDE_API void treewide_reader_read(treewide_reader *reader, uint8_t *out, size_t out_len);
+
+/* Goes to a byte of the output. */
+TREEWIDE_API void treewide_reader_seek(treewide_reader *reader, uint64_t position);
 
 /* ---- Many inputs at once ---- */
 

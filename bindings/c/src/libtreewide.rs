@@ -6,6 +6,8 @@
 
 #![cfg_attr(not(feature = "parallel"), no_std)]
 
+extern crate alloc;
+
 mod batches;
 mod digests;
 mod errors;
@@ -19,7 +21,9 @@ mod mode;
 #[cfg(not(feature = "parallel"))]
 mod no_std;
 mod output;
+mod readers;
 mod states;
+mod streams;
 mod subtrees;
 #[cfg(feature = "file")]
 mod watch;

@@ -126,6 +126,54 @@ static void in_pieces(size_t step) {
   }
 }
 
+/* A stream gets short pieces, and becomes a hasher and a stream again in the middle. A reader reads as treewide_finalize does. */
+static void in_short_pieces(size_t step) {
+  size_t round;
+  for (round = 0; round < 1000; round += step) {
+    unsigned which = (unsigned)below(3);
+    size_t len = below(MOST), piece = 1 + below(2000), middle = below(len + 1), at, out_len, i;
+    uint64_t seek = (next_random() >> 8) >> below(56);
+    treewide_stream *stream = treewide_stream_new(mode_of(which));
+    treewide_hasher hasher;
+    treewide_reader reader, copy;
+    uint8_t a[OUT], b[OUT];
+    for (at = 0; at < len; at += piece) {
+      treewide_stream_update(stream, input + at, at + piece < len ? piece : len - at);
+      if (at <= middle && middle < at + piece) {
+        treewide_stream_finalize(stream, 0, a, 32);
+        treewide_stream_to_hasher(stream, &hasher);
+        treewide_stream_free(stream);
+        treewide_finalize(&hasher, 0, b, 32);
+        CHECK(memcmp(a, b, 32) == 0, "mode %u, %lu bytes", which, (unsigned long)at);
+        stream = treewide_stream_from_hasher(&hasher);
+      }
+    }
+    CHECK(stream != NULL && treewide_stream_count(stream) == len, "%lu bytes", (unsigned long)len);
+    treewide_stream_finalize(stream, seek, a, OUT);
+    expect(which, len, seek, b, OUT);
+    CHECK(memcmp(a, b, OUT) == 0, "mode %u, %lu bytes", which, (unsigned long)len);
+    treewide_stream_to_hasher(stream, &hasher);
+    treewide_reader_init(&reader, &hasher);
+    treewide_reader_seek(&reader, seek);
+    for (i = 0; i < 20; i++) {
+      out_len = below(OUT + 1);
+      copy = reader;
+      treewide_reader_read(&reader, a, out_len);
+      treewide_finalize(&hasher, seek, b, out_len);
+      CHECK(memcmp(a, b, out_len) == 0, "read %lu of %lu bytes", (unsigned long)i, (unsigned long)out_len);
+      treewide_reader_read(&copy, a, out_len);
+      CHECK(memcmp(a, b, out_len) == 0, "copy, read %lu of %lu bytes", (unsigned long)i, (unsigned long)out_len);
+      seek += out_len;
+    }
+    treewide_stream_reset(stream);
+    treewide_stream_finalize(stream, 0, a, 64);
+    expect(which, 0, 0, b, 64);
+    CHECK(memcmp(a, b, 64) == 0, "mode %u, reset", which);
+    treewide_stream_free(stream);
+  }
+  treewide_stream_free(NULL);
+}
+
 static void many(size_t step) {
   size_t round, i;
   for (round = 0; round < 400; round += step) {
@@ -382,6 +430,7 @@ int main(int argc, char **argv) {
   treewide_mode_derive_key(&modes[2], context, strlen(context));
   one_input(step);
   in_pieces(step);
+  in_short_pieces(step);
   state_of_a_part();
   many(step);
   own_threads(step);

@@ -18,6 +18,7 @@ int main(void) {
   SIZE(blake3_hasher);
   SIZE(treewide_hasher);
   SIZE(treewide_mode);
+  SIZE(treewide_reader);
   SIZE(treewide_bytes);
   SIZE(treewide_file_options);
   return 0;

@@ -105,7 +105,8 @@ impl core::error::Error for StateError {}
 impl Hasher {
     /// Saves the state as 188 to 1,916 bytes, from which [`from_state`](Self::from_state) continues.
     ///
-    /// The format is versioned and the same on every machine: see [`State`].
+    /// The format is versioned and the same on every machine: see [`State`]. What the hasher has gathered is hashed for it,
+    /// and the restored hasher has no buffer yet.
     ///
     /// **Secret**: in the keyed and derive-key modes the bytes contain the key. In all modes they
     /// contain up to a block of input, and chaining values of the rest. Protect them as you protect the
