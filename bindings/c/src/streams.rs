@@ -4,8 +4,8 @@ use alloc::alloc::{Layout, alloc};
 use alloc::boxed::Box;
 use core::ffi::c_void;
 
-use crate::hashing::mode_at;
 use crate::memory::{input, output};
+use crate::mode::mode_at;
 use crate::output::finalize;
 use treewide::{Hasher, Mode};
 

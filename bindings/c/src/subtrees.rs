@@ -4,8 +4,8 @@ use core::ffi::c_void;
 
 use crate::memory::{array, input, output};
 use crate::mode::mode_at;
-use treewide::hazmat::{Subtrees, max_subtree_len};
 use treewide::hazmat::groups;
+use treewide::hazmat::{Subtrees, max_subtree_len};
 use treewide::{CHUNK_LEN, Mode, OUT_LEN};
 
 /// # Safety

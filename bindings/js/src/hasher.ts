@@ -5,6 +5,11 @@ import { finish, hex } from "./output.js";
 /** The most bytes of output that there are. */
 const MOST_OUTPUT = (1n << 64n) - 1n;
 
+/** Bytes that are gathered: four passes of the module, which hashes four chunks side by side. A guess. */
+const GATHERED = 16 << 10;
+/** Short pieces that a hasher hashes as they come, before it gathers. A guess: most hashers get few. */
+const FIRST = 16;
+
 const REASONS = [
   "",
   "state is not a saved state of a hasher",
@@ -12,6 +17,27 @@ const REASONS = [
   "state has a wrong length",
   "state is damaged: its check does not match",
 ];
+
+/** Short pieces, which are hashed when they fill it: a call of the module takes as long as copying several of them. */
+class Gathered {
+  #bytes = new Uint8Array(GATHERED);
+  length = 0;
+
+  /** Takes a piece that there is room for. */
+  add(data: Uint8Array): boolean {
+    // A view of a buffer that was transferred, which is an error, has no bytes either.
+    if (data.length === 0 || data.length > GATHERED - this.length) return false;
+    this.#bytes.set(data, this.length);
+    this.length += data.length;
+    return true;
+  }
+
+  /** Appends it to the hasher in a place. */
+  flush(at: number): void {
+    if (this.length > 0) feed(at, this.#bytes.subarray(0, this.length), "data");
+    this.length = 0;
+  }
+}
 
 /**
  * Hashes input that arrives in pieces. There can be any number of hashers, and nothing has to be freed.
@@ -28,6 +54,8 @@ export class Hasher {
   #mode = 0;
   #key: Uint8Array | undefined;
   #isNew = true;
+  /** Short pieces so far; then what gathers them. One field, as each takes the time of half a block. */
+  #short: number | Gathered = 0;
 
   /** Makes a hasher of the plain mode. {@link keyed} and {@link deriveKey} make the others. */
   constructor(...none: never[]) {
@@ -67,8 +95,19 @@ export class Hasher {
     return hasher;
   }
 
-  /** Its place in the memory, started. */
+  /** Its place in the memory, with all that was appended. */
   #at(): number {
+    const at = this.#started();
+    if (typeof this.#short !== "number") this.#short.flush(at);
+    return at;
+  }
+
+  #isEmpty(): boolean {
+    return this.#isNew && (typeof this.#short === "number" || this.#short.length === 0);
+  }
+
+  /** Its place in the memory, started. */
+  #started(): number {
     if (!this.#isNew) return place(this.#state);
     start();
     if (this.#key) memory.set(this.#key, key);
@@ -85,6 +124,11 @@ export class Hasher {
   update(data: Input, ...none: never[]): this {
     // `node:crypto` has an encoding there.
     if (typeof none[0] === "string") throw new TypeError("update has no encoding: text is hashed as UTF-8; decode it to bytes before");
+    if (typeof this.#short === "number") {
+      if (++this.#short > FIRST) this.#short = new Gathered();
+    } else if (data instanceof Uint8Array && this.#short.add(data)) {
+      return this;
+    }
     feed(this.#at(), data, "data");
     return this;
   }
@@ -121,12 +165,13 @@ export class Hasher {
 
   /** The bytes so far. */
   get count(): number {
-    return wasm === undefined || this.#isNew ? 0 : wasm.count(this.#at());
+    return wasm === undefined || this.#isEmpty() ? 0 : wasm.count(this.#at());
   }
 
   /** Forgets the input; the mode stays. */
   reset(): this {
     this.#isNew = true;
+    if (typeof this.#short !== "number") this.#short.length = 0;
     return this;
   }
 
@@ -135,7 +180,8 @@ export class Hasher {
     const hasher = new Hasher();
     hasher.#mode = this.#mode;
     hasher.#key = this.#key;
-    if (!this.#isNew) {
+    if (!this.#isEmpty()) {
+      this.#at();
       hasher.#state = copy(this.#state);
       hasher.#isNew = false;
     }

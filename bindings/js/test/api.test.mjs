@@ -68,6 +68,48 @@ test("Hasher gives the known answers in pieces, and after toState, fromState, co
   t.diagnostic(`Hasher: ${cases} cases`);
 });
 
+test("Hasher gathers short pieces, between all its other methods", (t) => {
+  let [cases, seed] = [0, 1];
+  const below = (limit) => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) % limit;
+  for (let round = 0; round < 100; round++) {
+    let [hasher, at] = [new Hasher(), 0];
+    const others = Array.from({ length: 10 }, () => new Hasher());
+    const usual = 1 + below(3000);
+    for (let step = 0; step < 100 && at + 20_000 < input.length; step++) {
+      const length = below(5) > 0 ? usual : below(20_000);
+      hasher.update(input.subarray(at, (at += length)));
+      const all = input.subarray(0, at);
+      // Moves the hasher out of the memory.
+      if (below(20) === 0) for (const other of others) other.update(input.subarray(0, 5));
+      switch (below(60)) {
+        case 0:
+          assert.equal(hasher.digestHex(), hashHex(all));
+          break;
+        case 1:
+          hasher = hasher.copy();
+          break;
+        case 2:
+          hasher = Hasher.load(hasher.save());
+          break;
+        case 3:
+          assert.equal(hex(hasher.xof().read(100)), hashHex(all, { length: 100 }));
+          break;
+        case 4:
+          assert.equal(hasher.count, at);
+          break;
+        case 5:
+          hasher.reset();
+          at = 0;
+          assert.equal(hasher.count, 0);
+      }
+    }
+    assert.equal(hasher.copy().digestHex(), hashHex(input.subarray(0, at)));
+    assert.equal(hasher.digestHex(), hashHex(input.subarray(0, at)));
+    cases++;
+  }
+  t.diagnostic(`gathered: ${cases} cases`);
+});
+
 test("Xof reads from any place", (t) => {
   for (const { len, mode, seek, output } of outputs.cases) {
     const { key, context } = modeOf(mode, outputs);
