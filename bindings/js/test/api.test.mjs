@@ -89,7 +89,7 @@ test("Hasher gathers short pieces, between all its other methods", (t) => {
           hasher = hasher.copy();
           break;
         case 2:
-          hasher = Hasher.load(hasher.save());
+          hasher = Hasher.fromState(hasher.toState());
           break;
         case 3:
           assert.equal(hex(hasher.xof().read(100)), hashHex(all, { length: 100 }));
