@@ -52,7 +52,7 @@ const FEW: usize = 16;
 /// | AVX-512 | 5.2 | 9.9 | 14.6 | 3.4 | 2.3 | 1.3 | 1.4 |
 /// | AVX2 | 3.9 | 5.2 | 5.8 | 1.6 | 1.05 | 1.04 | 1.04 |
 ///
-/// 10,000 hashers of long streams take up to 340 MB; [`without_buffer`](Self::without_buffer) makes it 19 MB. A digest or a
+/// 10,000 hashers of long streams take up to 350 MB; [`without_buffer`](Self::without_buffer) makes it 19 MB. A digest or a
 /// clone in the middle of a stream hashes what is gathered, at full width. To clone one hasher very often, clone its clone,
 /// in which nothing is gathered.
 pub struct Hasher {
