@@ -31,10 +31,10 @@ use crate::threads::Threads;
 /// with them, and reading them takes less than a second also from a slow disk.
 pub(crate) const SHORT: u64 = 8 << 20;
 
-/// The time between two looks for signals, and two reports of progress. A guess: nobody waits for a twentieth of a second.
+/// The time between two looks for signals, and two reports of progress. A guess: a twentieth of a second is a short wait.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What has been hashed, and whether to go on.
+/// How much was hashed, and whether to continue.
 #[derive(Default)]
 pub(crate) struct Course {
     files: AtomicU64,

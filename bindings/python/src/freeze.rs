@@ -34,7 +34,7 @@ fn by_flag(class: &Bound<'_, PyType>) -> PyResult<()> {
     let flags = unsafe { &*class.cast::<u8>().add(at).cast::<AtomicUsize>() };
     // SAFETY: the class is alive.
     let expected = unsafe { ffi::PyType_GetFlags(class) } as usize;
-    // Otherwise the struct is not as above, and the class can be changed: that harms nobody.
+    // Otherwise the struct is not as above, and the class can be changed: that does no harm.
     let frozen = flags.compare_exchange(
         expected,
         expected | IMMUTABLE,

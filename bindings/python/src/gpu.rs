@@ -1,7 +1,7 @@
-//! What `treewide.gpu` is made of: tensors in the memory of CUDA devices, hashed where they lie.
+//! Functions for `treewide.gpu`: tensors in the memory of CUDA devices, hashed where they lie.
 //!
 //! A device is opened for a stream of the caller, which loads the kernels, and stays open. All work of a call goes to this
-//! stream, in order with what wrote the tensors.
+//! stream, in order with the work that wrote the tensors.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 /// The process that uses CUDA, or 0. Not under a lock, which another thread may hold when the process forks.
 static OWNER: AtomicU64 = AtomicU64::new(0);
 
-/// Work that nobody waits for.
+/// Work that no call waits for.
 struct Unfinished {
     pending: Pending<()>,
     device: Device,
@@ -205,7 +205,7 @@ impl<'py> Inputs<'py> {
             _ => Ok(lent),
         });
         let lent = lent.inspect_err(|error| {
-            let note = format!("this is about {} of what was passed to hash_many", name());
+            let note = format!("this is about {} in the argument of hash_many", name());
             // A note that cannot be added does not hide the error.
             let _ = error.value(item.py()).call_method1("add_note", (note,));
         })?;
@@ -299,7 +299,7 @@ pub(crate) fn _gpu_hash_many<'py>(
     Ok(named.into_any())
 }
 
-/// The same, where the digests stay on the device, and nobody waits.
+/// The same, where the digests stay on the device, and no call waits.
 #[pyfunction]
 #[pyo3(signature = (tensors, out, /, *, key, derive_key_context, stream))]
 pub(crate) fn _gpu_hash_many_to<'py>(
@@ -321,7 +321,7 @@ pub(crate) fn _gpu_hash_many_to<'py>(
     let mut tensors = inputs.tensors;
     tensors.push(place);
     lock(&UNFINISHED).push(Unfinished { pending, device, _tensors: tensors });
-    // What could not be started is told now.
+    // A start that failed is raised now.
     finish(py)
 }
 

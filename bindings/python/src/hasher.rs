@@ -318,7 +318,7 @@ fn read_all(
         }
     }
     let room = PyByteArray::new_with(py, READ, |_| Ok(()))?;
-    // Held, so that nobody changes its length.
+    // Held, so that its length does not change.
     let view = View::new(&room, Items::Bytes)?;
     loop {
         let read = file.call_method1("readinto", (&room,))?;
@@ -365,14 +365,14 @@ fn text_file() -> PyErr {
 
 #[doc = stub!("new")]
 #[pyfunction]
-#[pyo3(signature = (name, data=None, /, *, key=None, derive_key_context=None, max_threads=1, usedforsecurity=true))]
+#[pyo3(signature = (name, data=None, /, *, key=None, derive_key_context=None, threads=1, usedforsecurity=true))]
 pub(crate) fn new(
     py: Python<'_>,
     name: &str,
     data: Option<&Bound<'_, PyAny>>,
     key: Option<&Bound<'_, PyAny>>,
     derive_key_context: Option<&str>,
-    max_threads: isize,
+    threads: isize,
     usedforsecurity: bool,
 ) -> PyResult<Blake3> {
     if !name.eq_ignore_ascii_case("blake3") {
@@ -381,5 +381,5 @@ pub(crate) fn new(
         );
         return Err(PyValueError::new_err(problem));
     }
-    Blake3::new(py, data, key, derive_key_context, max_threads, usedforsecurity)
+    Blake3::new(py, data, key, derive_key_context, threads, usedforsecurity)
 }

@@ -1,4 +1,4 @@
-//! What `treewide.scale` shares with the command line: how lists are read, and how files are replaced.
+//! Lists for `treewide.scale`, read and replaced as the command line does it.
 
 use std::io::Write;
 

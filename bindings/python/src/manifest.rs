@@ -1,4 +1,4 @@
-//! What `treewide.manifest` is made of: runs over a tree and its manifest, whose results are plain tuples.
+//! Functions for `treewide.manifest`: runs over a tree and its manifest, whose results are plain tuples.
 //!
 //! The library `treewide-manifest` decides everything, and `python/treewide/manifest.py` gives the results names and types.
 
@@ -43,7 +43,7 @@ type Told<'py> = (
     Option<&'static str>,
 );
 
-/// Findings; counts by verdict, and of what is as recorded by evidence; numbers; what the run did not see; verdicts on all.
+/// Findings; counts by verdict, and of files that are as recorded by evidence; numbers; blind spots; verdicts on all.
 type Ended<'py> = (
     Vec<Told<'py>>,
     (Bound<'py, PyDict>, Bound<'py, PyDict>),
@@ -228,7 +228,7 @@ pub(crate) fn _make<'py>(
     }
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
-        // Nobody else can write the manifest once this one has begun.
+        // No other program can write the manifest once this one has begun.
         let draft = Draft::begin_over(&output.0, index, accept_damage)?.with_journal(resume);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
         let clock = Box::new(clock);

@@ -299,7 +299,7 @@ fn borrowed<'a, 'py>(
     items.iter().map(|item| item.as_borrowed())
 }
 
-/// Hashes objects that somebody else holds.
+/// Hashes objects that the caller holds.
 fn list<'a, 'py: 'a>(
     py: Python<'py>,
     items: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
@@ -327,11 +327,11 @@ fn list<'a, 'py: 'a>(
 fn named(error: PyErr, names: Names<'_, '_>, index: usize, py: Python<'_>) -> PyErr {
     let note = match names {
         Names::From(first) => {
-            format!("this is about item {} of what was passed to hash_many", first + index)
+            format!("this is about item {} in the argument of hash_many", first + index)
         }
         Names::Keys(keys) => {
             let key = keys[index].repr().map_or_else(|_| "a key".into(), |key| key.to_string());
-            format!("this is about the value of {key} in what was passed to hash_many")
+            format!("this is about the value of {key} in the argument of hash_many")
         }
     };
     // A note that cannot be added does not hide the error.

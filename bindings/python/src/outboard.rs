@@ -1,4 +1,4 @@
-//! What `treewide.outboard` is made of: outboards of files, and ranges of files verified by them.
+//! Functions for `treewide.outboard`: outboards of files, and ranges of files verified by them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

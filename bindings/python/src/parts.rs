@@ -21,7 +21,7 @@ use crate::outboard::shape;
 use crate::safetensors;
 
 create_exception!(
-    treewide.scale,
+    treewide.scale.work,
     Clash,
     PyValueError,
     "Two values for the same bytes: a broken machine, or a store that returned other bytes."
@@ -84,7 +84,7 @@ fn counts(absorbed: Absorbed) -> (u64, u64) {
 }
 
 #[doc = stub!("Parts")]
-#[pyclass(module = "treewide.scale", frozen)]
+#[pyclass(module = "treewide.scale.work", frozen)]
 pub(crate) struct Parts {
     /// The same as in `parts`, to hash without the lock.
     mode: Mode,

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
 use treewide_files::name::os_path;
 
-/// The bytes of a name, as Python has names: those that are not UTF-8 as `os.fsdecode` makes them.
+/// The bytes of a name, as Python has names: with `os.fsdecode` for names that are not UTF-8.
 pub(crate) fn text_of<'py>(py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, PyString>> {
     match str::from_utf8(name) {
         Ok(name) => Ok(PyString::new(py, name)),

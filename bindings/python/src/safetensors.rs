@@ -96,7 +96,7 @@ fn cut(ranges: &[(u64, u64)]) -> Vec<Piece> {
 }
 
 impl Pass<'_> {
-    /// Hashes the pieces that nobody has taken yet.
+    /// Hashes pieces that no thread has taken yet.
     fn work(&self) -> Vec<Done> {
         let (mut all, mut buffer) = (Vec::new(), vec![0; TILE]);
         while let Some(piece) = self.pieces.get(self.next.fetch_add(1, Ordering::Relaxed)) {

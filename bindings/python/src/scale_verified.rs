@@ -1,4 +1,4 @@
-//! What `treewide.scale` verifies ranges of objects by: the pairs of an outboard that a range needs, and the values of its
+//! Proofs for ranges of objects, for `treewide.scale`: the pairs of an outboard that a range needs, and the values of its
 //! groups that these pairs prove. Nothing is read here; the store is far away, so few requests ask for all that is needed.
 
 use std::collections::BTreeMap;

@@ -194,7 +194,7 @@ fn pool(process: u64, threads: usize) -> Option<&'static ThreadPool> {
             Ok(_) => return Some(unsafe { &(*raw).pool }),
             Err(now) => {
                 first = now;
-                // SAFETY: the node did not get into the list, so nobody else has it.
+                // SAFETY: the node did not get into the list, so no other thread has it.
                 node = unsafe { Box::from_raw(raw) };
             }
         }

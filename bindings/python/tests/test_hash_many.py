@@ -311,7 +311,7 @@ def test_hash_many_takes_inputs_of_an_iterator_before_it_changes_them():
         hash_many(reused(1, 2), out=bytearray(31))
     with pytest.raises(TypeError) as caught:
         hash_many(it for it in (b"a", bytearray(b"b"), 3))
-    assert caught.value.__notes__ == ["this is about item 2 of what was passed to hash_many"]
+    assert caught.value.__notes__ == ["this is about item 2 in the argument of hash_many"]
 
 
 def test_hash_many_refuses_what_has_no_order_or_no_bytes():

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from conftest import pattern
 from treewide import digest
-from treewide.scale import Clash, Parts, subtrees
+from treewide.scale.work import Clash, Parts, subtrees
 
 MODES = ({}, {"key": b"k" * 32}, {"derive_key_context": "ctx"})
 

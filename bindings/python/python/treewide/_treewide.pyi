@@ -193,7 +193,7 @@ def new(
     *,
     key: Bytes | None = None,
     derive_key_context: str | None = None,
-    max_threads: int = 1,
+    threads: int = 1,
     usedforsecurity: bool = True,
 ) -> blake3:
     """Return `blake3(data, ...)`, with the shape of `hashlib.new`. Raises `ValueError` for another name."""

@@ -106,7 +106,7 @@ class Report:
     idle_rules: list[str]
     #: Whether it is known of every path if it differs.
     is_certain: bool
-    #: Whether the tree differs from what is recorded.
+    #: Whether the tree differs from the record.
     differs: bool
     _summary: str
 

@@ -35,7 +35,7 @@ class Damage:
     start: int
     stop: int
     #: `bad`: they are not those of the digest. `unknown`: the outboard is broken above them, so nothing is known.
-    #: `extra`: they are behind the end.
+    #: `extra`: they come after the end.
     state: _Literal["bad", "unknown", "extra"]
 
 

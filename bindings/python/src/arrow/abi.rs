@@ -1,7 +1,7 @@
 //! The structures of Arrow's C data and stream interfaces, and how they move out of capsules of Python.
 //!
 //! The layout is that of <https://arrow.apache.org/docs/format/CDataInterface.html>. A structure whose `release` is null was
-//! released, or moved to somebody else.
+//! released, or moved to another owner.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;

@@ -96,7 +96,7 @@ fn capsule<S: Structure>(py: Python<'_>, structure: S) -> PyResult<Bound<'_, PyA
     // SAFETY: the pointer is not null, the name lives forever, and the destructor fits the pointer.
     let capsule = unsafe { ffi::PyCapsule_New(place.cast(), name.as_ptr(), Some(destroy::<S>)) };
     if capsule.is_null() {
-        // SAFETY: nobody else has the box.
+        // SAFETY: the box has no other owner.
         unsafe { Box::from_raw(place) }.release();
         return Err(PyErr::fetch(py));
     }

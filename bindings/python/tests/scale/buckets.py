@@ -118,7 +118,7 @@ def run_with_faults(choice, source, job, *, old=None, old_large=(), chance=0.1, 
                 continue
             task = running.pop(choice.randrange(len(running)))
             if choice.random() < chance:
-                # It died; sometimes nobody says so.
+                # It died; sometimes without a word.
                 if choice.random() < 0.7:
                     driver.lose(task, "it died")
                 continue

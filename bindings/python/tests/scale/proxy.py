@@ -26,7 +26,7 @@ class Proxy:
         self.before: Callable[[int], object] = lambda number: None
         self.forget_if_match = False
         self.etag: Callable[[int], str | None] = lambda number: None
-        #: The path of an object that nobody may read.
+        #: The path of an object that is refused.
         self.refused: str | None = None
         self.gets = 0
         self.lock = threading.Lock()

@@ -51,14 +51,14 @@ class Faults:
     """How often something goes wrong with a task."""
 
     dies: float = 0.0
-    #: The share of deaths that nobody reports.
+    #: The share of deaths that are not reported.
     silently: float = 0.0
     #: The share of deaths after which no other worker takes the place.
     forever: float = 0.0
     fails: float = 0.0
     twice: float = 0.0
     late: float = 0.0
-    #: Somebody else sends a wrong value for the same bytes.
+    #: Another worker sends a wrong value for the same bytes.
     lies: float = 0.0
     slow: float = 0.01
 
@@ -164,6 +164,6 @@ def simulate(
         elif kind == "result":
             driver.take(what)
         else:
-            # After the right value, so that somebody is there to disagree with.
+            # After the right value, so that there is one to disagree with.
             driver.take(what)
     return Ended(driver, now, size / sum(rates), leases, lies)

@@ -304,7 +304,7 @@ def test_what_cannot_be_read_is_said_and_others_go_on(command, store):
     args = ["sum", "-r", root, "-o", "out"]
     with proxy_of(store.url) as (proxy, endpoint):
         args += ["--option", f"endpoint={endpoint}"]
-        # Nobody may read this one.
+        # This one is refused.
         proxy.refused = "/broken/07"
         done = command(*args)
         assert done.returncode == 3 and len(digests("out")) == 19

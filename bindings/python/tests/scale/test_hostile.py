@@ -176,7 +176,7 @@ def test_d17_update_with_clocks_that_differ(tmp_path, monkeypatch, skew):
         put(data, at)
         is_hidden = data == DATA[::-1] and at == now
         assert main(["update", "--list", lists]) == is_hidden
-        # By its time alone it cannot be told from rot.
+        # By its time alone it looks like rot.
         assert main(["update", "--list", lists, "--accept-rot", "*"]) == is_hidden
         assert main(["verify", "--list", lists]) == 0, at
 

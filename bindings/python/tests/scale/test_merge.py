@@ -119,7 +119,7 @@ def test_on_one_machine_the_same_host_decides_in_the_end():
     driver = Driver([OBJECT])
     task = driver.next(1)
     driver.take(result(0, 64 * K, "only", flip=5, number=task.number))
-    # Nobody is asked twice without reason.
+    # No host is asked twice without reason.
     assert driver.is_done and driver.outcomes[OBJECT].digest != digest_of(OBJECT.size)
     driver = Driver([OBJECT], lease=32 * K)
     first, second = driver.next(1), driver.next(1)

@@ -105,7 +105,7 @@ def test_outboards_of_something_else_are_said(store, command):
     assert code == 3 and "has 319 bytes, and the outboard of 5242957 bytes by groups of 1048576 has 320" in out
     code, out, _ = command(*ranged, "s3://bucket/wrong/none.obao10")
     assert code == 3 and "s3://bucket/wrong/none.obao10: there is no such object; write it with sum --outboards" in out
-    # Another digest than that of the object: the object may be right, but nobody can say.
+    # Another digest than that of the object: the object may be right, but that is not known.
     code, out, _ = command("verify", url, "--expect", "00" * 32, "--range", "..1M")
     assert code == 3 and "UNKNOWN" in out
     # Gone, or the wrong length.

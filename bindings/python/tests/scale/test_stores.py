@@ -113,7 +113,7 @@ def test_a_store_that_never_gets_better_is_a_cause(s3, proxied, fault):
     found = outcome(source, object)
     assert found.status == "unreadable" and found.digest is None
     assert object.uri in found.detail and "tried" in found.detail
-    # Others go on.
+    # Others continue.
     proxy.choice = lambda number: None
     assert outcome(source, good).digest == digest(DATA)
 

@@ -50,7 +50,7 @@ class JournalFile:
             raise
 
     def _lock(self) -> None:
-        # Windows has no such lock: there, nobody stops two runs that share a journal.
+        # Windows has no such lock: there, two runs may share a journal.
         if sys.platform != "win32":
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

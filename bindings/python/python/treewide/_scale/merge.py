@@ -179,7 +179,7 @@ class Merge:
                     text = f"{start}..{stop} is one part, and an outboard needs one for each {group} bytes"
                     raise ValueError(f"{object.uri}: {result.host} did not hash for an outboard: {text}")
         ranges = (self._third if result.task.avoid else self._add)(state, result, parts)
-        # An empty object is hashed when somebody looked at it.
+        # An empty object is hashed when a worker looked at it.
         is_seen = object.size > 0 or result.status == "ok"
         if object in self._open and state.missing == 0 and not state.disputes and is_seen:
             del self._open[object]
@@ -221,7 +221,7 @@ class Merge:
         # Parts above the range are forgotten too, so all of them is asked for again.
         known = [it for it in state.parts.parts() if it[0] < stop and start < it[1]]
         start, stop = min([start, *(it[0] for it in known)]), max([stop, *(it[1] for it in known)])
-        # A whole, or what lies below it; and what waited below it to be compared, with what is new.
+        # A whole, or the parts below it; and the parts that waited below it, with the new ones.
         whole, below = state.hosts_of(start, stop)
         waiting = [it for it in _waiting(state.parts) if start <= it[0] and it[1] <= stop]
         opinions = [_Opinion(whole if len(known) == 1 else below, _collected(state.object, known))]

@@ -65,7 +65,7 @@ class ObjectCommand:
         #: Where outboards are, and which could not be written.
         self.places: dict[Object, str] = {}
         self.unwritten: dict[Object, Exception] = {}
-        #: Objects of which an earlier run read some, and bytes that this one read.
+        #: Objects that an earlier run read, at least in part; and bytes that this one read.
         self.resumed: set[Object] = set()
         self.bytes_read = 0
         #: Why the run ends with 3, apart from verdicts.

@@ -67,7 +67,7 @@ class Driver:
         #: Leases that workers lost, returned with an error, or did not return in time.
         self.lost = self.failed = self.late = 0
         self.requests = 0
-        #: Objects of which the journal had something.
+        #: Objects that the journal had parts of.
         self.resumed_objects: set[Object] = set()
         self._merge = Merge(objects)
         if keeper is not None:
@@ -150,7 +150,7 @@ class Driver:
         if not self._plan:
             self._deal_late(now)
         if not self._plan and not self._dealt:
-            # Nobody brings what is missing: a worker returned less than it said.
+            # No worker has the rest: one returned less than it said.
             self._deal_missing()
         task = self._plan.lease(workers, self._seconds(workers, now - self._began))
         return self._deal(task, now) if task else None
@@ -219,7 +219,7 @@ class Driver:
         if not self._worked.bytes:
             return 2 * _SHORTEST
         # By what workers did in their time, and not by what is done since the beginning: that is little as long as the
-        # first leases are under way. The first that return may be the slowest, so nobody has longer than the run has
+        # first leases are under way. The first that return may be the slowest, so no lease is longer than the run has
         # lasted.
         left = self._merge.left * self._worked.seconds / self._worked.bytes / max(1, workers)
         return min(max(left / 4, _SHORTEST), _LONGEST, max(lasted, 2 * _SHORTEST))

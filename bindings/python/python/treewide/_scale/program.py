@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         say(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return _UNKNOWN
     except KeyboardInterrupt:
-        # Before the first task, or after the last one: the others say from where the command goes on.
+        # Before the first task, or after the last one: the others say from where the command continues.
         say("interrupted")
         sys.stdout.flush()
         # A thread may be in the middle of a request.
@@ -186,7 +186,7 @@ def _check_bucket(options: argparse.Namespace) -> None:
 
 def _bucket_of(options: argparse.Namespace, store: dict[str, Any]) -> tuple[Bucket, str] | None:
     """Return the list of a bucket that the command names, and its folder; `None` if it is another list."""
-    # In a store there are only lists of buckets, and nobody wants to know what they are called.
+    # In a store there are only lists of buckets, and their names need not be known.
     is_local = scheme_of(options.list) == "file"
     is_folder = os.path.isdir(path_of(options.list)) if is_local else not options.list.endswith(".b3")
     if options.list.endswith("/") or is_folder:

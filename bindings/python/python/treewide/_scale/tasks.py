@@ -30,7 +30,7 @@ class Task:
     stop: int
     #: Unlike any other in the same run.
     number: int = 0
-    #: After this time a worker returns what it has, and the rest is dealt again. So a slow worker holds up nobody.
+    #: After this time a worker returns what it has, and the rest is dealt again. So a slow worker delays nothing.
     seconds: float | None = None
     #: How often it was tried before without any progress.
     attempt: int = 0

@@ -9,9 +9,9 @@ from treewide._scale.objects import Evidence, evidence_of, is_suspect
 
 __all__ = ["DIFFERENT", "KEPT", "UNSURE", "Judged", "judge", "reason", "summary"]
 
-#: Nobody can say whether the object is as recorded.
+#: It is not known whether the object is as recorded.
 UNSURE = frozenset({"unreadable", "changing"})
-#: The object differs from what is recorded.
+#: The object differs from the record.
 DIFFERENT = frozenset({"changed", "rot", "suspect", "added", "removed"})
 #: The content differs, and the old digest stays until it is accepted.
 KEPT = frozenset({"rot", "suspect"})

@@ -95,7 +95,7 @@ class BucketCommand:
         #: What the output folder has already, if that is a list of the same root.
         self.before: Bucket | None = self.old
         self._is_large_intact = False
-        #: The lists that are in the output folder, when a run goes on.
+        #: The lists that are in the output folder, when a run is continued.
         self._written: set[str] | None = None
         #: Where a store is can be an option, and two stores may have buckets of one name.
         self.endpoint = str(

@@ -131,7 +131,7 @@ class BucketDriver:
         self.counts: dict[str, int] = {}
         #: Objects by what says that they are as recorded.
         self.evidence: dict[str, int] = {}
-        #: Objects of which the old list does not say what they were.
+        #: Objects that the old list says nothing of but their digests.
         self.unknown = 0
         self.objects_read = self.bytes_read = self.requests = self.lost = self.failed = self.late = 0
         #: Ranges that an earlier run did, to be listed again.
@@ -144,7 +144,7 @@ class BucketDriver:
         self.resumed = sum(sum(result.counts.values()) for _, result in self._earlier)
         #: Large objects that are read a second time, as a bit may flip on the way.
         self._doubted: set[Object] = set()
-        # Parts that are cut must be written again, so only what is not known is cut, or what nobody writes.
+        # Lists that are cut must be written again, so only unknown ranges are cut, or all if no list is written.
         is_leaf = old is not None and job.output is not None
         self._add([_Span(*it, is_leaf=is_leaf) for gap in self._gaps() for it in self._pieces(*gap)])
 
@@ -400,7 +400,7 @@ class BucketDriver:
             if it.kept and it.old is not None:
                 self.large.append(it.old._replace(found=it.found))
         if self.failures:
-            # Nothing is written, so that nobody waits for it; the next run has the rest.
+            # Nothing is written, so there is nothing to wait for; the next run has the rest.
             wanted = {}
         refused = {object: it for object, it in wanted.items() if not object.is_pinned and not self.job.unpinned}
         for object, it in refused.items():

@@ -97,7 +97,7 @@ def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, r
     last = _last(low, until, first_after, seen)
     known = (it.key for it in first)
     found = {it for place in between(low, last, count, known) if (it := first_after(place)) is not None and it < last}
-    # The last key itself leaves nothing behind it. What was seen on the way to it is near an end, most of the time.
+    # Nothing comes after the last key itself. The keys on the way to it are near an end, most of the time.
     return sorted(found) or sorted(it for it in seen if it < last)[:count]
 
 

@@ -170,7 +170,7 @@ class ShardResult:
     bytes_read: int = 0
     #: Objects that were not read, by what says that they are as recorded.
     unread: dict[str, int] = field(default_factory=dict)
-    #: Objects of which the old list does not say what they were, because that is damaged or missing.
+    #: Objects that the old list says nothing of but their digests, because the rest is damaged or missing.
     unknown: int = 0
     #: The digest of all that the listing said.
     seen: str = ""
