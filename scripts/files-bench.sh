@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2317 # functions are called by their names
 # One large file: treewide against b3sum, whole processes in turn on the same file, and the bars.
 #
 #   scripts/files-bench.sh [FOLDER]   the file is made there, and removed at the end (/tmp)

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # They take the place of the package of someone else, and have its names.
-FOREIGN = {"blake3", "compat"}
+FOREIGN = {"blake3", "compat", "new"}
 
 
 def words(files: list[pathlib.Path], pick: str = r".*") -> set[str]:
@@ -43,7 +43,7 @@ def public(body: list[ast.stmt], foreign: set[str] = FOREIGN) -> Iterator[str]:
             yield name
             yield from public(node.body, foreign)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if name == "__init__" or not name.startswith("_"):
+            if name == "__init__" or not name.startswith("_") and name not in foreign:
                 yield name
                 yield from (it.arg for it in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2317 # functions are called by their names
 # Trees against b3sum: 50,000 files of log-normal size, and a million tiny ones. Manifests of the former.
 #
 #   scripts/trees-bench.sh            both; needs 0.6 GB of disk and 8 GB of memory or disk
