@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use super::{DecodeError, Decoded, EncodeError, Source, decode, encode};
+use super::decode::{Decoded, decode};
+use super::encode::{Source, encode};
+use super::error::{DecodeError, EncodeError};
 use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::outboard::io::ReadAt;

@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use super::{DecodeError, Place, Wanted};
+use super::error::DecodeError;
+use super::place::Place;
+use super::wanted::Wanted;
 use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::outboard::layout::{Group, PAIR_LEN};

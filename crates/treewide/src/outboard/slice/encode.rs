@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::ops::Range;
 
+use super::error::EncodeError;
 use super::group::LoadedGroup;
-use super::{EncodeError, Place, Wanted};
+use super::place::Place;
+use super::wanted::Wanted;
 use crate::hash::Hash;
 use crate::mode::Mode;
 use crate::outboard::error::Error;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Place;
+use super::place::Place;
 use crate::hazmat::groups;
 use crate::kernel::running;
 use crate::mode::Mode;
