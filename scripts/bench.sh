@@ -20,6 +20,8 @@
 # something it cannot be measured, else 0. Nothing else should run at the same time.
 
 set -uo pipefail
+# As in the packages: optimised across crates.
+export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/.." || exit
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")

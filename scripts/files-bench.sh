@@ -10,6 +10,8 @@
 # judges the samples. Exits with 1 if a bar is short, with 3 if one is inconclusive.
 
 set -euo pipefail
+# As in the packages: optimised across crates.
+export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/.."
 
 treewide=${TREEWIDE:-${CARGO_TARGET_DIR:-target}/release/treewide}

@@ -12,6 +12,8 @@
 # short, 3 if a bar is inconclusive.
 
 set -euo pipefail
+# As in the packages: optimised across crates.
+export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/../dev/peers"
 [[ $# -gt 0 ]] || set -- avx2 sse41 sse2 portable rscrypto wasm unoptimised
 target=${CARGO_TARGET_DIR:-$PWD/target}

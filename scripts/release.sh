@@ -8,6 +8,8 @@
 # SKIPPED and the reason; without --dry-run that is a failure. RELEASE.md has the steps before and after.
 
 set -euo pipefail
+# As in the packages: optimised across crates.
+export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/.."
 . scripts/steps.sh
 

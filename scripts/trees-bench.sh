@@ -15,6 +15,8 @@
 # What is made is removed in the end. Exits with 1 if a bar is short, with 3 if one is inconclusive.
 
 set -euo pipefail
+# As in the packages: optimised across crates.
+export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/.."
 
 RUNS=${RUNS:-7} PEER_RUNS=${PEER_RUNS:-5}

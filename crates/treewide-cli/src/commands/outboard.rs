@@ -28,11 +28,11 @@ const NOTES: Notes = Notes {
     ],
     ..Notes::new(&[
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
-        ("treewide outboard verify disk.img --list SUMS", "and later: which bytes are damaged?"),
-        ("treewide outboard repair disk.img --from copy --list SUMS", "from a copy"),
+        ("treewide outboard verify disk.img --expect SUMS", "and later: which bytes are damaged?"),
+        ("treewide outboard repair disk.img --from copy --expect SUMS", "from a copy"),
         ("treewide outboard diff old.obao4 new.obao4", "which bytes differ?"),
         ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
-        ("treewide outboard unslice part.slice --expect HEX --len N --range 1G..1G+64K", ""),
+        ("treewide outboard unslice part.slice --expect HEX --size N --range 1G..1G+64K", ""),
     ])
 };
 

@@ -93,22 +93,26 @@ fn outboard_create_replaces_no_data_and_reads_no_pipe() {
 fn outboard_verify_names_the_damaged_bytes() {
     let folder = made(100_000);
     let verify = |args: &str| folder.treewide(&format!("outboard verify f {args}")).run();
-    verify("--list SUMS").is(0, "", "treewide: f: verified: 97.66 KiB in 7 groups\n");
-    verify("--list SUMS -q").succeeds_with("");
+    verify("--expect SUMS").is(0, "", "treewide: f: verified: 97.66 KiB in 7 groups\n");
+    verify("--expect SUMS -q").succeeds_with("");
     let said = verify("");
     let words =
         ["f: consistent with its outboard f.obao4: 97.66 KiB in 7 groups; nothing was verified"];
     said.fails(0, &words);
     flip(&folder, "f", 40_000);
-    verify("--list SUMS").is(
+    verify("--expect SUMS").is(
         1,
         "BAD      32768..49152\n",
         "treewide: f: 1 of 7 groups is bad: 32768..49152 (16.00 KiB of 97.66 KiB); the outboard is intact there\n",
     );
-    verify("--list SUMS --range ..32K").is(0, "", "treewide: f: verified: 32.00 KiB in 2 groups\n");
-    assert_eq!(verify("--list SUMS --range 40K..+1").text(), "BAD      32768..49152\n");
-    assert_eq!(verify("--list SUMS --range 1..2 --range 90000..").code, Some(0));
-    let json = verify("--list SUMS --json");
+    verify("--expect SUMS --range ..32K").is(
+        0,
+        "",
+        "treewide: f: verified: 32.00 KiB in 2 groups\n",
+    );
+    assert_eq!(verify("--expect SUMS --range 40K..+1").text(), "BAD      32768..49152\n");
+    assert_eq!(verify("--expect SUMS --range 1..2 --range 90000..").code, Some(0));
+    let json = verify("--expect SUMS --json");
     assert_eq!(json.code, Some(1));
     let lines: Vec<serde_json::Value> =
         json.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -117,32 +121,32 @@ fn outboard_verify_names_the_damaged_bytes() {
     assert_eq!((&lines[1]["verdict"], &lines[1]["bad"]), (&"damaged".into(), &16384.into()));
     // The pair above the groups 0 and 1: nothing is known of these two, and the rest is as it was.
     flip(&folder, "f.obao4", 2 * 64 + 5);
-    let ended = verify("--list SUMS");
+    let ended = verify("--expect SUMS");
     assert_eq!((ended.code, ended.text()), (Some(3), "UNKNOWN  0..32768\nBAD      32768..49152\n"));
     ended.fails(3, &["2 of 7 groups are unknown, as f.obao4 is broken above them"]);
-    assert_eq!(verify("--list SUMS --range 90000..").code, Some(0));
+    assert_eq!(verify("--expect SUMS --range 90000..").code, Some(0));
 }
 
 #[test]
 fn outboard_verify_sees_files_that_are_shorter_or_longer() {
     let folder = made(100_000);
     let verify =
-        |args: &str| folder.treewide(&format!("outboard verify f --list SUMS {args}")).run();
+        |args: &str| folder.treewide(&format!("outboard verify f --expect SUMS {args}")).run();
     // In the last group: the outboard fits both lengths, and the digest does not.
     folder.write("f", &content(100_000)[..99_999]);
     assert_eq!(verify("").text(), "BAD      98304..99999\n");
-    assert_eq!(verify("--len 100000").text(), "BAD      98304..100000\n");
+    assert_eq!(verify("--size 100000").text(), "BAD      98304..100000\n");
     folder.write("f", [&content(100_000)[..], b"more"].concat());
-    assert_eq!(verify("--len 100000").text(), "EXTRA    100000..100004\n");
-    assert_eq!(verify("--len 100000 --range 90000..").text(), "EXTRA    100000..100004\n");
-    assert_eq!(verify("--len 100000 --range ..90000").code, Some(0));
+    assert_eq!(verify("--size 100000").text(), "EXTRA    100000..100004\n");
+    assert_eq!(verify("--size 100000 --range 90000..").text(), "EXTRA    100000..100004\n");
+    assert_eq!(verify("--size 100000 --range ..90000").code, Some(0));
     // By whole groups: the outboard does not fit.
     folder.write("f", &content(100_000)[..50_000]);
-    verify("").fails(3, &["f.obao4: has 384 bytes, and an outboard of 50000 bytes", "--len"]);
-    let ended = verify("--len 100000");
+    verify("").fails(3, &["f.obao4: has 384 bytes, and an outboard of 50000 bytes", "--size"]);
+    let ended = verify("--size 100000");
     assert_eq!((ended.code, ended.text()), (Some(1), "BAD      49152..100000\n"));
-    verify("--range 200K..").fails(3, &["--len"]);
-    verify("--len 100000 --range 200K..").fails(3, &["f: has no byte 204800"]);
+    verify("--range 200K..").fails(3, &["--size"]);
+    verify("--size 100000 --range 200K..").fails(3, &["f: has no byte 204800"]);
 }
 
 #[test]
@@ -152,15 +156,14 @@ fn outboard_verify_takes_only_a_digest_of_this_file() {
     let other = hex("other");
     verify(&format!("--expect {other}")).fails(3, &["unknown", "belongs to another digest"]);
     verify("--expect 123").fails(2, &["--expect"]);
-    verify("--list SUMS --expect 123").fails(2, &[]);
-    verify("--list nothing").fails(3, &["nothing: "]);
+    verify("--expect nothing").fails(2, &["neither a digest", "nor a list"]);
     folder.write("LIST", format!("{other}  g\n# f\n"));
-    verify("--list LIST").fails(3, &["LIST: has no digest of f"]);
+    verify("--expect LIST").fails(3, &["LIST: has no digest of f"]);
     let digest = hex(content(20_000));
     folder.write("LIST", format!("{digest}  ./f\n{other}  f\n"));
-    verify("--list LIST").fails(3, &["LIST:2: has another digest of f than a line before"]);
+    verify("--expect LIST").fails(3, &["LIST:2: has another digest of f than a line before"]);
     folder.write("LIST", format!("BLAKE3 (f) = {digest}\n"));
-    assert_eq!(verify("--list LIST").code, Some(0));
+    assert_eq!(verify("--expect LIST").code, Some(0));
     // One group: its outboard is empty, and says nothing.
     folder.write("f", "short");
     fs::remove_file(folder.join("f.obao4")).unwrap();
@@ -182,7 +185,7 @@ fn outboard_slices_are_verified_on_both_sides() {
     let outboard = |args: &str| folder.treewide(&format!("outboard {args}"));
     let ranges = "--range 1K..+5 --range 60000..70000";
     assert_eq!(outboard(&format!("slice f {ranges} -o slice")).run().code, Some(0));
-    let unslice = format!("unslice slice --expect {digest} --len 100000 {ranges}");
+    let unslice = format!("unslice slice --expect {digest} --size 100000 {ranges}");
     let expected = [&all[1024..1029], &all[60_000..70_000]].concat();
     assert_eq!(outboard(&unslice).run().stdout, expected);
     let slice = fs::read(folder.join("slice")).unwrap();
@@ -227,10 +230,10 @@ fn outboard_slices_of_bao_say_their_length() {
     folder.write("combined", combined);
     let read = |more: &str| outboard(format!("unslice combined --bao --expect {digest} {more}"));
     assert_eq!(read("--range 0..").stdout, all);
-    read("--range 0.. --len 50001").fails(1, &["combined: is of 50000 bytes, and not of 50001"]);
+    read("--range 0.. --size 50001").fails(1, &["combined: is of 50000 bytes, and not of 50001"]);
     read("--range 0..100").fails(1, &["combined: "]);
     outboard("slice f --bao --range 0..1 --range 2..3".into()).fails(2, &["one --range"]);
-    outboard(format!("unslice combined --expect {digest} --range 0..")).fails(2, &["--len"]);
+    outboard(format!("unslice combined --expect {digest} --range 0..")).fails(2, &["--size"]);
     // A file of one group needs no pair.
     folder.write("short", "abc");
     assert_eq!(outboard("create short".into()).code, Some(0));
@@ -257,10 +260,14 @@ fn outboard_repair_writes_the_bad_groups_only() {
     let mut copy = all.clone();
     copy[1] ^= 1;
     folder.write("copy", &copy);
-    repair("--from copy --list SUMS").is(0, "", "treewide: f: nothing is damaged, by the digest\n");
+    repair("--from copy --expect SUMS").is(
+        0,
+        "",
+        "treewide: f: nothing is damaged, by the digest\n",
+    );
     flip(&folder, "f", 40_000);
     flip(&folder, "f", 99_000);
-    let ended = repair("--from copy --list SUMS --range 90000..");
+    let ended = repair("--from copy --expect SUMS --range 90000..");
     ended.is(0, "REPAIRED 98304..100000\n", "treewide: f: 1.66 KiB repaired by the digest\n");
     let ended = repair("--from copy --json");
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -270,7 +277,7 @@ fn outboard_repair_writes_the_bad_groups_only() {
     assert_eq!(fs::read(folder.join("f")).unwrap(), all);
     // What is damaged in both stays, and the copy is not written.
     flip(&folder, "f", 5);
-    let ended = repair("--from copy --list SUMS");
+    let ended = repair("--from copy --expect SUMS");
     ended.is(
         1,
         "BAD      0..16384\n",
@@ -280,12 +287,12 @@ fn outboard_repair_writes_the_bad_groups_only() {
     // A file that was cut off is made whole.
     folder.write("f", &all[..50_000]);
     folder.write("copy", &all);
-    assert_eq!(repair("--from copy --list SUMS --len 100000").code, Some(0));
+    assert_eq!(repair("--from copy --expect SUMS --size 100000").code, Some(0));
     assert_eq!(fs::read(folder.join("f")).unwrap(), all);
     repair("--from f").fails(3, &["f: is the file itself, and no copy of it"]);
     repair("--from nothing").fails(3, &["nothing: "]);
     flip(&folder, "f.obao4", 2 * 64);
-    repair("--from copy --list SUMS").fails(3, &["unknown, as f.obao4 is broken above them"]);
+    repair("--from copy --expect SUMS").fails(3, &["unknown, as f.obao4 is broken above them"]);
 }
 
 #[test]
@@ -326,7 +333,7 @@ fn outboard_refuses_files_whose_length_is_a_guess() {
         let said = format!("{file}: its length is not known before it is read; copy it");
         outboard(&format!("create {file} -o o.obao4")).fails(1, &[&said]);
         let empty = hex("");
-        let verify = format!("verify {file} --outboard f.obao4 --len 0 --expect {empty}");
+        let verify = format!("verify {file} --outboard f.obao4 --size 0 --expect {empty}");
         outboard(&verify).fails(3, &[&said]);
     }
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
@@ -343,20 +350,20 @@ fn outboard_of_a_keyed_digest() {
     let ended = keyed("create f");
     ended.succeeds_with(format!("{}  f\n", digest(&all)));
     folder.write("SUMS", &ended.stdout);
-    keyed("verify f --list SUMS").fails(0, &["f: verified: "]);
+    keyed("verify f --expect SUMS").fails(0, &["f: verified: "]);
     let plain = |args: &str| folder.treewide(&format!("outboard {args}")).run();
-    plain("verify f --list SUMS").fails(3, &["or was made with --keyed or --derive-key"]);
+    plain("verify f --expect SUMS").fails(3, &["or was made with --keyed or --derive-key"]);
     plain("verify f").fails(3, &["unknown"]);
     // A slice, a repair and a difference.
     assert_eq!(keyed("slice f --range 5..10 -o slice").code, Some(0));
-    let unslice = format!("unslice slice --expect {} --len 100000 --range 5..10", digest(&all));
+    let unslice = format!("unslice slice --expect {} --size 100000 --range 5..10", digest(&all));
     assert_eq!(keyed(&unslice).stdout, all[5..10]);
     plain(&unslice).fails(1, &["slice: "]);
     assert_eq!(folder.treewide("outboard create f --derive-key x -o d.obao4").run().code, Some(0));
     fs::copy(folder.join("f"), folder.join("copy")).unwrap();
     fs::copy(folder.join("f.obao4"), folder.join("old.obao4")).unwrap();
     flip(&folder, "f", 40_000);
-    keyed("repair f --from copy --list SUMS").is(
+    keyed("repair f --from copy --expect SUMS").is(
         0,
         "REPAIRED 32768..49152\n",
         "treewide: f: 16.00 KiB repaired by the digest\n",
@@ -379,11 +386,11 @@ fn outboard_output_replaces_no_input() {
         [("verify f", 3), ("repair f --from copy", 3), ("slice f --range 0..", 1)]
     {
         for input in ["f", "f.obao4", "SUMS"] {
-            let args = format!("outboard {command} --list SUMS -o {input}");
+            let args = format!("outboard {command} --expect SUMS -o {input}");
             folder.treewide(&args).run().fails(code, &[&format!("{input}: is an input")]);
         }
     }
-    let args = "outboard repair f --from copy --list SUMS -o copy";
+    let args = "outboard repair f --from copy --expect SUMS -o copy";
     folder.treewide(args).run().fails(3, &["copy: is an input"]);
     assert_eq!(folder.read("SUMS"), before);
     assert!(fs::read(folder.join("f")).unwrap() == fs::read(folder.join("copy")).unwrap());
@@ -403,7 +410,7 @@ fn outboard_messages_name_the_file_once() {
     folder.write("copy", "bad");
     let ended = outboard("repair f --from copy --range 0..1 --range 5..6");
     assert_eq!((ended.code, ended.text()), (Some(1), "BAD      0..16384\n"));
-    outboard("verify f --len 200000").fails(3, &["f.obao4: has 384 bytes", "--len says"]);
+    outboard("verify f --size 200000").fails(3, &["f.obao4: has 384 bytes", "--size says"]);
 }
 
 #[test]

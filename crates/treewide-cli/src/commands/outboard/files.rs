@@ -160,7 +160,7 @@ impl Store {
         };
         if shape.is_bao && layout.len() != len {
             bail!(
-                "{}: is the outboard of {} bytes, and there are {len}; --len says how many there were",
+                "{}: is the outboard of {} bytes, and there are {len}; --size says how many there were",
                 shown(path),
                 layout.len()
             );
@@ -168,7 +168,7 @@ impl Store {
         if size != layout.bytes() {
             bail!(
                 "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
-                 file, or the file had another length, which --len says",
+                 file, or the file had another length, which --size says",
                 shown(path),
                 indicatif::HumanBytes(layout.group().bytes()),
                 layout.bytes()

@@ -47,7 +47,7 @@ pub(super) struct PartArgs {
 
     /// The bytes that the file had when its outboard was made [default: those it has now]
     #[arg(long, value_name = "BYTES", value_parser = size::parse, help_heading = "Outboard")]
-    pub(super) len: Option<u64>,
+    pub(super) size: Option<u64>,
 
     /// Look at these bytes only: A..B, A.., ..B or A..+N, in bytes or with K, M, G or T; may be given more than once
     #[arg(long = "range", value_name = "RANGE", value_parser = range, help_heading = "Coverage")]

@@ -42,7 +42,7 @@ pub(super) const REPAIR: Notes = Notes {
         ("3", "undetermined: a file could not be read or written, or the outboard is damaged"),
     ],
     ..Notes::new(&[
-        ("treewide outboard repair disk.img --from /backup/disk.img --list SUMS", ""),
+        ("treewide outboard repair disk.img --from /backup/disk.img --expect SUMS", ""),
         ("treewide outboard repair disk.img --from copy --range 1G..2G --expect HEX", ""),
     ])
 };
@@ -51,7 +51,7 @@ pub(super) const REPAIR: Notes = Notes {
 ///
 /// Finds the groups that are bad, as `verify` does, and reads only these from the copy. Each is verified before it is written,
 /// and again afterwards. Nothing else of the file is written. If it is interrupted, run it again. Keep a file that
-/// nobody has a digest of apart: without --expect or --list, what is right is what the outboard says.
+/// nobody has a digest of apart: without --expect, what is right is what the outboard says.
 #[derive(Args)]
 #[command(after_help = REPAIR.short(), after_long_help = REPAIR.long())]
 pub(super) struct RepairArgs {
@@ -108,7 +108,7 @@ impl RepairArgs {
         }
         let copy = Data::open(&self.from)?;
         let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.part.len.unwrap_or(data.len()))?;
+        let (store, layout) = Store::open(&path, shape, self.part.size.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;

@@ -33,7 +33,7 @@ pub(super) const SLICE: Notes = Notes::new(&[
 ]);
 
 pub(super) const UNSLICE: Notes = Notes::new(&[
-    ("treewide outboard unslice part.slice --expect HEX --len N --range 1G..+64K -o part", ""),
+    ("treewide outboard unslice part.slice --expect HEX --size N --range 1G..+64K -o part", ""),
     ("treewide outboard unslice disk.bao --bao --expect HEX --range 0.. -o disk.img", ""),
 ]);
 
@@ -143,7 +143,7 @@ pub(super) struct UnsliceArgs {
     /// The bytes of the whole file; a slice of bao has them
     #[arg(long, value_name = "BYTES", value_parser = size::parse)]
     #[arg(required_unless_present = "bao")]
-    len: Option<u64>,
+    size: Option<u64>,
 
     /// The bytes of a group
     #[arg(long, value_name = "SIZE", default_value = "16K", value_parser = super::shape::group)]
@@ -182,17 +182,17 @@ impl UnsliceArgs {
             to.write_all(bytes)
         };
         let (hash, ranges) = (&self.expect, &self.range.ranges);
-        let read = match (bao, self.len) {
+        let read = match (bao, self.size) {
             (Some((start, len)), _) => {
                 decode_bao(hash, start, len, mode, &mut input, write).map(|it| it.1)
             }
             (None, Some(len)) => decode(hash, len, self.group, ranges, mode, &mut input, write)
                 .map(|it| it.len_is_proven.then_some(len)),
-            (None, None) => return Err(usage::wrong_value("give --len").into()),
+            (None, None) => return Err(usage::wrong_value("give --size").into()),
         };
         let read = read.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)));
         let ended = read.and_then(|total| {
-            if let (Some(total), Some(len)) = (total, self.len)
+            if let (Some(total), Some(len)) = (total, self.size)
                 && total != len
             {
                 bail!("{}: is of {total} bytes, and not of {len}", shown(&self.file));

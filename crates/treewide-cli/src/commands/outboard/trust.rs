@@ -13,13 +13,26 @@ use treewide_files::name::shown;
 #[derive(Args)]
 #[command(next_help_heading = "Digest")]
 pub(super) struct TrustArgs {
-    /// The digest of the file, from where you trust it: 64 hexadecimal digits
-    #[arg(long, value_name = "HEX", value_parser = hash, conflicts_with = "list")]
-    expect: Option<Hash>,
+    /// The digest of the file, from where you trust it, or a list with it as b3sum and `treewide sum` write it
+    #[arg(long, value_name = "DIGEST|SUMS", value_parser = expected)]
+    expect: Option<Expected>,
+}
 
-    /// A list with the digest of the file, as b3sum and `treewide sum` write it
-    #[arg(long, value_name = "SUMS")]
-    list: Option<PathBuf>,
+/// Where a digest comes from.
+#[derive(Clone)]
+enum Expected {
+    Hash(Hash),
+    List(PathBuf),
+}
+
+fn expected(text: &str) -> Result<Expected, String> {
+    match Hash::from_hex(text) {
+        Ok(hash) => Ok(Expected::Hash(hash)),
+        Err(_) if Path::new(text).exists() => Ok(Expected::List(text.into())),
+        Err(_) => {
+            Err("neither a digest of 64 hexadecimal digits nor a list that exists".to_owned())
+        }
+    }
 }
 
 pub(super) fn hash(text: &str) -> Result<Hash, String> {
@@ -29,16 +42,20 @@ pub(super) fn hash(text: &str) -> Result<Hash, String> {
 impl TrustArgs {
     /// The digest of the file at `path`, if one was given.
     pub(super) fn digest(&self, path: &Path) -> anyhow::Result<Option<Hash>> {
-        match (&self.expect, &self.list) {
-            (Some(hash), _) => Ok(Some(*hash)),
-            (None, Some(list)) => find(list, path).map(Some),
-            (None, None) => Ok(None),
+        match &self.expect {
+            Some(Expected::Hash(hash)) => Ok(Some(*hash)),
+            Some(Expected::List(list)) => find(list, path).map(Some),
+            None => Ok(None),
         }
     }
 
     /// These files and the list: what an output must not replace.
     pub(super) fn inputs(&self, files: &[&Path]) -> Vec<PathBuf> {
-        files.iter().copied().chain(self.list.as_deref()).map(Path::to_owned).collect()
+        let list = match &self.expect {
+            Some(Expected::List(list)) => Some(&**list),
+            _ => None,
+        };
+        files.iter().copied().chain(list).map(Path::to_owned).collect()
     }
 
     /// The digest of the file at `path`, or the one that its outboard stands for; and whether it was given.
@@ -54,9 +71,8 @@ impl TrustArgs {
             return Ok((digest, true));
         }
         let root = root(outboard, store, layout, mode)?;
-        root.map(|root| (root, false)).with_context(|| {
-            format!("{}: {EMPTY}; give it with --expect or --list", shown(outboard))
-        })
+        root.map(|root| (root, false))
+            .with_context(|| format!("{}: {EMPTY}; give it with --expect", shown(outboard)))
     }
 }
 

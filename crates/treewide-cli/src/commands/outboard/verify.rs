@@ -37,7 +37,7 @@ pub(super) const VERIFY: Notes = Notes {
             "treewide outboard verify disk.img --expect HEX",
             "read everything, and name what is damaged",
         ),
-        ("treewide outboard verify disk.img --list SUMS --range 1G..+1M", "read 1 MiB"),
+        ("treewide outboard verify disk.img --expect SUMS --range 1G..+1M", "read 1 MiB"),
         ("treewide outboard verify disk.img", "is it consistent with its outboard?"),
     ])
 };
@@ -45,8 +45,8 @@ pub(super) const VERIFY: Notes = Notes {
 /// Verify a file, or ranges of it, and name the bytes that are damaged
 ///
 /// Reads the ranges and the part of the outboard above them. BAD bytes are not those of the digest. UNKNOWN bytes are below a
-/// broken part of the outboard: nothing is known of them. EXTRA bytes are behind the end. The digest comes from --expect or
-/// --list; without them, the file is compared with its outboard only, which shows accidents, not attackers.
+/// broken part of the outboard: nothing is known of them. EXTRA bytes are past the end. Without --expect, the file is compared
+/// with its outboard only, which shows accidents, not attackers.
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(super) struct VerifyArgs {
@@ -98,7 +98,7 @@ impl VerifyArgs {
         hears.reached(&self.file);
         let data = Data::open(&self.file)?.counted(hears);
         let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.part.len.unwrap_or(data.len()))?;
+        let (store, layout) = Store::open(&path, shape, self.part.size.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
@@ -231,7 +231,7 @@ fn summary(
     match is_trusted {
         true => format!("verified: {what}"),
         false => format!(
-            "consistent with its outboard {}: {what}; nothing was verified, because no digest was given with --expect or --list",
+            "consistent with its outboard {}: {what}; nothing was verified, because no digest was given with --expect",
             shown(outboard)
         ),
     }
