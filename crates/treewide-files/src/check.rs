@@ -351,11 +351,11 @@ fn shown_path(name: &[u8]) -> PathBuf {
 pub struct Tally {
     /// Files that have the listed digest.
     pub ok: u64,
-    /// Files that have another.
+    /// Files that have another, and lines with a digest alone, by which no file was verified.
     pub failed: u64,
     /// Files that could not be hashed.
     pub unreadable: u64,
-    /// Files listed without a digest to verify them by, or a name to look for, and lines with a digest alone.
+    /// Files listed without a digest to verify them by, or a name to look for.
     pub unverified: u64,
     /// Files that do not exist, where that is allowed.
     pub missing: u64,
@@ -387,7 +387,7 @@ impl Tally {
 
     /// Counts a line that cannot be used.
     pub fn add_malformed(&mut self, line: &Malformed) {
-        *if line.has_digest { &mut self.unverified } else { &mut self.malformed } += 1;
+        *if line.has_digest { &mut self.failed } else { &mut self.malformed } += 1;
         self.is_cut |= line.is_cut;
     }
 

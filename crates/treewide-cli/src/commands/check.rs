@@ -67,7 +67,8 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
 /// file is FAILED, too, if its digest is missing, damaged, of the wrong length or too short, if its
-/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood.
+/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood. So is a digest
+/// without a name.
 ///
 /// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
 /// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the

@@ -269,7 +269,7 @@ fn a_list_that_is_cut_off_fails() {
         .fails(3, &["1 OK, 1 could not be read"]);
     folder.write("list", &list[..100]);
     let message = "treewide: list:2: a digest without a file name; the list may be cut off here: no line end\n";
-    let summary = "treewide: 2 files checked: 1 OK, 1 not verified; 1 list failed\n";
+    let summary = "treewide: 2 files checked: 1 OK, 1 FAILED; 1 list failed\n";
     folder.treewide("check list").run().is(3, "a: OK\n", [message, summary].concat());
     folder.treewide("check --status list").run().is(3, "", "");
     // However many lines were hidden before it.
