@@ -25,7 +25,7 @@ pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
     device::open(path, false, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
-/// Like [`open`], for hashing with a [watcher](Options::watch): on Linux, it does not wait for the writer of a named pipe.
+/// Like [`open`], for hashing with a [watcher](super::Options::watch): on Linux, it does not wait for the writer of a named pipe.
 /// Hashing waits, and asks the watcher as long as there is none.
 ///
 /// # Errors
