@@ -72,7 +72,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The error, once somebody has cancelled the work.
+/// The error, if the work is cancelled.
 pub(crate) fn check(cancel: &Cancel) -> Result<(), Error> {
     match cancel.is_cancelled() {
         true => Err(Error::new(ErrorKind::Cancelled, "cancelled")),
