@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs, io};
 
-const STUB: &str = "python/treewide/_treewide.pyi";
+/// In the repository, and in the source distribution, which has the Python files at its top.
+const STUBS: [&str; 2] = ["python/treewide/_treewide.pyi", "../../python/treewide/_treewide.pyi"];
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed={STUB}");
+    let stub = STUBS.into_iter().find(|it| Path::new(it).exists()).expect("the stub is there");
+    println!("cargo::rerun-if-changed={stub}");
     let out = env::var_os("OUT_DIR").expect("Cargo names a folder");
-    for (name, text) in docstrings(&fs::read_to_string(STUB)?) {
+    for (name, text) in docstrings(&fs::read_to_string(stub)?) {
         fs::write(Path::new(&out).join(name), text)?;
     }
     Ok(())
