@@ -226,7 +226,7 @@ fn temporary(
                 None => options.mode(if is_elsewhere { 0o600 } else { 0o666 }),
             };
         }
-        let _ = is_elsewhere;
+        let _ = (is_elsewhere, model);
         tempfile::Builder::new()
             .prefix(BEGINS)
             .suffix(ENDS)
