@@ -14,7 +14,7 @@
 //! So a key is given only if ctime, which nobody can set, is older than the last sync by more than the step of the clock, which is the
 //! file system's own: that of this machine may be another. A file that has no key is read each time.
 //!
-//! Nothing here asks the system. [`crate::tree::clock`] does, and tests put in what they like.
+//! Nothing here asks the system. `tree/clock.rs` does, and tests put in what they like.
 
 use treewide_files::Stamp;
 

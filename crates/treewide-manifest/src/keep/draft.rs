@@ -248,7 +248,7 @@ impl Draft {
     /// Lets both appear.
     ///
     /// # Errors
-    /// If nothing was written to it ([`Update::run`](crate::Update::run) does), and as [`Replacement::appear`].
+    /// If nothing was written to it ([`Update::run`](crate::machine::Update::run) does), and as [`Replacement::appear`].
     pub fn appear(self) -> Result<Totals, Error> {
         let index = index_path(&self.path);
         let totals = self.totals.ok_or_else(|| {

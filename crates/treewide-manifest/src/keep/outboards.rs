@@ -31,7 +31,7 @@ pub(crate) const GROUP: Group = Group::IROH;
 
 /// A folder with outboards, and which files have one.
 ///
-/// [`Update::outboards`](crate::Update::outboards) writes them, and [`Verify::outboards`](crate::Verify::outboards) finds
+/// [`Update::outboards`](crate::machine::Update::outboards) writes them, and [`Verify::outboards`](crate::machine::Verify::outboards) finds
 /// the bytes that are bad by them. One run at a time uses a value of this type; many may use the same folder.
 #[derive(Clone, Debug)]
 pub struct Outboards {

@@ -353,7 +353,7 @@ pub struct Report {
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.
     pub nothing_checked: bool,
-    /// Globs of [`Verify::only`](crate::Verify::only) that match nothing, so that nothing was compared for them.
+    /// Globs of [`Verify::only`](crate::machine::Verify::only) that match nothing, so that nothing was compared for them.
     pub unmatched: Vec<String>,
     /// Extended attributes `trusted.*` are covered, and this process cannot see them.
     pub trusted_unseen: bool,
