@@ -21,7 +21,8 @@ unset RUSTFLAGS TREEWIDE_KERNEL
 
 for peer in "$@"; do
     # Streams are measured by the program of `avx2`, and by one without features.
-    options=(--release --locked --quiet --features "$(sed 's/^streams-\?//' <<<"$peer")" --target-dir "$target/$peer")
+    features=${peer#streams} features=${features#-}
+    options=(--release --locked --quiet --features "$features" --target-dir "$target/$peer")
     if [[ $peer == unoptimised ]]; then
         cargo build --locked --quiet --target-dir "$target/$peer"
     elif [[ $peer == wasm ]]; then

@@ -1,4 +1,4 @@
-//! Items from another thread, some ahead of what is done with them.
+//! Items from another thread, some ahead of their use.
 //!
 //! Where next to nothing is read, walking is half of the work, and where two manifests are compared, reading them is most of it.
 //! Items go to and fro in batches, so that their memory is used again.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 
-/// What stopped a whole run. A file that fails is a [`Verdict`](crate::Verdict), not an error.
+/// Failure that stopped a whole run. A file that fails is a [`Verdict`](crate::Verdict), not an error.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     List(String),
     /// Something that was asked for makes no sense, such as a glob that cannot be parsed.
     Usage(String),
-    /// The new manifest would have lost something that nobody allowed to lose. Nothing was written.
+    /// The new manifest would have lost something that no one allowed to lose. Nothing was written.
     Refused(Loss),
     /// The run was [cancelled](treewide_files::Cancel).
     Cancelled,

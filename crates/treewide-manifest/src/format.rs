@@ -1,4 +1,4 @@
-//! What a manifest is made of: names, records, rules, keys, and the two files that hold them.
+//! Parts of a manifest: names, records, rules, keys, and the two files that hold them.
 
 pub mod day;
 pub mod facts;

@@ -1,4 +1,4 @@
-//! What runs write: a new manifest, the journal until it is complete, and outboards.
+//! Files that runs write: a new manifest, the journal until it is complete, and outboards.
 
 pub(crate) mod draft;
 pub mod journal;

@@ -1,10 +1,10 @@
-//! What a new manifest would lose of the one that it is to replace.
+//! Losses: records that a new manifest would lack and the old one has.
 
 use std::fmt;
 use std::path::PathBuf;
 use treewide_files::name::shown;
 
-/// What a new manifest would lose, so that it was not written.
+/// Loss for which a new manifest was not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Loss {

@@ -1,4 +1,4 @@
-//! What a tree is now: the walk below a root, and what the system says of files and of file systems.
+//! Reads a tree: the walk below a root, and metadata of files and of file systems.
 
 pub(crate) mod beneath;
 pub(crate) mod clock;

@@ -215,7 +215,7 @@ fn list_that_was_edited_is_refused_or_parted_from_its_index() {
     }
 }
 
-/// What is compared are the bytes whose hash was told, and not what a writer puts into the same file afterwards.
+/// What is compared are the bytes whose hash was reported, and not bytes that a writer puts into the same file afterwards.
 #[test]
 fn list_that_changes_after_it_was_opened_is_an_error() {
     let tree = tree();
@@ -298,7 +298,7 @@ fn rot_that_was_found_is_not_forgotten() {
     tree.flip("b/d");
     tree.accept();
     let new = fs::read_to_string(tree.list()).unwrap();
-    // As if somebody had written to the disk below the file system: the old digest, and the key of the new content.
+    // As if someone had written to the disk below the file system: the old digest, and the key of the new content.
     let facts = treewide_manifest::facts_of(&tree.manifest()).unwrap().to_hex().to_string();
     let hash = |text: &str| treewide::hash(text.as_bytes()).to_hex().to_string();
     edit_index(&tree, |text| {
@@ -406,12 +406,12 @@ fn directories_without_permission_are_one_verdict_each() {
     symlink("c", tree.at("b/link")).unwrap();
     tree.snapshot();
     if std::os::unix::fs::chown(tree.list(), Some(65534), Some(65534)).is_err() {
-        println!("SKIPPED: only root can become nobody");
+        println!("SKIPPED: only root can become another user");
         return;
     }
     let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
     set(tree.folder(), 0o755).unwrap();
-    // Where nobody can run it.
+    // Where no one can run it.
     let test = tree.folder().join("test");
     fs::copy(std::env::current_exe().unwrap(), &test).unwrap();
     for mode in [0o444, 0o000, 0o111] {

@@ -1,7 +1,7 @@
 //! Random histories of a tree: edits, rot, copies, mounts that come and go, damage and kills. After each update, a model says which
 //! digests must still be the old ones.
 //!
-//! The model knows what each file had when somebody last wanted it to have that. Rot below the file system is made by giving the
+//! The model knows what each file had when someone last wanted it to have that. Rot below the file system is made by giving the
 //! index the ctime that the file has after a write: then nothing shows the write.
 //!
 //! `TREEWIDE_TEST_SEED` repeats one history, `TREEWIDE_TEST_HISTORIES` runs that many.
@@ -105,14 +105,14 @@ impl History {
         Some(there.mtime() * 1_000_000_000 + there.mtime_nsec())
     }
 
-    /// Whether nothing shows that somebody wants the content that the file has.
+    /// Whether nothing shows that someone wants the content that the file has.
     fn is_doubtful(&self, name: &str, known: &Known) -> bool {
         let now = self.content(name).unwrap_or_default();
         let is_timed = now.len() == known.recorded.len() && self.mtime(name) == known.mtime;
         now != known.recorded && (known.mtime.is_none() || is_timed)
     }
 
-    /// A write that somebody wants: mtime moves, or the length.
+    /// A write that someone wants: mtime moves, or the length.
     fn edit(&mut self, name: &'static str) {
         self.clock += 1;
         let len = 1 + self.random.below(3) as usize;
@@ -380,7 +380,7 @@ fn history(seed: u64) {
         }
         history.update(&context);
     }
-    // Whoever looks, and accepts what is there, has what is there.
+    // A user who looks, and accepts the content, has the content.
     if history.aside.is_some() {
         history.mount();
     }

@@ -1,4 +1,4 @@
-//! What is done to a manifest or its tree by accident or on purpose.
+//! Damage to a manifest or its tree, by accident or on purpose.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn list(text: impl Into<Vec<u8>>) -> Result<List, Error> {
     List::from_bytes(Path::new("X.b3"), text.into())
 }
 
-/// A file system whose clock stood still since the last sync began: every time is too new.
+/// A file system whose clock did not move since the last sync began: every time is too new.
 struct Frozen;
 
 impl Moments for Frozen {
@@ -145,7 +145,7 @@ fn list_keeps_every_name() {
     assert_eq!(tree.verify().report.count(Class::Changed), 1);
     tree.update();
     assert!(tree.verify().is_fine());
-    // Without the index nobody can say anything about the two.
+    // Without the index no one can say anything about the two.
     fs::write(index_path(&tree.list()), "{}\n").unwrap();
     assert!(!tree.verify().report.is_certain());
 }

@@ -59,7 +59,7 @@ impl Mounted {
         self.folder.path().join("at")
     }
 
-    /// The list of a manifest of what is mounted, outside of it.
+    /// The list of a manifest of the mounted tree, outside of it.
     fn list(&self) -> PathBuf {
         self.folder.path().join("X.b3")
     }
@@ -97,7 +97,7 @@ fn verify(list: &Path, root: &Path, quick: bool) -> Said {
     said
 }
 
-/// The disk changes a byte, and nobody has written to the file.
+/// The disk changes a byte, and no one has written to the file.
 #[test]
 fn byte_that_changed_below_the_file_system_is_rot() {
     let Some(mounted) = Mounted::new(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal"]) else {

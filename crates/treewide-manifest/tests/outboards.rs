@@ -304,7 +304,7 @@ fn runs_share_a_folder() {
     }
 }
 
-/// A run that goes on reads the files again whose outboards are missing.
+/// A run that continues reads the files again whose outboards are missing.
 #[test]
 fn resumed_files_have_outboards_too() {
     let tree = tree();
@@ -313,7 +313,7 @@ fn resumed_files_have_outboards_too() {
     let made = make(&tree, &update, true, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (2, 4));
     drop(made);
-    // What it has made is there when it goes on once more.
+    // What it has made is there when it continues once more.
     let made = make(&tree, &update, true, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (6, 0));
     made.draft.appear().unwrap();

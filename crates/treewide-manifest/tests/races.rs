@@ -85,7 +85,7 @@ fn clock_that_is_set_back_hides_nothing() {
     let hour = Duration::from_secs(3600);
     let tree = Tree::new(&[("a", "1"), ("b", "2")]);
     tree.snapshot();
-    // Written when the clock was back: older than what is recorded.
+    // Written when the clock was back: older than the record.
     tree.write("a", "x");
     let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
     file.set_modified(SystemTime::now() - hour).unwrap();

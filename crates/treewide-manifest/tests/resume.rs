@@ -1,4 +1,4 @@
-//! A run goes on where another one was ended, and reads what changed since.
+//! A run continues where another one was ended, and reads what changed since.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn end_early(tree: &Tree, resumes: bool) -> Report {
     make(tree, &Update::new(), resumes, &mut Said::default()).unwrap().report
 }
 
-/// Goes on, and compares the result with a snapshot.
+/// Continues, and compares the result with a snapshot.
 fn resume(tree: &Tree) -> Report {
     let mut said = Said::default();
     let made = make(tree, &Update::new(), true, &mut said).unwrap();
@@ -154,7 +154,7 @@ fn journal_stays_until_a_manifest_is_complete() {
     assert!(!is_left(&tree.list()));
 }
 
-/// What an update has read has the same verdicts when it goes on, rot too.
+/// What an update has read has the same verdicts when it continues, rot too.
 #[test]
 fn update_that_goes_on_says_what_it_would_have_said() {
     let tree = tree();
@@ -285,7 +285,7 @@ fn resume_goes_on_in_a_long_file_after_the_last_piece() {
     // Pieces of another size.
     let other = Update::new().long_files(LONG.1 as u64, Group::of_bytes(128 << 10).unwrap());
     assert_eq!(go_on(&other), short);
-    // A run that goes on and is ended too adds its own.
+    // A run that continues and is ended too adds its own.
     fs::write(&journal, &journal_then).unwrap();
     drop(make(&tree, &in_pieces(), true, &mut Said::default()).unwrap());
     assert!(

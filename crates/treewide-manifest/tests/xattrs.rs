@@ -184,7 +184,7 @@ fn trusted_attributes_are_covered_where_they_are_seen() {
         assert_eq!(details(&tree, name), ["trusted.x \"1\" -> \"2\""; 2], "{name}");
     }
     assert_eq!(tree.verify().differences().len(), 4);
-    // Made by somebody who does not see them: the administrator compares the others.
+    // Made by someone who does not see them: the administrator compares the others.
     let rules = Rules { xattrs: Xattrs::WithoutTrusted, ..Rules::default() };
     xattr::set(tree.at("a"), "user.x", b"1").unwrap();
     tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));

@@ -1,4 +1,4 @@
-//! The index `X.b3.tw` next to a list: JSON lines with what a list cannot hold, and with what makes later runs quick.
+//! The index `X.b3.tw` next to a list: JSON lines for all that a list cannot hold, and for the keys that make later runs quick.
 //!
 //! ```text
 //! {"treewide":"manifest 1","rules":{..},"fs":{..},"began":"2026-11-25T01:13:50Z"}
@@ -37,7 +37,7 @@ const MOUNTS: usize = 16 << 10;
 pub struct Header {
     /// [`VERSION`].
     pub treewide: String,
-    /// What the manifest covers.
+    /// Coverage of the manifest.
     pub rules: Rules,
     /// The file system of the root.
     pub fs: FileSystem,
@@ -99,7 +99,7 @@ impl Mount {
 /// What is said of the index of another list.
 pub(crate) const OF_ANOTHER: &str = "it belongs to another list, or the list was changed";
 
-/// A line between them, as it stands.
+/// A line between them, as it is written.
 #[derive(Deserialize)]
 struct Entry<'a> {
     #[serde(borrow)]
@@ -145,7 +145,7 @@ struct Times {
     dev: Option<u64>,
 }
 
-/// An extended attribute, as it stands.
+/// An extended attribute, as it is written.
 #[derive(Deserialize)]
 struct XattrEntry<'a> {
     #[serde(borrow)]

@@ -167,7 +167,7 @@ pub struct Records {
     /// The name of the record that was returned last.
     previous: Vec<u8>,
     previous_is_directory: bool,
-    /// Names before it, of what is not a directory, that it begins with: nearly always none.
+    /// Names before it that it begins with and that are not directories: nearly always none.
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -178,7 +178,7 @@ impl std::fmt::Debug for Records {
 }
 
 impl Records {
-    /// What is wrong with the index, as far as it was read. What it said from there on is not used.
+    /// Returns the damage of the index, as far as it was read. Records after that are not used.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }

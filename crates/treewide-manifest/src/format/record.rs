@@ -1,4 +1,4 @@
-//! What a manifest says of one path.
+//! Record of one path in a manifest.
 
 use crate::format::day::Day;
 use crate::format::trust::Key;
@@ -10,13 +10,13 @@ use treewide::OUT_LEN;
 pub struct Record {
     /// The bytes of the path relative to the root. That of a directory has a `/` at its end, which gives the order.
     pub name: Vec<u8>,
-    /// What it was.
+    /// Type, with the facts of that type.
     pub what: What,
     /// Its extended attributes, in the order of their names, if they are recorded.
     pub xattrs: Vec<Xattr>,
 }
 
-/// What a path was.
+/// Types of paths, with their facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A regular file.
@@ -31,25 +31,25 @@ pub enum What {
     Unknown(String),
 }
 
-/// What is recorded of a regular file.
+/// Record of a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRecord {
     /// The BLAKE3 hash of its content.
     pub digest: [u8; OUT_LEN],
-    /// What the index says, if there is one.
+    /// Facts from the index, if there is one.
     pub facts: Option<Facts>,
 }
 
-/// What an index says of a regular file.
+/// Facts about a regular file in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Its length.
     pub bytes: u64,
     /// Its permission bits, if they are recorded.
     pub mode: Option<u32>,
-    /// By what a later run sees that nobody wrote to it; `None` if nothing shows that.
+    /// By what a later run sees that no one wrote to it; `None` if nothing shows that.
     pub key: Option<Key>,
-    /// Times and numbers of a file without a key. They say nothing of whether somebody wrote to it, but how its content can
+    /// Times and numbers of a file without a key. They say nothing of whether someone wrote to it, but how its content can
     /// differ: see [`Key::moved`].
     pub untrusted: Option<Key>,
     /// When it was read and was as recorded. A file without this day is read each time.
@@ -57,7 +57,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a file of which only the length is known.
+    /// Facts of a file whose length alone is known.
     pub(crate) fn of(bytes: u64) -> Self {
         Self { bytes, mode: None, key: None, untrusted: None, read: None }
     }
@@ -99,7 +99,7 @@ impl Special {
         }
     }
 
-    /// From what a walk calls it.
+    /// Parses the word of a walk.
     pub(crate) fn of_walk(kind: &str) -> Self {
         match kind {
             "a named pipe" => Self::Pipe,
@@ -109,7 +109,7 @@ impl Special {
     }
 }
 
-/// What something is, as a word for people.
+/// Type of a path, as a word for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A regular file.
@@ -166,7 +166,7 @@ impl Record {
         name
     }
 
-    /// What it was.
+    /// Returns the type.
     pub fn kind(&self) -> Type {
         match self.what {
             What::File(_) => Type::File,

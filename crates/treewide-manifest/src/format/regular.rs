@@ -1,4 +1,4 @@
-//! Opening what must be a regular file: opening a pipe would wait for somebody who writes to it.
+//! Opening what must be a regular file: opening a pipe would wait for someone who writes to it.
 
 use std::fs::File;
 use std::io;

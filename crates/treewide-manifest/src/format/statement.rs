@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use treewide::OUT_LEN;
 use treewide_files::digest::hex;
 
-/// What the format leaves out at the root, with all that is below it.
+/// Names that the format leaves out at the root, with all that is below it.
 pub const LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitignore"];
 
 /// Writes the statement about the files of a manifest as JSON; `name` is that of its subject.

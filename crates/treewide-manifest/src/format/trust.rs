@@ -1,8 +1,8 @@
 //! When what the system says of a file is enough to take its content for unchanged.
 //!
 //! A file that was hashed gets a *key*: length, times, inode and device. A later run that finds the same key does not read
-//! the file. So a key must not stay the same when somebody writes to the file afterwards. It would, if the clock of the
-//! file system stood still in between: its times move in steps. And a program that has mapped the file moves no time
+//! the file. So a key must not stay the same when someone writes to the file afterwards. It would, if the clock of the
+//! file system did not move in between: its times move in steps. And a program that has mapped the file moves no time
 //! at all as long as the page that it writes to has not been written to the disk since its last write.
 //!
 //! ```text
@@ -11,14 +11,14 @@
 //!                 └── a write from here on has another time, or is seen by the reading ──▶
 //! ```
 //!
-//! So a key is given only if ctime, which nobody can set, is older than the last sync by more than the step of the clock, which is the
+//! So a key is given only if ctime, which no one can set, is older than the last sync by more than the step of the clock, which is the
 //! file system's own: that of this machine may be another. A file that has no key is read each time.
 //!
 //! Nothing here asks the system. `tree/clock.rs` does, and tests put in what they like.
 
 use treewide_files::Stamp;
 
-/// By what a later run sees that nobody wrote to a file.
+/// By what a later run sees that no one wrote to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// When the content was changed, in nanoseconds since 1970.
@@ -31,7 +31,7 @@ pub struct Key {
     pub device: Option<u64>,
 }
 
-/// What is known of a file system when files of it are about to be read.
+/// Facts about a file system, taken before its files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The file system's clock when the last sync began, in nanoseconds since 1970. `None` if nothing was synced.
@@ -55,7 +55,7 @@ impl Moment {
     /// trusted.
     pub fn key(&self, file: &Stamp) -> Option<Key> {
         let (mtime, ctime) = (file.mtime?, file.ctime?);
-        // Programs set mtime as they like, also to times to come. Each write moves ctime, which nobody can set.
+        // Programs set mtime as they like, also to times to come. Each write moves ctime, which no one can set.
         let is_old = ctime.checked_add(self.slack)? <= self.synced?;
         is_old.then(|| self.times(mtime, ctime, file))
     }
@@ -76,7 +76,7 @@ impl Moment {
 }
 
 impl Key {
-    /// What moved, such as `ctime`, while mtime is as it was. `None` if mtime moved as well: somebody wrote to the file.
+    /// Names the stamps that moved, such as `ctime`, while mtime is as it was. `None` if mtime moved as well: someone wrote to the file.
     pub fn moved(&self, file: &Stamp) -> Option<Vec<&'static str>> {
         let (inode, device) = (Some(file.inode), Some(file.device));
         self.moved_to(&Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })

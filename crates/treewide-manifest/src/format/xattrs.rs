@@ -147,9 +147,9 @@ impl fmt::Display for Value {
 pub struct XattrChange {
     /// The bytes of its name.
     pub name: Vec<u8>,
-    /// What it was; `None` if it is new.
+    /// Old value; `None` if it is new.
     pub was: Option<Value>,
-    /// What it is; `None` if it is gone.
+    /// New value; `None` if it is gone.
     pub is: Option<Value>,
 }
 

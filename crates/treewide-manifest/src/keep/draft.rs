@@ -1,4 +1,4 @@
-//! Writing a list and its index so that nobody ever trusts a half of them.
+//! Writing a list and its index so that no one ever trusts a half of them.
 //!
 //! ```text
 //! begin      two temporary files next to the final places
@@ -7,7 +7,7 @@
 //! appear     first the list, then the index
 //! ```
 //!
-//! If the program is killed between the last two steps, the old index stands next to the new list. It belongs to another
+//! If the program is killed between the last two steps, the old index is next to the new list. It belongs to another
 //! list, so it is not used, and every file is read once.
 
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub struct Draft {
     path: PathBuf,
     list: Replacement,
     index: Option<Replacement>,
-    /// Of what the list has, except for what is in `lines`.
+    /// Hash of the list so far, without `lines`.
     hasher: Hasher,
     /// Lines of the list, and of the index, that are not written yet.
     lines: Vec<u8>,
@@ -47,11 +47,11 @@ pub struct Draft {
     /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
     keeps: Option<(bool, Duration)>,
     journal: Option<Journal>,
-    /// The old list, locked: nobody else writes a new one at the same time.
+    /// The old list, locked: no one else writes a new one at the same time.
     lock: Option<File>,
 }
 
-/// What a manifest has in its end.
+/// Last line of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// Files in it.
@@ -74,7 +74,7 @@ impl Draft {
         Self::begin_over(path, has_index, false)
     }
 
-    /// The same, also where a file is in the place of the index that is not one, such as a damaged one.
+    /// Begins a draft although a file that is not an index, such as a damaged one, is in the place of the index.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -115,13 +115,13 @@ impl Draft {
         })
     }
 
-    /// Keeps a [journal](crate::keep::journal) of what is read after the first second, until the manifest appears. With `resumes`,
+    /// Keeps a [journal](crate::keep::journal) of files that are read after the first second, until the manifest appears. With `resumes`,
     /// what is in a journal that is there already is not read again.
     pub fn with_journal(self, resumes: bool) -> Self {
         self.with_journal_from(resumes, journal::FROM)
     }
 
-    /// As [`with_journal`](Self::with_journal), of what is read after another time.
+    /// Keeps a journal like [`with_journal`](Self::with_journal), from another time on.
     pub fn with_journal_from(self, resumes: bool, from: Duration) -> Self {
         Self { keeps: Some((resumes, from)), ..self }
     }
@@ -257,7 +257,7 @@ impl Draft {
                 io::Error::other("is not complete: the run did not come to its end"),
             )
         })?;
-        // A replaced file is deleted when nobody has it open any more, which takes milliseconds.
+        // A replaced file is deleted when no one has it open any more, which takes milliseconds.
         let has_old = cfg!(unix) && self.index.is_some();
         let old = if has_old { regular::open(&index).ok() } else { None };
         let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;

@@ -1,4 +1,4 @@
-//! What a run that makes a manifest has read, kept so that it need not be read again if the run is ended.
+//! Journal of the files that a run has read, so that the next run need not read them again if this one is killed.
 //!
 //! ```text
 //! {"treewide":"journal 1","root":"/home/me/photos","rules":{..}}          a part begins: one for each run
@@ -13,7 +13,7 @@
 //! Of a long file there is a line whenever some of its pieces were read, with their chaining values. They are used on the same
 //! terms: the file had a key before they were read, and has it still.
 //!
-//! A thread of its own writes, so that nobody waits for the disk. What is read in the first second is not kept: reading it
+//! A thread of its own writes, so that no one waits for the disk. What is read in the first second is not kept: reading it
 //! again takes no longer than that, and most runs are over by then.
 
 use crate::error::Error;
@@ -42,7 +42,7 @@ const VERSION: &str = "journal 1";
 pub(crate) const FROM: Duration = Duration::from_secs(1);
 /// Long files whose pieces are held, at most. One at a time is read, so that each run leaves one that it has not read to its end.
 const MOST_BEGUN: usize = 8;
-/// Parts that are read next to each other, at most. A run that goes on after as many others writes no part.
+/// Parts that are read next to each other, at most. A run that continues after as many others writes no part.
 const PARTS: usize = 200;
 
 /// Where the journal of a list is: `.part` after its name.
@@ -203,7 +203,7 @@ impl Line {
 pub(crate) struct Journal {
     path: PathBuf,
     writer: Option<Writer>,
-    /// A journal of ours is at the path, which nobody needs when the manifest is complete.
+    /// A journal of ours is at the path, which no one needs when the manifest is complete.
     is_ours: bool,
     /// The journal of a run that was interrupted, held until this run is done.
     _held: Option<File>,
@@ -215,7 +215,7 @@ impl Journal {
     /// and no other one is written. Nothing is added before the time `from` has passed.
     ///
     /// # Errors
-    /// If the journal that the run would go on with is that of another run, or cannot be read.
+    /// If the journal that the run would continue with is that of another run, or cannot be read.
     pub(crate) fn begin(
         list: &Path,
         root: &Path,
@@ -290,7 +290,7 @@ impl Journal {
         self.writer.as_ref().map(|writer| Adder(Arc::clone(&writer.shared)))
     }
 
-    /// The manifest is complete: nobody needs the journal any more.
+    /// The manifest is complete: no one needs the journal any more.
     pub(crate) fn remove(mut self) {
         let mut is_there = true;
         if let Some(writer) = self.writer.take() {
@@ -330,7 +330,7 @@ fn is_journal(mut file: &File) -> bool {
         && begin == BEGINS
 }
 
-/// Nobody else goes on with it at the same time.
+/// No one else continues with it at the same time.
 fn lock(file: &File) -> io::Result<()> {
     // On Windows a locked file cannot be read.
     if cfg!(windows) {
@@ -379,7 +379,7 @@ impl Parts {
                 return Ok(found);
             }
             let is_check = match serde_json::from_slice::<Check>(&line) {
-                // The bytes before this line differ from what was written, or this line does.
+                // The bytes before this line differ from the written ones, or this line does.
                 Ok(check) if check.check != hasher.finalize().to_hex().as_str() => {
                     return Ok(found);
                 }
@@ -419,7 +419,7 @@ impl Header {
             Ok(version) => {
                 let is = version.treewide;
                 return Err(format!(
-                    "is a {is:?}, and this program goes on with {VERSION:?}; {remove}"
+                    "is a {is:?}, and this program continues with {VERSION:?}; {remove}"
                 ));
             }
             Err(_) => return Err(format!("is damaged; {remove}")),

@@ -39,7 +39,7 @@ pub struct Bad {
     pub bad: u64,
     /// Bytes that may be anything, because the outboard is broken above them.
     pub unknown: u64,
-    /// Bytes behind the end.
+    /// Bytes past the end.
     pub extra: u64,
 }
 
@@ -111,7 +111,7 @@ impl Outboards {
         let pairs = match regular::open(&path) {
             Ok(pairs) => pairs,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Without an index, nobody knows whether it was long enough for one.
+                // Without an index, no one knows whether it was long enough for one.
                 let folder = shown(self.folder());
                 return recorded.filter(|&bytes| bytes >= self.least()).map(|_| {
                     Located::Unknown(format!("{folder} has no outboard of the recorded content"))

@@ -1,4 +1,4 @@
-//! Long files, read in pieces that the journal keeps, so that a run which goes on begins in the middle of one.
+//! Long files, read in pieces that the journal keeps, so that a run which continues begins in the middle of one.
 
 use crate::format::name;
 use crate::format::trust::{Moment, Moments};

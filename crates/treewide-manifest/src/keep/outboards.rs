@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The name is the digest. So copies and moved files share one, two runs may write into one folder, and the outboard of other
-//! content is never taken for that of a file. What the name promises is compared with what the first pair says, each time.
+//! content is never taken for that of a file. The name is compared with the first pair, each time.
 
 use crate::error::Error;
 use crate::format::name;
@@ -40,7 +40,7 @@ pub struct Outboards {
     temporary: PathBuf,
 }
 
-/// What was written into a folder of outboards.
+/// Counts of outboards written into a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Outboards.
@@ -55,7 +55,7 @@ impl Outboards {
     /// The folder that has the outboards of files of at least 1 GiB.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        // Nobody else writes a file of this name.
+        // No one else writes a file of this name.
         let number = RandomState::new().hash_one(std::process::id());
         let temporary = folder.join(format!(".treewide-{number:016x}.tmp"));
         Self { folder, min: 1 << 30, temporary }
@@ -188,7 +188,7 @@ impl<'a> Making<'a> {
         let mut made = self.create().map_err(|error| OutboardError::Outboard(error.into()))?;
         let out = made.file.as_mut().expect("it is kept once");
         let hashed = self.options.outboard_file(file, path, (GROUP, Order::Pre), out)?;
-        // Nobody needs that of a file which changed at the same time. It is read again.
+        // No one needs that of a file which changed at the same time. It is read again.
         let is_as_before = Stamp::of(file).is_ok_and(|after| after == *before);
         if let (true, Some(hash)) =
             (is_as_before && before.len == hashed.bytes, hashed.digest.hash())

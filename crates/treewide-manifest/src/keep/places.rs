@@ -1,4 +1,4 @@
-//! What a run will write, compared with what it reads before anything is read: an output is never an input.
+//! Compares the outputs of a run with its inputs before anything is read: an output is never an input.
 
 use crate::error::Error;
 use crate::format::list::Line;

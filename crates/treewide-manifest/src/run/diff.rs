@@ -1,4 +1,4 @@
-//! What is different between two manifests. No file of either tree is needed.
+//! Compares two manifests. No file of either tree is needed.
 
 use crate::ahead::Ahead;
 use crate::error::{Error, ErrorKind};

@@ -1,6 +1,6 @@
 //! Whether a new manifest is at least as good a record as the one that it is to replace.
 //!
-//! A disk that is not mounted looks like a directory that somebody emptied, and a damaged index like one that was never there.
+//! A disk that is not mounted looks like a directory that someone emptied, and a damaged index like one that was never there.
 //! What such a run would write hides for ever what was lost. So nothing is written, unless the caller names the loss.
 
 use crate::error::Error;
@@ -56,7 +56,7 @@ pub(crate) struct Accepted {
 /// Records whose paths are looked for before anything is read.
 const LOOKED_FOR: usize = 1000;
 
-/// What was found of what is recorded.
+/// Counts of recorded files that were found.
 #[derive(Debug)]
 pub(crate) struct Guard<'a> {
     dir: &'a Path,
@@ -119,7 +119,7 @@ impl<'a> Guard<'a> {
         if self.accepted.damage { Ok(()) } else { Err(damage(list, cause.to_owned())) }
     }
 
-    /// Everything was looked at, and this is what became of what was not found.
+    /// Decides after everything was looked at, from the findings about missing files.
     pub(crate) fn check(&self, findings: &[Finding], told: u64) -> Result<(), Error> {
         let of = |class: Class, is_file: bool| {
             let is =

@@ -1,4 +1,4 @@
-//! What becomes of each path that a manifest and a tree have in common, for [`crate::run::verify`] and [`crate::run::update`].
+//! Judges each path that a manifest and a tree have in common, for [`crate::run::verify`] and [`crate::run::update`].
 
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Rules;
@@ -152,7 +152,7 @@ impl<'a> Judge<'a> {
         if is_as_it_was { xattrs.map_err(ErrorKind::read) } else { Err(ErrorKind::Replaced) }
     }
 
-    /// Compares what is recorded with what is there, if nothing else differs.
+    /// Compares the recorded with the present attributes, if nothing else differs.
     fn compared(&self, was: &[Xattr], is: &[Xattr]) -> Option<Verdict> {
         let changes = changes(was, is, self.compared);
         (!changes.is_empty()).then_some(Verdict::Changed(Change::Xattrs(changes)))
@@ -220,7 +220,7 @@ impl<'a> Judge<'a> {
         outboards.locate(&Differs { path, identity, was, stamp }, options)
     }
 
-    /// The verdict where at least one of what was recorded and what is there is not a file, and what is to be recorded.
+    /// Judges a path whose recorded or present type is not a file. Returns the verdict and the new record.
     pub(crate) fn other(&self, was: &Record, is: &Entry) -> (Verdict, Option<Record>) {
         if let What::Unknown(cause) = &was.what {
             return (Verdict::NotCheckable(cause.clone()), None);
@@ -244,7 +244,7 @@ impl<'a> Judge<'a> {
         (verdict, Some(now))
     }
 
-    /// The verdict on a record that the walk did not find, with what is at its name. `None` if it is gone.
+    /// Judges a record that the walk did not find, by the path at its name. `None` if it is gone.
     pub(crate) fn gone(
         &mut self,
         record: Record,
@@ -271,14 +271,14 @@ impl<'a> Judge<'a> {
         Some(verdict)
     }
 
-    /// Reports names whose type differs, of what is gone and new.
+    /// Reports names whose type differs, among removed and added ones.
     pub(crate) fn replaced_types(&mut self) {
         for finding in self.moves.take_replaced() {
             self.tell(finding);
         }
     }
 
-    /// Everything was looked at: what became of what is gone and what is new.
+    /// Settles removed and added paths after everything was looked at.
     pub(crate) fn settle(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.moves).finish()
     }
@@ -292,7 +292,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The verdict on other content, from what moved while size and mtime are as recorded.
+/// Judges other content, by the stamps that moved while size and mtime are as recorded.
 pub(crate) fn other_content(was: &Facts, moved: Option<Vec<&'static str>>) -> Verdict {
     match moved {
         None => Verdict::Changed(Change::Content { untimed: false }),
@@ -332,7 +332,7 @@ fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
     }
 }
 
-/// Whether the error says that somebody changes the file.
+/// Whether the error says that someone changes the file.
 fn is_change(error: &ErrorKind) -> bool {
     match error {
         ErrorKind::File(file::ErrorKind::Shrank { .. } | file::ErrorKind::GoesOn { .. })

@@ -1,6 +1,6 @@
-//! What is gone and what is new, held until the end, when it shows what has only another name.
+//! Holds removed and added paths until the end of a run, to find moves.
 //!
-//! This takes memory for each difference, not for each file. What is more than a million of them is told as it is.
+//! This takes memory for each difference, not for each file. Beyond a million of each, they are reported as removed and added.
 
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, Type, What};
@@ -17,7 +17,7 @@ const HELD: usize = 1 << 20;
 pub(crate) struct Moves {
     gone: Vec<Record>,
     new: Vec<New>,
-    /// Names whose type was replaced: what is new there was told with that.
+    /// Names whose type was replaced: the new path was reported with that.
     replaced: HashSet<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ impl Moves {
         None
     }
 
-    /// The type of what has this name was replaced.
+    /// The type of the path with this name was replaced.
     pub(crate) fn replaced(&mut self, bare: &[u8]) {
         self.replaced.insert(bare.to_vec());
     }
@@ -126,7 +126,7 @@ impl Moves {
         }
         for (record, told) in self.gone.iter().zip(gone) {
             match told {
-                // It was told with the new path.
+                // It was reported with the new path.
                 Some(Gone::Paired) => {}
                 Some(Gone::StillAt(name)) => {
                     findings.push(finding(record, Verdict::Removed { still_at: Some(name) }));

@@ -1,4 +1,4 @@
-//! Going on where a run ended that was interrupted: what it has read is not read again if it still has its key.
+//! Resumes an interrupted run: files that it has read are not read again if they still have their keys.
 
 use crate::format::name;
 use crate::format::record::FileRecord;

@@ -73,9 +73,9 @@ pub struct Update {
 /// A manifest that was made and has not appeared yet.
 #[derive(Debug)]
 pub struct Made {
-    /// What became of each path.
+    /// Verdicts on all paths.
     pub report: Report,
-    /// What is in the manifest.
+    /// Totals of the manifest.
     pub totals: Totals,
     /// The manifest: [`Draft::appear`] puts it into its place.
     pub draft: Draft,
@@ -89,7 +89,7 @@ impl Update {
         Self::default()
     }
 
-    /// What the new manifest covers.
+    /// Sets the rules of the new manifest.
     pub fn rules(self, rules: Rules) -> Self {
         Self { rules: Some(rules), ..self }
     }
@@ -110,13 +110,13 @@ impl Update {
         Self { accept_rot: globs, ..self }
     }
 
-    /// Goes on if nothing of what is recorded is there, or nothing of what is recorded where something was mounted.
+    /// Continues if no recorded path is there, or none where something was mounted.
     pub fn allow_empty(mut self, allow: bool) -> Self {
         self.accepted.empty = allow;
         self
     }
 
-    /// Goes on if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
+    /// Continues if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
     /// [`accept_rot`](Self::accept_rot) names them.
     pub fn accept_damage(mut self, accept: bool) -> Self {
         self.accepted.damage = accept;
@@ -130,13 +130,13 @@ impl Update {
     }
 
     /// Writes the outboards of files that are read, while they are read, and reads the files whose outboards are missing. A folder in
-    /// the tree is an error, unless the rules exclude it. That an outboard cannot be written is [told](Made::outboards) in the end.
+    /// the tree is an error, unless the rules exclude it. Outboards that cannot be written are [reported](Made::outboards) in the end.
     pub fn outboards(self, outboards: Outboards) -> Self {
         Self { outboards: Some(outboards), ..self }
     }
 
     /// Keeps in the [journal](crate::keep::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
-    /// more. A run that goes on begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
+    /// more. A run that continues begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
     /// [outboard](Self::outboards) is read from its beginning.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! What was found out about each path, and how often.
+//! Verdicts on paths, and their counts.
 
 use crate::format::day::Day;
 use crate::format::name;
@@ -13,9 +13,9 @@ use std::path::PathBuf;
 pub struct Finding {
     /// The bytes of the path, relative to the root.
     pub name: Vec<u8>,
-    /// What it is, or was if it is gone.
+    /// Type, or the recorded type if it is gone.
     pub kind: Type,
-    /// What was found out.
+    /// The verdict.
     pub verdict: Verdict,
     /// By what the verdict is known. `None` where nothing is.
     pub evidence: Option<Evidence>,
@@ -59,7 +59,7 @@ impl Evidence {
     }
 }
 
-/// What was found out about a path.
+/// Verdict on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is as recorded. [`Finding::evidence`] says whether its content was read, or only its key compared.
@@ -218,12 +218,12 @@ impl Class {
         }
     }
 
-    /// Whether the tree differs from what is recorded.
+    /// Whether the tree differs from the record.
     pub fn differs(self) -> bool {
         !matches!(self, Self::Same | Self::Touched) && !self.is_unknown()
     }
 
-    /// Whether nobody can say if the path differs.
+    /// Whether no one can say if the path differs.
     pub fn is_unknown(self) -> bool {
         matches!(self, Self::Changing | Self::Unreadable | Self::NotCheckable)
     }
@@ -258,7 +258,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the content differs, and nothing proves that somebody wants it to: the old digest is worth keeping.
+    /// Whether the content differs, and nothing proves that someone wants it to: the old digest is worth keeping.
     pub fn is_doubtful(&self) -> bool {
         matches!(
             self,
@@ -279,7 +279,7 @@ impl Verdict {
         }
     }
 
-    /// What there is to say in addition to its kind. Empty if nothing.
+    /// Details in addition to its kind. Empty if there are none.
     pub fn detail(&self) -> String {
         let shown = |name: &[u8]| treewide_files::name::shown(&name::path(name));
         match self {
@@ -349,7 +349,7 @@ pub struct Report {
     pub files_resumed: u64,
     /// Their bytes.
     pub bytes_resumed: u64,
-    /// What is wrong with the index, so that links, modes, names that are not UTF-8 and keys could not be used.
+    /// Damage of the index, so that links, modes, names that are not UTF-8 and keys could not be used.
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.
     pub nothing_checked: bool,
@@ -389,7 +389,7 @@ impl Report {
         self.counts.iter().sum()
     }
 
-    /// Whether somebody can say about every path if it differs.
+    /// Whether someone can say about every path if it differs.
     pub fn is_certain(&self) -> bool {
         self.damage.is_none()
             && !self.nothing_checked
@@ -398,7 +398,7 @@ impl Report {
             && Class::ALL.into_iter().all(|class| !class.is_unknown() || self.count(class) == 0)
     }
 
-    /// Whether the tree differs from what is recorded.
+    /// Whether the tree differs from the record.
     pub fn differs(&self) -> bool {
         Class::ALL.into_iter().any(|class| class.differs() && self.count(class) > 0)
     }

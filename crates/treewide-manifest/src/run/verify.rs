@@ -251,7 +251,7 @@ impl Run<'_> {
                 judge.report.damage.get_or_insert(cause);
             }
             Note::Broken(error) => return Err(error),
-            // Only what makes a manifest goes on where another run ended.
+            // Only what makes a manifest continues where another run ended.
             Note::Resumed(_) => {}
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What there is at a name below a root, found without following a link out of it.
+//! Looks up a name below a root without following a link out of it.
 
 use crate::format::name;
 use crate::format::record::{Special, Type};

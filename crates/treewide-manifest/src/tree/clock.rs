@@ -1,4 +1,4 @@
-//! What the system says of file systems: their kind, the steps of their clocks, and what their clocks show.
+//! Asks the system about file systems: their kind, the steps of their clocks, and the time there.
 
 use crate::format::trust::{Moment, Moments};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// 10 ms, and may be one behind.
 #[cfg(target_os = "linux")]
 const FINE: i64 = 20_000_000;
-/// FAT has steps of 2 s. Of what is not known, no less can be assumed.
+/// FAT has steps of 2 s. No less can be assumed of unknown ones.
 const COARSE: i64 = 2_000_000_000;
 
 /// The clock of a server is not ours. Where it cannot be asked, only what is older than a day by our clock is taken for old.

@@ -1,4 +1,4 @@
-//! What is below a root now, in the order of a manifest.
+//! Lists the paths below a root, in the order of a manifest.
 
 use crate::error::Error;
 use crate::format::name;
@@ -86,7 +86,7 @@ pub(crate) struct Scan {
     own: Own,
     only: Globs,
     next: Option<Scanned>,
-    /// The last place that could not be looked at: the walk may say so twice, of a name and of what is below it.
+    /// The last place that could not be looked at: the walk may say so twice, of a name and of the paths below it.
     failed: Option<Vec<u8>>,
 }
 

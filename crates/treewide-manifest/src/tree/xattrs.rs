@@ -23,7 +23,7 @@ pub(crate) fn of_file(file: &File, covered: Xattrs) -> io::Result<Vec<Xattr>> {
     if covered.is_none() { Ok(Vec::new()) } else { system::of_file(file, covered) }
 }
 
-/// The attributes of what is at `path`. `follows` says whether a symbolic link there is followed.
+/// Reads the attributes of `path`. `follows` says whether a symbolic link there is followed.
 pub(crate) fn at(path: &Path, follows: bool, covered: Xattrs) -> io::Result<Vec<Xattr>> {
     if covered.is_none() { Ok(Vec::new()) } else { system::at(path, follows, covered) }
 }
@@ -113,7 +113,7 @@ mod system {
     }
 }
 
-/// Whether `trusted.*` is shown to this process: it is to one that may administer the whole machine. Others are not told
+/// Whether `trusted.*` is shown to this process: it is to one that may administer the whole machine. Others do not learn
 /// that there are such attributes.
 #[cfg(target_os = "linux")]
 fn sees_trusted() -> bool {

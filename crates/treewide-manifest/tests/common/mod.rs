@@ -163,7 +163,7 @@ impl Tree {
     }
 }
 
-/// What a run said.
+/// Findings of a run.
 #[derive(Default)]
 pub struct Said {
     pub report: Report,
@@ -191,7 +191,7 @@ impl Said {
         assert_eq!(self.report.entries(), self.findings.len() as u64);
     }
 
-    /// What there is apart from `same`, such as `changed a`.
+    /// Returns the findings apart from `same`, such as `changed a`.
     pub fn differences(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
             .findings

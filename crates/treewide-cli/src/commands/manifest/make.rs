@@ -364,7 +364,7 @@ impl SnapshotArgs {
     }
 }
 
-/// Bring a manifest up to date, reading only files that look different
+/// Bring a manifest up to date, reading only what looks different
 ///
 /// A file whose size, times, inode and device are as recorded is not read, and keeps its digest. A file that was read
 /// and has other content, although nobody wrote to it, is reported as ROT and keeps its digest as well: accept the

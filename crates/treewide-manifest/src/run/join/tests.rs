@@ -1,4 +1,4 @@
-//! Many entries: a tree that nobody made, and files that nobody wrote.
+//! Many entries: a tree that no one made, and files that no one wrote.
 //!
 //! `scripts/slow.sh manifests` sets `TREEWIDE_TEST_ENTRIES` to ten million, runs these tests one after the other, and then memory
 //! is bounded. Else there are a few thousand.
@@ -185,7 +185,7 @@ fn update_of_half_a_terabyte_reads_the_file_that_was_edited() {
         println!("SKIPPED: the file system for temporary files has no files of 8 GiB");
         return;
     };
-    // Nobody hashes that here: the digests are made up, and all else is as on the disk.
+    // No one hashes that here: the digests are made up, and all else is as on the disk.
     let is_there = |name: &String| {
         let mut there = record(1);
         let stamp = Stamp::at(&root.join(name), false).unwrap();
