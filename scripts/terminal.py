@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 MARK = b"a photograph of the moon"
-COLUMNS, SIZE, CHARACTER, LINE, PAD = 100, 14, 8.43, 21, 18
+COLUMNS, SIZE, CHARACTER, LINE, PAD = 106, 14, 8.43, 21, 18
 
 # The colours of a terminal by their number, and of text without one.
 THEMES = {
@@ -60,7 +60,7 @@ def session(work: Path) -> list[str]:
         for name, length in {"2024/hill.jpg": 3_000_000, "2025/lake.jpg": 4_000_000, "2025/moon.jpg": 277_100, "notes.txt": 40}.items():
             file = home / "photos" / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(MARK * (length // len(MARK)) if "moon" in name else os.urandom(length))
+            file.write_bytes(MARK * (length // len(MARK)) if "moon" in name else name.encode() * (length // len(name)))
         # So old that nothing is still being written.
         run("find", home / "photos", "-exec", "touch", "-d", "2026-01-01", "{}", "+")
         run("sleep", "3")
