@@ -282,6 +282,7 @@ native() {
     local features
     features=$(library_features | sed 's|^|treewide/|' | paste -sd,)
     run_tests --workspace --exclude treewide-gpu --features "$features"
+    ! command -v python3 >/dev/null || step python3 scripts/names.py "command line"
 }
 
 # What only GPU features bring; their devices have a section of their own.
@@ -339,6 +340,7 @@ swift_package() {
 # The npm package: the module, the scripts around it, bundlers, Chromium, and the suites of the packages whose place it takes.
 npm_package() {
     step bindings/js/check.sh
+    step python3 scripts/names.py JavaScript
 }
 
 # Twins of the kernels, CUDA's as C++ for the CPU, and WGSL on a Vulkan device that is a program.
@@ -454,9 +456,9 @@ section() {
     (set -e; "$@") </dev/null >"$log" 2>&1
     code=$?
     local result=ok p f s cases seconds=$((SECONDS - started))
-    p=$(count 's/^test result: .* ([0-9]+) passed;.*/\1/p')
-    f=$(count 's/^test result: .* ([0-9]+) failed;.*/\1/p')
-    s=$(count 's/^test result: .* ([0-9]+) ignored;.*/\1/p')
+    p=$(count 's/^test result: (.* )?([0-9]+) passed;.*/\2/p')
+    f=$(count 's/^test result: (.* )?([0-9]+) failed;.*/\2/p')
+    s=$(count 's/^test result: (.* )?([0-9]+) ignored;.*/\2/p')
     cases=$(count 's/^.*: ([0-9]+) cases.*/\1/p')
     [[ $kind == install ]] || ((p + f + s > 0)) || p=$(grep -c '^+ ' "$log")
     if ((code == CANNOT_RUN)) || { ((code != 0)) && [[ $kind == install ]]; }; then
