@@ -285,10 +285,17 @@ native() {
     ! command -v python3 >/dev/null || step python3 scripts/names.py "command line"
 }
 
-# What only GPU features bring; their devices have a section of their own.
+# The integration tests of the GPU crate.
+gpu_tests() {
+    local file
+    for file in crates/treewide-gpu/tests/*.rs; do echo "--test $(basename "$file" .rs)"; done
+}
+
+# Tests that GPU features bring, on the twin, and as built for the sections after this one. Other devices have a section.
 with_gpus() {
-    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features --exclude treewide --exclude treewide-files \
-        --exclude treewide-manifest --exclude treewide-compat --exclude treewide-vectors
+    # shellcheck disable=SC2046 # several words
+    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features --lib --bins $(gpu_tests)
+    run_tests --workspace --all-features --test cli --test commands device
 }
 
 # The quick ones; all are in scripts/slow.sh.
@@ -351,10 +358,8 @@ gpu() {
     else
         echo "SKIPPED: there is no lavapipe on this machine"
     fi
-    local file tests=()
-    for file in crates/treewide-gpu/tests/*.rs; do tests+=(--test "$(basename "$file" .rs)"); done
-    # As built for everything, so that nothing is built for this.
-    run_tests --workspace --all-features "${tests[@]}"
+    # shellcheck disable=SC2046 # several words
+    run_tests --workspace --all-features $(gpu_tests)
 }
 
 # Tests of the library that ask nothing new of another kernel: they run once, in `everything`.
