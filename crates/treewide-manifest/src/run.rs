@@ -4,6 +4,7 @@ pub(crate) mod diff;
 pub(crate) mod guard;
 mod join;
 mod judge;
+mod known;
 mod moves;
 mod resume;
 pub(crate) mod scrub;

@@ -93,7 +93,7 @@ fn put_back_times_are_told() {
     tree.snapshot();
     tree.flip("b/d");
     for said in [tree.verify(), tree.quick()] {
-        let expected = Verdict::Suspect { moved: vec!["ctime"] };
+        let expected = Verdict::Suspect { moved: vec!["ctime"], from: None };
         assert_eq!(*said.verdict("b/d"), expected);
     }
 }

@@ -78,8 +78,13 @@ impl Moment {
 impl Key {
     /// Names the stamps that moved, such as `ctime`, while mtime is as it was. `None` if mtime moved as well: someone wrote to the file.
     pub fn moved(&self, file: &Stamp) -> Option<Vec<&'static str>> {
+        self.moved_to(&Self::of(file)?)
+    }
+
+    /// All that the system says of a file now. `None` if it does not say its times.
+    pub(crate) fn of(file: &Stamp) -> Option<Self> {
         let (inode, device) = (Some(file.inode), Some(file.device));
-        self.moved_to(&Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })
+        Some(Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })
     }
 
     /// The same, of another key.

@@ -297,7 +297,7 @@ pub(crate) fn other_content(was: &Facts, moved: Option<Vec<&'static str>>) -> Ve
     match moved {
         None => Verdict::Changed(Change::Content { untimed: false }),
         Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
-        Some(moved) => Verdict::Suspect { moved },
+        Some(moved) => Verdict::Suspect { moved, from: None },
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Moves {
     new: Vec<New>,
     /// Names whose type was replaced: the new path was reported with that.
     replaced: HashSet<Vec<u8>>,
+    /// Names that were reported with a doubt about another path.
+    doubted: HashSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -57,6 +59,11 @@ impl Moves {
     /// The type of the path with this name was replaced.
     pub(crate) fn replaced(&mut self, bare: &[u8]) {
         self.replaced.insert(bare.to_vec());
+    }
+
+    /// The path of this name was reported, if it is gone, with another one that has its numbers and other content.
+    pub(crate) fn doubted(&mut self, name: &[u8]) {
+        self.doubted.insert(name.to_vec());
     }
 
     /// Finds names that have another type now, for [`crate::run::diff`]: those of directories come with a `/`.
@@ -109,6 +116,8 @@ impl Moves {
     pub(crate) fn finish(mut self) -> Vec<Finding> {
         let replaced = std::mem::take(&mut self.replaced);
         self.new.retain(|new| !replaced.contains(new.record.bare()));
+        let doubted = std::mem::take(&mut self.doubted);
+        self.gone.retain(|gone| !doubted.contains(&gone.name));
         let mut pairs = Pairs {
             of_new: vec![None; self.new.len()],
             gone: vec![None; self.gone.len()],
@@ -116,6 +125,7 @@ impl Moves {
         };
         self.same_letters(&mut pairs);
         self.same_content(&mut pairs);
+        self.same_numbers(&mut pairs);
         let Pairs { of_new, gone, mut findings } = pairs;
         for (new, told) in self.new.iter().zip(of_new) {
             let mut found = finding(&new.record, told.unwrap_or(Verdict::Added));
@@ -183,6 +193,36 @@ impl Moves {
         contents.remove(&empty);
         for (gone, new) in contents.values().filter(|(_, new)| !new.is_empty()) {
             self.pair(gone, new, pairs);
+        }
+    }
+
+    /// Files with the numbers, mtime and size of one that is gone, and other content: it rotted, and was renamed.
+    fn same_numbers(&self, pairs: &mut Pairs) {
+        let seen = |record: &Record| {
+            let facts = file(record)?.facts.as_ref()?;
+            Some((facts.bytes, *facts.seen()?))
+        };
+        let mut by_inode: HashMap<(u64, u64), usize> = HashMap::new();
+        for (at, record) in self.gone.iter().enumerate() {
+            if let (None, Some((bytes, key))) = (&pairs.gone[at], seen(record))
+                && let Some(inode) = key.inode
+            {
+                by_inode.insert((bytes, inode), at);
+            }
+        }
+        for (at, new) in self.new.iter().enumerate() {
+            if pairs.of_new[at].is_none()
+                && new.is_hashed
+                && let Some((bytes, key)) = seen(&new.record)
+                && let Some(&gone) = key.inode.and_then(|inode| by_inode.get(&(bytes, inode)))
+                && let Some((_, was)) = seen(&self.gone[gone])
+                && let Some(moved) = was.moved_to(&key)
+                && !moved.contains(&"device")
+            {
+                pairs.gone[gone] = Some(Gone::Paired);
+                let from = Some(self.gone[gone].name.clone());
+                pairs.of_new[at] = Some(Verdict::Suspect { moved, from });
+            }
         }
     }
 

@@ -17,10 +17,11 @@ use crate::keep::places::Places;
 use crate::run::guard::{Accepted, Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy, Resumed};
 use crate::run::judge::{Judge, Read, observed};
+use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
-use crate::run::verdict::{Class, Finding, Report, Verdict};
+use crate::run::verdict::{Change, Class, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
 use std::cell::Cell;
@@ -205,6 +206,7 @@ impl Update {
             update: self,
             guard,
             old_manifest: old,
+            known: None,
             device: Stamp::at(dir, true).map_or(0, |it| it.device),
             mounted: None,
             oldest: None,
@@ -295,6 +297,8 @@ struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
     old_manifest: Option<&'a Manifest>,
+    /// The files of the old manifest by their numbers, once they are needed.
+    known: Option<Known>,
     /// The device of the root.
     device: u64,
     /// The last place that was found where something is mounted: device and path.
@@ -427,8 +431,11 @@ impl Run<'_> {
         let what = What::File(self.recorded(&read, moment));
         let Some(record) = record else {
             let name = name::into_relative(task.path, self.root);
-            let new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
-            self.new_file(&new, &read, judge);
+            let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
+            match self.of_another(&new.name, &read, judge)? {
+                Some((verdict, was)) => self.doubt(&mut new, verdict, was, judge),
+                None => self.new_file(&new, &read, judge),
+            }
             return self.write(&new);
         };
         self.guard.found(&record);
@@ -437,6 +444,15 @@ impl Run<'_> {
         match record.what {
             What::File(mut was) => {
                 let verdict = judge.file(&was, &record.xattrs, &read);
+                if let Verdict::Changed(Change::Content { .. }) = verdict
+                    && !verdict.is_doubtful()
+                    && !read.stamp.as_ref().is_some_and(|it| has_inode(&was, it))
+                    && let Some((verdict, was)) = self.of_another(&new.name, &read, judge)?
+                {
+                    self.doubt(&mut new, verdict, was, judge);
+                    new.xattrs = read.xattrs;
+                    return self.write(&new);
+                }
                 if verdict.is_doubtful() && !self.update.accept_rot.cover(&new.name, false) {
                     // It is read each time, and found again, until it is accepted.
                     was.facts.get_or_insert(Facts::of(read.bytes)).read = None;
@@ -458,6 +474,51 @@ impl Run<'_> {
         }
         new.xattrs = read.xattrs;
         self.write(&new)
+    }
+
+    /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
+    /// another name. With what is recorded of that.
+    fn of_another(
+        &mut self,
+        name: &[u8],
+        read: &Read,
+        judge: &mut Judge<'_>,
+    ) -> Result<Option<(Verdict, FileRecord)>, Error> {
+        let (Some(old), Some(stamp)) = (self.old_manifest.filter(|it| it.has_index()), &read.stamp)
+        else {
+            return Ok(None);
+        };
+        let known = match self.known.take() {
+            Some(known) => known,
+            None => Known::new(old)?,
+        };
+        let found = self.known.insert(known).other_content(old, stamp, &read.digest)?;
+        let Some(Record { name: from, what: What::File(was), .. }) =
+            found.filter(|it| it.name != name)
+        else {
+            return Ok(None);
+        };
+        judge.moves.doubted(&from);
+        let seen = was.facts.as_ref().and_then(Facts::seen);
+        let moved = seen.and_then(|seen| seen.moved(stamp)).unwrap_or_default();
+        Ok(Some((Verdict::Suspect { moved, from: Some(from) }, was)))
+    }
+
+    /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
+    fn doubt(
+        &self,
+        new: &mut Record,
+        verdict: Verdict,
+        mut was: FileRecord,
+        judge: &mut Judge<'_>,
+    ) {
+        if !self.update.accept_rot.cover(&new.name, false) {
+            // It is read each time, and found again, until it is accepted.
+            was.facts.get_or_insert(Facts::of(0)).read = None;
+            new.what = What::File(was);
+            judge.report.files_kept += 1;
+        }
+        judge.tell(about(&new.name, Type::File, verdict));
     }
 
     fn new_file(&mut self, new: &Record, read: &Read, judge: &mut Judge<'_>) {

@@ -77,6 +77,8 @@ pub enum Verdict {
     Suspect {
         /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup.
         moved: Vec<&'static str>,
+        /// The recorded path that has its inode, mtime and size, if that is another one.
+        from: Option<Vec<u8>>,
     },
     /// Something else is in its place.
     ReplacedType {
@@ -254,6 +256,7 @@ impl Verdict {
     pub fn from(&self) -> Option<&[u8]> {
         match self {
             Self::Moved { from } | Self::Copied { from } | Self::Renamed { from } => Some(from),
+            Self::Suspect { from, .. } => from.as_deref(),
             _ => None,
         }
     }
@@ -300,7 +303,11 @@ impl Verdict {
                  another one may look like this"
                     .into()
             }
-            Self::Suspect { moved } => {
+            Self::Suspect { from: Some(from), .. } => {
+                let from = shown(from);
+                format!("size, mtime and inode are those of {from}, the content is not")
+            }
+            Self::Suspect { moved, from: None } => {
                 let moved = moved.join(" and ");
                 format!("size and mtime are as before, the content is not; only {moved} moved")
             }

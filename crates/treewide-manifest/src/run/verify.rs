@@ -5,6 +5,7 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Globs;
 use crate::format::rules::Rules;
+use crate::format::trust::Key;
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::files_of;
 use crate::keep::outboards::Outboards;
@@ -217,8 +218,9 @@ impl Run<'_> {
                 }
                 let (record, place) = match entry.what {
                     There::File(identity) => {
-                        let bytes = entry.stamp.map(|it| it.len);
-                        let facts = bytes.map(Facts::of);
+                        let facts = entry
+                            .stamp
+                            .map(|it| Facts { untrusted: Key::of(&it), ..Facts::of(it.len) });
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
                         (Record::new(entry.name(), what), Some((entry.path, identity)))
                     }

@@ -1,0 +1,109 @@
+//! Rot is told, and the old digest kept, also where the file has another name by now.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{AllIsOld, Tree};
+use std::fs;
+use treewide_manifest::machine::{Update, diff};
+use treewide_manifest::{Class, Globs};
+
+/// The list has the digest of the first content under this name.
+#[track_caller]
+fn keeps(tree: &Tree, name: &str, content: &str) {
+    let line = format!("{}  {name}\n", treewide::hash(content.as_bytes()));
+    let list = fs::read_to_string(tree.list()).unwrap();
+    assert!(list.contains(&line), "the old digest of {name} is gone: {list}");
+}
+
+fn tree() -> Tree {
+    let tree = Tree::new(&[("x/f", "content of f"), ("y/g", "other"), ("a", "another")]);
+    tree.snapshot();
+    tree
+}
+
+#[test]
+fn rotten_file_that_was_renamed_is_suspect() {
+    // Both before and after its old name in the order.
+    for to in ["y/f", "b"] {
+        let tree = tree();
+        tree.flip("x/f");
+        fs::rename(tree.at("x/f"), tree.at(to)).unwrap();
+        let expected = [format!("suspect {to} from x/f")];
+        assert_eq!(tree.verify().differences(), expected);
+        assert_eq!(tree.quick().differences(), expected);
+        let said = tree.update();
+        assert_eq!((said.differences(), said.report.files_kept), (expected.to_vec(), 1));
+        keeps(&tree, to, "content of f");
+        // Each time, until it is accepted.
+        let again = [format!("suspect {to}")];
+        for said in [tree.verify(), tree.update(), tree.update()] {
+            assert_eq!(said.differences(), again);
+        }
+        assert_eq!(tree.accept().report.files_kept, 0);
+        assert!(tree.verify().is_fine());
+    }
+}
+
+#[test]
+fn rotten_file_that_replaced_another_is_suspect() {
+    let tree = tree();
+    tree.flip("x/f");
+    fs::rename(tree.at("x/f"), tree.at("y/g")).unwrap();
+    let said = tree.update();
+    assert_eq!(said.differences(), ["suspect y/g from x/f"]);
+    assert_eq!(said.report.files_kept, 1);
+    keeps(&tree, "y/g", "content of f");
+}
+
+#[test]
+fn second_name_of_a_rotten_file_has_the_old_digest() {
+    let tree = tree();
+    tree.flip("x/f");
+    fs::hard_link(tree.at("x/f"), tree.at("z")).unwrap();
+    let said = tree.update();
+    assert_eq!(said.differences(), ["suspect x/f", "suspect z from x/f"]);
+    assert_eq!(said.report.files_kept, 2);
+    for name in ["x/f", "z"] {
+        keeps(&tree, name, "content of f");
+    }
+}
+
+#[test]
+fn renamed_rot_is_recorded_where_it_is_accepted() {
+    let tree = tree();
+    tree.flip("x/f");
+    fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
+    let accepts = Update::new().accept_rot(Globs::new(&["y/f"]).unwrap());
+    let said = tree.update_with(accepts, Box::new(AllIsOld));
+    assert_eq!((said.report.files_kept, said.report.count(Class::Suspect)), (0, 1));
+    assert!(tree.verify().is_fine());
+}
+
+#[test]
+fn diff_tells_renamed_rot() {
+    let (tree, mut said) = (tree(), common::Said::default());
+    let monday = tree.folder().join("monday.b3");
+    for end in ["", ".tw"] {
+        let [from, to] = [tree.list(), monday.clone()].map(|it| format!("{}{end}", it.display()));
+        fs::copy(from, to).unwrap();
+    }
+    tree.flip("x/f");
+    fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
+    tree.snapshot();
+    let old = treewide_manifest::Manifest::open(&monday).unwrap();
+    said.report =
+        diff(&old, &tree.manifest(), &Default::default(), &mut |it| said.add(it)).unwrap();
+    assert_eq!(said.differences(), ["suspect y/f from x/f"]);
+}
+
+#[test]
+fn file_that_was_renamed_and_edited_is_new() {
+    let tree = tree();
+    fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    tree.write("y/f", "content of F");
+    assert_eq!(tree.update().differences(), ["added y/f", "removed x/f"]);
+    assert!(tree.verify().is_fine());
+}
