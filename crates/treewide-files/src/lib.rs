@@ -100,6 +100,7 @@ pub mod long_path;
 pub mod name;
 mod opening;
 mod options;
+mod overwrite;
 mod progress;
 mod queue;
 mod replacement;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::name::shown;
+use crate::overwrite::{overwrite, sync};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 64 << 10;
@@ -368,29 +369,6 @@ fn taken() -> io::Error {
     io::Error::other("appeared during the run, and stays as it is")
 }
 
-/// Copies the content of a file into another one, which could not be replaced because of `error`.
-fn overwrite(from: &Path, to: &Path, error: io::Error) -> io::Result<()> {
-    // A named pipe that has come in its place would be waited for.
-    if !fs::symlink_metadata(to).is_ok_and(|there| there.is_file()) {
-        return Err(io::Error::new(error.kind(), format!("cannot be replaced: {error}")));
-    }
-    let copied = File::open(from).and_then(|mut from| {
-        let mut to = OpenOptions::new().write(true).truncate(true).open(to)?;
-        // `dyn`: by plain reads and writes, which every file system has.
-        let writer: &mut dyn Write = &mut to;
-        let (copied, len) = (io::copy(&mut from, writer)?, from.metadata()?.len());
-        if copied != len {
-            let text = format!("only {copied} of {len} bytes could be read back");
-            return Err(io::Error::new(ErrorKind::UnexpectedEof, text));
-        }
-        sync(&to)
-    });
-    copied.map_err(|copy| {
-        let text = format!("cannot be replaced: {error}; and not be overwritten: {copy}");
-        io::Error::new(error.kind(), text)
-    })
-}
-
 /// Writes to a file, and lets the system begin to bring that to the disk, so that in the end there is less to wait for.
 #[derive(Debug)]
 struct Early {
@@ -430,24 +408,6 @@ fn begin_to_sync(file: &File, from: u64, len: u64) {
 
 #[cfg(not(target_os = "linux"))]
 fn begin_to_sync(_: &File, _: u64, _: u64) {}
-
-/// Brings the bytes of a file to the disk, if the file system can do that.
-fn sync(file: &File) -> io::Result<()> {
-    match file.sync_all() {
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::InvalidInput
-                    | ErrorKind::Unsupported
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::ReadOnlyFilesystem
-            ) =>
-        {
-            Ok(())
-        }
-        result => result,
-    }
-}
 
 /// Lets a temporary file stay that has what nothing else has. Without permission to write, it is not taken for a leftover.
 fn keep(temporary: &mut TempPath) {
