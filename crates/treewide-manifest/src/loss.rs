@@ -10,9 +10,9 @@ use treewide_files::name::shown;
 pub enum Loss {
     /// The index cannot be used, and why.
     Damage(String),
-    /// None of this many recorded files is in the directory.
+    /// None of the recorded files is in the directory as it was, and this many, which are most of them, are gone.
     Everything(u64),
-    /// None of the files is there that are recorded below this directory, where something was mounted.
+    /// None of the files is there as it was that are recorded below this directory, where something was mounted, and most are gone.
     Mount(PathBuf),
     /// The list has the first name, and the directory has the second one.
     Names(PathBuf, PathBuf),
@@ -46,12 +46,12 @@ impl fmt::Display for Loss {
                 let files = if *files == 1 { "the recorded file" } else { "any recorded file" };
                 write!(
                     f,
-                    "does not have {files}; see that the disk is mounted, and that this is the directory"
+                    "does not have {files} as it was; see that the disk is mounted, and that this is the directory"
                 )
             }
             Self::Mount(at) => write!(
                 f,
-                "does not have any file that is recorded below {}, where another file system was mounted; mount it",
+                "does not have any file that is recorded below {} as it was, where another file system was mounted; mount it",
                 shown(at)
             ),
             Self::Names(listed, there) => write!(

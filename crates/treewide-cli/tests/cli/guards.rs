@@ -139,6 +139,35 @@ fn update_of_a_directory_without_anything_recorded_changes_nothing() {
     assert_eq!(case.folder.read("p.b3"), "");
 }
 
+/// A name, and an empty file, are in other directories, too.
+#[test]
+fn update_knows_a_directory_by_more_than_a_name() {
+    let case = Case::new();
+    case.folder.write("t/.keep", "");
+    case.folder.write("t/one", "1");
+    case.run("update p.b3 t").is_code(0);
+    for (dir, file, content) in [("readme", "f1", "other content"), ("empty", ".keep", "")] {
+        case.folder.write(format!("{dir}/{file}"), content);
+        for command in ["update", "update --full", "scrub"] {
+            let args = format!("{command} p.b3 {dir}");
+            case.keeps(3, &args, &["does not have any recorded file as it was", "--allow-empty"]);
+        }
+    }
+    // Without an index as well.
+    fs::copy(case.folder.join("p.b3"), case.folder.join("plain.b3")).unwrap();
+    case.run("update plain.b3 readme").is_code(3);
+    // One file with its content is enough, and so are edits where little is gone.
+    case.folder.write("copy/f1", "content of f1");
+    case.run("update p.b3 copy -o copy.b3").is_code(0).prints("REMOVED  one");
+    fs::remove_file(case.folder.join("t/f1")).unwrap();
+    for name in ["t/f2", "t/d/f3", "t/one", "t/.keep"] {
+        fs::remove_file(case.folder.join(name)).unwrap();
+        case.folder.write(name, "all is new");
+    }
+    case.run("update p.b3 t").is_code(0).prints("CHANGED  f2");
+    case.run("update --allow-empty p.b3 empty").is_code(0);
+}
+
 #[test]
 fn update_writes_nothing_if_more_is_gone_than_allowed() {
     let case = Case::new();
@@ -165,13 +194,17 @@ fn update_notices_a_mount_that_is_missing() {
     if !mount() {
         return skip("a mount that is missing", "nothing can be mounted here");
     }
-    fs::write(at.join("photo"), "photo").unwrap();
+    for name in ["photo", "photo2", "README"] {
+        fs::write(at.join(name), name).unwrap();
+    }
     case.run("update p.b3 t").is_code(0);
     // Nothing of it is read, and it is remembered all the same.
     std::thread::sleep(Duration::from_millis(60));
     case.run("update p.b3 t").is_code(0);
     case.run("update p.b3 t").is_code(0);
     assert!(run("umount", &[]));
+    // The mount point has a file of a name that is recorded.
+    fs::write(at.join("README"), "mount the disk here").unwrap();
     let says = ["does not have any file that is recorded below", "disk/", "--allow-empty"];
     for command in ["update", "update --full", "scrub"] {
         case.keeps(3, &format!("{command} p.b3 t"), &says);
@@ -323,7 +356,8 @@ fn other_content_with_the_same_mtime_is_suspect_whatever_else_moved() {
         }
         let json = case.run("verify --json p.b3 t");
         json.is_code(1).prints("\"verdict\":\"suspect\"").prints("\"evidence\":\"read\"");
-        case.run("update --accept-rot f1 p.b3 t").is_code(0).prints("SUSPECT  f1");
+        // With its second name, if it has one.
+        case.run("update --accept-rot f1* p.b3 t").is_code(0).prints("SUSPECT  f1");
         case.run("verify p.b3 t").is_code(0);
     }
     // An edit moves mtime.

@@ -61,10 +61,30 @@ const LOOKED_FOR: usize = 1000;
 pub(crate) struct Guard<'a> {
     dir: &'a Path,
     accepted: Accepted,
-    files: u64,
+    all: Found,
     others: u64,
-    /// Names of places where something was mounted, with a `/`, and whether a file below was found.
-    mounts: Vec<(Vec<u8>, bool)>,
+    /// Names of places where something was mounted, with a `/`, and what was found below.
+    mounts: Vec<(Vec<u8>, Found)>,
+}
+
+/// Recorded files that are there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    files: u64,
+    /// Whether one of them is known again by more than its name, which is in other directories, too (`README`).
+    is_known: bool,
+}
+
+impl Found {
+    fn add(&mut self, files: u64, is_known: bool) {
+        self.files += files;
+        self.is_known |= is_known;
+    }
+
+    /// Whether what is there is something else, if this many recorded files are gone.
+    fn is_other(self, removed: u64) -> bool {
+        removed > self.files && !self.is_known
+    }
 }
 
 impl<'a> Guard<'a> {
@@ -77,7 +97,8 @@ impl<'a> Guard<'a> {
         dir: &'a Path,
         accepted: Accepted,
     ) -> Result<Self, Error> {
-        let mut guard = Self { dir, accepted, files: 0, others: 0, mounts: Vec::new() };
+        let mut guard =
+            Self { dir, accepted, all: Found::default(), others: 0, mounts: Vec::new() };
         let Some(old) = old else { return Ok(guard) };
         let list = old.list();
         match old.index() {
@@ -89,7 +110,8 @@ impl<'a> Guard<'a> {
             }
             Index::Bound(ends) => {
                 let name = |it: &Mount| [&it.name()[..], b"/"].concat();
-                guard.mounts = ends.1.mounts.iter().map(|it| (name(it), false)).collect();
+                guard.mounts =
+                    ends.1.mounts.iter().map(|it| (name(it), Found::default())).collect();
             }
             _ => {}
         }
@@ -101,15 +123,15 @@ impl<'a> Guard<'a> {
         Ok(guard)
     }
 
-    /// A record whose path is there, or cannot be looked at.
-    pub(crate) fn found(&mut self, record: &Record) {
+    /// A record whose path is there, or cannot be looked at. `is_known` says whether it has the recorded content or key.
+    pub(crate) fn found(&mut self, record: &Record, is_known: bool) {
         if record.kind() != Type::File {
             self.others += 1;
             return;
         }
-        self.files += 1;
-        for (mount, is_found) in &mut self.mounts {
-            *is_found |= !*is_found && record.name.starts_with(mount);
+        self.all.add(1, is_known);
+        for (_, found) in self.mounts.iter_mut().filter(|it| record.name.starts_with(&it.0)) {
+            found.add(1, is_known);
         }
     }
 
@@ -127,17 +149,19 @@ impl<'a> Guard<'a> {
             findings.iter().filter(is).count() as u64
         };
         let (removed, others) = (of(Class::Removed, true) + told, of(Class::Removed, false));
-        let files = self.files + of(Class::Moved, true) + of(Class::Renamed, true);
+        let (mut all, moved) = (self.all, of(Class::Moved, true) + of(Class::Renamed, true));
+        all.add(moved, moved > 0);
+        let files = all.files;
         let refused = |loss| Err(Error::refused(self.dir, loss));
         if !self.accepted.empty {
-            if removed > 0 && files == 0 || removed + files + self.others == 0 && others > 0 {
+            if all.is_other(removed) || removed + files + self.others == 0 && others > 0 {
                 return refused(Loss::Everything(removed.max(others)));
             }
-            for (mount, is_found) in &self.mounts {
-                let is_below = |it: &Finding| {
+            for (mount, found) in &self.mounts {
+                let is_below = |it: &&Finding| {
                     it.verdict.class() == Class::Removed && it.name.starts_with(mount)
                 };
-                if !is_found && findings.iter().any(is_below) {
+                if found.is_other(findings.iter().filter(is_below).count() as u64) {
                     return refused(Loss::Mount(name::path(mount)));
                 }
             }
@@ -152,10 +176,10 @@ impl<'a> Guard<'a> {
 
     /// The places of the old manifest where something is mounted still.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
-        let is_mount = |it: &&(Vec<u8>, bool)| {
+        let is_mount = |it: &&(Vec<u8>, Found)| {
             let path = self.dir.join(name::path(&it.0));
             let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
-            it.1 && path.parent().is_some_and(|parent| device(parent) != device(&path))
+            it.1.files > 0 && path.parent().is_some_and(|parent| device(parent) != device(&path))
         };
         self.mounts.iter().filter(is_mount).map(|(name, _)| &name[..name.len() - 1])
     }

@@ -7,7 +7,7 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
-use crate::format::trust::{Moment, Moments};
+use crate::format::trust::{Key, Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::{Draft, Totals};
 use crate::keep::journal::Taken;
@@ -438,7 +438,8 @@ impl Run<'_> {
             }
             return self.write(&new);
         };
-        self.guard.found(&record);
+        self.guard
+            .found(&record, read.stamp.as_ref().is_some_and(|it| is_known(&record, &read, it)));
         let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {
@@ -555,7 +556,7 @@ impl Run<'_> {
                 None => *facts = Some(Facts::of(0)),
             }
         }
-        self.guard.found(&record);
+        self.guard.found(&record, false);
         judge.record(&record, verdict);
         if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
     }
@@ -579,7 +580,7 @@ impl Run<'_> {
     fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                self.guard.found(&record);
+                self.guard.found(&record, true);
                 self.write(&record)?;
                 judge.unread(record);
                 Ok(())
@@ -591,7 +592,7 @@ impl Run<'_> {
                     return self.keep(record, verdict, judge);
                 }
                 if record.kind() == entry.kind() {
-                    self.guard.found(&record);
+                    self.guard.found(&record, true);
                 }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
@@ -644,4 +645,13 @@ impl Run<'_> {
             Note::Broken(error) => Err(error),
         }
     }
+}
+
+/// Whether the file is the one that was recorded, and not another one of its name. Empty files are all alike.
+fn is_known(record: &Record, read: &Read, stamp: &Stamp) -> bool {
+    let What::File(was) = &record.what else { return false };
+    let has_content = read.bytes > 0 && treewide_files::digest::equal(&was.digest, &read.digest);
+    let seen = was.facts.as_ref().and_then(Facts::seen);
+    let is_at = |it: &Key| (it.inode, it.device) == (Some(stamp.inode), Some(stamp.device));
+    has_content || seen.is_some_and(is_at)
 }
