@@ -30,7 +30,7 @@ const AS_B3SUM: &str = concat!("1.8.7 (treewide ", env!("CARGO_PKG_VERSION"), ")
 
 const NOTES: Notes = Notes {
     ends: "\
-Where nobody reads the output any more, and for signals, the program ends by the signal (128 + N in a
+Where no one reads the output any more, and for signals, the program ends by the signal (128 + N in a
 shell; as process 1 of a container, with exit status 128 + N).",
     ..Notes::new(&[
         ("treewide *.iso >SUMS", "the digests of some files, as `treewide sum` prints them"),
@@ -123,7 +123,7 @@ impl Command {
     }
 }
 
-/// What stands below the options of a command, or of the program as a whole.
+/// The text below the options of a command, or of the program as a whole.
 fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
     match page {
         None => NOTES,

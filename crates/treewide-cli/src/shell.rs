@@ -1,4 +1,4 @@
-//! What a program shares with the shell that calls it: streams, signals, the terminal, messages, exit codes.
+//! The interface to the shell that calls the program: streams, signals, the terminal, messages, exit codes.
 
 pub(crate) mod again;
 pub(crate) mod console;

@@ -1,4 +1,4 @@
-//! What is hashed: operands, lists and what walks find, on the CPU or a device.
+//! Inputs to hash: operands, lists and the files that walks find, on the CPU or a device.
 
 use crate::args::device::ByDevice;
 use crate::args::mode::ModeArgs;

@@ -52,7 +52,7 @@ impl ModeArgs {
 const KEY: &str = "cannot read the key from standard input";
 
 fn read_key(stdin: impl Read) -> anyhow::Result<[u8; KEY_LEN]> {
-    // One byte more than a key, so that a key followed by a newline is told from a key.
+    // One byte more than a key, which distinguishes a key from a key followed by a newline.
     let mut bytes = Vec::with_capacity(KEY_LEN + 1);
     stdin.take(KEY_LEN as u64 + 1).read_to_end(&mut bytes).context(KEY)?;
     match <[u8; KEY_LEN]>::try_from(bytes) {

@@ -22,7 +22,7 @@ pub(crate) struct ProgressArgs {
 }
 
 impl ProgressArgs {
-    /// Starts it; `by_itself` says whether on a terminal nobody needs to ask for it.
+    /// Starts it; `by_itself` says whether on a terminal no one needs to ask for it.
     pub(crate) fn start(&self, by_itself: bool) -> Progress {
         Progress::start(self.progress, by_itself && !self.no_progress)
     }

@@ -204,7 +204,7 @@ impl CheckArgs {
 #[derive(Default)]
 struct Total {
     lines: Tally,
-    /// Of the files that could not be read, those that do not exist.
+    /// Files that could not be read because they do not exist.
     absent: u64,
     /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
     bad_lists: u64,
@@ -308,7 +308,7 @@ impl Source for Lists<'_> {
             };
             let list_path = &*path;
             let note = match list.next() {
-                // Which of them the list means nobody knows.
+                // Which of them the list means no one knows.
                 Some(Item::File(file)) if is_stdin(&file.path) && is_there(&file.path) => {
                     let cause = "could be standard input or the file of this name; list it as ./-";
                     let (path, expected) = (file.path, Some(file.about));

@@ -1,4 +1,4 @@
-//! How commands end that compare: what they cannot say counts more than what differs.
+//! Exit codes of commands that compare: an entry that they cannot compare counts more than a difference.
 
 use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
@@ -17,7 +17,7 @@ pub(crate) const EXIT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Runs a command. What stops it is exit code 3, because nobody can say then whether the tree differs.
+/// Runs a command. An error that stops it is exit code 3, because no one can say then whether the tree differs.
 pub(crate) fn run(
     program: Program,
     command: impl FnOnce() -> anyhow::Result<Outcome>,

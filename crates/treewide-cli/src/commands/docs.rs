@@ -1,4 +1,4 @@
-//! What follows from the definition of the command line: completions and man pages.
+//! Completions and man pages, both generated from the definition of the command line.
 
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;

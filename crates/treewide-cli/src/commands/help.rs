@@ -1,4 +1,4 @@
-//! What stands below the options: examples, exit status, environment. Help texts and man pages take it from here.
+//! The text below the options: examples, exit status, environment. Help texts and man pages take it from here.
 
 use clap_mangen::roff::{Roff, bold, roman};
 use std::fmt::Write;

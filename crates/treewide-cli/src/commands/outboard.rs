@@ -58,7 +58,7 @@ enum Command {
     Unslice(slice::UnsliceArgs),
 }
 
-/// What stands below the options of a command of it, or of it as a whole.
+/// The text below the options of one of its commands, or of `outboard` as a whole.
 pub(crate) fn notes(part: Option<&str>) -> Notes {
     match part {
         Some("create") => create::CREATE,

@@ -347,7 +347,7 @@ impl Report<'_> {
         })
     }
 
-    /// One input could not be hashed; say so and go on.
+    /// One input could not be hashed; say so and continue.
     fn failed(&mut self, path: &Path, cause: &str) -> anyhow::Result<()> {
         self.tally.files += 1;
         self.tally.failures += 1;
@@ -398,7 +398,7 @@ impl Report<'_> {
 
 fn with_advice(path: &Path, error: &ErrorKind) -> String {
     match error.io_kind() {
-        // Of what the shell has opened nobody knows the name.
+        // The shell opened it, so its name is not known.
         Some(io::ErrorKind::IsADirectory) if is_stdin(path) => {
             format!("{error}; to hash the files in it, name it with -r")
         }

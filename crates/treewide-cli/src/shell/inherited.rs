@@ -1,4 +1,4 @@
-//! What this process was given by the process that started it: open descriptors, and signals to ignore.
+//! State inherited from the process that started this one: open descriptors, and signals to ignore.
 //!
 //! All `unsafe` code of the library is here.
 
@@ -11,7 +11,7 @@ pub(crate) use self::unix::*;
 
 static INHERITED: OnceLock<Inherited> = OnceLock::new();
 
-/// What the process was given that started this program.
+/// State that this process inherited from the process that started it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inherited {
     /// Whether standard input, output and error were closed.
@@ -30,7 +30,7 @@ impl Inherited {
 
 /// Keeps what the program was called with.
 pub(crate) fn remember(inherited: Inherited) {
-    // A second run in one process starts with what the first one had.
+    // A second run in one process keeps the state of the first one.
     let _ = INHERITED.set(inherited);
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn was_closed(number: usize) -> bool {
     INHERITED.get().is_some_and(|it| it.closed.get(number) == Some(&true))
 }
 
-/// Whether the process was told to ignore SIGPIPE, so that writing to a pipe without a reader is an error.
+/// Whether the process inherited that SIGPIPE is ignored, so that writing to a pipe without a reader is an error.
 #[cfg(unix)]
 pub(crate) fn ignores_broken_pipes() -> bool {
     INHERITED.get().is_some_and(|it| it.ignores_broken_pipes)

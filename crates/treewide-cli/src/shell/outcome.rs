@@ -9,7 +9,7 @@ pub(crate) enum Outcome {
     SomeFailed,
     /// What was asked for makes no sense, as the run has found out (exit code 2).
     BadUsage,
-    /// Nobody can say whether a tree is as recorded (exit code 3).
+    /// No one can say whether a tree is as recorded (exit code 3).
     CannotTell,
 }
 

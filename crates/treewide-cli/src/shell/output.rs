@@ -1,7 +1,7 @@
 //! Where results go: standard output, line by line, or a file that appears all at once.
 //!
 //! A file named with `-o` is written next to its final place, under a temporary name, and renamed
-//! when it is complete ([`Replacement`]). Until then the file that stood there before still stands there. If we fail
+//! when it is complete ([`Replacement`]). Until then the previous file stays in place. If we fail
 //! or are ended by a signal (except SIGKILL, which cannot be caught) before it is complete, nothing of ours is left.
 
 use crate::shell::descriptor::{Descriptor, descriptor};
@@ -141,7 +141,7 @@ impl<'a> Output<'a> {
             }
             Sink::Stdout(writer) => writer.flush(),
             Sink::Special(_, writer) => writer.flush(),
-            // Nobody sees it before it is complete.
+            // No one sees it before it is complete.
             Sink::Replacement(..) => Ok(()),
         };
         result.map_err(|error| self.sink.failure(error))
@@ -214,7 +214,7 @@ impl Written {
     /// Whether the named file is what standard output was directed to.
     pub(crate) fn is_standard_output(&self, path: &Path) -> bool {
         let is_output = |it: &Identity| it.written_as == WrittenAs::StandardOutput;
-        // Nobody asks the system where the answer cannot be yes.
+        // No one asks the system where the answer cannot be yes.
         self.0.iter().any(is_output)
             && !is_stdin(path)
             && found(path)
@@ -237,7 +237,7 @@ impl Sink {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
             Ok(there) => match descriptor(path) {
-                // Its file is the shell's, which has written to it, and may go on after us.
+                // Its file is the shell's, which has written to it, and may continue after us.
                 Some(Descriptor::Ours(1)) => Self::stdout(),
                 Some(Descriptor::Ours(2)) => Self::stderr(path),
                 // A file that we opened by this name would have a place of its own to write at.
@@ -382,7 +382,7 @@ fn is_block_device(_: &Metadata) -> bool {
     false
 }
 
-/// What stands at this place, however long its name is.
+/// The metadata of this place, however long its name is.
 fn found(path: &Path) -> Option<Metadata> {
     match fs::metadata(path) {
         Err(error) if long_path::is_too_long(&error) => {
@@ -434,7 +434,7 @@ pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
     printed.map_err(|error| WriteError { place: "standard output".into(), error }.into())
 }
 
-/// Whether the run ended because the reader of its output went away. Nobody needs a message about that.
+/// Whether the run ended because the reader of its output went away. No one needs a message about that.
 pub(crate) fn reader_is_gone(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<WriteError>()

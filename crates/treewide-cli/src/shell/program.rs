@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
-/// The name that stands before every message.
+/// The name that begins every message.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Program {
     Treewide,

@@ -70,7 +70,7 @@ struct Counters {
     all_are_found: AtomicBool,
 }
 
-/// Nobody looks.
+/// No one looks.
 struct Unseen;
 
 impl treewide_files::Progress for Unseen {

@@ -1,4 +1,4 @@
-//! Dying in the right way: no half-written file left behind, and the parent told what happened.
+//! Ending by a signal: no half-written file stays, and the parent learns which signal it was.
 //!
 //! A process that is ended by a signal says so in its exit status, and shells act on it (a loop
 //! stops at Ctrl-C). So after tidying up we let the signal do what it would have done anyway.
@@ -39,7 +39,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
         all.into_iter().filter(|&signal| !inherited::is_ignored(signal)).collect();
     // A file larger than `ulimit -f` allows: with a handler, that is an error of the write.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
-    // The thread comes first: where none can be started, signals must go on ending the process.
+    // The thread comes first: where none can be started, signals must still end the process.
     let (ready, is_ready) = std::sync::mpsc::channel();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut signals = match Signals::new(wanted) {
@@ -51,7 +51,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
             // Not given back: the file must not be renamed while the process is ending.
             let mut unfinished = unfinished();
             for path in unfinished.drain(..) {
-                let _ = std::fs::remove_file(path); // there is nobody left to tell
+                let _ = std::fs::remove_file(path); // there is no one left to tell
             }
             end_by(signal);
         }
@@ -82,10 +82,10 @@ fn end_by(signal: i32) -> ! {
     signal_hook::low_level::exit(128 + signal)
 }
 
-/// End as a program does whose output nobody reads any more: quietly, by SIGPIPE.
+/// End as a program does whose output no one reads any more: quietly, by SIGPIPE.
 ///
 /// As with coreutils, the exit status is then 141 in a shell. It cannot be 0: what a check had not
-/// printed yet would count as checked. Returns if the program was told to ignore SIGPIPE: then it is an error like others.
+/// printed yet would count as checked. Returns if the program inherited that SIGPIPE is ignored: a closed pipe is then an error like others.
 #[cfg(unix)]
 pub(crate) fn die_of_broken_pipe() {
     if !inherited::ignores_broken_pipes() {
@@ -93,7 +93,7 @@ pub(crate) fn die_of_broken_pipe() {
     }
 }
 
-/// There is no such signal. Nobody needs a message; the exit code says it.
+/// There is no such signal. No one needs a message; the exit code says it.
 #[cfg(not(unix))]
 pub(crate) fn die_of_broken_pipe() {
     std::process::exit(1);

@@ -93,7 +93,7 @@ fn read(buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Writes to standard output or standard error.
 ///
-/// Unlike the standard library, it does not take bytes for written that nobody can write.
+/// Unlike the standard library, it does not take bytes for written that no one can write.
 pub(crate) struct Output(Stream);
 
 impl Output {

@@ -1,4 +1,4 @@
-//! Text that goes to a terminal: names in it send no commands and do not change the order of what is shown.
+//! Text that goes to a terminal: names in it send no commands and do not change the order of the text.
 //!
 //! A name may hold any character. On a terminal, control characters could move the cursor and hide a line such as
 //! `FAILED`, and bidirectional controls could show a name in another order. So they are escaped there, and only there:

@@ -1,4 +1,4 @@
-//! What a verdict means, which decides its colour on a terminal.
+//! Tones of verdicts, which decide their colours on a terminal.
 
 /// How good or bad it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    /// The word, with what turns its colour on and off again.
+    /// The word between the codes that turn its colour on and off.
     pub(crate) fn paint(self, word: &str) -> String {
         let code = match self {
             Self::Good => "32",

@@ -1,4 +1,4 @@
-//! What `--version` says below its first line.
+//! The lines of `--version` below its first one.
 
 use treewide::check_environment;
 

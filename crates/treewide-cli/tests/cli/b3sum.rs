@@ -56,7 +56,7 @@ fn compare_messages(ours: &Ended, theirs: &Ended, name: &str, what: &str) {
         let theirs = theirs.to_lowercase();
         let first_words = |text: &str| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
         let ours = ours.to_lowercase();
-        // Ours tell the list and the line, `list:7: `, of what is malformed.
+        // Our messages name the list and the line that is malformed: `list:7: `.
         let has_number = |place: &&str| {
             place.rsplit_once(':').is_some_and(|(_, number)| number.parse::<u64>().is_ok())
         };
@@ -256,7 +256,7 @@ fn lists() -> Vec<Vec<u8>> {
         format!("{zeros}  a\r\r\n"),
     ];
     let mut lists: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
-    // Not UTF-8 in the middle: what stands before it is checked.
+    // Not UTF-8 in the middle: the lines before it are checked.
     lists.push([a.as_bytes(), b"\xff\n", b.as_bytes()].concat());
     lists.push(a.encode_utf16().flat_map(u16::to_le_bytes).collect());
     lists

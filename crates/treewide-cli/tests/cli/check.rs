@@ -120,7 +120,7 @@ fn nothing_verified_is_a_failure() {
         let both = folder.treewide("check good").args(flags.split_whitespace()).arg(list).run();
         assert_eq!(both.text(), "a: OK\n");
         both.fails(3, &[message, "1 file checked: 1 OK", "; 1 list failed\n"]);
-        // Nor does being told to be silent.
+        // Nor does `--status`, which asks for silence.
         folder.treewide("check --status --ignore-missing").arg(list).run().is(3, "", "");
     }
 }
@@ -236,7 +236,7 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
     folder.treewide("check -l 32 list").run().fails(3, &["1 not verified"]);
 }
 
-/// Of the lines that were lost there, nobody knows which files they were about.
+/// Of the lines that were lost there, no one knows which files they were about.
 #[test]
 fn a_list_that_is_cut_off_fails() {
     let folder = abc();
@@ -415,7 +415,7 @@ fn lengths_and_offsets() {
     assert_eq!(refused.text(), "a: FAILED (digest of 16 bytes instead of 17)\n");
     refused.fails(3, &["1 not verified"]);
     check("--length 0", &short).fails(2, &["--length"]);
-    // A digest that goes on as it should not.
+    // A digest with characters after its end.
     let long = list("-l 64");
     let wrong =
         long.replacen(&long[126..128], if &long[126..128] == "00" { "11" } else { "00" }, 1);

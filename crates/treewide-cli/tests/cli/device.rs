@@ -45,7 +45,7 @@ fn digests_are_the_same_on_every_device() {
     println!("devices: {} cases", backends.len() + 2);
 }
 
-/// Mesa's drivers look for one where nobody has asked for a window.
+/// Mesa's drivers look for one where no one has asked for a window.
 #[test]
 fn devices_are_found_without_a_word_about_window_systems() {
     let mut command = Command::new(TREEWIDE);

@@ -32,7 +32,7 @@ fn bash_takes_the_completions() {
     assert_eq!(ended.text().trim(), "--ignore-missing", "{}", ended.stderr);
 }
 
-/// What bash makes of what is typed, with the completions for both names: the words of the command that it runs.
+/// The words of the command that bash runs for the typed text, with the completions for both names.
 fn completed(folder: &Folder, typed: &str) -> String {
     let place = Folder::new();
     for program in ["treewide", "b3sum"] {

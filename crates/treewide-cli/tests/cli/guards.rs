@@ -1,4 +1,5 @@
-//! What a manifest must never lose, and what its commands must never say: each case runs as a user's night job would.
+//! Guarantees of manifests: records that must never be lost, and messages that must never appear. Each case runs as a
+//! user's night job would.
 
 use crate::refused::refuser;
 use crate::support::{Ended, Folder, hex, is_root, skip, sums};
@@ -132,7 +133,7 @@ fn update_of_a_directory_without_anything_recorded_changes_nothing() {
     // A snapshot over a manifest with files.
     let said = case.keeps(3, "snapshot empty -o p.b3", &["the new manifest would have none"]);
     assert!(said.0.stderr.contains("--allow-empty"));
-    // The disk comes back, with a file that rotted when nobody looked.
+    // The disk comes back, with a file that rotted when no one looked.
     case.rot("f1");
     case.keeps(1, "verify p.b3 t", &["1 rot"]).prints("ROT      f1");
     case.run("update --allow-empty p.b3 empty").is_code(0);
@@ -280,7 +281,7 @@ fn update_never_mends_a_damaged_index_by_a_bad_digest() {
             println!("{what}: {command}");
             case.keeps(3, &format!("{command} p.b3 t"), &["p.b3.tw: "]);
         }
-        // Whoever accepts that has the old digest all the same.
+        // A user who accepts that has the old digest all the same.
         case.run("update --accept-damage p.b3 t").is_code(1).prints("f1");
         case.has_old("f1");
         case.run("verify p.b3 t").is_code(1).prints("f1");

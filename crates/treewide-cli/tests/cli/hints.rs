@@ -15,7 +15,7 @@ fn hint(folder: &Folder, args: &str, stdin: &[u8]) -> String {
 #[test]
 fn check_of_a_list_of_another_kind_says_so() {
     let folder = Folder::with(&["a", "b", "c"]);
-    let changed = "treewide: no file has the digest that is listed; if nobody changed them, the list may have \
+    let changed = "treewide: no file has the digest that is listed; if no one changed them, the list may have \
                    been made ";
     let other = ", or by another program, such as sha256sum";
     let keyed = folder.treewide("sum --keyed a b c").stdin(KEY).run();

@@ -1,4 +1,4 @@
-//! What a process is given by the one that starts it: descriptors and signals.
+//! State that a process inherits from the one that starts it: descriptors and signals.
 //!
 //! The ways in which that shows:
 //! - standard input is closed: for data, lists and keys; where it is not used, that is not an error
@@ -69,7 +69,7 @@ fn a_closed_output_is_an_error_where_it_is_used() {
         assert_eq!(shell(&folder, args, ">&-").code, Some(0), "{args}");
     }
     assert_eq!(folder.read("out"), sums(&["a"]));
-    // A result that nobody would see.
+    // A result that no one would see.
     folder.write("wrong", format!("{}  a\n", hex("b")));
     shell(&folder, "check --quiet wrong", ">&-").fails(3, &["standard output: is closed"]);
     // Standard error as an output.
@@ -195,7 +195,7 @@ fn an_output_that_does_not_block_is_waited_for() {
     assert_eq!((text.len(), code), (2_000_000 + "  a\n".len(), Some(0)));
     let (text, code) = with_late_reader(&folder, &many("check", "list"), 1);
     assert!(text == "a: OK\n".repeat(4000) && code == Some(0));
-    // A help text is shorter than what a pipe holds, so these do not have to wait; but they must not fail.
+    // A help text fits into a pipe, so these do not have to wait; but they must not fail.
     for args in ["--help", "man sum", "completions bash"] {
         let (text, code) = with_late_reader(&folder, &words(args), 1);
         assert!(!text.is_empty() && code == Some(0), "{args}");
@@ -262,7 +262,7 @@ const NOT_FIRST: &str = "only root may start a process 1 (unshare --pid)";
 fn process_1_ends_by_signals() {
     for (name, number) in SIGNALS {
         if is_ignored(number) {
-            skip(name, "this process was told to ignore it, and so are its children");
+            skip(name, "this process ignores it, and so do its children");
             continue;
         }
         for args in ["sum a - -o list", "sum a -", "check"] {

@@ -261,7 +261,7 @@ fn no_threads_to_be_had() {
     folder.write("a", &content);
     fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // A user that nobody else is, so that the limit counts nobody else's processes.
+    // A user of its own, so that the limit counts no other processes.
     let limited = format!(
         "ulimit -u 1 && exec '{}' --reuid=64123 --clear-groups ./treewide sum --threads 4 a",
         setpriv.display(),

@@ -3,7 +3,7 @@
 //! The ways in which that shows:
 //! - reading ends 1, 100 or all bytes before the length: a file by name, in a tree, in a list, on standard input, on a device;
 //!   short files in lanes, files of one buffer, files in tiles, mapped files; every strategy; every mode
-//! - reading goes on behind the length that the system states
+//! - reading continues past the length that the system states
 //! - a list, or a key, that is read up to an end that is not its end
 //! - both at once: a list of the digests of the parts, which a check of parts would call OK
 //!
@@ -125,7 +125,7 @@ fn a_file_that_ends_too_soon_has_no_digest() {
 fn a_file_that_goes_on_is_never_hashed_up_to_its_length() {
     let machine = match Machine::new() {
         Ok(machine) => machine,
-        Err(why) => return skip("files that go on", why),
+        Err(why) => return skip("files that continue", why),
     };
     let mut cases = 0;
     for len in [100, 1_000, 65_536, 200_000, 500_000, 1_500_000, (17 << 20) + 5] {
@@ -160,7 +160,7 @@ fn a_file_that_goes_on_is_never_hashed_up_to_its_length() {
             }
         }
     }
-    println!("files that go on: {cases} cases");
+    println!("files that continue: {cases} cases");
 }
 
 #[test]

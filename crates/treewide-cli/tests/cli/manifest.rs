@@ -312,7 +312,7 @@ fn snapshot_that_is_killed_is_resumed() {
         let running = folder.treewide("snapshot t -o m.b3").start();
         std::thread::sleep(Duration::from_millis(2000));
         first.set_len(3).unwrap();
-        // The last but one, and the check behind it.
+        // The last but one, and the check after it.
         let is_there = || {
             let journal = fs::read_to_string(folder.join("m.b3.part")).ok()?;
             let (_, after) = journal.rsplit_once("\"path\":\"99\"")?;

@@ -58,7 +58,7 @@ fn page_says_that_nobody_can_say() {
     folder.write("t/new", "");
     let (ended, page) = report(&folder, "");
     assert_eq!(ended.code, Some(3));
-    assert!(page.contains("Nobody can say") && page.contains("<dt>Index</dt>"), "{page}");
+    assert!(page.contains("No one can say") && page.contains("<dt>Index</dt>"), "{page}");
     assert_eq!(rows(&page)[0]["verdict"], "added");
 }
 

@@ -1,4 +1,4 @@
-//! What `update` and `verify` read of the files of a tree, as strace sees it.
+//! Reads of `update` and `verify` in the files of a tree, as strace sees them.
 
 use crate::support::{Folder, TREEWIDE};
 use std::fs;

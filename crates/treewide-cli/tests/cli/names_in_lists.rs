@@ -4,7 +4,7 @@
 //!
 //! - a line in the form of another tool: one blank, a tab, a tag in another case or with other blanks, OpenSSL,
 //!   `?BLAKE3*`, `BLAKE3-256`;
-//! - a line that nobody can read, but that has a digest and a name: another algorithm, a name before its digest,
+//! - a line that no one can read, but that has a digest and a name: another algorithm, a name before its digest,
 //!   commas, JSON with other keys or twice the same key, an escape that does not exist;
 //! - a name that stands for another file: blanks or `\r` at its end, an asterisk before it, `-`, `path` and
 //!   `path_hex` that differ, two lines in one;

@@ -351,7 +351,7 @@ fn a_full_disk_leaves_nothing() {
 fn signals_halfway_leave_nothing() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3), ("ALRM", 14)] {
         if is_ignored(number) {
-            skip(name, "this process was told to ignore it, and so are its children");
+            skip(name, "this process ignores it, and so do its children");
             continue;
         }
         let folder = Folder::with(&["a", "list"]);

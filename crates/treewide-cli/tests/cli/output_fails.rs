@@ -16,7 +16,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::process::Command;
 
-/// Runs a script that mounts things nobody else sees; `$0` is treewide. `None` where that is not allowed.
+/// Runs a script that mounts things no one else sees; `$0` is treewide. `None` where that is not allowed.
 fn with_mounts(folder: &Folder, script: &str) -> Option<Ended> {
     let Some(unshare) = find_program("unshare") else {
         skip("a mounted file", "there is no unshare");
@@ -94,7 +94,7 @@ fn a_mounted_file_on_a_full_disk_loses_nothing() {
     assert_eq!(folder.read(place(&ended)), sums(&["a"; 2000]));
 }
 
-/// The file is overwritten, as its folder belongs to somebody else.
+/// The file is overwritten, as its folder belongs to someone else.
 #[test]
 fn a_folder_that_takes_no_files_takes_the_output() {
     let Some(setpriv) = find_program("setpriv").filter(|_| is_root()) else {

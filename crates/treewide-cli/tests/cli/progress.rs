@@ -38,7 +38,7 @@ fn in_a_terminal(folder: &Folder, command: &str) -> Option<String> {
     // On one that cannot move its cursor there is no display.
     let running = folder.program(script).args(["-qec", command, "/dev/null"]).env("TERM", "xterm");
     let ended = running.run();
-    // Before the feeder is waited for, whom nobody may have read from.
+    // Before the feeder is waited for, whom no one may have read from.
     assert_eq!(ended.code, Some(0), "{ended:?}");
     feeder.join().unwrap();
     Some(String::from_utf8_lossy(&ended.stdout).into_owned())

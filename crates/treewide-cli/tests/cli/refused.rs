@@ -1,4 +1,4 @@
-//! What only makes things nicer may be refused by the system: the digests stay right, or the message says what failed.
+//! Optional system calls may be refused: the digests stay right, or the message says what failed.
 //!
 //! The ways in which that shows:
 //! - flags of opening: `O_NOATIME` (EPERM, EROFS, EINVAL), `O_NONBLOCK` (EINVAL)

@@ -1,4 +1,4 @@
-//! What is hashed is what was found.
+//! Files are hashed only if they are the files that were found.
 //!
 //! The ways in which it might not be (`treewide-files/tests/replaced.rs` has each of them, for files of all sizes):
 //! - before its turn, a file that a walk has found is replaced by a symbolic link, another file, a hard link to another

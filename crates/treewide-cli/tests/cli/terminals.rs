@@ -42,7 +42,7 @@ fn terminal() -> (File, Screen, PathBuf) {
     let written = screen.clone();
     thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // An error where nobody has the terminal open any more.
+        // An error where no one has the terminal open any more.
         while let Ok(read) = controller.read(&mut bytes) {
             written.0.lock().unwrap().extend(&bytes[..read]);
         }

@@ -172,7 +172,7 @@ fn ten_thousand_directories_in_one_another() {
     let around = format!("{}  d/end\n{}  d/first\n", hex("end"), hex("d/first"));
     if cfg!(target_os = "linux") {
         let below = format!("{large}  {deep}/large\n{last}  {deep}/last\n");
-        // Nobody wants to see these names.
+        // No one wants to see these names.
         assert_eq!((plain.code, &plain.stderr[..]), (Some(0), ""));
         assert!(plain.text() == below + &around, "{} bytes", plain.stdout.len());
         check.is(0, "", "");

@@ -56,7 +56,7 @@ impl ByGpu {
             let stdin = stdin.open();
             return Some(stdin.and_then(|it| absorb(it, staged, progress, path, extent)));
         }
-        // A pipe must not be opened twice: its writer would see that nobody reads.
+        // A pipe must not be opened twice: its writer would see that no one reads.
         if self.forced.is_none()
             && (is_stdin(path) || !self.may_choose() || !path.metadata().ok()?.is_file())
         {
@@ -66,7 +66,7 @@ impl ByGpu {
         self.hash_found(&File::open(path).ok()?, path, extent, progress)
     }
 
-    /// Hash a file that is open. `None` as with [`hash`](Self::hash); also if nobody has asked for a device and it fails, so
+    /// Hash a file that is open. `None` as with [`hash`](Self::hash); also if no one has asked for a device and it fails, so
     /// that the CPU starts again.
     pub(super) fn hash_found(
         &self,
@@ -101,7 +101,7 @@ impl ByGpu {
         }
     }
 
-    /// Whether a file may be long enough for a device that nobody has asked for.
+    /// Whether a file may be long enough for a device that no one has asked for.
     fn may_choose(&self) -> bool {
         self.choice == Choice::Auto && Choice::is_for_device(self.minimum, Some(u64::MAX))
     }

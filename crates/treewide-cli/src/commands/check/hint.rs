@@ -1,4 +1,4 @@
-//! What it may be if nothing is as listed: hundreds of lines that say FAILED do not say it.
+//! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
 use std::path::{Path, PathBuf};
 use treewide_files::check::{Tally, Verdict};
@@ -44,7 +44,7 @@ impl Clues {
             None
         } else if total.failed > 0 {
             Some(format!(
-                "no file has the digest that is listed; if nobody changed them, the list may have been made \
+                "no file has the digest that is listed; if no one changed them, the list may have been made \
                  {other_mode}, or by another program, such as sha256sum"
             ))
         } else if self.absent > 0 && self.absent == total.checked() + total.missing {

@@ -1,4 +1,4 @@
-//! What `treewide check --json` writes about one listed file.
+//! The line of JSON that `treewide check --json` writes about one listed file.
 
 use std::path::Path;
 use treewide_files::check::Verdict;

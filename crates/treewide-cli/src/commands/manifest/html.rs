@@ -46,7 +46,7 @@ impl<'a> Html<'a> {
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
-        // Any other file of this name is not a page, and somebody's.
+        // Any other file of this name is not a page, and someone's.
         let (begin, _) = PAGE.split_at(BEGIN);
         let is_page = |there: &[u8]| there.is_empty() || there.starts_with(begin.as_bytes());
         if path.is_file() && !std::fs::read(path).is_ok_and(|it| is_page(&it)) {
@@ -93,12 +93,12 @@ impl<'a> Html<'a> {
     }
 }
 
-/// What stands before and after a mark of the page, which has each of them once.
+/// The parts of the page before and after a mark. The page has each mark once.
 fn parts<'a>(mark: &str, page: &'a str) -> (&'a str, &'a str) {
     page.split_once(mark).unwrap_or((page, ""))
 }
 
-/// A name on one line, with what would hide or turn it escaped.
+/// A name on one line. Characters that would hide it or turn it are escaped.
 fn visible(path: &Path) -> String {
     terminal::escape(&shown(path), Form::Lines).into_owned()
 }
@@ -150,7 +150,7 @@ fn summary(report: &Report, about: &About<'_>) -> String {
         }
         0 => ("good", "Everything is as recorded"),
         1 => ("bad", "Something differs"),
-        _ => ("unknown", "Nobody can say whether everything is as recorded"),
+        _ => ("unknown", "No one can say whether everything is as recorded"),
     };
     let list = about.manifest.list();
     let code = |text: &str| format!("<code>{}</code>", html(text));

@@ -157,7 +157,7 @@ struct Making<'a> {
 }
 
 impl WithArgs {
-    /// Begins to write, makes the manifest, and lets it appear. `old` is read when nobody else can write it any more.
+    /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules } = making;
         self.color.apply();
@@ -367,7 +367,7 @@ impl SnapshotArgs {
 /// Bring a manifest up to date, reading only what looks different
 ///
 /// A file whose size, times, inode and device are as recorded is not read, and keeps its digest. A file that was read
-/// and has other content, although nobody wrote to it, is reported as ROT and keeps its digest as well: accept the
+/// and has other content, although no one wrote to it, is reported as ROT and keeps its digest as well: accept the
 /// new content with --accept-rot, or restore the file. Without an index every file is read.
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]

@@ -248,7 +248,7 @@ pub(super) fn resumed(report: &Report) -> Option<String> {
     }
 }
 
-/// What of a tree a manifest does not cover. Its index is not signed, so that somebody may have put rules into it.
+/// What of a tree a manifest does not cover. Its index is not signed, so that someone may have put rules into it.
 pub(super) fn not_compared(manifest: &Manifest, report: &Report) -> Vec<String> {
     if matches!(manifest.index(), Index::Absent) {
         let mut parts = vec!["links, directories and special files, as there is no index".into()];
@@ -296,7 +296,7 @@ impl Limits<'_> {
     }
 }
 
-/// What two manifests do not both record, so that nobody can compare it.
+/// What two manifests do not both record, so that no one can compare it.
 pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
     if [old, new].iter().any(|it| matches!(it.index(), Index::Absent)) {
         return vec!["links, directories and special files, as one has no index".into()];

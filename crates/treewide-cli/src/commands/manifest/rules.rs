@@ -60,7 +60,7 @@ impl RulesArgs {
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             exclude.extend(lines.map(str::to_owned));
         }
-        // A glob that cannot be parsed is told before anything is written.
+        // A glob that cannot be parsed is reported before anything is written.
         Globs::new(&exclude)?;
         let rules = Rules {
             exclude,

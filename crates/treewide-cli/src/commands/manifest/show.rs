@@ -48,7 +48,7 @@ enum Show {
         /// The list of the manifest
         #[arg(value_name = "X.b3")]
         list: PathBuf,
-        /// The name of what is signed; by default that of the list, without its ending
+        /// The name of the signed file; by default that of the list, without its ending
         #[arg(long)]
         name: Option<String>,
     },

@@ -65,7 +65,7 @@ impl CreateArgs {
         let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
         if let Some(named) = Shape::of_name(&path).filter(|named| *named != shape) {
             bail!(
-                "{}: its name says {named}, and {shape} was asked for, so that nobody could read it by its name; end it in \
+                "{}: its name says {named}, and {shape} was asked for, so that no one could read it by its name; end it in \
                  .{}, or in what says nothing",
                 shown(&path),
                 shape.ending()

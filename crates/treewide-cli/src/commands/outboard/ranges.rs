@@ -26,7 +26,7 @@ pub(super) fn range(text: &str) -> Result<Range<u64>, String> {
     Ok(start..end)
 }
 
-/// Ranges in order; those that overlap or touch become one.
+/// Ranges in order; ranges that overlap or touch become one.
 fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<_> = ranges.into_iter().collect();
     ranges.sort_unstable_by_key(|range| range.start);
@@ -55,7 +55,7 @@ pub(super) struct PartArgs {
 }
 
 impl PartArgs {
-    /// An error if a range begins behind the end of the file at `path`.
+    /// An error if a range begins past the end of the file at `path`.
     pub(super) fn require(&self, path: &Path, layout: &Layout) -> anyhow::Result<()> {
         match self.ranges.iter().find(|range| range.start >= layout.len().max(1)) {
             Some(range) => {
@@ -66,7 +66,7 @@ impl PartArgs {
         }
     }
 
-    /// The whole groups that the ranges stand for, in order; everything without a range. Where a range reaches behind the end, the
+    /// The whole groups that the ranges stand for, in order; everything without a range. Where a range reaches past the end, the
     /// last one does.
     pub(super) fn groups(&self, layout: &Layout) -> Vec<Range<u64>> {
         if self.ranges.is_empty() || layout.len() == 0 {

@@ -12,7 +12,7 @@ use treewide_files::size;
 pub(super) struct Shape {
     pub(super) group: Group,
     pub(super) order: Order,
-    /// Whether the length of the data stands in front, as in the files of bao.
+    /// Whether the outboard starts with the length of the data, as in the files of bao.
     pub(super) is_bao: bool,
 }
 

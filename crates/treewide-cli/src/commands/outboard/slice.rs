@@ -55,7 +55,7 @@ impl RangeArgs {
     }
 }
 
-/// Write ranges of a file with what verifies them
+/// Write ranges of a file with the hashes that verify them
 ///
 /// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Anyone who has the digest can verify it
 /// with `unslice`, without the file. Everything is verified before it is written. With --bao, both the outboard and the
@@ -128,7 +128,7 @@ impl SliceArgs {
 /// Verify a slice, and write its bytes
 ///
 /// Nothing is written before it is verified. What the slice is of must be known: the digest, the length of the whole file, the
-/// ranges, and the groups. A slice that ends too early, goes on after its end or was changed is an error.
+/// ranges, and the groups. A slice that ends too early, continues after its end or was changed is an error.
 #[derive(Args)]
 #[command(after_help = UNSLICE.short(), after_long_help = UNSLICE.long())]
 pub(super) struct UnsliceArgs {

@@ -1,4 +1,4 @@
-//! What was found in all ranges of a file.
+//! Totals over all ranges of a file.
 
 use crate::shell::outcome::Outcome;
 use indicatif::HumanBytes;

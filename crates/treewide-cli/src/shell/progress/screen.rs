@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where the line is drawn, and whether the run goes on.
+/// Where the line is drawn, and whether the run continues.
 #[derive(Default)]
 pub(super) struct Screen {
     state: Mutex<State>,
