@@ -262,7 +262,7 @@ fn a_device_hashes_no_file_that_ends_too_soon() {
                         assert!(ended.text().starts_with(&hex(content(len))), "{ended:?}");
                         continue;
                     }
-                    ended.fails(1, &[if name == "cut" { "ended at " } else { "goes on" }]);
+                    ended.fails(1, &[if name == "cut" { "ended at " } else { "continues after" }]);
                     assert!(ended.stdout.is_empty(), "{ended:?}");
                 }
             }
