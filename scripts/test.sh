@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The one test command: installs what it needs, runs its tests, and says what it did.
 #
-#   scripts/test.sh           what proves the product on this machine, within 15 minutes on two CPUs: all tests of the
-#                             Rust crates with every kernel of this CPU, the C libraries, the Python package, lints
+#   scripts/test.sh           what proves the product on this machine, within 15 minutes on two CPUs: the tests of the
+#                             Rust crates except for GPUs, with every kernel of this CPU, the C libraries, the Python package, lints
 #   scripts/test.sh --rest    what that leaves out: GPUs, each kernel alone, other CPUs and targets, JavaScript, Swift,
 #                             buckets, each feature alone, the oldest Rust
 #   scripts/test.sh --all     both
@@ -362,7 +362,7 @@ gpu() {
     run_tests --workspace --all-features $(gpu_tests)
 }
 
-# Tests of the library that ask nothing new of another kernel: they run once, in `everything`.
+# Tests of the library that ask nothing new of another kernel: they run once, in `native`.
 readonly OF_NO_KERNEL=" file file_memory outboard sigbus system_calls "
 
 # Prints the arguments for the tests of kernels: library_tests [TEST TO LEAVE OUT]
@@ -375,7 +375,7 @@ library_tests() {
     done
 }
 
-# As built for everything, so that no kernel waits for a build.
+# As built for `with GPUs`, so that no kernel waits for a build.
 forced() {
     # shellcheck disable=SC2046 # several words
     TREEWIDE_KERNEL=$1 run_tests --workspace --all-features $(library_tests)

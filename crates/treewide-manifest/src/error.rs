@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Write(io::Error),
     /// The list is damaged, or is not a list. The text says what is wrong and what to do.
     List(String),
-    /// Something that was asked for makes no sense, such as a glob that cannot be parsed.
+    /// An invalid request, such as a glob that cannot be parsed.
     Usage(String),
     /// The new manifest would have lost something that no one allowed to lose. Nothing was written.
     Refused(Loss),

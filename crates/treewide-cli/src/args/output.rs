@@ -14,9 +14,8 @@ pub(crate) struct OutputArgs {
     /// is interrupted. If FILE cannot be replaced (it is a mount point, or in a directory that takes no new
     /// files), it is overwritten in the end. If the complete output cannot get to its place, it stays under
     /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
-    /// Some files are never replaced: an input, a file that a checked list names, the file that standard
-    /// input comes from, and a file that appears during the run. Replacing one ends the run, for a listed
-    /// file when its turn comes. FILE itself is left out of a recursive walk, and so is the unfinished file of
+    /// FILE must not be an input, a listed file, the file behind standard input, or a file that appears
+    /// during the run; if it is, the run stops, for a listed file when its turn comes. FILE itself is left out of a recursive walk, and so is the unfinished file of
     /// any run, .treewide-??????.tmp next to its FILE; the next run removes what a killed one has left. A pipe or a device is written to
     /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
     /// are directed to; `-` is standard output.

@@ -17,7 +17,7 @@ pub(crate) const EXIT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Runs a command. An error that stops it is exit code 3, because no one can say then whether the tree differs.
+/// Runs a command. An error that stops it is exit code 3, because it is then undetermined whether the tree differs.
 pub(crate) fn run(
     program: Program,
     command: impl FnOnce() -> anyhow::Result<Outcome>,

@@ -7,9 +7,9 @@ pub(crate) enum Outcome {
     Success,
     /// At least one file or check failed; the others were done (exit code 1).
     SomeFailed,
-    /// What was asked for makes no sense, as the run has found out (exit code 2).
+    /// The request is invalid, as the run found out (exit code 2).
     BadUsage,
-    /// No one can say whether a tree is as recorded (exit code 3).
+    /// It is undetermined whether a tree is as recorded (exit code 3).
     CannotTell,
 }
 

@@ -1,4 +1,4 @@
-//! When what the system says of a file is enough to take its content for unchanged.
+//! Decides when metadata proves that a file's content is unchanged.
 //!
 //! A file that was hashed gets a *key*: length, times, inode and device. A later run that finds the same key does not read
 //! the file. So a key must not stay the same when someone writes to the file afterwards. It would, if the clock of the

@@ -62,8 +62,8 @@ pub(crate) struct Marks<'a> {
     /// Flags of every block.
     pub(crate) each: u8,
     pub(crate) own: Own<'a>,
-    /// Those added to the first; not next to `each`, as both would be loaded at once, and wait in the cache for
-    /// what was stored one by one.
+    /// Flags added to the first block. Kept apart from `each`: a combined load would wait for two separate stores (a
+    /// store-forwarding stall).
     pub(crate) first: u8,
 }
 

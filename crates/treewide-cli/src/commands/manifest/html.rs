@@ -150,7 +150,7 @@ fn summary(report: &Report, about: &About<'_>) -> String {
         }
         0 => ("good", "Everything is as recorded"),
         1 => ("bad", "Something differs"),
-        _ => ("unknown", "No one can say whether everything is as recorded"),
+        _ => ("unknown", "Undetermined: not everything could be compared"),
     };
     let list = about.manifest.list();
     let code = |text: &str| format!("<code>{}</code>", html(text));

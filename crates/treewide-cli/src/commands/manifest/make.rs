@@ -477,7 +477,7 @@ pub(crate) struct ScrubArgs {
     #[arg(value_name = "X.b3")]
     manifest: PathBuf,
 
-    /// The directory [default: .]
+    /// The directory [default: X next to X.b3, or .]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 

@@ -7,8 +7,8 @@ use super::columns::blocks::Blocks;
 use super::columns::{avx512, sse_avx2};
 use crate::kernel::rows::Next;
 
-/// How few lanes are hashed, as rows. Branches on it are inline constants: an unoptimised build has all code of other
-/// branches, and room for it on the stack, which takes longer than to hash.
+/// How few lanes are hashed, as rows. Matched in `const` blocks: an unoptimised build would otherwise reserve stack for every
+/// branch, which costs more than the hash.
 pub(super) enum Form {
     /// By the compiler's code.
     Compiled,

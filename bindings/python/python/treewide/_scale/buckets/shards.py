@@ -56,7 +56,7 @@ class Job:
 
 
 class Difference(NamedTuple):
-    """An object that is not as recorded, or about which nobody can say."""
+    """An object that differs or could not be compared."""
 
     verdict: str
     key: str
