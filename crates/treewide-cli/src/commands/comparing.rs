@@ -4,7 +4,7 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
-use treewide_manifest::{Error, ErrorKind};
+use treewide_manifest::{Error, ErrorKind, Loss};
 
 /// Exit codes of the commands that compare.
 pub(crate) const EXIT: &[(&str, &str)] = &[
@@ -26,6 +26,9 @@ pub(crate) fn run(
         Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
             let kind = error.downcast_ref::<Error>().map(Error::kind);
             let hint = match kind {
+                Some(ErrorKind::Refused(loss @ Loss::Removed(..))) => {
+                    format!(" (a higher --{} continues)", loss.flag())
+                }
                 Some(ErrorKind::Refused(loss)) => format!(" (--{} continues)", loss.flag()),
                 _ => String::new(),
             };

@@ -175,9 +175,42 @@ fn update_writes_nothing_if_more_is_gone_than_allowed() {
     fs::remove_file(case.folder.join("t/f1")).unwrap();
     for limit in ["0", "30%"] {
         let args = format!("update --max-removed {limit} p.b3 t");
-        case.keeps(3, &args, &["1 of 3 recorded files are gone", "--max-removed"]);
+        case.keeps(
+            3,
+            &args,
+            &["1 of 3 recorded files are gone", "(a higher --max-removed continues)"],
+        );
     }
     case.run("update --max-removed 40% p.b3 t").is_code(0).prints("REMOVED  f1");
+}
+
+#[test]
+fn update_says_what_new_rules_leave_out() {
+    let case = Case::new();
+    fs::remove_file(case.folder.join("t/f2")).unwrap();
+    let said = case.run("update --exclude d --exclude f2 p.b3 t");
+    said.is_code(0).prints("REMOVED  f2");
+    assert!(!said.0.text().contains("f3"), "{:?}", said.0);
+    let says = "2 recorded paths not covered any more by the rules, and not in the new manifest";
+    assert!(said.0.stderr.contains(says), "{:?}", said.0);
+    assert!(!case.run("update p.b3 t").0.stderr.contains("not covered"));
+    // And those of hidden files.
+    case.folder.write("t/.hidden", "hidden");
+    case.run("update p.b3 t").is_code(0);
+    let said = case.run("update --no-hidden --json p.b3 t");
+    said.is_code(0).prints("\"removed\":0").prints("\"uncovered\":1");
+}
+
+#[test]
+fn update_names_what_it_had_nothing_to_accept_of() {
+    let case = Case::new();
+    case.flip("f1");
+    let said = case.run("update --accept-rot zzz --accept-rot f* p.b3 t");
+    said.is_code(0).prints("SUSPECT  f1");
+    assert!(
+        said.0.stderr.contains("--accept-rot zzz: no file that is ROT or SUSPECT has such a name")
+    );
+    assert!(!said.0.stderr.contains("--accept-rot f*"), "{:?}", said.0);
 }
 
 #[test]
@@ -597,7 +630,9 @@ fn snapshot_refuses_while_another_one_writes_its_journal() {
     if held.try_lock().is_err() {
         return skip("journals", "files cannot be locked here");
     }
-    case.run("snapshot t -o new.b3").0.fails(3, &["new.b3.part: another program is writing it"]);
+    let said = case.run("snapshot t -o new.b3");
+    said.0.fails(3, &["new.b3.part: another program is writing it"]);
+    assert!(!said.0.stderr.contains("resumed"), "{:?}", said.0);
     assert!(journal.exists() && !case.folder.join("new.b3").exists());
 }
 

@@ -57,6 +57,13 @@ pub fn is_left(list: &Path) -> bool {
     regular::open(&journal_path(list)).is_ok_and(|file| is_journal(&file))
 }
 
+/// Whether a run writes the journal of the manifest at `list` now, so that no other one resumes it.
+pub fn is_in_use(list: &Path) -> bool {
+    let file = regular::open(&journal_path(list));
+    !cfg!(windows)
+        && file.is_ok_and(|it| matches!(it.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     treewide: String,

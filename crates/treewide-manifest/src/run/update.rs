@@ -207,6 +207,8 @@ impl Update {
             guard,
             old_manifest: old,
             known: None,
+            excluded: Globs::new(&rules.exclude)?,
+            accepts: vec![false; self.accept_rot.texts().len()],
             device: Stamp::at(dir, true).map_or(0, |it| it.device),
             mounted: None,
             oldest: None,
@@ -234,6 +236,9 @@ impl Update {
         let matched = seen.excluded.get().into_iter().flatten();
         let idle = rules.exclude.iter().zip(matched).filter(|(_, it)| !it.load(Ordering::Relaxed));
         judge.report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
+        let accepts = self.accept_rot.texts().iter().zip(&run.accepts);
+        judge.report.idle_accepts =
+            accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
         let totals = run.draft.complete(&run.lines)?;
         if totals.files == 0 && !self.accepted.empty {
             run.draft.replaces_none()?;
@@ -299,6 +304,10 @@ struct Run<'a> {
     old_manifest: Option<&'a Manifest>,
     /// The files of the old manifest by their numbers, once they are needed.
     known: Option<Known>,
+    /// What the new manifest leaves out.
+    excluded: Globs,
+    /// Which globs of what is accepted match something doubtful.
+    accepts: Vec<bool>,
     /// The device of the root.
     device: u64,
     /// The last place that was found where something is mounted: device and path.
@@ -454,7 +463,7 @@ impl Run<'_> {
                     new.xattrs = read.xattrs;
                     return self.write(&new);
                 }
-                if verdict.is_doubtful() && !self.update.accept_rot.cover(&new.name, false) {
+                if verdict.is_doubtful() && !self.accepts(&new.name) {
                     // It is read each time, and found again, until it is accepted.
                     was.facts.get_or_insert(Facts::of(read.bytes)).read = None;
                     new.what = What::File(was.clone());
@@ -505,15 +514,34 @@ impl Run<'_> {
         Ok(Some((Verdict::Suspect { moved, from: Some(from) }, was)))
     }
 
+    /// Whether the new content of a doubtful file is accepted.
+    fn accepts(&mut self, name: &[u8]) -> bool {
+        self.update.accept_rot.note(name, false, &mut self.accepts);
+        self.update.accept_rot.cover(name, false)
+    }
+
+    /// Whether the rules leave out a path that is there.
+    fn is_left_out(&self, record: &Record) -> bool {
+        let name = record.bare();
+        let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
+        let is_elsewhere = || {
+            let there = Stamp::at(&self.root.join(name::path(name)), self.rules.follow);
+            there.is_ok_and(|it| it.device != self.device)
+        };
+        self.excluded.cover(name, record.kind() == Type::Directory)
+            || !self.rules.hidden && is_hidden()
+            || self.rules.one_file_system && is_elsewhere()
+    }
+
     /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
     fn doubt(
-        &self,
+        &mut self,
         new: &mut Record,
         verdict: Verdict,
         mut was: FileRecord,
         judge: &mut Judge<'_>,
     ) {
-        if !self.update.accept_rot.cover(&new.name, false) {
+        if !self.accepts(&new.name) {
             // It is read each time, and found again, until it is accepted.
             was.facts.get_or_insert(Facts::of(0)).read = None;
             new.what = What::File(was);
@@ -597,6 +625,12 @@ impl Run<'_> {
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
                 now.map_or(Ok(()), |now| self.write(&now))
+            }
+            Note::Gone(record, Ok(Some(there)))
+                if there == record.kind() && self.is_left_out(&record) =>
+            {
+                judge.report.uncovered += 1;
+                Ok(())
             }
             Note::Gone(record, there) => match judge.gone(record.clone(), there) {
                 Some(Verdict::Unreadable(_)) => self.write(&record),

@@ -340,6 +340,10 @@ pub struct Report {
     pub leftovers: u64,
     /// Rules of exclusion that matched nothing.
     pub idle_rules: Vec<String>,
+    /// Globs of [`Update::accept_rot`](crate::machine::Update::accept_rot) that match nothing doubtful.
+    pub idle_accepts: Vec<String>,
+    /// Recorded paths that are there, and that the new rules leave out.
+    pub uncovered: u64,
     /// The day on which the file was read that was not read for longest, of those in the new manifest.
     pub oldest: Option<Day>,
     /// Files whose content was read.

@@ -209,6 +209,18 @@ impl WithArgs {
             if let Some(rules) = rules {
                 rules.say_what_is_idle(&console, &report);
             }
+            for glob in &report.idle_accepts {
+                let glob = treewide_files::name::shown_text(glob);
+                console.say(&format!(
+                    "--accept-rot {glob}: no file that is ROT or SUSPECT has such a name"
+                ));
+            }
+            if report.uncovered > 0 {
+                let left_out = crate::shell::wording::count(report.uncovered, "recorded path");
+                console.say(&format!(
+                    "{left_out} not covered any more by the rules, and not in the new manifest"
+                ));
+            }
             self.say(&console, old.is_some(), path, &report, &totals);
             if let Some(budget) = budget {
                 console.say(&report::round(&report, &totals, budget));
@@ -257,9 +269,9 @@ impl WithArgs {
         Ok(places.check(Some((&manifest, &dir)))?)
     }
 
-    /// Says that a run was interrupted.
+    /// Says that a run was interrupted, if none is under way.
     fn say_what_is_left(&self, console: &Console<'_>, path: &Path) {
-        if journal::is_left(path) && !self.quiet.is_on() {
+        if journal::is_left(path) && !journal::is_in_use(path) && !self.quiet.is_on() {
             let text = match self.no_resume {
                 true => "is not used, and removed when this run is done",
                 false => "an interrupted run is resumed; --no-resume starts anew",

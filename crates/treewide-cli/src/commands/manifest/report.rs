@@ -182,6 +182,7 @@ fn summary_json(report: &Report, limits: Option<&Limits<'_>>) -> String {
         ("files_resumed", report.files_resumed),
         ("bytes_resumed", report.bytes_resumed),
         ("files_kept", report.files_kept),
+        ("uncovered", report.uncovered),
     ] {
         object.number(key, number);
     }
