@@ -232,7 +232,7 @@ impl Total {
         }
     }
 
-    /// Such as `3 files checked: 1 OK, 1 FAILED, 1 could not be read; 2 malformed lines; 1 list
+    /// Such as `4 files checked: 1 OK, 1 FAILED, 1 missing, 1 could not be read; 2 malformed lines; 1 list
     /// failed`.
     fn summary(&self) -> String {
         let lines = &self.lines;
@@ -240,8 +240,11 @@ impl Total {
         if lines.failed > 0 {
             text += &format!(", {} FAILED", lines.failed);
         }
-        if lines.unreadable > 0 {
-            text += &format!(", {} could not be read", lines.unreadable);
+        if self.absent > 0 {
+            text += &format!(", {} missing", self.absent);
+        }
+        if lines.unreadable > self.absent {
+            text += &format!(", {} could not be read", lines.unreadable - self.absent);
         }
         if lines.unverified > 0 {
             text += &format!(", {} not verified", lines.unverified);

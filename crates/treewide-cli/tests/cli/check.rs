@@ -74,7 +74,7 @@ fn a_wrong_and_a_missing_file_fail_and_the_others_are_done() {
     folder.write("list", sums(&["a", "b", "gone", "c"]));
     folder.write("b", "other");
     let out = "a: OK\nb: FAILED\ngone: FAILED (cannot open: No such file or directory (os error 2))\nc: OK\n";
-    let summary = "treewide: 4 files checked: 2 OK, 1 FAILED, 1 could not be read\n";
+    let summary = "treewide: 4 files checked: 2 OK, 1 FAILED, 1 missing\n";
     folder.treewide("check list").run().is(1, out, summary);
     let quiet = "b: FAILED\ngone: FAILED (cannot open: No such file or directory (os error 2))\n";
     folder.treewide("check --quiet list").run().is(1, quiet, summary);
@@ -371,9 +371,9 @@ fn blanks_belong_to_the_name() {
     assert_eq!(check(format!("{}  a \n", hex("a"))).text(), "a : FAILED\n");
     // Where the end of the name is certain, nothing is cut.
     fs::remove_file(folder.join("a ")).unwrap();
-    check(format!("BLAKE3 (a ) = {}\n", hex("a"))).fails(1, &["1 could not be read"]);
-    check(format!("\\{}  a \n", hex("a"))).fails(1, &["1 could not be read"]);
-    check(format!("{{\"path\":\"a \",\"digest\":\"{}\"}}\n", hex("a"))).fails(1, &["1 could not"]);
+    check(format!("BLAKE3 (a ) = {}\n", hex("a"))).fails(1, &["1 missing"]);
+    check(format!("\\{}  a \n", hex("a"))).fails(1, &["1 missing"]);
+    check(format!("{{\"path\":\"a \",\"digest\":\"{}\"}}\n", hex("a"))).fails(1, &["1 missing"]);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn check_by_which_something_is_as_listed_says_nothing_more() {
     folder.write("SUMS", sums(&["a", "b", "c"]));
     folder.write("b", "changed");
     let ended = folder.treewide("check SUMS").run();
-    let counts = "treewide: 3 files checked: 1 OK, 1 FAILED, 1 could not be read\n";
+    let counts = "treewide: 3 files checked: 1 OK, 1 FAILED, 1 missing\n";
     assert_eq!((ended.code, &ended.stderr[..]), (Some(1), counts));
     // A list that holds nothing else has its message already.
     folder.write("wrong", "not a list\n");
