@@ -1,4 +1,4 @@
-//! Rot is told, and the old digest kept, also where the file has another name by now.
+//! Rot is reported, and the old digest kept, also where the file has another name by now.
 
 #![cfg(unix)]
 

@@ -1,5 +1,7 @@
 //! Making a manifest of a tree: anew, or from an old one by reading only what changed.
 
+mod doubt;
+
 use crate::error::Error;
 use crate::format::day::Day;
 use crate::format::index;
@@ -7,7 +9,7 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
-use crate::format::trust::{Key, Moment, Moments};
+use crate::format::trust::{Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::{Draft, Totals};
 use crate::keep::journal::Taken;
@@ -21,6 +23,7 @@ use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
+use crate::run::update::doubt::is_known;
 use crate::run::verdict::{Change, Class, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
@@ -230,7 +233,8 @@ impl Update {
         for finding in findings {
             judge.tell(finding);
         }
-        run.note_old_mounts();
+        // The places whose files were not read.
+        run.guard.mounts().for_each(|name| run.lines.mount(name));
         judge.report.leftovers = seen.leftovers.load(Ordering::Relaxed);
         judge.report.oldest = run.oldest;
         let matched = seen.excluded.get().into_iter().flatten();
@@ -304,7 +308,7 @@ struct Run<'a> {
     old_manifest: Option<&'a Manifest>,
     /// The files of the old manifest by their numbers, once they are needed.
     known: Option<Known>,
-    /// What the new manifest leaves out.
+    /// Paths that the new manifest leaves out.
     excluded: Globs,
     /// Which globs of what is accepted match something doubtful.
     accepts: Vec<bool>,
@@ -373,13 +377,6 @@ impl Run<'_> {
         let Some(at) = task.path.ancestors().skip(1).take_while(is_mounted).last() else { return };
         self.lines.mount(&name::relative(at, self.root));
         self.mounted = Some((device, at.to_owned()));
-    }
-
-    /// Notes the places whose files were not read.
-    fn note_old_mounts(&mut self) {
-        for name in self.guard.mounts() {
-            self.lines.mount(name);
-        }
     }
 
     fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
@@ -486,70 +483,6 @@ impl Run<'_> {
         self.write(&new)
     }
 
-    /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
-    /// another name. With what is recorded of that.
-    fn of_another(
-        &mut self,
-        name: &[u8],
-        read: &Read,
-        judge: &mut Judge<'_>,
-    ) -> Result<Option<(Verdict, FileRecord)>, Error> {
-        let (Some(old), Some(stamp)) = (self.old_manifest.filter(|it| it.has_index()), &read.stamp)
-        else {
-            return Ok(None);
-        };
-        let known = match self.known.take() {
-            Some(known) => known,
-            None => Known::new(old)?,
-        };
-        let found = self.known.insert(known).other_content(old, stamp, &read.digest)?;
-        let Some(Record { name: from, what: What::File(was), .. }) =
-            found.filter(|it| it.name != name)
-        else {
-            return Ok(None);
-        };
-        judge.moves.doubted(&from);
-        let seen = was.facts.as_ref().and_then(Facts::seen);
-        let moved = seen.and_then(|seen| seen.moved(stamp)).unwrap_or_default();
-        Ok(Some((Verdict::Suspect { moved, from: Some(from) }, was)))
-    }
-
-    /// Whether the new content of a doubtful file is accepted.
-    fn accepts(&mut self, name: &[u8]) -> bool {
-        self.update.accept_rot.note(name, false, &mut self.accepts);
-        self.update.accept_rot.cover(name, false)
-    }
-
-    /// Whether the rules leave out a path that is there.
-    fn is_left_out(&self, record: &Record) -> bool {
-        let name = record.bare();
-        let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
-        let is_elsewhere = || {
-            let there = Stamp::at(&self.root.join(name::path(name)), self.rules.follow);
-            there.is_ok_and(|it| it.device != self.device)
-        };
-        self.excluded.cover(name, record.kind() == Type::Directory)
-            || !self.rules.hidden && is_hidden()
-            || self.rules.one_file_system && is_elsewhere()
-    }
-
-    /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
-    fn doubt(
-        &mut self,
-        new: &mut Record,
-        verdict: Verdict,
-        mut was: FileRecord,
-        judge: &mut Judge<'_>,
-    ) {
-        if !self.accepts(&new.name) {
-            // It is read each time, and found again, until it is accepted.
-            was.facts.get_or_insert(Facts::of(0)).read = None;
-            new.what = What::File(was);
-            judge.report.files_kept += 1;
-        }
-        judge.tell(about(&new.name, Type::File, verdict));
-    }
-
     fn new_file(&mut self, new: &Record, read: &Read, judge: &mut Judge<'_>) {
         match read.stamp {
             Some(_) => self.added(new, judge),
@@ -569,24 +502,6 @@ impl Run<'_> {
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
         let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: Some(self.today) };
         FileRecord { digest: read.digest, facts: Some(facts) }
-    }
-
-    /// What is recorded of a path stays, without its key, because the path cannot be looked at.
-    fn keep(
-        &mut self,
-        mut record: Record,
-        verdict: Verdict,
-        judge: &mut Judge<'_>,
-    ) -> Result<(), Error> {
-        if let What::File(FileRecord { facts, .. }) = &mut record.what {
-            match facts {
-                Some(facts) => facts.distrust(),
-                None => *facts = Some(Facts::of(0)),
-            }
-        }
-        self.guard.found(&record, false);
-        judge.record(&record, verdict);
-        if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
     }
 
     fn added(&mut self, record: &Record, judge: &mut Judge<'_>) {
@@ -679,13 +594,4 @@ impl Run<'_> {
             Note::Broken(error) => Err(error),
         }
     }
-}
-
-/// Whether the file is the one that was recorded, and not another one of its name. Empty files are all alike.
-fn is_known(record: &Record, read: &Read, stamp: &Stamp) -> bool {
-    let What::File(was) = &record.what else { return false };
-    let has_content = read.bytes > 0 && treewide_files::digest::equal(&was.digest, &read.digest);
-    let seen = was.facts.as_ref().and_then(Facts::seen);
-    let is_at = |it: &Key| (it.inode, it.device) == (Some(stamp.inode), Some(stamp.device));
-    has_content || seen.is_some_and(is_at)
 }

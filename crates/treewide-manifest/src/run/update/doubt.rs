@@ -1,0 +1,105 @@
+//! Keeps old records where the content of a file is in doubt, or not known.
+
+use crate::error::Error;
+use crate::format::name;
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::format::trust::Key;
+use crate::run::judge::{Judge, Read};
+use crate::run::known::Known;
+use crate::run::moves::about;
+use crate::run::update::Run;
+use crate::run::verdict::Verdict;
+use treewide_files::Stamp;
+
+impl Run<'_> {
+    /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
+    /// another name. With the record of that name.
+    pub(super) fn of_another(
+        &mut self,
+        name: &[u8],
+        read: &Read,
+        judge: &mut Judge<'_>,
+    ) -> Result<Option<(Verdict, FileRecord)>, Error> {
+        let (Some(old), Some(stamp)) = (self.old_manifest.filter(|it| it.has_index()), &read.stamp)
+        else {
+            return Ok(None);
+        };
+        let known = match self.known.take() {
+            Some(known) => known,
+            None => Known::new(old)?,
+        };
+        let found = self.known.insert(known).other_content(old, stamp, &read.digest)?;
+        let Some(Record { name: from, what: What::File(was), .. }) =
+            found.filter(|it| it.name != name)
+        else {
+            return Ok(None);
+        };
+        judge.moves.doubted(&from);
+        let seen = was.facts.as_ref().and_then(Facts::seen);
+        let moved = seen.and_then(|seen| seen.moved(stamp)).unwrap_or_default();
+        Ok(Some((Verdict::Suspect { moved, from: Some(from) }, was)))
+    }
+
+    /// The record of a path stays, without its key, because the path cannot be looked at.
+    pub(super) fn keep(
+        &mut self,
+        mut record: Record,
+        verdict: Verdict,
+        judge: &mut Judge<'_>,
+    ) -> Result<(), Error> {
+        if let What::File(FileRecord { facts, .. }) = &mut record.what {
+            match facts {
+                Some(facts) => facts.distrust(),
+                None => *facts = Some(Facts::of(0)),
+            }
+        }
+        self.guard.found(&record, false);
+        judge.record(&record, verdict);
+        if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
+    }
+
+    /// Whether the new content of a doubtful file is accepted.
+    pub(super) fn accepts(&mut self, name: &[u8]) -> bool {
+        self.update.accept_rot.note(name, false, &mut self.accepts);
+        self.update.accept_rot.cover(name, false)
+    }
+
+    /// Whether the rules leave out a path that is there.
+    pub(super) fn is_left_out(&self, record: &Record) -> bool {
+        let name = record.bare();
+        let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
+        let is_elsewhere = || {
+            let there = Stamp::at(&self.root.join(name::path(name)), self.rules.follow);
+            there.is_ok_and(|it| it.device != self.device)
+        };
+        self.excluded.cover(name, record.kind() == Type::Directory)
+            || !self.rules.hidden && is_hidden()
+            || self.rules.one_file_system && is_elsewhere()
+    }
+
+    /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
+    pub(super) fn doubt(
+        &mut self,
+        new: &mut Record,
+        verdict: Verdict,
+        mut was: FileRecord,
+        judge: &mut Judge<'_>,
+    ) {
+        if !self.accepts(&new.name) {
+            // It is read each time, and found again, until it is accepted.
+            was.facts.get_or_insert(Facts::of(0)).read = None;
+            new.what = What::File(was);
+            judge.report.files_kept += 1;
+        }
+        judge.tell(about(&new.name, Type::File, verdict));
+    }
+}
+
+/// Whether the file is the one that was recorded, and not another one of its name. Empty files are all alike.
+pub(super) fn is_known(record: &Record, read: &Read, stamp: &Stamp) -> bool {
+    let What::File(was) = &record.what else { return false };
+    let has_content = read.bytes > 0 && treewide_files::digest::equal(&was.digest, &read.digest);
+    let seen = was.facts.as_ref().and_then(Facts::seen);
+    let is_at = |it: &Key| (it.inode, it.device) == (Some(stamp.inode), Some(stamp.device));
+    has_content || seen.is_some_and(is_at)
+}
