@@ -1,5 +1,5 @@
 //! Guarantees of manifests: records that must never be lost, and messages that must never appear. Each case runs as a
-//! user's night job would.
+//! user's night job would. One file although it is long: the cases are one table.
 
 use crate::refused::refuser;
 use crate::support::{Ended, Folder, hex, is_root, skip, sums};

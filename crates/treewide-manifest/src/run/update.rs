@@ -310,7 +310,7 @@ struct Run<'a> {
     known: Option<Known>,
     /// Paths that the new manifest leaves out.
     excluded: Globs,
-    /// Which globs of what is accepted match something doubtful.
+    /// Which accepted globs match something doubtful.
     accepts: Vec<bool>,
     /// The device of the root.
     device: u64,
