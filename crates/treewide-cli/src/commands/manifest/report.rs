@@ -328,7 +328,7 @@ pub(super) fn damage(console: &Console<'_>, list: &Path, cause: &str) {
         &index,
         format_args!(
             "is not used: {cause}; so links, directories, modes, attributes and names that are not UTF-8 were not checked; \
-             `treewide update --full` writes a new one"
+             `treewide update --accept-damage` writes a new one, and keeps the digests of files whose content differs"
         ),
     );
 }
