@@ -11,6 +11,7 @@ use crate::shell::stdin::is_stdin;
 use crate::shell::streams::{self, Stream};
 use crate::shell::terminal::{self, Form};
 use crate::shell::tone::Tone;
+use crate::shell::usage::wrong_value;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, bail};
 use std::borrow::Cow;
@@ -63,6 +64,7 @@ impl<'a> Output<'a> {
         let sink = match path {
             Some(path) if path != Path::new("-") => {
                 let name = shown(path);
+                spare_manifest(path)?;
                 Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
             }
             _ => Sink::stdout()?,
@@ -205,6 +207,16 @@ impl<'a> Output<'a> {
     pub(crate) fn written(&self) -> Written {
         Written(self.identities.clone())
     }
+}
+
+/// An error if a manifest would lose a part.
+pub(crate) fn spare_manifest(path: &Path) -> anyhow::Result<()> {
+    let Some(list) = treewide_manifest::machine::manifest_at(path) else { return Ok(()) };
+    let (name, list) = (shown(path), shown(&list));
+    let text = format!(
+        "{name}: is a part of the manifest {list}, which would be lost; name another file, or move the manifest away"
+    );
+    Err(wrong_value(text).into())
 }
 
 /// The files that a run is writing.

@@ -309,7 +309,8 @@ fn update_never_mends_a_damaged_index_by_a_bad_digest() {
         let case = Case::new();
         case.rot("f1");
         case.edit_index(edit);
-        case.run("verify p.b3 t").is_code(3);
+        let said = case.run("verify p.b3 t").0;
+        said.fails(3, &["`treewide update --accept-damage` writes a new one"]);
         for command in ["update", "update --full", "update --scrub 100%", "update -q", "scrub"] {
             println!("{what}: {command}");
             case.keeps(3, &format!("{command} p.b3 t"), &["p.b3.tw: "]);
@@ -655,4 +656,44 @@ fn links_that_lead_nowhere_are_links_also_where_links_are_followed() {
     case.run("verify q.b3 t").is_code(0);
     fs::write(case.folder.join("t/nowhere"), "there").unwrap();
     case.run("verify q.b3 t").is_code(1).prints("REPLACED-TYPE link");
+}
+
+#[test]
+fn no_output_replaces_a_part_of_a_manifest() {
+    let case = Case::new();
+    case.folder.write("a.b3", sums(&[]));
+    case.folder.write("big", [0; 100_000]);
+    case.run("outboard create big").is_code(0);
+    case.folder.write("L", format!("{}  t/f1\n", hex("content of f1")));
+    for name in ["p.b3", "p.b3.tw"] {
+        for command in [
+            "check L -o",
+            "sum -r t -o",
+            "verify a.b3 t --json -o",
+            "diff L L --json -o",
+            "outboard slice big --range 0..1 -o",
+            "outboard create big -o",
+        ] {
+            println!("{command} {name}");
+            case.keeps(2, &format!("{command} {name}"), &["p.b3, which would be lost"]);
+        }
+    }
+}
+
+#[test]
+fn snapshot_replaces_no_damaged_manifest() {
+    let cut = |it: &str| it[..it.trim_end().rfind('\n').unwrap() + 1].to_owned();
+    for name in ["p.b3", "p.b3.tw"] {
+        let case = Case::new();
+        case.folder.write(name, cut(&case.folder.read(name)));
+        case.keeps(3, "snapshot t -o p.b3", &["p.b3.tw: ", "--accept-damage"]);
+        case.run("snapshot t -o p.b3 --accept-damage").is_code(0);
+        case.run("verify p.b3 t").is_code(0);
+    }
+    let case = Case::new();
+    case.folder.write("p.b3", case.folder.read("p.b3") + "cut\n");
+    case.keeps(3, "snapshot t -o p.b3", &["p.b3"]);
+    // One that is sound is replaced, as it was named.
+    let case = Case::new();
+    case.run("snapshot t -o p.b3").is_code(0);
 }

@@ -1,6 +1,6 @@
 //! `treewide outboard`: files, names, words, exit codes.
 
-use crate::support::{Folder, hex};
+use crate::support::{Folder, hex, sums};
 use std::fs;
 
 /// Bytes without a pattern.
@@ -428,4 +428,28 @@ fn outboard_json_has_all_bytes_of_names() {
             assert_eq!(value["outboard_hex"], "6eff2e6f62616f34", "{ended:?}");
         }
     }
+}
+
+#[test]
+fn outboard_create_replaces_no_file_that_is_not_an_outboard() {
+    let folder = Folder::new();
+    folder.write("f", content(100_000));
+    for (name, own) in
+        [("f.obao4", "own".to_owned()), ("f.obao4", "a".repeat(64)), ("L", sums(&["f"]))]
+    {
+        folder.write(name, &own);
+        let ended = folder.treewide(&format!("outboard create f -o {name}")).run();
+        ended.fails(1, &[name, "is not an outboard", "move it away"]);
+        assert_eq!(folder.read(name), own);
+    }
+    // An old one, of what the file was, is made again; so is one that is cut off, if it says its length.
+    fs::remove_file(folder.join("f.obao4")).unwrap();
+    for len in [100_000, 300_000, 0, 100_000] {
+        folder.write("f", content(len));
+        for args in ["", " --bao"] {
+            folder.treewide(&format!("outboard create f{args}")).run().fails(0, &[]);
+        }
+    }
+    folder.write("f.obao", 100_000_u64.to_le_bytes());
+    folder.treewide("outboard create f --bao").run().fails(0, &[]);
 }

@@ -89,7 +89,7 @@ impl Draft {
         if !is_list(path) {
             return foreign(path, "is not a list of digests");
         }
-        if !accepts_damage && !is_index(&index) {
+        if !accepts_damage && is_index(&index) == Some(false) {
             return foreign(&index, "is not the index of a list");
         }
         let lock = lock(path)?;
@@ -309,13 +309,13 @@ fn is_list(path: &Path) -> bool {
     }
 }
 
-/// Whether there is nothing at the path, an empty file, or the index of some list, of any version.
-fn is_index(path: &Path) -> bool {
+/// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
+pub(crate) fn is_index(path: &Path) -> Option<bool> {
     const BEGINS: &[u8] = b"{\"treewide\":\"manifest ";
-    let Ok(file) = regular::open(path) else { return true };
+    let file = regular::open(path).ok()?;
     let mut begin = Vec::new();
     let read = file.take(BEGINS.len() as u64).read_to_end(&mut begin);
-    read.is_ok() && (begin.is_empty() || begin == BEGINS)
+    (read.is_err() || !begin.is_empty()).then(|| read.is_ok() && begin == BEGINS)
 }
 
 /// If a run was killed between its two renames, lets its index appear, too.

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::format::list::Line;
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;
+use crate::keep::draft::is_index;
 use crate::keep::journal::journal_path;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,16 @@ impl Places {
     }
 }
 
+/// The list of the manifest that loses a part if this file is replaced: it is an index, or a list with its index next to it.
+pub fn manifest_at(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    if is_index(&path) == Some(true) {
+        let list = path.to_str().and_then(|it| it.strip_suffix(".tw")).map(PathBuf::from);
+        return Some(list.unwrap_or(path));
+    }
+    is_index(&index_path(&path))?.then_some(path)
+}
+
 fn is_listed(place: &Place, manifest: &Manifest, dir: &Path) -> Result<bool, Error> {
     let (Some((folder, file)), Ok(dir)) = (&place.at, dir.canonicalize()) else { return Ok(false) };
     let path = folder.join(file);
@@ -127,6 +138,30 @@ mod tests {
     use super::*;
     use crate::format::list::List;
     use std::fs;
+
+    #[test]
+    fn manifest_at_finds_both_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for (name, content) in [
+            ("a.b3", ""),
+            ("a.b3.tw", "{\"treewide\":\"manifest 1\"}\n"),
+            ("alone", "{\"treewide\":\"manifest 2\"}\n"),
+            ("game", ""),
+            ("game.tw", "own"),
+            ("empty", ""),
+            ("empty.tw", ""),
+        ] {
+            fs::write(at(name), content).unwrap();
+        }
+        for (name, list) in
+            [("a.b3", Some("a.b3")), ("a.b3.tw", Some("a.b3")), ("alone", Some("alone"))]
+                .into_iter()
+                .chain(["game", "game.tw", "empty", "empty.tw", "new"].map(|it| (it, None)))
+        {
+            assert_eq!(manifest_at(&at(name)), list.map(at), "{name}");
+        }
+    }
 
     #[test]
     fn places_are_refused_where_one_would_be_lost() {

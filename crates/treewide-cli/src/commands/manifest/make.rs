@@ -15,6 +15,7 @@ use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
+use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
@@ -82,6 +83,10 @@ pub(crate) struct SnapshotArgs {
     /// The list to write; its index is written next to it [default: DIR.b3, if that does not exist]
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: Option<PathBuf>,
+
+    /// Replace a manifest although it is damaged
+    #[arg(long, help_heading = "Verdict")]
+    accept_damage: bool,
 
     #[command(flatten)]
     rules: RulesArgs,
@@ -172,6 +177,9 @@ impl WithArgs {
             None => update,
         };
         self.say_what_is_left(&console, path);
+        if old.is_none() && !accepts_damage {
+            require_undamaged(path)?;
+        }
         let old = old.map(Manifest::open).transpose()?;
         let dir = match (dir, &old) {
             (Some(dir), _) => dir.to_owned(),
@@ -320,6 +328,28 @@ fn begin(
     Ok(pair)
 }
 
+/// An error if the manifest that a snapshot replaces is damaged, so that nobody can say any more what is lost.
+fn require_undamaged(path: &Path) -> anyhow::Result<()> {
+    let damage = match path.metadata() {
+        Err(_) => return Ok(()),
+        Ok(_) => match Manifest::open(path) {
+            Err(error) => Some(error.to_string()),
+            Ok(manifest) => match manifest.index() {
+                Index::Ignored(cause) => {
+                    Some(format!("{}: {cause}", shown(&treewide_manifest::index_path(path))))
+                }
+                _ => None,
+            },
+        },
+    };
+    match damage {
+        None => Ok(()),
+        Some(cause) => bail!(
+            "{cause}; the manifest there is damaged, and nothing was written; write elsewhere, or replace it with --accept-damage"
+        ),
+    }
+}
+
 fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
     let mut unfinished = signals::unfinished();
     let Made { report, draft, outboards, .. } = made;
@@ -349,7 +379,7 @@ impl SnapshotArgs {
             let making = Making {
                 path: &self.list()?,
                 update,
-                accepts_damage: false,
+                accepts_damage: self.accept_damage,
                 budget: None,
                 old: None,
                 dir,

@@ -13,6 +13,8 @@ use crate::shell::signals;
 use crate::shell::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
+use std::fs::File;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
@@ -78,6 +80,7 @@ impl CreateArgs {
         if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
+        spare(&path, shape, data.len())?;
         let mut replacement = begin(&path)?;
         let len = data.len();
         progress.show(move || Some(len));
@@ -140,6 +143,31 @@ impl CreateArgs {
         }
         output::print(&text)
     }
+}
+
+/// An error if there is a file that is no outboard, which would be lost. One that is cut off is still known by the length in front.
+fn spare(path: &Path, shape: Shape, len: u64) -> anyhow::Result<()> {
+    output::spare_manifest(path)?;
+    let Some(there) = path.metadata().ok().filter(|it| it.is_file() && it.len() > 0) else {
+        return Ok(());
+    };
+    let header = if shape.is_bao { 8 } else { 0 };
+    let mut begin = Vec::new();
+    let file = File::open(path).with_context(|| shown(path))?;
+    file.take(header + 64).read_to_end(&mut begin).with_context(|| shown(path))?;
+    let is_of_data =
+        shape.is_bao && (begin.starts_with(&len.to_le_bytes()) || begin == 0_u64.to_le_bytes());
+    // Digests are no text. What else they are is not known without the data that they were made of.
+    let is_outboard = there.len() > header
+        && (there.len() - header).is_multiple_of(64)
+        && str::from_utf8(&begin[header as usize..]).is_err();
+    if !is_of_data && !is_outboard {
+        bail!(
+            "{}: is not an outboard, and would be replaced; move it away, or name another file with -o",
+            shown(path)
+        );
+    }
+    Ok(())
 }
 
 /// Begins to write a file that appears when it is complete.
