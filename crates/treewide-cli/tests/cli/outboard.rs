@@ -442,7 +442,7 @@ fn outboard_create_replaces_no_file_that_is_not_an_outboard() {
         ended.fails(1, &[name, "is not an outboard", "move it away"]);
         assert_eq!(folder.read(name), own);
     }
-    // An old one, of what the file was, is made again; so is one that is cut off, if it says its length.
+    // An old outboard of an earlier version of the file is made again; so is one that is cut off, if it says its length.
     fs::remove_file(folder.join("f.obao4")).unwrap();
     for len in [100_000, 300_000, 0, 100_000] {
         folder.write("f", content(len));

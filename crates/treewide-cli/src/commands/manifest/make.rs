@@ -328,7 +328,7 @@ fn begin(
     Ok(pair)
 }
 
-/// An error if the manifest that a snapshot replaces is damaged, so that nobody can say any more what is lost.
+/// An error if the manifest that a snapshot replaces is damaged, so that the loss is unknown.
 fn require_undamaged(path: &Path) -> anyhow::Result<()> {
     let damage = match path.metadata() {
         Err(_) => return Ok(()),

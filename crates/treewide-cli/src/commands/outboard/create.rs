@@ -145,7 +145,7 @@ impl CreateArgs {
     }
 }
 
-/// An error if there is a file that is no outboard, which would be lost. One that is cut off is still known by the length in front.
+/// An error if there is a file that is not an outboard, which would be lost. One that is cut off is still known by the length in front.
 fn spare(path: &Path, shape: Shape, len: u64) -> anyhow::Result<()> {
     output::spare_manifest(path)?;
     let Some(there) = path.metadata().ok().filter(|it| it.is_file() && it.len() > 0) else {
@@ -157,7 +157,7 @@ fn spare(path: &Path, shape: Shape, len: u64) -> anyhow::Result<()> {
     file.take(header + 64).read_to_end(&mut begin).with_context(|| shown(path))?;
     let is_of_data =
         shape.is_bao && (begin.starts_with(&len.to_le_bytes()) || begin == 0_u64.to_le_bytes());
-    // Digests are no text. What else they are is not known without the data that they were made of.
+    // Digests are not text. No more is known without the data that they were made from.
     let is_outboard = there.len() > header
         && (there.len() - header).is_multiple_of(64)
         && str::from_utf8(&begin[header as usize..]).is_err();
