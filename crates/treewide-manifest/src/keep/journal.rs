@@ -249,7 +249,7 @@ impl Journal {
             Err(error) => return Err(at_path(error)),
         };
         let Some(file) = there else {
-            let place = Place::New(path.clone(), fs::metadata(list).ok());
+            let place = Place::New(path.clone(), fs::metadata(list).ok().map(Box::new));
             let writer = Writer::start(place, &header, Hasher::new(), from);
             return Ok((Self { path, writer, is_ours: true, _held: None }, None));
         };

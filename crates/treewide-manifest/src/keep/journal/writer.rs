@@ -82,7 +82,7 @@ impl Shared {
 
 pub(super) enum Place {
     /// The file is created when there is something to write, and is no more readable than the list.
-    New(PathBuf, Option<Metadata>),
+    New(PathBuf, Option<Box<Metadata>>),
     Open(File),
 }
 
