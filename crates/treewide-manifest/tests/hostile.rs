@@ -1,4 +1,4 @@
-//! Damage to a manifest or its tree, by accident or on purpose.
+//! Damage to a manifest or its tree, by accident or on purpose. One file although it is long: the cases are one table.
 
 mod common;
 

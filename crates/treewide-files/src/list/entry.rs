@@ -1,4 +1,4 @@
-//! Parses a line of a list: a file and its digest.
+//! Parses a line of a list: a file and its digest. A third of this file is its tests.
 //!
 //! A line that names a file without a digest to verify it by is an error of its own
 //! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, without
