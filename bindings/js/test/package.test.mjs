@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import test, { after, before, describe } from "node:test";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { install, run } from "./lib/install.mjs";
 
 const here = new URL("..", import.meta.url);
@@ -37,6 +39,13 @@ describe("package", () => {
     }
   });
 
+  test("a bundle that imports hash has at most 30 KB gzipped", async () => {
+    const stdin = { contents: 'import { hash } from "treewide"; globalThis.use = hash;', resolveDir: project.folder };
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
+    const { length } = gzipSync(outputFiles[0].contents, { level: 9 });
+    assert.ok(length > 10_000 && length <= 30_000, `${length} bytes`);
+  });
+
   for (const document of ["README.md", "../../docs/javascript.md"]) {
     test(`the examples of ${document} run`, (t) => {
       const all = examples(document);
@@ -54,17 +63,17 @@ describe("package", () => {
     const bin = join(project.folder, "bin");
     mkdirSync(bin);
     const program = (name, text) => writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    const build = () => {
+    const buildThere = () => {
       const { status, stderr } = spawnSync(process.execPath, ["build.mjs"], { cwd: fileURLToPath(here), env: { PATH: bin }, encoding: "utf8" });
       assert.equal(status, 1);
       assert.doesNotMatch(stderr, /^ +at /m);
       return stderr;
     };
-    assert.match(build(), /^build\.mjs: there is no rustc: install Rust from https:\/\/rustup\.rs/);
+    assert.match(buildThere(), /^build\.mjs: there is no rustc: install Rust from https:\/\/rustup\.rs/);
     program("rustc", `echo ${bin}`);
-    assert.match(build(), /: run `rustup target add wasm32-unknown-unknown`/);
+    assert.match(buildThere(), /: run `rustup target add wasm32-unknown-unknown`/);
     program("rustup", `echo "$*" > ${bin}/asked; exit 1`);
-    assert.match(build(), /: run `rustup target add wasm32-unknown-unknown`/);
+    assert.match(buildThere(), /: run `rustup target add wasm32-unknown-unknown`/);
     assert.equal(readFileSync(join(bin, "asked"), "utf8"), "target add wasm32-unknown-unknown\n");
     const { scripts } = JSON.parse(readFileSync(new URL("package.json", here), "utf8"));
     assert.equal(scripts.prepack, "node build.mjs");

@@ -5,7 +5,10 @@
     reason = "the attribute that exports a name is unsafe; `memory` has the macro"
 )]
 
-crate::memory::exports! {
+#[cfg(target_arch = "wasm32")]
+use crate::hashing;
+
+crate::memory::exports! { hashing:
     fn address(part: u32) -> u32;
     fn hash(mode: u32, len: u32);
     fn context(len: u32);

@@ -102,15 +102,15 @@ impl Shared {
     }
 }
 
-/// Exports functions under their names: arguments and results are `u32` and `f64`, the numbers of JavaScript.
+/// Exports functions of a module under their names: arguments and results are `u32` and `f64`, the numbers of JavaScript.
 macro_rules! exports {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+    ($module:ident: $(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
             #[cfg(target_arch = "wasm32")]
             // SAFETY: nothing else has the name.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($argument: $type),*) $(-> $result)? {
-                crate::memory::SHARED.with(|memory| crate::hashing::$name(memory, $($argument),*))
+                crate::memory::SHARED.with(|memory| $module::$name(memory, $($argument),*))
             }
         )*
     };

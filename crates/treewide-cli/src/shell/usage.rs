@@ -1,7 +1,7 @@
 //! Bad usage, and the texts that `--help` and `--version` ask for.
 
+use crate::shell::streams;
 use crate::shell::terminal::{self, Form};
-use crate::shell::{output, streams};
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::error::ErrorKind;
@@ -16,9 +16,9 @@ pub(crate) fn complain(error: &clap::Error) {
     streams::write_error(&text(error, &std::io::stderr()));
 }
 
-/// Print the text that `--help` or `--version` asked for.
-pub(crate) fn print(help: &clap::Error) -> anyhow::Result<()> {
-    output::print(text(help, &std::io::stdout()).as_bytes())
+/// The text that `--help` or `--version` asked for.
+pub(crate) fn help(asked: &clap::Error) -> String {
+    text(asked, &std::io::stdout())
 }
 
 /// The text, in colours where it goes to a terminal that has them.

@@ -1,6 +1,8 @@
 //! Makes outboards of data in memory, and of any bytes that can be read at places.
 
 use super::climb::{Climb, Tiles};
+#[cfg(feature = "std")]
+use super::layout::{Group, Order};
 use super::layout::{Layout, PAIR_LEN};
 use super::tile::{groups_of_tile, hash_tile, pairs_of_tile};
 use crate::hash::Hash;
@@ -55,12 +57,7 @@ pub fn fill(input: &[u8], layout: &Layout, mode: Mode, out: &mut [u8]) -> Hash {
 /// assert_eq!(outboard.len(), 6 * 64);
 /// ```
 #[cfg(feature = "std")]
-pub fn create(
-    input: &[u8],
-    group: super::Group,
-    order: super::Order,
-    mode: Mode,
-) -> (Hash, Vec<u8>) {
+pub fn create(input: &[u8], group: Group, order: Order, mode: Mode) -> (Hash, Vec<u8>) {
     let layout = Layout::new(input.len() as u64, group, order);
     let mut out = vec![0; layout.bytes() as usize];
     let digest = fill(input, &layout, mode, &mut out);
