@@ -18,7 +18,7 @@
 //!     mine.hash(&input[range.clone()], range.start as u64)?;
 //!     Ok::<_, treewide::parts::AbsorbError>(mine.to_bytes())
 //! };
-//! let cut = 300 * CHUNK_LEN; // any multiple of 1 KiB
+//! let cut = 300 * CHUNK_LEN + 77; // anywhere
 //! let found = std::thread::scope(|scope| {
 //!     let right = scope.spawn(|| work(cut..input.len()));
 //!     [right.join().unwrap(), work(0..cut)]
@@ -30,11 +30,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A part is a node of the tree below the root. So cuts are at multiples of [`CHUNK_LEN`](crate::CHUNK_LEN), and at
-//! the end of the input. [`subtrees`] says into which nodes a range falls: at most 2 for each level. Cuts at large powers
-//! of two, such as 64 MiB, give one part each.
+//! A part is a node of the tree below the root. [`subtrees`] says into which nodes a range falls: at most 2 for each level.
+//! Cuts at large powers of two, such as 64 MiB, give one part each. Where a cut lies inside a chunk, both sides hold and
+//! send their bytes of this chunk, until it is whole.
 //!
-//! The values of a range are as secret as its digest: with them anyone can check a guess of its bytes.
+//! The values of a range are as secret as its digest: with them anyone can check a guess of its bytes. The bytes of a chunk
+//! that was cut are sent as they are.
 
 #[cfg(feature = "std")]
 mod absorbed;
@@ -44,12 +45,16 @@ mod cut;
 #[cfg(feature = "std")]
 mod error;
 #[cfg(feature = "std")]
+mod fragments;
+#[cfg(feature = "std")]
 mod known;
 #[cfg(feature = "std")]
 mod nodes;
 #[cfg(feature = "std")]
 mod object;
 mod part;
+#[cfg(feature = "std")]
+mod runs;
 mod subtrees;
 
 #[cfg(feature = "std")]

@@ -75,7 +75,7 @@ fn subtrees_are_the_nodes_of_the_tree() {
 }
 
 #[test]
-fn cuts_inside_of_chunks_are_refused() {
+fn nodes_are_not_cut_inside_of_chunks() {
     let cases = [
         (0..1000, 3000, "cut at 0 or 1024"),
         (1500..2048, 3000, "cut at 1024 or 2048"),
@@ -88,8 +88,10 @@ fn cuts_inside_of_chunks_are_refused() {
     for (range, total, words) in cases {
         let text = subtrees(range.clone(), total).expect_err("not chunks").to_string();
         assert!(text.contains(words), "{range:?}: `{text}` does not say `{words}`");
-        if range.start <= range.end {
-            let mut parts = Parts::new(total, treewide::Mode::PLAIN);
+        let mut parts = Parts::new(total, treewide::Mode::PLAIN);
+        let error = parts.push(Part { range: range.clone(), cv: [1; 32] }).unwrap_err();
+        assert!(error.to_string().contains(words), "{range:?}: `{error}`");
+        if range.end > total {
             let error = parts.hash(&pattern(range.clone().count()), range.start).unwrap_err();
             assert!(error.to_string().contains(words), "{range:?}: `{error}`");
         }
@@ -103,14 +105,20 @@ fn cuts_inside_of_chunks_are_refused() {
     let error = parts.hash(&[0; 10], u64::MAX - 5).unwrap_err();
     assert!(matches!(error, AbsorbError::Cut(_)), "{error}");
     assert_eq!(parts.missing(), [0..8 * CHUNK]);
-    Tally::new("parts/cuts inside of chunks are refused").case();
+    Tally::new("parts/nodes are not cut inside of chunks").case();
 }
 
-/// `total` bytes cut at random chunks, in random order.
+/// `total` bytes cut at random places, in random order: at chunks, anywhere, or a few bytes from a chunk.
 fn random_cuts(random: &mut Random, total: u64) -> Vec<Range<u64>> {
     let chunks = total / CHUNK + 1;
-    let mut cuts: Vec<u64> =
-        (0..random.below(12)).map(|_| random.next() % chunks * CHUNK).chain([0, total]).collect();
+    let kind = random.below(3);
+    let mut cut = || match kind {
+        0 => random.next() % chunks * CHUNK,
+        1 => random.next() % (total + 1),
+        _ => total.min(random.next() % chunks * CHUNK + random.next() % 3),
+    };
+    let count = cut() % 12;
+    let mut cuts: Vec<u64> = (0..count).map(|_| cut()).chain([0, total]).collect();
     cuts.sort_unstable();
     let mut ranges: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
     for i in (1..ranges.len()).rev() {
@@ -147,7 +155,7 @@ fn parts_in_any_order_make_the_digest() {
         let (mode, input) = (Mode::any(&mut random), random.bytes(len));
         let total = len as u64;
         let mut whole = Parts::new(total, mode.mode()).of_object(b"object");
-        let mut done = vec![false; len.div_ceil(CHUNK_LEN)];
+        let mut done = vec![false; len];
         let mut ranges = random_cuts(&mut random, total);
         let twice = ranges.iter().filter(|_| random.below(4) == 0).cloned().collect::<Vec<_>>();
         ranges.extend(twice);
@@ -156,18 +164,24 @@ fn parts_in_any_order_make_the_digest() {
             ranges.extend(random_cuts(&mut random, total));
         }
         for range in ranges {
-            let new = |chunk: &u64| !done[*chunk as usize];
-            let new = (range.start / CHUNK..range.end.div_ceil(CHUNK)).filter(new);
-            let new: u64 = new.map(|chunk| total.min((chunk + 1) * CHUNK) - chunk * CHUNK).sum();
-            let missing = (0..done.len()).any(|chunk| !done[chunk]);
-            assert_eq!(whole.finish().is_err(), missing, "{mode:?} {len}");
-            let absorbed = whole.absorb(&worker(&mode, &input, &range)).expect("all are right");
+            let bytes = range.start as usize..range.end as usize;
+            let new = done[bytes.clone()].iter().filter(|done| !**done).count() as u64;
+            assert_eq!(whole.finish().is_err(), done.contains(&false), "{mode:?} {len}");
+            let absorbed = if random.below(2) == 0 {
+                whole.absorb(&worker(&mode, &input, &range))
+            } else {
+                whole.hash(slice(&input, &range), range.start)
+            };
+            let absorbed = absorbed.expect("all are right");
             assert_eq!((absorbed.new, absorbed.again), (new, range.end - range.start - new));
-            let chunks = range.start as usize / CHUNK_LEN..range.end.div_ceil(CHUNK) as usize;
-            done[chunks].fill(true);
+            done[bytes].fill(true);
             let gaps = whole.missing();
-            let is_missing = |chunk: u64| gaps.iter().any(|gap| gap.contains(&(chunk * CHUNK)));
-            assert!((0..).zip(&done).all(|(chunk, done)| *done != is_missing(chunk)), "{gaps:?}");
+            let missing: u64 = gaps.iter().map(|gap| gap.end - gap.start).sum();
+            assert_eq!(missing, done.iter().filter(|done| !**done).count() as u64, "{gaps:?}");
+            let is_missing = |gap: &Range<u64>| {
+                !done[gap.start as usize..gap.end as usize].contains(&true) && !gap.is_empty()
+            };
+            assert!(gaps.iter().all(is_missing), "{gaps:?}");
             match random.below(8) {
                 0 => whole.compact(),
                 1 => whole = sent(&whole, &mode),
@@ -204,6 +218,80 @@ fn a_lone_chunk_and_an_empty_input_are_parts_too() {
             tally.case();
         }
     }
+}
+
+#[test]
+fn runs_in_one_call_are_runs_one_by_one() {
+    let mut tally = Tally::new("parts/runs in one call are runs one by one");
+    let mut random = Random::new(74);
+    for round in 0..rounds(200) {
+        // Rows of a matrix, and the columns that each of some workers has.
+        let (rows, width) = (1 + random.below(40), 1 + random.below(12_000));
+        let mode = Mode::any(&mut random);
+        let input = random.bytes(rows * width);
+        let total = input.len() as u64;
+        let mut cuts: Vec<_> = (0..random.below(4)).map(|_| random.below(width + 1)).collect();
+        cuts.extend([0, width]);
+        cuts.sort_unstable();
+        let mut whole = Parts::new(total, mode.mode());
+        let mut singly = Parts::new(total, mode.mode());
+        for columns in cuts.windows(2) {
+            let runs: Vec<_> = (0..rows)
+                .map(|row| (row * width + columns[0]) as u64..(row * width + columns[1]) as u64)
+                .collect();
+            let bytes: Vec<u8> = runs.iter().flat_map(|run| slice(&input, run).to_vec()).collect();
+            let mut mine = Parts::new(total, mode.mode());
+            let absorbed = mine.hash_runs(&bytes, runs.iter().cloned()).expect("right runs");
+            assert_eq!((absorbed.new, absorbed.again), (bytes.len() as u64, 0), "round {round}");
+            for run in &runs {
+                singly.hash(slice(&input, run), run.start).expect("a right run");
+            }
+            whole.absorb(&sent(&mine, &mode)).expect("right parts");
+        }
+        assert_eq!(whole.finish().unwrap(), mode.one_shot(&input), "round {round}");
+        assert_eq!(singly.finish().unwrap(), mode.one_shot(&input), "round {round}");
+        assert_eq!(whole.unchecked(), []);
+        tally.case();
+    }
+}
+
+#[test]
+fn bytes_inside_of_a_chunk_are_compared() {
+    let input = pattern(5000);
+    let fresh = || Parts::new(5000, treewide::Mode::PLAIN);
+    let mut wrong = input.clone();
+    wrong[1100] ^= 1;
+    wrong[1200] ^= 1;
+    // With one another, also where they only overlap.
+    let mut parts = fresh();
+    parts.hash(&input[1000..1300], 1000).unwrap();
+    let before = parts.to_bytes();
+    let error = parts.hash(&wrong[1050..1600], 1050).expect_err("two bytes differ");
+    assert_eq!(error, AbsorbError::Clash { here: 1100..1201, there: 1100..1201 });
+    assert_eq!(parts.to_bytes(), before);
+    // With a whole chunk: when its bytes are at hand, or when the bytes of the chunk are all there.
+    let error = parts.hash(&wrong, 0).expect_err("the same bytes differ");
+    assert_eq!(error, AbsorbError::Clash { here: 1100..1201, there: 1100..1201 });
+    let mut other = fresh();
+    other.hash(&wrong, 0).unwrap();
+    parts.absorb(&other).expect("a digest of the chunk says nothing of some of its bytes");
+    assert_eq!(parts.unchecked(), [1000..1024, 1024..1300]);
+    assert_eq!(parts.hash(&input[..1000], 0).unwrap().again, 1000);
+    assert_eq!(parts.unchecked(), [0..1024, 1024..1300]);
+    let error = parts.hash(&input[1300..4096], 1300).expect_err("the chunk was another one");
+    assert!(matches!(&error, AbsorbError::Clash { here, .. } if here.contains(&1100)), "{error}");
+    // What is forgotten is missing, with the rest of its chunk.
+    parts.forget(1100..1101);
+    assert!(parts.missing().iter().any(|gap| gap.start <= 1100 && gap.end > 1300));
+    parts.hash(&input, 0).unwrap();
+    assert_eq!(parts.finish().unwrap(), hash(&input));
+    Tally::new("parts/bytes inside of a chunk are compared").case();
+}
+
+#[test]
+#[should_panic(expected = "fewer bytes")]
+fn runs_cover_the_bytes() {
+    let _ = Parts::new(9, treewide::Mode::PLAIN).hash_runs(&[0; 5], [0..2, 4..6]);
 }
 
 #[cfg(feature = "outboard")]
@@ -417,9 +505,9 @@ fn bytes_that_are_not_parts_are_errors() {
         tally.case();
     }
     // With a right check: numbers that ask for memory or for other nodes.
-    let parts_at = 70 + b"object".len();
-    let forged: [(usize, u64, &str); 11] = [
-        (8, 0x0000_0000_0000_0002, "version 2"),
+    let parts_at = 78 + b"object".len();
+    let forged: [(usize, u64, &str); 13] = [
+        (8, 0x0000_0000_0000_0003, "version 3"),
         (9, 0x0000_0000_0000_0010, "another mode"),
         (42, 19_999, "damaged"),
         (42, u64::MAX, "damaged"),
@@ -427,6 +515,8 @@ fn bytes_that_are_not_parts_are_errors() {
         (54, u64::MAX, "wrong length"),
         (54, 3, "wrong length"),
         (62, u64::MAX - 1, "wrong length"),
+        (70, 47, "wrong length"),
+        (70, u64::MAX, "wrong length"),
         (parts_at, 1, "damaged"),
         (parts_at + 8, u64::MAX, "damaged"),
         (parts_at + 8, 0, "damaged"),
@@ -466,6 +556,35 @@ fn bytes_that_are_not_parts_are_errors() {
         let parts: Vec<_> = order.iter().map(|at| part(*at)).collect();
         let error = Parts::from_bytes(&head(count, waiting, &parts), plain).expect_err("forged");
         assert_eq!(error, PartsError::Damaged, "{order:?}");
+        tally.case();
+    }
+    // Fragments that no one writes: empty, whole chunks, over the end of a chunk or of the input, touching, out of order.
+    let fragments = |of: &[(u64, u16)]| {
+        let written = of.iter().flat_map(|(start, len)| {
+            let content = vec![0; usize::from(*len)];
+            [&start.to_le_bytes()[..], &len.to_le_bytes(), &content].concat()
+        });
+        let written: Vec<u8> = written.collect();
+        let mut forged = bytes[..parts_at].to_vec();
+        forged[54..70].fill(0);
+        forged[70..78].copy_from_slice(&(written.len() as u64).to_le_bytes());
+        Parts::from_bytes(&checked([forged, written, vec![0; 32]].concat()), plain)
+    };
+    let right = fragments(&[(0, 9), (10, 1), (1000, 24), (1024, 5), (19_999, 1)]).unwrap();
+    assert_eq!(sent(&right, &Mode::Hash).missing().len(), 3);
+    for of in [
+        &[(0, 0)][..],
+        &[(1024, 1024)],
+        &[(19_456, 544)],
+        &[(19_999, 2)],
+        &[(1000, 25)],
+        &[(20_000, 1)],
+        &[(u64::MAX, 1)],
+        &[(0, 9), (9, 1)],
+        &[(0, 9), (8, 1)],
+        &[(10, 9), (0, 1)],
+    ] {
+        assert_eq!(fragments(of).expect_err("forged"), PartsError::Damaged, "{of:?}");
         tally.case();
     }
     // Two siblings that wait are one node.

@@ -631,9 +631,9 @@ class Parts:
     def hash(self, data: Bytes, at: int, /) -> tuple[int, int]:
         """Hash the bytes that stand at byte `at` of the input, and add their parts.
 
-        Returns how many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the
-        range does not begin and end at multiples of 1,024 or the end of the input; `Clash` if bytes that were there
-        have another value. Nothing is added then.
+        The range may begin and end anywhere: bytes of a chunk of 1,024 are held until the chunk is whole. Returns how
+        many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the range reaches
+        beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
         """
 
     def _hash_file(self, handle: int, start: int, stop: int, /) -> bool: ...
@@ -648,7 +648,7 @@ class Parts:
         """
 
     def missing(self) -> list[tuple[int, int]]:
-        """Return the ranges that no part has, in order."""
+        """Return the ranges that are not there, in order."""
 
     def unchecked(self) -> list[tuple[int, int]]:
         """Return the ranges that are there twice, with other cuts, and could not be compared yet."""
@@ -670,7 +670,10 @@ class Parts:
         """
 
     def to_bytes(self) -> bytes:
-        """Return the parts as bytes, to send them. The key is not in them."""
+        """Return the parts as bytes, to send them. The key is not in them.
+
+        Bytes of chunks that are not whole are in them as they are: at most 1,023 at each end of a range.
+        """
 
     @classmethod
     def from_bytes(cls, data: Bytes, /, *, key: Bytes | None = None, derive_key_context: str | None = None) -> Parts:

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::fragments::{Fragment, Fragments, chunk_of};
 use super::known::Parts;
 use super::nodes::Nodes;
 use super::object::{MAX_OBJECT, tag};
@@ -10,14 +11,16 @@ use super::part::Part;
 use super::subtrees::{is_node, sibling};
 use crate::mode::Mode;
 use crate::oneshot::hash;
-use crate::spec::OUT_LEN;
+use crate::spec::{CHUNK_LEN, OUT_LEN};
 
 const MAGIC: &[u8; 8] = b"tw-parts";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes before the name of the object.
-const HEAD: usize = 70;
+const HEAD: usize = 78;
 /// Bytes of a part.
 const PART: usize = 48;
+/// Bytes of a fragment before its own.
+const FRAGMENT: usize = 10;
 
 /// Why [`Parts::from_bytes`] refused its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,29 +59,34 @@ impl std::error::Error for PartsError {}
 impl Parts {
     /// Saves the parts as bytes. The key of the mode is not in them.
     ///
-    /// All numbers are little-endian. Version 1:
+    /// All numbers are little-endian. Version 2:
     ///
     /// | offset | bytes | |
     /// |---|---|---|
     /// | 0 | 8 | `"tw-parts"` |
-    /// | 8 | 1 | version, 1 |
+    /// | 8 | 1 | version, 2 |
     /// | 9 | 1 | mode flags: 0 plain, 16 keyed, 64 derive-key |
     /// | 10 | 32 | zeros in plain mode; else the key (or hashed context) through derive-key mode with the context `treewide 2026-11 tag of a key in parts` |
     /// | 42 | 8 | bytes of the whole input |
     /// | 50 | 4 | `m`, bytes that say which object it is, at most 65,536 |
     /// | 54 | 8 | `n`, parts |
     /// | 62 | 8 | `p`, parts that wait for a sibling to be compared |
-    /// | 70 | m | which object it is |
-    /// | 70 + m | 48 n | parts in order: start (8), bytes (8), chaining value (32); in an input of one chunk, the digest |
+    /// | 70 | 8 | `f`, bytes of the fragments |
+    /// | 78 | m | which object it is |
+    /// | 78 + m | 48 n | parts in order: start (8), bytes (8), chaining value (32); in an input of one chunk, the digest |
     /// | | 48 p | the same of the parts that wait, ordered by start, then by bytes |
+    /// | | f | fragments, which are bytes of the input inside one chunk, in order: start (8), length (2), the bytes. Those of a chunk do not touch, and none is a whole chunk |
     /// | | 32 | BLAKE3 of all of the above |
+    ///
+    /// So the bytes at the ends of ranges are sent as they are, at most 1,023 of each.
     ///
     /// The last field finds accidents, not attackers: an attacker who can change parts can change this field too.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (flags, key) = tag(&self.mode);
         let (count, waiting) = (self.nodes.tops().count(), self.nodes.pending().count());
-        let mut out =
-            Vec::with_capacity(HEAD + self.object.len() + PART * (count + waiting) + OUT_LEN);
+        let fragments: usize = self.fragments.iter().map(|it| FRAGMENT + it.bytes.len()).sum();
+        let parts = PART * (count + waiting) + fragments;
+        let mut out = Vec::with_capacity(HEAD + self.object.len() + parts + OUT_LEN);
         out.extend(MAGIC);
         out.extend([VERSION, flags]);
         out.extend(key);
@@ -86,11 +94,17 @@ impl Parts {
         out.extend((self.object.len() as u32).to_le_bytes());
         out.extend((count as u64).to_le_bytes());
         out.extend((waiting as u64).to_le_bytes());
+        out.extend((fragments as u64).to_le_bytes());
         out.extend(&self.object);
         for (range, cv) in self.nodes.tops().chain(self.nodes.pending()) {
             out.extend(range.start.to_le_bytes());
             out.extend((range.end - range.start).to_le_bytes());
             out.extend(cv);
+        }
+        for fragment in self.fragments.iter() {
+            out.extend(fragment.start.to_le_bytes());
+            out.extend((fragment.bytes.len() as u16).to_le_bytes());
+            out.extend(&fragment.bytes);
         }
         let check = hash(&out);
         out.extend(check.as_bytes());
@@ -117,9 +131,12 @@ impl Parts {
             return Err(wrong_length);
         }
         let object_len = u32::from_le_bytes(take(bytes, 50)) as usize;
-        let [total, count, waiting] = [42, 54, 62].map(|at| u64::from_le_bytes(take(bytes, at)));
+        let [total, count, waiting, fragments] =
+            [42, 54, 62, 70].map(|at| u64::from_le_bytes(take(bytes, at)));
         // The bytes are there that the numbers ask for, so nothing is allocated that was not received.
-        let parts = (bytes.len() - HEAD - OUT_LEN).checked_sub(object_len).ok_or(wrong_length)?;
+        let parts = (bytes.len() - HEAD - OUT_LEN).checked_sub(object_len);
+        let parts = parts.and_then(|it| it.checked_sub(usize::try_from(fragments).ok()?));
+        let parts = parts.ok_or(wrong_length)?;
         let fits = count.checked_add(waiting) == Some((parts / PART) as u64);
         if object_len > MAX_OBJECT || parts % PART != 0 || !fits {
             return Err(wrong_length);
@@ -133,17 +150,24 @@ impl Parts {
         }
 
         // The check matches, but no one writes such parts.
-        let (object, parts) = body[HEAD..].split_at(object_len);
-        let parts: Option<Vec<Part>> =
-            parts.as_chunks::<PART>().0.iter().map(|bytes| part(bytes, total)).collect();
-        let mut tops = parts.ok_or(PartsError::Damaged)?;
+        let (object, rest) = body[HEAD..].split_at(object_len);
+        let (parts, fragments) = rest.split_at(parts);
+        let parts = parts.as_chunks::<PART>().0.iter().map(|bytes| part(bytes, total));
+        let mut tops = parts.collect::<Option<Vec<Part>>>().ok_or(PartsError::Damaged)?;
         let pending = tops.split_off(count as usize);
         if !tops.is_sorted_by(|left, right| left.range.end <= right.range.start)
             || !are_waiting(&pending, &tops, total)
         {
             return Err(PartsError::Damaged);
         }
-        Ok(Self { total, mode, object: object.to_vec(), nodes: Nodes::from_sorted(tops, pending) })
+        let fragments = in_order(fragments, total).ok_or(PartsError::Damaged)?;
+        Ok(Self {
+            total,
+            mode,
+            object: object.to_vec(),
+            nodes: Nodes::from_sorted(tops, pending),
+            fragments: Fragments::from_sorted(fragments),
+        })
     }
 }
 
@@ -155,6 +179,29 @@ fn part(bytes: &[u8; PART], total: u64) -> Option<Part> {
     let start = u64::from_le_bytes(take(bytes, 0));
     let end = start.checked_add(u64::from_le_bytes(take(bytes, 8)))?;
     is_node(&(start..end), total).then(|| Part { range: start..end, cv: take(bytes, 16) })
+}
+
+/// The fragments, if they are as `to_bytes` writes them.
+fn in_order(mut bytes: &[u8], total: u64) -> Option<Vec<Fragment>> {
+    let mut fragments: Vec<Fragment> = Vec::new();
+    while !bytes.is_empty() {
+        let (head, rest) = bytes.split_at_checked(FRAGMENT)?;
+        let (start, len) = (u64::from_le_bytes(take(head, 0)), u16::from_le_bytes(take(head, 8)));
+        let (content, rest) = rest.split_at_checked(len.into())?;
+        let end = start.checked_add(len.into())?;
+        let chunk = chunk_of(start);
+        let chunk_end = total.min(chunk.saturating_add(CHUNK_LEN as u64));
+        let apart = fragments.last().is_none_or(|before| {
+            let before_end = before.range().end;
+            before_end < start || (before_end == start && start == chunk)
+        });
+        if !apart || start >= end || end > chunk_end || (start == chunk && end == chunk_end) {
+            return None;
+        }
+        fragments.push(Fragment { start, bytes: content.to_vec() });
+        bytes = rest;
+    }
+    Some(fragments)
 }
 
 /// Whether each of them is below a top, and none next to its sibling, with which it would have been merged.

@@ -1,37 +1,61 @@
 //! The parts that are known, and what can be done with them.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 
 use super::absorbed::Absorbed;
 use super::cut::CutError;
 use super::error::{AbsorbError, Missing};
+use super::fragments::{Fragment, Fragments, Joined};
 use super::nodes::Nodes;
 use super::object::{MAX_OBJECT, tag};
 use super::part::Part;
+use super::runs::Runs;
 use super::subtrees::{is_node, subtrees};
 use crate::hash::Hash;
 use crate::hasher::Hasher;
-use crate::kernel::running;
 use crate::mode::Mode;
 use crate::spec::CHUNK_LEN;
-use crate::tree;
+
+const CHUNK: u64 = CHUNK_LEN as u64;
 
 /// Parts of an input that are hashed so far, in no particular order.
 ///
-/// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours.
+/// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours. Of a chunk that is not there
+/// whole it holds the bytes.
 #[derive(Clone)]
 pub struct Parts {
     pub(super) total: u64,
     pub(crate) mode: Mode,
     pub(super) object: Vec<u8>,
     pub(super) nodes: Nodes,
+    pub(super) fragments: Fragments,
+}
+
+/// What is to be added.
+#[derive(Default)]
+struct Addition<'a> {
+    nodes: Vec<Part>,
+    /// Nodes below those, or below what is there.
+    waiting: Vec<Part>,
+    /// Bytes inside of chunks, by their start.
+    fragments: Vec<(u64, &'a [u8])>,
+    /// Whole chunks that are among `nodes`, of which some bytes are held.
+    held: Vec<(u64, &'a [u8])>,
 }
 
 impl Parts {
     /// No parts yet, of an input of `total` bytes.
     pub fn new(total: u64, mode: Mode) -> Self {
-        Self { total, mode, object: Vec::new(), nodes: Nodes::default() }
+        Self {
+            total,
+            mode,
+            object: Vec::new(),
+            nodes: Nodes::default(),
+            fragments: Fragments::default(),
+        }
     }
 
     /// Says which object this is: for example its URL, length and version, or its path, inode and times. The bytes have
@@ -63,26 +87,66 @@ impl Parts {
 
     /// Hashes the bytes that stand at byte `at` of the input, on the calling thread, and adds their parts.
     ///
+    /// The range may begin and end anywhere. The bytes of a chunk are held until the chunk is whole: at most 1,023 at each
+    /// end of a range.
+    ///
     /// # Errors
-    /// - [`AbsorbError::Cut`] if the bytes do not begin at a multiple of 1,024, or end neither at one nor with the input;
-    ///   or if they reach beyond the end.
+    /// - [`AbsorbError::Cut`] if the bytes reach beyond the end of the input.
     /// - [`AbsorbError::Clash`] if a part that is there has another value. Nothing is added then.
     pub fn hash(&mut self, bytes: &[u8], at: u64) -> Result<Absorbed, AbsorbError> {
-        let end =
-            at.checked_add(bytes.len() as u64).ok_or(CutError::beyond(u64::MAX, self.total))?;
-        let subtrees = subtrees(at..end, self.total)?;
-        let (kernel, mode, total) = (running(), self.mode, self.total);
-        let parts = subtrees.map(|range| {
-            let part = &bytes[(range.start - at) as usize..(range.end - at) as usize];
-            let cv = if total <= CHUNK_LEN as u64 {
-                *mode.hash(part).as_bytes()
-            } else {
-                tree::root(kernel, part, range.start / CHUNK_LEN as u64, &mode)
-                    .chaining_value(kernel)
+        let end = at.checked_add(bytes.len() as u64);
+        let end = end.ok_or(CutError::beyond(u64::MAX, self.total))?;
+        self.hash_runs(bytes, iter::once(at..end))
+    }
+
+    /// Hashes many runs of bytes of the input at once, as [`hash`](Self::hash) does each of them. `bytes` has the runs one
+    /// after the other: for example the rows of a block of columns of a matrix.
+    ///
+    /// Runs of a few KiB are hashed side by side.
+    ///
+    /// # Errors
+    /// As [`hash`](Self::hash). Nothing of any run is added then.
+    ///
+    /// # Panics
+    /// If the runs have another number of bytes than `bytes`.
+    pub fn hash_runs(
+        &mut self,
+        bytes: &[u8],
+        runs: impl IntoIterator<Item = Range<u64>>,
+    ) -> Result<Absorbed, AbsorbError> {
+        let (total, mode) = (self.total, self.mode);
+        let mut nodes = Runs::new(&mode, total);
+        let mut addition = Addition::default();
+        let mut rest = bytes;
+        for run in runs {
+            if run.start > run.end || run.end > total {
+                return Err(CutError::beyond(run.end.max(run.start), total).into());
+            }
+            let len = run.end - run.start;
+            assert!(len <= rest.len() as u64, "the runs have more bytes than there are");
+            let (bytes, after) = rest.split_at(len as usize);
+            rest = after;
+            let part = |range: &Range<u64>| {
+                &bytes[(range.start - run.start) as usize..(range.end - run.start) as usize]
             };
-            Part { range, cv }
-        });
-        self.nodes.add(total, &mode, parts, [])
+            let whole = whole_chunks(&run, total);
+            for end in [run.start..whole.start, whole.end..run.end] {
+                if !end.is_empty() {
+                    addition.fragments.push((end.start, part(&end)));
+                }
+            }
+            if !whole.is_empty() {
+                for node in subtrees(whole.clone(), total)? {
+                    nodes.node(node.clone(), part(&node));
+                }
+                for chunk in self.fragments.chunks(&whole) {
+                    addition.held.push((chunk, part(&(chunk..whole.end.min(chunk + CHUNK)))));
+                }
+            }
+        }
+        assert!(rest.is_empty(), "the runs have fewer bytes than there are");
+        addition.nodes = nodes.finish();
+        self.add(addition)
     }
 
     /// Adds a part that was hashed elsewhere, for example with
@@ -96,7 +160,7 @@ impl Parts {
         if !is_node(&part.range, self.total) {
             return Err(CutError::not_a_node(part.range, self.total).into());
         }
-        self.nodes.add(self.total, &self.mode, [part], [])
+        self.add(Addition { nodes: vec![part], ..Addition::default() })
     }
 
     /// Adds all parts of `other`. What is there twice is compared.
@@ -118,14 +182,59 @@ impl Parts {
             return Err(AbsorbError::Object);
         }
         let waiting = other.nodes.pending().map(|(range, cv)| Part { range, cv });
-        self.nodes.add(self.total, &self.mode, other.iter(), waiting)
+        let fragments = other.fragments.iter().map(|it| (it.start, it.bytes.as_slice()));
+        self.add(Addition {
+            nodes: other.iter().collect(),
+            waiting: waiting.collect(),
+            fragments: fragments.collect(),
+            held: Vec::new(),
+        })
     }
 
-    /// The ranges that no part has, in order. They are multiples of 1 KiB, except for the end of the input.
+    /// Adds all of it, or nothing.
+    fn add(&mut self, addition: Addition<'_>) -> Result<Absorbed, AbsorbError> {
+        let Addition { mut nodes, waiting, fragments, held } = addition;
+        let given = nodes.iter().map(|part| part.range.end - part.range.start).sum::<u64>()
+            + fragments.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        let below = nodes.iter().flat_map(|part| self.fragments.chunks(&part.range));
+        let mut touched: BTreeSet<u64> = below.collect();
+        let mut joined = Joined::default();
+        let clash = |range: Range<u64>| AbsorbError::Clash { here: range.clone(), there: range };
+        for (chunk, bytes) in held {
+            self.fragments.join(&mut joined, chunk, bytes).map_err(clash)?;
+            joined.drop_chunk(chunk);
+        }
+        for (start, bytes) in fragments {
+            self.fragments.join(&mut joined, start, bytes).map_err(clash)?;
+        }
+        touched.extend(joined.chunks());
+        let before = self.loose(&touched);
+        let mut chunks = Runs::new(&self.mode, self.total);
+        let whole = joined.take_whole(self.total);
+        whole.iter().for_each(|chunk| chunks.node(chunk.range(), &chunk.bytes));
+        nodes.extend(chunks.finish());
+        let added = self.nodes.add(self.total, &self.mode, nodes, waiting)?;
+        self.fragments.set(joined);
+        // What was held is new no more when its chunk is whole.
+        let new = added.new + self.loose(&touched) - before;
+        Ok(Absorbed { new, again: given - new })
+    }
+
+    /// The bytes held of those of these chunks that no part has.
+    fn loose(&self, chunks: &BTreeSet<u64>) -> u64 {
+        let loose = chunks.iter().filter(|chunk| !self.nodes.has(**chunk));
+        loose.map(|chunk| self.fragments.len(*chunk)).sum()
+    }
+
+    /// The ranges that are not there, in order.
     pub fn missing(&self) -> Vec<Range<u64>> {
+        let loose = self.fragments.iter().filter(|it| !self.nodes.has(it.start));
+        let tops = self.nodes.tops().map(|(range, _)| range);
+        let mut there: Vec<_> = tops.chain(loose.map(Fragment::range)).collect();
+        there.sort_unstable_by_key(|range| range.start);
         let mut gaps = Vec::new();
         let mut at = 0;
-        for (range, _) in self.nodes.tops() {
+        for range in there {
             if at < range.start {
                 gaps.push(at..range.start);
             }
@@ -137,16 +246,23 @@ impl Parts {
         gaps
     }
 
-    /// The ranges that are there twice, with other cuts, and could not be compared yet: a whole and one of its halves.
-    /// The digest uses the whole.
+    /// The ranges that are there twice, with other cuts, and could not be compared yet: a whole and one of its halves, or
+    /// some bytes of a chunk. The digest uses the whole.
     pub fn unchecked(&self) -> Vec<Range<u64>> {
-        self.nodes.pending().map(|(range, _)| range).collect()
+        let held = self.fragments.iter().filter(|it| self.nodes.has(it.start));
+        let pending = self.nodes.pending().map(|(range, _)| range);
+        let mut all: Vec<_> = pending.chain(held.map(Fragment::range)).collect();
+        all.sort_unstable_by_key(|range| (range.start, range.end));
+        all
     }
 
-    /// Forgets everything that is known of `range`: each part that touches it. [`missing`](Self::missing) then has at
+    /// Forgets everything that is known of `range`: each part that touches it, and the bytes held of its chunks. [`missing`](Self::missing) then has at
     /// least this range.
     pub fn forget(&mut self, range: Range<u64>) {
-        self.nodes.forget(&range);
+        if range.start < range.end {
+            self.nodes.forget(&range);
+            self.fragments.forget(&range);
+        }
     }
 
     /// Merges neighbours into larger parts, so that fewer are kept and sent. Afterwards the bytes of a merged part are
@@ -174,6 +290,13 @@ impl Parts {
     }
 }
 
+/// The chunks of a run that it has whole; empty, but at a place in the run, if there are none.
+fn whole_chunks(run: &Range<u64>, total: u64) -> Range<u64> {
+    let first = run.start.checked_next_multiple_of(CHUNK).unwrap_or(total).min(run.end);
+    let last = if run.end == total { total } else { run.end - run.end % CHUNK };
+    first..last.max(first)
+}
+
 /// Shows the mode, the length and how many parts there are, and no key and no value.
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,6 +313,7 @@ impl zeroize::Zeroize for Parts {
         self.mode.zeroize();
         self.object.zeroize();
         self.nodes.zeroize();
+        self.fragments.zeroize();
         self.total.zeroize();
     }
 }

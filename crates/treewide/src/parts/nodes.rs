@@ -101,16 +101,19 @@ impl Nodes {
         (at < *end).then_some((*start..*end, *cv))
     }
 
+    /// Whether a top has the byte `at`.
+    pub(super) fn has(&self, at: u64) -> bool {
+        self.top_at(at).is_some()
+    }
+
     /// The starts of the tops that touch a range which is not empty.
     fn touching(&self, range: &Range<u64>) -> Vec<u64> {
         let first = self.top_at(range.start).map_or(range.start, |(top, _)| top.start);
         self.tops.range(first..range.end).map(|(start, _)| *start).collect()
     }
 
+    /// Forgets the nodes that touch a range which is not empty.
     pub(super) fn forget(&mut self, range: &Range<u64>) {
-        if range.start >= range.end {
-            return;
-        }
         for start in self.touching(range) {
             let (end, _) = self.tops.remove(&start).expect("it was there");
             // Nothing may wait below what is gone.

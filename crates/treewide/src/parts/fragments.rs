@@ -1,0 +1,152 @@
+//! Bytes of chunks of which not all bytes are there yet: runs that begin or end inside a chunk leave them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::spec::CHUNK_LEN;
+
+const CHUNK: u64 = CHUNK_LEN as u64;
+
+/// Bytes inside one chunk.
+#[derive(Clone)]
+pub(super) struct Fragment {
+    pub(super) start: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Fragment {
+    pub(super) fn range(&self) -> Range<u64> {
+        self.start..self.start + self.bytes.len() as u64
+    }
+}
+
+/// Fragments in order. Those of a chunk do not touch, and none is a whole chunk.
+#[derive(Clone, Default)]
+pub(super) struct Fragments {
+    /// By the start of the chunk.
+    chunks: BTreeMap<u64, Vec<Fragment>>,
+}
+
+/// Chunks that fragments were added to: their fragments from now on.
+#[derive(Default)]
+pub(super) struct Joined(BTreeMap<u64, Vec<Fragment>>);
+
+impl Fragments {
+    /// Of fragments that `bytes` has checked.
+    pub(super) fn from_sorted(fragments: Vec<Fragment>) -> Self {
+        let mut chunks: BTreeMap<u64, Vec<Fragment>> = BTreeMap::new();
+        for fragment in fragments {
+            chunks.entry(chunk_of(fragment.start)).or_default().push(fragment);
+        }
+        Self { chunks }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Fragment> {
+        self.chunks.values().flatten()
+    }
+
+    /// The starts of the chunks in `range` that have fragments.
+    pub(super) fn chunks(&self, range: &Range<u64>) -> impl Iterator<Item = u64> {
+        self.chunks.range(range.clone()).map(|(chunk, _)| *chunk)
+    }
+
+    /// The bytes that are there of a chunk.
+    pub(super) fn len(&self, chunk: u64) -> u64 {
+        let fragments = self.chunks.get(&chunk).map_or(&[][..], Vec::as_slice);
+        fragments.iter().map(|it| it.bytes.len() as u64).sum()
+    }
+
+    /// Joins a fragment with those that are there, in `joined`. `Err` has the first and the last byte that differ.
+    pub(super) fn join(
+        &self,
+        joined: &mut Joined,
+        start: u64,
+        bytes: &[u8],
+    ) -> Result<(), Range<u64>> {
+        let chunk = chunk_of(start);
+        let held = joined.0.entry(chunk);
+        let held =
+            held.or_insert_with(|| self.chunks.get(&chunk).map_or_else(Vec::new, Vec::clone));
+        let end = start + bytes.len() as u64;
+        let touching = held.partition_point(|it| it.range().end < start)
+            ..held.partition_point(|it| it.start <= end);
+        let mut all = Fragment { start, bytes: bytes.to_vec() };
+        for other in &held[touching.clone()] {
+            let both = other.start.max(start)..other.range().end.min(end);
+            if both.start < both.end {
+                let part = |of: &[u8], from: u64| {
+                    of[(both.start - from) as usize..(both.end - from) as usize].to_vec()
+                };
+                let (here, there) = (part(&other.bytes, other.start), part(bytes, start));
+                let mut differ = (both.start..).zip(here.iter().zip(&there));
+                let mut differ = differ.by_ref().filter(|(_, (here, there))| here != there);
+                if let Some((first, _)) = differ.next() {
+                    let last = differ.last().map_or(first, |(at, _)| at);
+                    return Err(first..last + 1);
+                }
+            }
+            if other.start < all.start {
+                let before = (all.start - other.start) as usize;
+                all.bytes.splice(..0, other.bytes[..before].iter().copied());
+                all.start = other.start;
+            }
+            let all_end = all.range().end;
+            if other.range().end > all_end {
+                all.bytes.extend_from_slice(&other.bytes[(all_end - other.start) as usize..]);
+            }
+        }
+        held.splice(touching, [all]);
+        Ok(())
+    }
+
+    /// Puts what was joined in its place.
+    pub(super) fn set(&mut self, joined: Joined) {
+        for (chunk, fragments) in joined.0 {
+            if fragments.is_empty() {
+                self.chunks.remove(&chunk);
+            } else {
+                self.chunks.insert(chunk, fragments);
+            }
+        }
+    }
+
+    /// Forgets the fragments of each chunk that touches a range which is not empty.
+    pub(super) fn forget(&mut self, range: &Range<u64>) {
+        let touching: Vec<u64> = self.chunks(&(chunk_of(range.start)..range.end)).collect();
+        touching.iter().for_each(|chunk| _ = self.chunks.remove(chunk));
+    }
+}
+
+impl Joined {
+    /// Drops the fragments of a chunk.
+    pub(super) fn drop_chunk(&mut self, chunk: u64) {
+        self.0.insert(chunk, Vec::new());
+    }
+
+    /// Takes out the chunks that are whole now, in an input of `total` bytes.
+    pub(super) fn take_whole(&mut self, total: u64) -> Vec<Fragment> {
+        let fragments = self.0.iter_mut();
+        let whole = fragments.filter_map(|(chunk, fragments)| match fragments.as_slice() {
+            [only] if only.bytes.len() as u64 == CHUNK.min(total - chunk) => fragments.pop(),
+            _ => None,
+        });
+        whole.collect()
+    }
+
+    pub(super) fn chunks(&self) -> impl Iterator<Item = u64> {
+        self.0.keys().copied()
+    }
+}
+
+/// The start of the chunk of a byte.
+pub(super) fn chunk_of(at: u64) -> u64 {
+    at - at % CHUNK
+}
+
+#[cfg(feature = "zeroize")]
+impl zeroize::Zeroize for Fragments {
+    fn zeroize(&mut self) {
+        self.chunks.values_mut().flatten().for_each(|it| it.bytes.zeroize());
+        self.chunks.clear();
+    }
+}
