@@ -59,7 +59,8 @@ const LOOKED_FOR: usize = 1000;
 /// Counts of recorded files that were found.
 #[derive(Debug)]
 pub(crate) struct Guard<'a> {
-    dir: &'a Path,
+    pub(crate) old: Option<&'a Manifest>,
+    pub(crate) dir: &'a Path,
     accepted: Accepted,
     all: Found,
     others: u64,
@@ -93,12 +94,12 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// If no run could compare it with the directory.
     pub(crate) fn new(
-        old: Option<&Manifest>,
+        old: Option<&'a Manifest>,
         dir: &'a Path,
         accepted: Accepted,
     ) -> Result<Self, Error> {
         let mut guard =
-            Self { dir, accepted, all: Found::default(), others: 0, mounts: Vec::new() };
+            Self { old, dir, accepted, all: Found::default(), others: 0, mounts: Vec::new() };
         let Some(old) = old else { return Ok(guard) };
         let list = old.list();
         match old.index() {
@@ -136,8 +137,8 @@ impl<'a> Guard<'a> {
     }
 
     /// The index turned out to be damaged.
-    pub(crate) fn damaged(&self, old: Option<&Manifest>, cause: &str) -> Result<(), Error> {
-        let list = old.map_or(Path::new(""), |old| old.list().path());
+    pub(crate) fn damaged(&self, cause: &str) -> Result<(), Error> {
+        let list = self.old.map_or(Path::new(""), |old| old.list().path());
         if self.accepted.damage { Ok(()) } else { Err(damage(list, cause.to_owned())) }
     }
 

@@ -1,11 +1,12 @@
 //! Making a manifest of a tree: anew, or from an old one by reading only what changed.
 
 mod doubt;
+mod end;
 
 use crate::error::Error;
 use crate::format::day::Day;
 use crate::format::index;
-use crate::format::manifest::{Index, Manifest};
+use crate::format::manifest::Manifest;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
@@ -31,7 +32,6 @@ use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use treewide::outboard::Group;
 use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Stamp, Task};
@@ -180,6 +180,7 @@ impl Update {
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
         let making = self.outboards.as_ref().map(begin).transpose()?;
         let mut taken = draft.begin_journal(dir, &rules)?;
+        let begun = taken.as_mut().map(|taken| std::mem::take(&mut taken.begun));
         let moments = Shared::new(moments);
         let long = draft.adder().map(|adder| LongFiles {
             options: &options,
@@ -188,11 +189,7 @@ impl Update {
             piece,
             moments: moments.clone(),
             adder,
-            begun: taken
-                .as_mut()
-                .map(|taken| std::mem::take(&mut taken.begun))
-                .unwrap_or_default()
-                .into(),
+            begun: begun.unwrap_or_default().into(),
             resumed: Cell::new(0),
         });
         let alone = Alone { making: making.as_ref(), long: long.as_ref() };
@@ -202,58 +199,17 @@ impl Update {
         let source = self.source(old, dir, &rules, own, moments, taken)?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
-        if let Some(Index::Ignored(cause)) = old.map(Manifest::index) {
-            judge.report.damage = Some(cause.clone());
-        }
-        let mut run = Run {
-            update: self,
-            guard,
-            old_manifest: old,
-            known: None,
-            excluded: Globs::new(&rules.exclude)?,
-            accepts: vec![false; self.accept_rot.texts().len()],
-            device: Stamp::at(dir, true).map_or(0, |it| it.device),
-            mounted: None,
-            oldest: None,
-            rules: &rules,
-            root: dir,
-            lines: draft.start(&rules, dir),
-            draft,
-            old: old.map(Manifest::has_index),
-            today: Day::today(),
-            options: &options,
-            alone,
-            first: Vec::new(),
-        };
+        let mut run = Run::begin(self, guard, &rules, draft, &options, alone)?;
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
-        let findings = judge.settle();
-        run.guard.check(&findings, judge.report.count(Class::Removed))?;
-        for finding in findings {
-            judge.tell(finding);
-        }
-        // The places whose files were not read.
-        run.guard.mounts().for_each(|name| run.lines.mount(name));
-        judge.report.leftovers = seen.leftovers.load(Ordering::Relaxed);
-        judge.report.oldest = run.oldest;
-        let matched = seen.excluded.get().into_iter().flatten();
-        let idle = rules.exclude.iter().zip(matched).filter(|(_, it)| !it.load(Ordering::Relaxed));
-        judge.report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
-        let accepts = self.accept_rot.texts().iter().zip(&run.accepts);
-        judge.report.idle_accepts =
-            accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
-        let totals = run.draft.complete(&run.lines)?;
-        if totals.files == 0 && !self.accepted.empty {
-            run.draft.replaces_none()?;
-        }
+        let (mut report, totals, draft) = run.end(judge, &seen)?;
         if let Some(long) = &long {
-            judge.report.bytes_resumed += long.resumed.get();
-            judge.report.bytes_read -= long.resumed.get().min(judge.report.bytes_read);
+            report.bytes_resumed += long.resumed.get();
+            report.bytes_read -= long.resumed.get().min(report.bytes_read);
         }
-        let draft = run.draft;
         let outboards = making.map(Making::finish).unwrap_or_default();
-        Ok(Made { report: judge.finish(), totals, draft, outboards })
+        Ok(Made { report, totals, draft, outboards })
     }
 
     /// What the new manifest covers; an error if this process cannot see all of it.
@@ -305,7 +261,6 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
-    old_manifest: Option<&'a Manifest>,
     /// The files of the old manifest by their numbers, once they are needed.
     known: Option<Known>,
     /// Paths that the new manifest leaves out.
@@ -319,11 +274,8 @@ struct Run<'a> {
     /// The day on which the file was read that was not read for longest.
     oldest: Option<Day>,
     rules: &'a Rules,
-    root: &'a Path,
     draft: Draft,
     lines: index::Lines,
-    /// Whether there is an old manifest, and whether that has an index.
-    old: Option<bool>,
     today: Day,
     /// The first moment of each device, at which none of its files was read.
     first: Vec<(u64, Moment)>,
@@ -355,7 +307,34 @@ impl HashAlone for Alone<'_> {
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn begin(
+        update: &'a Update,
+        guard: Guard<'a>,
+        rules: &'a Rules,
+        mut draft: Draft,
+        options: &'a Options,
+        alone: Alone<'a>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            update,
+            known: None,
+            excluded: Globs::new(&rules.exclude)?,
+            accepts: vec![false; update.accept_rot.texts().len()],
+            device: Stamp::at(guard.dir, true).map_or(0, |it| it.device),
+            mounted: None,
+            oldest: None,
+            rules,
+            lines: draft.start(rules, guard.dir),
+            draft,
+            guard,
+            today: Day::today(),
+            options,
+            alone,
+            first: Vec::new(),
+        })
+    }
+
     fn write(&mut self, record: &Record) -> Result<(), Error> {
         if let What::File(FileRecord { facts: Some(Facts { read: Some(day), .. }), .. }) =
             &record.what
@@ -375,7 +354,7 @@ impl Run<'_> {
         }
         let is_mounted = |it: &&Path| Stamp::at(it, true).is_ok_and(|it| it.device == device);
         let Some(at) = task.path.ancestors().skip(1).take_while(is_mounted).last() else { return };
-        self.lines.mount(&name::relative(at, self.root));
+        self.lines.mount(&name::relative(at, self.guard.dir));
         self.mounted = Some((device, at.to_owned()));
     }
 
@@ -390,7 +369,7 @@ impl Run<'_> {
                 }
                 if let (Ok(read), Some(journal)) = (&read, self.draft.journal()) {
                     let what = What::File(self.recorded(read, task.about.moment));
-                    journal.add(Record::new(name::relative(&task.path, self.root), what));
+                    journal.add(Record::new(name::relative(&task.path, self.guard.dir), what));
                 }
                 self.file(task, read, judge)
             }
@@ -429,14 +408,14 @@ impl Run<'_> {
                 return self.keep(*record, Judge::failure(&error), judge);
             }
             (Err(error), None) => {
-                let name = name::relative(&task.path, self.root);
+                let name = name::relative(&task.path, self.guard.dir);
                 judge.tell(about(&name, Type::File, Judge::failure(&error)));
                 return Ok(());
             }
         };
         let what = What::File(self.recorded(&read, moment));
         let Some(record) = record else {
-            let name = name::into_relative(task.path, self.root);
+            let name = name::into_relative(task.path, self.guard.dir);
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
             match self.of_another(&new.name, &read, judge)? {
                 Some((verdict, was)) => self.doubt(&mut new, verdict, was, judge),
@@ -505,7 +484,7 @@ impl Run<'_> {
     }
 
     fn added(&mut self, record: &Record, judge: &mut Judge<'_>) {
-        match self.old {
+        match self.guard.old.map(Manifest::has_index) {
             // In a snapshot everything is new.
             None => judge.report.add(Class::Added),
             // The old list had no directories, links and the rest.
@@ -587,7 +566,7 @@ impl Run<'_> {
                 self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
-                self.guard.damaged(self.old_manifest, &cause)?;
+                self.guard.damaged(&cause)?;
                 judge.report.damage.get_or_insert(cause);
                 Ok(())
             }

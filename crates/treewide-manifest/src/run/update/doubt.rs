@@ -20,7 +20,7 @@ impl Run<'_> {
         read: &Read,
         judge: &mut Judge<'_>,
     ) -> Result<Option<(Verdict, FileRecord)>, Error> {
-        let (Some(old), Some(stamp)) = (self.old_manifest.filter(|it| it.has_index()), &read.stamp)
+        let (Some(old), Some(stamp)) = (self.guard.old.filter(|it| it.has_index()), &read.stamp)
         else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl Run<'_> {
         let name = record.bare();
         let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
         let is_elsewhere = || {
-            let there = Stamp::at(&self.root.join(name::path(name)), self.rules.follow);
+            let there = Stamp::at(&self.guard.dir.join(name::path(name)), self.rules.follow);
             there.is_ok_and(|it| it.device != self.device)
         };
         self.excluded.cover(name, record.kind() == Type::Directory)

@@ -1,0 +1,44 @@
+//! Decides in the end whether a new manifest loses anything, and completes it.
+
+use crate::error::Error;
+use crate::format::manifest::{Index, Manifest};
+use crate::keep::draft::{Draft, Totals};
+use crate::run::judge::Judge;
+use crate::run::update::Run;
+use crate::run::verdict::{Class, Report};
+use crate::tree::scan::Seen;
+use std::sync::atomic::Ordering;
+
+impl Run<'_> {
+    /// After the last event: decides whether the new manifest loses anything, and completes it.
+    pub(super) fn end(
+        mut self,
+        mut judge: Judge<'_>,
+        seen: &Seen,
+    ) -> Result<(Report, Totals, Draft), Error> {
+        let findings = judge.settle();
+        self.guard.check(&findings, judge.report.count(Class::Removed))?;
+        for finding in findings {
+            judge.tell(finding);
+        }
+        // The places whose files were not read.
+        self.guard.mounts().for_each(|name| self.lines.mount(name));
+        let report = &mut judge.report;
+        if let Some(Index::Ignored(cause)) = self.guard.old.map(Manifest::index) {
+            report.damage.get_or_insert_with(|| cause.clone());
+        }
+        report.leftovers = seen.leftovers.load(Ordering::Relaxed);
+        report.oldest = self.oldest;
+        let matched = seen.excluded.get().into_iter().flatten();
+        let idle =
+            self.rules.exclude.iter().zip(matched).filter(|(_, it)| !it.load(Ordering::Relaxed));
+        report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
+        let accepts = self.update.accept_rot.texts().iter().zip(&self.accepts);
+        report.idle_accepts = accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
+        let totals = self.draft.complete(&self.lines)?;
+        if totals.files == 0 && !self.update.accepted.empty {
+            self.draft.replaces_none()?;
+        }
+        Ok((judge.finish(), totals, self.draft))
+    }
+}
