@@ -229,7 +229,8 @@ pub(crate) fn _make<'py>(
     let clock = if sync { Clock::new() } else { Clock::without_sync() };
     let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(Finding)| {
         // No other program can write the manifest once this one has begun.
-        let draft = Draft::begin_over(&output.0, index, accept_damage)?.with_journal(resume);
+        let from = old.as_ref().map(|old| &*old.0);
+        let draft = Draft::begin_over(&output.0, index, accept_damage, from)?.with_journal(resume);
         let old = old.map(|old| Manifest::open(&old.0)).transpose()?;
         let clock = Box::new(clock);
         update.run(old.as_ref(), &directory.0, draft, clock, options, each)

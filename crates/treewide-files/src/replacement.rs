@@ -11,10 +11,11 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 use crate::name::shown;
 use crate::overwrite::{overwrite, sync};
+use crate::temporary::{create_temporary, remove_leftovers, temporary_name};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 64 << 10;
@@ -64,14 +65,29 @@ impl Replacement {
     /// If `target` exists and is not a regular file or cannot be written, if it is a link to nothing or names a
     /// directory, or if no temporary file can be created.
     pub fn begin(target: &Path) -> io::Result<Self> {
-        Self::begin_next_to(target, None)
+        Self::begin_of(target, [])
     }
 
-    /// Begins like [`begin`](Self::begin), with a file that is as readable as another one next to it, and belongs to the same user.
+    /// Begins like [`begin`](Self::begin), with a file that is made from others: a new one is no more readable than each of them.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    pub fn begin_next_to(target: &Path, other: Option<&Metadata>) -> io::Result<Self> {
+    pub fn begin_of<'a>(
+        target: &Path,
+        sources: impl IntoIterator<Item = &'a Path>,
+    ) -> io::Result<Self> {
+        Self::begin_next_to(target, None, sources)
+    }
+
+    /// Begins like [`begin_of`](Self::begin_of), with a file that is as readable as another one next to it, and belongs to the same user.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_next_to<'a>(
+        target: &Path,
+        other: Option<&Metadata>,
+        sources: impl IntoIterator<Item = &'a Path>,
+    ) -> io::Result<Self> {
         let (target, previous) = match fs::metadata(target) {
             Ok(there) if there.is_file() => {
                 // Renaming over a write-protected file would work, and surprise its owner. Without `append`, as a
@@ -95,8 +111,8 @@ impl Replacement {
         };
         remove_leftovers(folder);
         let model = other.or(previous.as_ref());
-        let (temporary, is_elsewhere) = temporary(folder, previous.is_some(), model)?;
-        let (file, temporary) = temporary.into_parts();
+        let most = sources.into_iter().fold(0o666, |most, it| most & (mode_of(it) | 0o600));
+        let (file, temporary, is_elsewhere) = temporary(folder, previous.is_some(), model, most)?;
         let writer = BufWriter::with_capacity(BUFFER, Early { file, written: 0, begun: 0 });
         let model = model.cloned();
         Ok(Self { writer, temporary, target, previous, model, is_elsewhere })
@@ -147,8 +163,8 @@ impl Replacement {
     /// If there was nothing at the final place at the beginning and there is something now, or if it can neither be
     /// renamed nor copied. The temporary file stays, and the message says where.
     pub fn appear(self) -> io::Result<Option<(PathBuf, io::Error)>> {
-        // Some systems do not rename a file that is open.
-        drop(self.writer);
+        // Some systems do not rename a file that is open. On others it is held, so that no run takes it for one left behind.
+        let _held = (!cfg!(windows)).then_some(self.writer);
         let (mut temporary, target) = (self.temporary, &self.target);
         let appeared = match self.previous {
             Some(_) => {
@@ -209,12 +225,25 @@ fn check_new(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The permission bits of a file; all where it has none.
+fn mode_of(path: &Path) -> u32 {
+    #[cfg(unix)]
+    if let Ok(there) = fs::metadata(path)
+        && there.is_file()
+    {
+        return std::os::unix::fs::MetadataExt::mode(&there);
+    }
+    let _ = path;
+    0o666
+}
+
 /// Creates the temporary file: in `folder`, or elsewhere if it can be copied in the end. Returns whether it is elsewhere.
 fn temporary(
     folder: &Path,
     is_there: bool,
     model: Option<&Metadata>,
-) -> io::Result<(NamedTempFile, bool)> {
+    most: u32,
+) -> io::Result<(File, TempPath, bool)> {
     let make = |folder: &Path, is_elsewhere: bool| {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -224,17 +253,15 @@ fn temporary(
             use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
             match model {
                 Some(model) => options.mode(model.mode() & 0o777 | 0o600),
-                None => options.mode(if is_elsewhere { 0o600 } else { 0o666 }),
+                None => options.mode(if is_elsewhere { 0o600 } else { most }),
             };
         }
-        let _ = (is_elsewhere, model);
-        tempfile::Builder::new()
-            .prefix(BEGINS)
-            .suffix(ENDS)
-            // Readable to whom any new file is; `tempfile_in` would keep it to the user, and put
-            // the temporary name, which no user asked for, into its errors.
-            .make_in(folder, |path| claimed(options.open(path)?, path))
-            .map(|file| (file, is_elsewhere))
+        let _ = (is_elsewhere, model, most);
+        // Readable to whom any new file is. `tempfile_in` would keep it to the user, and put the temporary name, which no user
+        // asked for, into its errors.
+        let path = folder.join(temporary_name());
+        let file = create_temporary(&path, &options)?;
+        Ok((file, TempPath::try_from_path(path)?, is_elsewhere))
     };
     let elsewhere = std::env::temp_dir();
     if is_append_only(folder)
@@ -242,7 +269,7 @@ fn temporary(
     {
         return Ok(made);
     }
-    make(folder, false).or_else(|error| {
+    make(folder, false).or_else(|error: io::Error| {
         let text = format!("cannot create a file in {}: {error}", shown(folder));
         if !is_there {
             return Err(io::Error::new(error.kind(), text));
@@ -268,72 +295,6 @@ fn create(temporary: &Path, target: &Path, error: io::Error) -> io::Result<()> {
         Err(second) if second.kind() == ErrorKind::AlreadyExists => Err(taken()),
         Err(_) => Err(io::Error::new(error.kind(), format!("cannot rename a file to it: {error}"))),
     }
-}
-
-/// How names of temporary files begin and end.
-const BEGINS: &str = ".treewide-";
-const ENDS: &str = ".tmp";
-
-/// Whether a file of this name is one that a run of ours writes to, or has left when it was killed.
-pub fn is_temporary(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    let middle =
-        name.strip_prefix(BEGINS.as_bytes()).and_then(|it| it.strip_suffix(ENDS.as_bytes()));
-    middle.is_some_and(|it| it.len() >= 6 && it.iter().all(u8::is_ascii_alphanumeric))
-}
-
-/// Holds a new temporary file, so that no other run takes it for one that was left behind.
-///
-/// # Errors
-/// `AlreadyExists` if another run did, and removed it.
-#[cfg(unix)]
-pub fn claimed(file: File, path: &Path) -> io::Result<File> {
-    match file.try_lock() {
-        // Some file systems have no locks.
-        Err(fs::TryLockError::Error(_)) => Ok(file),
-        Ok(()) if is_at(&file, path) => Ok(file),
-        _ => Err(ErrorKind::AlreadyExists.into()),
-    }
-}
-
-/// Holds a new temporary file; here no program removes others.
-///
-/// # Errors
-/// None.
-#[cfg(not(unix))]
-pub fn claimed(file: File, _: &Path) -> io::Result<File> {
-    Ok(file)
-}
-
-/// Removes temporary files of runs that were killed: no program holds them.
-#[cfg(unix)]
-pub fn remove_leftovers(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !is_temporary(&entry.file_name()) || !entry.file_type().is_ok_and(|it| it.is_file()) {
-            continue;
-        }
-        let path = entry.path();
-        let Ok(file) = File::open(&path) else { continue };
-        // What could not appear, and has no other copy, is kept.
-        let is_kept = !file.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0);
-        if !is_kept && file.try_lock().is_ok() && is_at(&file, &path) {
-            let _ = fs::remove_file(&path);
-        }
-    }
-}
-
-/// Here, no call says whether a run still holds them.
-#[cfg(not(unix))]
-pub fn remove_leftovers(_: &Path) {}
-
-/// Whether this file still has this name.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let numbers = |it: Metadata| (it.dev(), it.ino());
-    let there = fs::symlink_metadata(path).map(numbers);
-    file.metadata().map(numbers).is_ok_and(|it| there.is_ok_and(|there| there == it))
 }
 
 /// Whether files can be made in a folder, and neither renamed nor removed then (`chattr +a`).
@@ -440,36 +401,24 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn is_temporary_takes_names_of_ours_alone() {
-        for (name, expected) in [
-            (".treewide-a1B2c3.tmp", true),
-            (".treewide-0123456789abcdef.tmp", true),
-            (".treewide-.tmp", false),
-            (".treewide-a1B2c.tmp", false),
-            (".treewide-a1B2c3.tmp.b3", false),
-            (".treewide-../../x.tmp", false),
-            ("treewide-a1B2c3.tmp", false),
-        ] {
-            assert_eq!(is_temporary(OsStr::new(name)), expected, "{name}");
-        }
-    }
-
-    #[test]
     fn begin_removes_what_a_killed_run_has_left() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let left = |it: &Replacement| it.temporary().exists();
-        for name in [".treewide-killed.tmp", ".treewide-kept00.tmp", "user.tmp"] {
+        let (killed, kept) = (&temporary_name(), &temporary_name());
+        // Someone's file whose name only looks like one of ours.
+        let users = ".treewide-0123456789abcdef0123456789abcdef.tmp";
+        for name in [killed, kept, users] {
             fs::write(at(name), "x").unwrap();
         }
         // What could not appear has no other copy.
         let read_only = fs::Permissions::from_mode(0o400);
-        fs::set_permissions(at(".treewide-kept00.tmp"), read_only).unwrap();
+        fs::set_permissions(at(kept), read_only).unwrap();
         let first = Replacement::begin(&at("a")).unwrap();
-        assert!(!at(".treewide-killed.tmp").exists());
+        assert!(!at(killed).exists());
         let second = Replacement::begin(&at("b")).unwrap();
         assert!(left(&first) && left(&second), "another run writes to it");
-        assert!(at(".treewide-kept00.tmp").exists() && at("user.tmp").exists());
+        assert!(at(kept).exists() && at(users).exists());
     }
 
     #[test]
@@ -481,13 +430,15 @@ mod tests {
         for of in [0o600, 0o640, 0o400] {
             fs::set_permissions(at("list"), fs::Permissions::from_mode(of)).unwrap();
             let other = fs::metadata(at("list")).unwrap();
-            let mut made = Replacement::begin_next_to(&at("index"), Some(&other)).unwrap();
+            let mut made = Replacement::begin_next_to(&at("index"), Some(&other), []).unwrap();
             assert_eq!(mode(made.temporary()) & !0o600 & !of, 0);
             made.complete().unwrap();
             made.appear().unwrap();
             assert_eq!(mode(&at("index")), of);
             // One that is there, and more readable.
             fs::set_permissions(at("index"), fs::Permissions::from_mode(0o644)).unwrap();
+            let made = Replacement::begin_of(&at("new"), [&*at("list")]).unwrap();
+            assert_eq!(mode(made.temporary()) & !0o600 & !of, 0);
         }
     }
 }

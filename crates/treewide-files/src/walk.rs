@@ -10,7 +10,7 @@ use self::folders::{Folders, Trouble};
 use crate::error::{Error, ErrorKind};
 use crate::identity::Identity;
 use crate::long_path;
-use crate::replacement::is_temporary;
+use crate::temporary::is_temporary;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;

@@ -73,7 +73,7 @@ pub use treewide_files::{Cancel, Options, Progress};
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {
-    pub use crate::keep::draft::Draft;
+    pub use crate::keep::draft::{Draft, is_list};
     pub use crate::keep::places::{Places, manifest_at};
     pub use crate::run::diff::diff;
     pub use crate::run::guard::Limit;

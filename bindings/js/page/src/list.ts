@@ -20,6 +20,8 @@ function unescape(name: string): string | undefined {
 /** Reads a line: an entry, nothing, or `undefined` if it is not of a list. */
 function read(line: string): Entry | "nothing" | undefined {
   const text = line.replace(/^[ \t\f]+/, "");
+  // Damage of one bit makes a # of the digit 3.
+  if (/^#[0-9a-f]{63}/i.test(text)) return undefined;
   if (text === "" || text.startsWith("#")) return "nothing";
   // A line that begins with a backslash has a name with escapes.
   const isEscaped = text.startsWith("\\");

@@ -23,6 +23,7 @@ from treewide._scale.sources import source_of
 from treewide._scale.sources.boto import Boto
 from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
+from treewide._scale.temporary import temporary_name
 
 pytest_plugins = ["server"]
 
@@ -252,8 +253,12 @@ def test_an_output_is_never_an_input_or_a_foreign_file(hashed):
 
 
 def test_what_a_killed_run_left_behind_is_no_object(hashed):
-    Path("data/.treewide-abc123.tmp").write_text("half")
+    # As the command line names it, and as fsspec does.
+    for name in (".treewide-0123456789abcdefb8f6b168214bf501.tmp", "a" + temporary_name()):
+        Path("data", name).write_text("half")
     assert hashed("verify", "-l", "out").returncode == 0
+    Path("data/.treewide-0123456789abcdef0123456789abcdef.tmp").write_text("someone's")
+    assert hashed("verify", "-l", "out").returncode == 1
 
 
 def test_quiet_prints_only_failures(hashed):

@@ -16,7 +16,7 @@ pub(crate) struct OutputArgs {
     /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
     /// FILE must not be an input, a listed file, the file behind standard input, or a file that appears
     /// during the run; if it is, the run stops, for a listed file when its turn comes. FILE itself is left out of a recursive walk, and so is the unfinished file of
-    /// any run, .treewide-??????.tmp next to its FILE; the next run removes what a killed one has left. A pipe or a device is written to
+    /// any run, `.treewide-*.tmp` next to its FILE; the next run removes what a killed one has left. A pipe or a device is written to
     /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they
     /// are directed to; `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -31,13 +31,23 @@ impl OutputArgs {
         self.output.as_deref().filter(is_file)
     }
 
-    /// Starts writing, as [`Output::open`] does.
+    /// Starts writing a list of digests, as [`Output::open`] does.
+    pub(crate) fn open_list<'a>(
+        &self,
+        inputs: &[PathBuf],
+        prints: Prints,
+        progress: &'a Progress,
+    ) -> anyhow::Result<Output<'a>> {
+        Output::open(self.output.as_deref(), inputs, prints, progress, true)
+    }
+
+    /// Starts writing anything else.
     pub(crate) fn open<'a>(
         &self,
         inputs: &[PathBuf],
         prints: Prints,
         progress: &'a Progress,
     ) -> anyhow::Result<Output<'a>> {
-        Output::open(self.output.as_deref(), inputs, prints, progress)
+        Output::open(self.output.as_deref(), inputs, prints, progress, false)
     }
 }

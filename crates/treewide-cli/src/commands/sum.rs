@@ -159,7 +159,10 @@ impl SumArgs {
         let operands = self.operands();
         let quiet = self.quiet.is_on();
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
-        let output = self.output.open(&operands, prints, &progress)?;
+        let output = match self.check || self.raw {
+            true => self.output.open(&operands, prints, &progress)?,
+            false => self.output.open_list(&operands, prints, &progress)?,
+        };
         if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
             bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
         }

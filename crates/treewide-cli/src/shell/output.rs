@@ -54,18 +54,21 @@ enum Sink {
 impl<'a> Output<'a> {
     /// Start writing to the file at `path`, or to standard output. This fails now, not after hours of hashing, if the file
     /// cannot be written, or if it is one of the `inputs` or standard input, which would be gone then. (What lists name is
-    /// spared when it is read.)
+    /// spared when it is read.) Only `writes_list` replaces a list of digests; other new files are no more readable than the inputs.
     pub(crate) fn open(
         path: Option<&Path>,
         inputs: &[PathBuf],
         prints: Prints,
         progress: &'a Progress,
+        writes_list: bool,
     ) -> anyhow::Result<Self> {
         let sink = match path {
             Some(path) if path != Path::new("-") => {
                 let name = shown(path);
                 spare_manifest(path)?;
-                Sink::open(path).with_context(|| format!("{name}: cannot write the output"))?
+                let sources = if writes_list { &[] } else { inputs };
+                Sink::open(path, sources)
+                    .with_context(|| format!("{name}: cannot write the output"))?
             }
             _ => Sink::stdout()?,
         };
@@ -82,6 +85,15 @@ impl<'a> Output<'a> {
         // It may be an input, a list or a key.
         if output.replaces(|| metadata(&io::stdin())) {
             bail!("standard input: {REPLACED}");
+        }
+        if let Sink::Replacement(path, _) = &output.sink
+            && !writes_list
+            && treewide_manifest::machine::is_list(path)
+        {
+            let name = shown(path);
+            bail!(
+                "{name}: is a list of digests, and would be replaced; name another file, or move it away"
+            );
         }
         Ok(output)
     }
@@ -245,7 +257,7 @@ impl Written {
 }
 
 impl Sink {
-    fn open(path: &Path) -> anyhow::Result<Self> {
+    fn open(path: &Path, sources: &[PathBuf]) -> anyhow::Result<Self> {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file in it"),
             Ok(there) => match descriptor(path) {
@@ -261,13 +273,15 @@ impl Sink {
                     "is an open file of another process or thread, whose writing would be lost; \
                      name the file itself"
                 ),
-                _ if there.is_file() => Self::replacement(path),
+                _ if there.is_file() => Self::replacement(path, sources),
                 _ => {
                     let file = OpenOptions::new().write(true).open(path)?;
                     Ok(Self::Special(path.to_owned(), BufWriter::new(file)))
                 }
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::replacement(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Self::replacement(path, sources)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -296,11 +310,11 @@ impl Sink {
         unreachable!("there are no names of descriptors")
     }
 
-    fn replacement(path: &Path) -> anyhow::Result<Self> {
+    fn replacement(path: &Path, sources: &[PathBuf]) -> anyhow::Result<Self> {
         // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
         let _ = signals::watch();
         let mut unfinished = signals::unfinished();
-        let replacement = Replacement::begin(path)?;
+        let replacement = Replacement::begin_of(path, sources.iter().map(|it| &**it))?;
         unfinished.push(replacement.temporary().to_owned());
         Ok(Self::Replacement(path.to_owned(), Box::new(replacement)))
     }

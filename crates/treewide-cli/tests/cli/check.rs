@@ -182,6 +182,13 @@ fn check_fails_for_a_digest_without_a_name() {
         let ended = folder.treewide("check list").run();
         ended.fails(1, &["list:2: a digest without a file name\n", "1 OK, 1 "]);
     }
+    // One flipped bit of a digit 3 makes a # of it.
+    for line in [format!("#{}  b", &digest[1..]), format!("#{digest}  b")] {
+        folder.write("list", format!("{}{line}\n", sums(&["a"])));
+        folder.treewide("check list").run().fails(1, &["list:2: a # in front of a digest"]);
+    }
+    folder.write("list", format!("{}# {digest}  b\n", sums(&["a"])));
+    folder.treewide("check list").run().fails(0, &["1 OK\n"]);
     // Such as a time in nanoseconds.
     folder.write("list", format!("{}1795689151073093084\n", sums(&["a"])));
     folder.treewide("check list").run().fails(0, &["1 malformed line\n"]);

@@ -11,6 +11,9 @@ use std::time::{Duration, SystemTime};
 
 const FILES: [&str; 3] = ["d/f3", "f1", "f2"];
 
+/// The name of a temporary file: 16 random digits, and 16 of their hash.
+const LEFT: &str = ".treewide-0123456789abcdefb8f6b168214bf501.tmp";
+
 /// A tree `t` and its manifest `p.b3`.
 struct Case {
     folder: Folder,
@@ -512,13 +515,23 @@ fn leftovers_of_killed_runs_are_nobodys() {
     let case = Case::new();
     fs::rename(case.folder.join("p.b3"), case.folder.join("t/p.b3")).unwrap();
     fs::rename(case.folder.join("p.b3.tw"), case.folder.join("t/p.b3.tw")).unwrap();
-    case.folder.write("t/.treewide-Ab12Cd.tmp", "half of a list");
+    case.folder.write(&format!("t/{LEFT}"), "half of a list");
     let said = case.run("verify t/p.b3 t");
     said.0.fails(0, &["1 temporary file of other runs"]);
     let sums = case.run("sum -r t");
     assert!(!sums.0.text().contains(".treewide-"));
     case.run("update t/p.b3 t").is_code(0);
-    assert!(!case.folder.join("t/.treewide-Ab12Cd.tmp").exists());
+    assert!(!case.folder.join(&format!("t/{LEFT}")).exists());
+    // A user's file only looks like one.
+    let users = [".treewide-Ab12Cd.tmp", ".treewide-0123456789abcdef0123456789abcdef.tmp"];
+    for name in users {
+        case.folder.write(&format!("t/{name}"), "the user's");
+        case.run("verify t/p.b3 t").is_code(1).prints(&format!("ADDED    {name}\n"));
+        case.run("update t/p.b3 t").is_code(0);
+        case.run("sum -r t -o t/.sums").is_code(0);
+        assert_eq!(case.folder.read(&format!("t/{name}")), "the user's");
+        fs::remove_file(case.folder.join("t/.sums")).unwrap();
+    }
     // A signature is made after the list.
     case.folder.write("t/p.b3.sig", "signed");
     case.folder.write("t/other.sig", "not one of ours");
@@ -533,10 +546,66 @@ fn run_that_was_killed_between_its_renames_is_finished() {
     case.run("update p.b3 t").is_code(0);
     let new = case.folder.read("p.b3.tw");
     case.folder.write("p.b3.tw", old);
-    case.folder.write(".treewide-Ab12Cd.tmp", &new);
+    case.folder.write(LEFT, &new);
     case.run("update p.b3 t").is_code(0);
     case.run("verify --quick p.b3 t").is_code(0);
-    assert!(!case.folder.join(".treewide-Ab12Cd.tmp").exists());
+    assert!(!case.folder.join(LEFT).exists());
+}
+
+#[test]
+fn outputs_are_no_more_readable_than_what_they_are_made_from() {
+    let case = Case::new();
+    case.folder.write("image", vec![7; 40_000]);
+    case.run("outboard create image -o image.obao4").is_code(0);
+    let private = fs::Permissions::from_mode(0o600);
+    for input in ["p.b3", "p.b3.tw", "image"] {
+        fs::set_permissions(case.folder.join(input), private.clone()).unwrap();
+    }
+    for (command, made) in [
+        ("verify p.b3 t -o report --html page", &["report", "page"][..]),
+        ("diff p.b3 t -o differs", &["differs"]),
+        ("update p.b3 t -o q.b3", &["q.b3", "q.b3.tw"]),
+        ("check p.b3 -o checked", &["checked"]),
+        ("outboard create image -o new", &["new"]),
+        ("outboard slice image --range 0..1K -o part", &["part"]),
+    ] {
+        case.run(command);
+        for name in made {
+            let mode = fs::metadata(case.folder.join(name)).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o600, "{command}: {name}");
+        }
+    }
+    // One that is there keeps its mode.
+    fs::set_permissions(case.folder.join("report"), fs::Permissions::from_mode(0o640)).unwrap();
+    case.run("verify p.b3 t -o report").is_code(0);
+    assert_eq!(fs::metadata(case.folder.join("report")).unwrap().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn only_lists_replace_lists() {
+    let case = Case::new();
+    case.folder.write("image", vec![7; 40_000]);
+    case.run("outboard create image -o image.obao4").is_code(0);
+    let list = sums(&["x"]);
+    for (command, code) in [
+        ("verify p.b3 t -o", 3),
+        ("verify p.b3 t --html", 3),
+        ("diff p.b3 t -o", 3),
+        ("check p.b3 -o", 3),
+        ("sum --raw image -o", 1),
+        ("sum --check p.b3 -o", 1),
+        ("outboard create image -o", 1),
+        ("outboard slice image --range 0..1K -o", 1),
+        ("outboard verify image -o", 3),
+    ] {
+        case.folder.write("SUMS", &list);
+        case.run(&format!("{command} SUMS")).0.fails(code, &["SUMS: is "]);
+        assert_eq!(case.folder.read("SUMS"), list, "{command}");
+    }
+    case.run("sum image -o SUMS").is_code(0);
+    // Notes are not a list.
+    case.folder.write("notes", "# of mine\n");
+    case.run("snapshot t -o notes").0.fails(3, &["notes: is not a list of digests"]);
 }
 
 #[test]

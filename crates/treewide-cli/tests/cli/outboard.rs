@@ -442,14 +442,23 @@ fn outboard_create_replaces_no_file_that_is_not_an_outboard() {
         ended.fails(1, &[name, "is not an outboard", "move it away"]);
         assert_eq!(folder.read(name), own);
     }
+    // Any bytes of a length that an outboard may have.
+    for (name, pairs) in [("image", 1), ("f.obao4", 2), ("image", 640), ("f.obao4-post", 5)] {
+        let own: Vec<u8> = content(64 * pairs).iter().map(|byte| byte | 0x80).collect();
+        fs::write(folder.join(name), &own).unwrap();
+        let ended = folder.treewide(&format!("outboard create f -o {name}")).run();
+        ended.fails(1, &[name, "is not an outboard", "move it away"]);
+        assert_eq!(fs::read(folder.join(name)).unwrap(), own);
+    }
+    fs::remove_file(folder.join("f.obao4-post")).unwrap();
     // An old outboard of an earlier version of the file is made again; so is one that is cut off, if it says its length.
     fs::remove_file(folder.join("f.obao4")).unwrap();
-    for len in [100_000, 300_000, 0, 100_000] {
+    for len in [100_000, 300_000, 0, 20_000, 100_000, 50_000] {
         folder.write("f", content(len));
-        for args in ["", " --bao"] {
+        for args in ["", " --bao", " --order post"] {
             folder.treewide(&format!("outboard create f{args}")).run().fails(0, &[]);
         }
     }
-    folder.write("f.obao", 100_000_u64.to_le_bytes());
+    folder.write("f.obao", 50_000_u64.to_le_bytes());
     folder.treewide("outboard create f --bao").run().fails(0, &[]);
 }

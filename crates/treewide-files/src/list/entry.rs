@@ -158,7 +158,7 @@ pub fn strict(line: &[u8]) -> Option<Strict<'_>> {
     Some(Strict { has_escapes, digits: &inner[at + 4..], name: &inner[..at], is_tagged: true })
 }
 
-/// Parses a line without its end. `None` for a comment or an empty line.
+/// Parses a line without its end. `None` for a comment or an empty line. A digest right behind the `#` is a fault.
 ///
 /// `len` is the number of bytes that the digest must have. Without it any length of 32 bytes or more will
 /// do; shorter digests are refused, because a list could otherwise vouch for a file with a single byte.
@@ -168,6 +168,10 @@ pub fn strict(line: &[u8]) -> Option<Strict<'_>> {
 pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
     let line = line.trim_ascii_start();
     let parsed = match line {
+        // Damage of one bit makes a # of the digit 3.
+        [b'#', rest @ ..] if begins_with_digest(rest) => {
+            return Err(unverified(b"", "a # in front of a digest; remove it, or the whole line"));
+        }
         [] | [b'#', ..] => return Ok(None),
         [b'{', ..] => json(line),
         [b'\\', rest @ ..] => text(rest, true, len),
@@ -190,6 +194,11 @@ pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
         _ => return Ok(Some(entry)),
     };
     Err(Fault::Digest { name: entry.name, digest: Some(entry.digest), cause })
+}
+
+/// Whether there are the digits of a digest at the beginning, all but one at least.
+fn begins_with_digest(text: &[u8]) -> bool {
+    text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= 2 * treewide::OUT_LEN
 }
 
 /// The fault of a line that names a file and has no digest.

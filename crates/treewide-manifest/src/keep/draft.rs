@@ -71,14 +71,20 @@ impl Draft {
     /// As [`Replacement::begin`], if another program is writing a manifest there, too, and if there is a file that is neither a list
     /// nor an index.
     pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
-        Self::begin_over(path, has_index, false)
+        Self::begin_over(path, has_index, false, None)
     }
 
-    /// Begins a draft although a file that is not an index, such as a damaged one, is in the place of the index.
+    /// Begins a draft although a file that is not an index, such as a damaged one, is in the place of the index. A new list is no more
+    /// readable than `old`, the list that it is made from.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    pub fn begin_over(path: &Path, has_index: bool, accepts_damage: bool) -> Result<Self, Error> {
+    pub fn begin_over(
+        path: &Path,
+        has_index: bool,
+        accepts_damage: bool,
+        old: Option<&Path>,
+    ) -> Result<Self, Error> {
         let index = index_path(path);
         let foreign = |path: &Path, cause: &str| {
             let cause = format!(
@@ -86,7 +92,7 @@ impl Draft {
             );
             Err(Error::write(path, io::Error::other(cause)))
         };
-        if !is_list(path) {
+        if list_at(path) == Some(false) {
             return foreign(path, "is not a list of digests");
         }
         if !accepts_damage && is_index(&index) == Some(false) {
@@ -97,7 +103,7 @@ impl Draft {
         // Files next to a list are no more readable than the list.
         let there = fs::metadata(path).ok();
         let begin = |path: &Path, model| {
-            Replacement::begin_next_to(path, model).map_err(|error| Error::write(path, error))
+            Replacement::begin_next_to(path, model, old).map_err(|error| Error::write(path, error))
         };
         let list = begin(path, None)?;
         let index = if has_index { Some(begin(&index, there.as_ref())?) } else { None };
@@ -292,21 +298,25 @@ impl Draft {
     }
 }
 
-/// Whether there is nothing at the path, or a list of digests. What cannot be read is for others to say.
-fn is_list(path: &Path) -> bool {
-    let Ok(file) = regular::open(path) else { return true };
-    let Ok(mut lines) = Lines::new(file, false) else { return false };
+/// Whether the file at the path is a list of digests, by its first line that is not a comment. `None` if it is empty, or there is none.
+/// What cannot be read is for others to say.
+fn list_at(path: &Path) -> Option<bool> {
+    let mut lines = Lines::new(regular::open(path).ok()?, false).ok()?;
+    let mut has_comment = false;
     loop {
-        return match lines.next() {
-            Ok(None) => true,
-            Ok(Some((_, line))) => match treewide_files::list::parse(line, None) {
-                Ok(None) => continue,
-                Ok(Some(_)) | Err(Fault::Digest { .. }) => true,
-                Err(Fault::Line(_)) => false,
-            },
-            Err(_) => false,
-        };
+        let Ok(next) = lines.next() else { return Some(false) };
+        let Some((_, line)) = next else { return has_comment.then_some(false) };
+        match treewide_files::list::parse(line, None) {
+            Ok(None) => has_comment |= !line.trim_ascii().is_empty(),
+            Ok(Some(_)) | Err(Fault::Digest { .. }) => return Some(true),
+            Err(Fault::Line(_)) => return Some(false),
+        }
     }
+}
+
+/// Whether there is a list of digests at the path, which has some.
+pub fn is_list(path: &Path) -> bool {
+    list_at(path) == Some(true)
 }
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
@@ -333,10 +343,18 @@ fn finish_renaming(path: &Path) {
     let index = index_path(path);
     if !belongs(&index)
         && let Some(left) = left.iter().find(|it| belongs(&it.path()))
+        // Otherwise the run is still there, and does it.
+        && is_free(&left.path())
     {
         // If it fails, the index is one of another list, as before.
         let _ = fs::rename(left.path(), index);
     }
+}
+
+/// Whether no run holds a file.
+fn is_free(path: &Path) -> bool {
+    let held = |it: File| matches!(it.try_lock(), Err(TryLockError::WouldBlock));
+    !regular::open(path).is_ok_and(held)
 }
 
 /// Where signatures of a list are: they are made after it, and may be in its tree.

@@ -15,7 +15,6 @@ use crate::format::rules::{Globs, Rules};
 use crate::tree::clock;
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use treewide::file::OutboardError;
@@ -55,9 +54,7 @@ impl Outboards {
     /// The folder that has the outboards of files of at least 1 GiB.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        // No one else writes a file of this name.
-        let number = RandomState::new().hash_one(std::process::id());
-        let temporary = folder.join(format!(".treewide-{number:016x}.tmp"));
+        let temporary = folder.join(treewide_files::temporary_name());
         Self { folder, min: 1 << 30, temporary }
     }
 
@@ -174,8 +171,8 @@ impl<'a> Making<'a> {
 
     fn create(&self) -> io::Result<Temporary<'_>> {
         let path = self.outboards.temporary();
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        let file = treewide_files::claimed(file, path)?;
+        let mut options = OpenOptions::new();
+        let file = treewide_files::create_temporary(path, options.read(true).write(true))?;
         Ok(Temporary { path, file: Some(file) })
     }
 
@@ -233,12 +230,12 @@ struct Temporary<'a> {
 impl Temporary<'_> {
     /// Gives it its name, and returns its length.
     fn keep(&mut self, path: &Path) -> io::Result<u64> {
-        // Some systems do not rename a file that is open.
         let file = self.file.take().expect("it is kept once");
         let bytes = file.metadata()?.len();
         // A name that a crash leaves without its content would stand for an outboard.
         file.sync_data()?;
-        drop(file);
+        // Some systems do not rename a file that is open. On others it is held, so that no run takes it for one left behind.
+        let _held = (!cfg!(windows)).then_some(file);
         fs::rename(self.path, path).inspect_err(|_| drop(fs::remove_file(self.path)))?;
         Ok(bytes)
     }
@@ -246,7 +243,8 @@ impl Temporary<'_> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
+        if let Some(file) = self.file.take() {
+            let _held = (!cfg!(windows)).then_some(file);
             let _ = fs::remove_file(self.path);
         }
     }

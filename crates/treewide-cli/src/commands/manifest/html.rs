@@ -55,7 +55,7 @@ impl<'a> Html<'a> {
                 shown(path)
             );
         }
-        let output = Output::open(Some(path), inputs, Prints::Always, progress)?;
+        let output = Output::open(Some(path), inputs, Prints::Always, progress, false)?;
         let mut page = Self { output, has_rows: false, failed: None };
         let (before, _) = parts("{rows}", PAGE);
         page.write(&before.replace("{title}", &html(&format!("Report on {}", visible(list)))))?;

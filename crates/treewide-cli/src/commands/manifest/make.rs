@@ -170,7 +170,8 @@ impl WithArgs {
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
-        let pair = begin(path, outboards.as_ref(), accepts_damage)?.with_journal(!self.no_resume);
+        let pair =
+            begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
         let update = update.allow_empty(self.allow_empty);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
@@ -186,7 +187,7 @@ impl WithArgs {
             (None, Some(old)) => root::find(old)?,
             (None, None) => PathBuf::from("."),
         };
-        let output = Output::open(None, &[], Prints::OnlyFailures, &progress)?;
+        let output = Output::open(None, &[], Prints::OnlyFailures, &progress, false)?;
         let quiet = self.quiet.is_on();
         let is_wrong =
             |class: Class| matches!(class, Class::Rot | Class::Suspect) || class.is_unknown();
@@ -318,11 +319,12 @@ fn begin(
     path: &Path,
     outboards: Option<&Outboards>,
     accepts_damage: bool,
+    old: Option<&Path>,
 ) -> anyhow::Result<Draft> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let pair = Draft::begin_over(path, true, accepts_damage)?;
+    let pair = Draft::begin_over(path, true, accepts_damage, old)?;
     unfinished.extend(pair.temporaries());
     unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)

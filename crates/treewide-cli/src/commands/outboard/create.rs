@@ -14,11 +14,13 @@ use crate::shell::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use treewide::Hash;
 use treewide::file::{Options, OutboardError};
+use treewide::hazmat::Subtrees;
+use treewide::outboard::Order;
+use treewide::{Hash, Mode};
 use treewide_files::Replacement;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
@@ -80,8 +82,8 @@ impl CreateArgs {
         if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
-        spare(&path, shape, data.len())?;
-        let mut replacement = begin(&path)?;
+        spare(&path, shape, mode, data.len())?;
+        let mut replacement = begin(&path, &self.file)?;
         let len = data.len();
         progress.show(move || Some(len));
         let file = replacement.file().try_clone().with_context(|| shown(&path))?;
@@ -146,24 +148,44 @@ impl CreateArgs {
 }
 
 /// An error if there is a file that is not an outboard, which would be lost. One that is cut off is still known by the length in front.
-fn spare(path: &Path, shape: Shape, len: u64) -> anyhow::Result<()> {
+fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<()> {
     output::spare_manifest(path)?;
     let Some(there) = path.metadata().ok().filter(|it| it.is_file() && it.len() > 0) else {
         return Ok(());
     };
+    let mut file = File::open(path).with_context(|| shown(path))?;
+    let mut read = |from: u64, len: u64| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(from)).and_then(|_| (&file).take(len).read_to_end(&mut bytes))?;
+        std::io::Result::Ok(bytes)
+    };
     let header = if shape.is_bao { 8 } else { 0 };
-    let mut begin = Vec::new();
-    let file = File::open(path).with_context(|| shown(path))?;
-    file.take(header + 64).read_to_end(&mut begin).with_context(|| shown(path))?;
-    let is_of_data =
-        shape.is_bao && (begin.starts_with(&len.to_le_bytes()) || begin == 0_u64.to_le_bytes());
-    // Digests are not text. No more is known without the data that they were made from.
-    let is_outboard = there.len() > header
-        && (there.len() - header).is_multiple_of(64)
-        && str::from_utf8(&begin[header as usize..]).is_err();
+    let is_of_data = shape.is_bao && {
+        let begin = read(0, 8).with_context(|| shown(path))?;
+        begin == len.to_le_bytes() || there.len() == 8 && begin[2..] == [0; 6]
+    };
+    let pairs = there.len().saturating_sub(header);
+    // The root, and one of the pairs below it.
+    let from = if shape.order == Order::Pre { 0 } else { pairs.saturating_sub(128) };
+    let top = read(header + from, 128).with_context(|| shown(path))?;
+    let is_outboard = pairs.is_multiple_of(64)
+        && match top.as_chunks::<64>().0 {
+            [pair] => {
+                // No more is known without the data that it was made from, but digests are not text.
+                Shape::of_name(path) == Some(shape) && str::from_utf8(pair).is_err()
+            }
+            [first, last] => {
+                let is_pre = shape.order == Order::Pre;
+                let (root, below) = if is_pre { (first, last) } else { (last, first) };
+                let mut subtree = Subtrees::new(mode);
+                subtree.push(below.as_chunks().0, 0);
+                root.as_chunks().0.contains(&subtree.finalize_non_root())
+            }
+            _ => false,
+        };
     if !is_of_data && !is_outboard {
         bail!(
-            "{}: is not an outboard, and would be replaced; move it away, or name another file with -o",
+            "{}: is not an outboard, or one with another key, and would be replaced; move it away, or name another file with -o",
             shown(path)
         );
     }
@@ -171,11 +193,11 @@ fn spare(path: &Path, shape: Shape, len: u64) -> anyhow::Result<()> {
 }
 
 /// Begins to write a file that appears when it is complete.
-fn begin(path: &Path) -> anyhow::Result<Replacement> {
+fn begin(path: &Path, data: &Path) -> anyhow::Result<Replacement> {
     // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let replacement = Replacement::begin(path)
+    let replacement = Replacement::begin_of(path, [data])
         .with_context(|| format!("{}: cannot write the outboard", shown(path)))?;
     unfinished.push(replacement.temporary().to_owned());
     Ok(replacement)

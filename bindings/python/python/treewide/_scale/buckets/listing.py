@@ -3,16 +3,14 @@
 A key range `(after, until]` is for a bucket what a range of bytes is for an object.
 """
 
-import re
 from collections.abc import Callable, Iterator
 
 from treewide._scale.buckets.keys import between, middle, shared, successor
 from treewide._scale.found import Found, Lists
 from treewide._scale.reading import Refused, Retries, repeated
+from treewide._scale.temporary import is_temporary
 
-__all__ = ["cuts", "is_temporary", "listed"]
-
-_TEMPORARY = re.compile(r"(^|/)\.treewide-[^/]*\.tmp$|\.treewide-[0-9a-f]{32}\.tmp$")
+__all__ = ["cuts", "listed"]
 
 #: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
 _PROBES = 48
@@ -68,11 +66,6 @@ def listed(
             if not skip(last) and not is_temporary(last):
                 kept.append(it)
         yield kept
-
-
-def is_temporary(key: str) -> bool:
-    """Whether a key is that of a file which a killed run of this program left behind."""
-    return _TEMPORARY.search(key) is not None
 
 
 def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries) -> list[str]:

@@ -4,12 +4,12 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from treewide._scale.found import Found
 from treewide._scale.objects import TIME, Object
 from treewide._scale.optional import load
 from treewide._scale.reading import Changed, Refused, Reply
+from treewide._scale.temporary import temporary_name
 
 __all__ = ["Fsspec"]
 
@@ -50,7 +50,7 @@ class Fsspec:
     def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
         """Write an object. Under another name first, as file systems show what is half written; there are no notes."""
         fs, path = self._fs(uri)
-        temporary = f"{path}.treewide-{uuid4().hex}.tmp"
+        temporary = f"{path}{temporary_name()}"
         if fs._parent(path):
             fs.makedirs(fs._parent(path), exist_ok=True)
         try:
