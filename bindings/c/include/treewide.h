@@ -151,8 +151,8 @@ TREEWIDE_API uint64_t treewide_count(const treewide_hasher *hasher);
 
 /* ---- In short pieces ----
  *
- * A stream is a hasher that is faster for pieces shorter than 16 KiB: it gathers them in a buffer of 16 to 32 KiB, and hashes
- * them side by side. It allocates that buffer behind the first 1,024 bytes; without memory for it, it hashes pieces as they
+ * A stream is a hasher that is faster for pieces shorter than 16 KiB: it gathers them in a buffer of 32 KiB, and hashes
+ * them side by side. It allocates that buffer after the first 1,024 bytes; without memory for it, it hashes pieces as they
  * come. One thread at a time uses a stream, except that several may finalize it. */
 
 /* A new stream, or NULL if there is no memory for it. treewide_stream_free frees it. */

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! input    | whole chunks: Subtrees    | gathered                               |
-//!          | 1 lane  | side by side    | a chunk for each lane: 16 to 32 KiB     |
+//!          | 1 lane  | side by side    | up to 32 KiB                            |
 //! ```
 //!
 //! The buffer is allocated when a stream has passed [`FROM`] bytes and continues with a short piece. Without an allocator
@@ -20,9 +20,12 @@ use crate::tree::WIDE;
 /// (`results/zen5-2vcpu/streams.md#when-to-begin`).
 pub(super) const FROM: u64 = CHUNK_LEN as u64;
 
-/// The least chunks of a buffer: fewer lanes take several passes (`results/zen5-2vcpu/streams.md#the-buffer`).
+/// The bytes of a buffer. Fewer lanes take several passes (`results/zen5-2vcpu/streams.md#the-buffer`).
 #[cfg(feature = "alloc")]
-const LEAST: usize = 16;
+const ROOM: usize = WIDE * CHUNK_LEN;
+
+/// The least chunks of a piece that is hashed where it lies, for kernels of fewer lanes (the same record).
+pub(super) const LEAST: usize = 16;
 
 /// The bytes behind the whole chunks. If there are any, no chunk is being filled.
 #[derive(Default)]
@@ -44,11 +47,11 @@ impl Gathered {
         self.bytes.capacity()
     }
 
-    /// Allocates the buffer, where none is, for the lanes of `kernel`. Without them, or without memory, there is none.
+    /// Allocates the buffer, where none is. Without lanes, or without memory, there is none.
     pub(super) fn open(&mut self, kernel: Runnable) {
         if self.capacity() == 0 && kernel.degree() > 1 {
             // Pieces are hashed as they come if that fails.
-            _ = self.bytes.try_reserve_exact(kernel.degree().clamp(LEAST, WIDE) * CHUNK_LEN);
+            _ = self.bytes.try_reserve_exact(ROOM);
         }
     }
 
