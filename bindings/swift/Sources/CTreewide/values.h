@@ -34,4 +34,16 @@ static inline treewide_swift_digest treewide_swift_finalize(const treewide_hashe
   return digest;
 }
 
+static inline treewide_swift_digest treewide_swift_stream_finalize(const treewide_stream *stream) {
+  treewide_swift_digest digest;
+  treewide_stream_finalize(stream, 0, (uint8_t *)digest.words, TREEWIDE_OUT_LEN);
+  return digest;
+}
+
+static inline treewide_reader treewide_swift_reader(const treewide_hasher *hasher) {
+  treewide_reader reader;
+  treewide_reader_init(&reader, hasher);
+  return reader;
+}
+
 #endif

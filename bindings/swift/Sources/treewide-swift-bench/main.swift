@@ -73,6 +73,31 @@ func measureAll(_ budget: Int, _ file: URL) throws {
             }),
         ])
     }
+    let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
+    defer { input.deallocate() }
+    for piece in [16, 64, 1000, 4096] {
+        let pieces = stride(from: 0, to: input.count - piece, by: piece).map {
+            UnsafeRawBufferPointer(rebasing: input[$0..<$0 + piece])
+        }
+        try row("update \(piece) B", pieces.count * piece, [
+            ("c", {
+                let stream = treewide_stream_new(nil)
+                for it in pieces { treewide_stream_update(stream, it.baseAddress, it.count) }
+                treewide_stream_finalize(stream, 0, out, 32)
+                treewide_stream_free(stream)
+            }),
+            ("swift", {
+                var hasher = BLAKE3.Hasher()
+                for it in pieces { hasher.update(bufferPointer: it) }
+                keep(hasher.finalize())
+            }),
+            ("c:hasher", {
+                var hasher = treewide_swift_hasher(nil)
+                for it in pieces { treewide_update(&hasher, it.baseAddress, it.count) }
+                treewide_finalize(&hasher, 0, out, 32)
+            }),
+        ])
+    }
     for input in inputs {
         try Data(input).write(to: file)
         try row("file \(input.count) B", input.count, BLAKE3File.Strategy.allCases.map { strategy in

@@ -55,6 +55,47 @@ final class HasherTests: XCTestCase {
         XCTAssertEqual(BLAKE3.hashParallel(input), BLAKE3.hash(input))
     }
 
+    func testShortPieces() throws {
+        var numbers = Numbers(state: 2_463_534_242)
+        let input = pattern(200_000)
+        for (mode, c) in try modes() {
+            var c = c
+            for piece in [1, 7, 64, 1000, 5000, 20_000] {
+                var hasher = BLAKE3.Hasher(mode: mode)
+                var copies: [BLAKE3.Hasher] = []
+                let count = min(input.count, piece * 300)
+                for at in stride(from: 0, to: count, by: piece) {
+                    let part = input[at..<min(at + piece, count)]
+                    hasher.update(part)
+                    let end = part.endIndex
+                    XCTAssertEqual(hasher.count, UInt64(end))
+                    switch Int.random(in: 0..<60, using: &numbers) {
+                    case 0: copies.append(hasher)
+                    case 1: XCTAssertEqual(hasher.finalize().bytes, fromC(&c, input[..<end]))
+                    case 2: hasher = try BLAKE3.Hasher(state: hasher.toState())
+                    case 3:
+                        var reader = hasher.finalizeXOF()
+                        XCTAssertEqual(reader.read(count: 40), fromC(&c, input[..<end], count: 40))
+                    case 4:
+                        var copy = hasher
+                        copy.updateParallel(input)
+                        XCTAssertEqual(copy.finalize().bytes, fromC(&c, input[..<end] + input))
+                        copy.reset()
+                        copy.update(input[..<9])
+                        XCTAssertEqual(copy.finalize().bytes, fromC(&c, input[..<9]))
+                    default: break
+                    }
+                }
+                for var copy in copies + [hasher] {
+                    let end = Int(copy.count)
+                    XCTAssertEqual(copy.finalize().bytes, fromC(&c, input[..<end]))
+                    copy.update(input[end...])
+                    XCTAssertEqual(copy.finalize().bytes, fromC(&c, input))
+                }
+            }
+        }
+    }
+
     func testDataInRegions() {
         var dispatch = DispatchData.empty
         var hasher = BLAKE3.Hasher()
