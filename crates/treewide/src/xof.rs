@@ -216,3 +216,32 @@ impl zeroize::Zeroize for OutputReader {
         self.goes_on.zeroize();
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::hasher::Hasher;
+
+    /// Small enough for Miri.
+    #[test]
+    fn output_reader_of_a_few_blocks() {
+        let new = || Hasher::new().update(b"seed").finalize_xof();
+        let mut all = [0; 3 * KEPT * BLOCK_LEN];
+        new().fill(&mut all);
+        for len in [8, 100, KEPT * BLOCK_LEN + 7] {
+            let (mut reader, mut out) = (new(), [0; KEPT * BLOCK_LEN + 7]);
+            for place in [0, 0, 130, 65, 2000, 66] {
+                if place > 0 {
+                    reader.set_position(place);
+                }
+                reader = reader.clone();
+                for _ in 0..(500 / len).max(2) {
+                    let at = reader.position() as usize;
+                    let len = len.min(all.len() - at);
+                    reader.fill(&mut out[..len]);
+                    assert_eq!(out[..len], all[at..at + len], "{len} bytes from {at}");
+                }
+            }
+        }
+    }
+}

@@ -26,6 +26,28 @@ fn hasher_of_every_total_behind_the_first_chunk() {
     }
 }
 
+/// Every total of up to three chunks, cut everywhere, and both sides in pieces of a random length.
+#[test]
+fn hasher_of_every_split_of_every_total() {
+    let mut tally = Tally::new("streams/every split of every total");
+    let mut random = Random::new(97);
+    let input = random.bytes(3 * CHUNK_LEN);
+    for len in sample(0..=input.len()) {
+        let expected = *blake3::hash(&input[..len]).as_bytes();
+        for cut in 0..=len {
+            let piece = 64 + random.length(1500);
+            let mut hasher = Hasher::new();
+            for side in [&input[..cut], &input[cut..len]] {
+                for piece in side.chunks(piece) {
+                    hasher.update(piece);
+                }
+            }
+            assert_eq!(hasher.finalize(), expected, "{len} bytes, cut at {cut}, by {piece}");
+            tally.case();
+        }
+    }
+}
+
 /// Two pieces behind the first chunk, cut everywhere; then a third, so that both ends of the gathered bytes move.
 #[test]
 fn hasher_of_every_split_behind_the_first_chunk() {

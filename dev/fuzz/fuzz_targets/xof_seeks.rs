@@ -9,6 +9,8 @@ use treewide_fuzz::{Input, Mode};
 #[derive(Arbitrary, Debug)]
 enum Step {
     Fill(u16),
+    /// Short reads in a row, which keep what they compute.
+    Short(u8, u8),
     Position(u64),
     /// Near a power of two, where counters turn over.
     Near(u8, i8),
@@ -22,17 +24,23 @@ fuzz_target!(|case: (Mode, Input, Vec<Step>)| {
     let mut ours = mode.hasher().update(&bytes).finalize_xof();
     let mut theirs = mode.oracle().update(&bytes).finalize_xof();
     for step in steps.into_iter().take(64) {
-        match step {
-            Step::Fill(len) => {
-                // The `blake3` crate counts beyond the end of the output.
-                if ours.position().checked_add(u64::from(len) + 64).is_none() {
-                    continue;
-                }
-                let (mut a, mut b) = (vec![0; usize::from(len)], vec![0; usize::from(len)]);
-                ours.fill(&mut a);
-                theirs.fill(&mut b);
-                assert!(a == b, "{len} bytes before {}", ours.position());
+        let (len, count) = match step {
+            Step::Fill(len) => (usize::from(len), 1),
+            Step::Short(len, count) => (usize::from(len), usize::from(count)),
+            _ => (0, 0),
+        };
+        for _ in 0..count {
+            // The `blake3` crate counts beyond the end of the output.
+            if ours.position().checked_add(len as u64 + 64).is_none() {
+                break;
             }
+            let (mut a, mut b) = (vec![0; len], vec![0; len]);
+            ours.fill(&mut a);
+            theirs.fill(&mut b);
+            assert!(a == b, "{len} bytes before {}", ours.position());
+        }
+        match step {
+            Step::Fill(_) | Step::Short(..) => {}
             Step::Position(position) => {
                 ours.set_position(position);
                 theirs.set_position(position);
