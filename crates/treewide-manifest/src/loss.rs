@@ -51,7 +51,7 @@ impl fmt::Display for Loss {
             }
             Self::Mount(at) => write!(
                 f,
-                "does not have any file that is recorded below {} as it was, where another file system was mounted; mount it",
+                "does not have any file that is recorded below {} as it was, where something was mounted; mount it",
                 shown(at)
             ),
             Self::Names(listed, there) => write!(

@@ -2,5 +2,6 @@
 
 pub(crate) mod beneath;
 pub(crate) mod clock;
+pub(crate) mod mounts;
 pub(crate) mod scan;
 pub(crate) mod xattrs;

@@ -51,6 +51,9 @@ fn rotten_file_that_replaced_another_is_suspect() {
     let tree = tree();
     tree.flip("x/f");
     fs::rename(tree.at("x/f"), tree.at("y/g")).unwrap();
+    for said in [tree.verify(), tree.quick()] {
+        assert_eq!(said.differences(), ["suspect y/g from x/f"]);
+    }
     let said = tree.update();
     assert_eq!(said.differences(), ["suspect y/g from x/f"]);
     assert_eq!(said.report.files_kept, 1);
@@ -62,12 +65,30 @@ fn second_name_of_a_rotten_file_has_the_old_digest() {
     let tree = tree();
     tree.flip("x/f");
     fs::hard_link(tree.at("x/f"), tree.at("z")).unwrap();
+    // A new name of a file that is as recorded.
+    fs::hard_link(tree.at("a"), tree.at("b")).unwrap();
+    let expected = ["added b", "suspect x/f", "suspect z from x/f", "touched a"];
+    for said in [tree.verify(), tree.quick()] {
+        assert_eq!(said.differences(), expected);
+    }
     let said = tree.update();
-    assert_eq!(said.differences(), ["suspect x/f", "suspect z from x/f"]);
+    assert_eq!(said.differences(), expected);
     assert_eq!(said.report.files_kept, 2);
     for name in ["x/f", "z"] {
         keeps(&tree, name, "content of f");
     }
+}
+
+#[test]
+fn rotten_file_whose_name_another_file_has_is_suspect() {
+    let tree = tree();
+    tree.flip("x/f");
+    fs::rename(tree.at("x/f"), tree.at("z")).unwrap();
+    tree.write("x/f", "a new one");
+    for said in [tree.verify(), tree.quick(), tree.update()] {
+        assert_eq!(said.differences(), ["changed x/f", "suspect z from x/f"]);
+    }
+    keeps(&tree, "z", "content of f");
 }
 
 #[test]

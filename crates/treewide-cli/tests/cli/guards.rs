@@ -254,6 +254,40 @@ fn update_notices_a_mount_that_is_missing() {
     case.run("update --allow-empty p.b3 t").is_code(0).prints("REMOVED  disk/photo");
 }
 
+/// Without a device of its own, or without a file.
+#[test]
+fn update_notices_mounts_that_look_like_directories() {
+    if !is_root() {
+        return skip("a bind mount that is missing", "only root can mount");
+    }
+    let case = Case::new();
+    let (at, elsewhere) = (case.folder.join("t/with blank"), case.folder.join("elsewhere"));
+    fs::create_dir(&at).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).arg(&at).status().is_ok_and(|it| it.success())
+    };
+    for has_files in [true, false] {
+        fs::create_dir_all(elsewhere.join("folder")).unwrap();
+        match has_files {
+            true => fs::write(elsewhere.join("photo"), "photo").unwrap(),
+            false => std::os::unix::fs::symlink("nowhere", elsewhere.join("link")).unwrap(),
+        }
+        if !run("mount", &["--bind", elsewhere.to_str().unwrap()]) {
+            return skip("a bind mount that is missing", "nothing can be mounted here");
+        }
+        case.run("update p.b3 t").is_code(0);
+        std::thread::sleep(Duration::from_millis(60));
+        case.run("update p.b3 t").is_code(0);
+        assert!(run("umount", &[]));
+        let says = ["is recorded below", "with blank", "--allow-empty"];
+        for command in ["update", "update --full", "scrub"] {
+            case.keeps(3, &format!("{command} p.b3 t"), &says);
+        }
+        case.run("update --allow-empty p.b3 t").is_code(0);
+        fs::remove_dir_all(&elsewhere).unwrap();
+    }
+}
+
 #[test]
 fn update_recognises_the_names_of_another_directory() {
     let case = Case::new();

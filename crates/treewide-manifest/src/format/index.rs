@@ -67,7 +67,7 @@ pub struct Trailer {
     pub list: String,
     /// The hash of all facts, in hex: see [`crate::format::facts`].
     pub facts: String,
-    /// Directories below the root that were on another file system than the directory around them, and had files.
+    /// Directories below the root where something was mounted, if anything below them is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
 }
@@ -430,9 +430,9 @@ impl Lines {
 
     /// Notes a place where something was mounted.
     pub(crate) fn mount(&mut self, name: &[u8]) {
-        let held: usize = self.mounts.iter().map(|it| it.path.len()).sum();
-        if held + name.len() <= MOUNTS {
-            self.mounts.push(Mount::new(name));
+        let (held, mount) = (self.mounts.iter().map(|it| it.path.len()), Mount::new(name));
+        if held.sum::<usize>() + name.len() <= MOUNTS && !self.mounts.contains(&mount) {
+            self.mounts.push(mount);
         }
     }
 

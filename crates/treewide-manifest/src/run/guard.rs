@@ -64,8 +64,8 @@ pub(crate) struct Guard<'a> {
     accepted: Accepted,
     all: Found,
     others: u64,
-    /// Names of places where something was mounted, with a `/`, and what was found below.
-    mounts: Vec<(Vec<u8>, Found)>,
+    /// Names of places where something was mounted, with a `/`, and the files and others that were found below.
+    mounts: Vec<(Vec<u8>, [Found; 2])>,
 }
 
 /// Recorded files that are there.
@@ -112,7 +112,7 @@ impl<'a> Guard<'a> {
             Index::Bound(ends) => {
                 let name = |it: &Mount| [&it.name()[..], b"/"].concat();
                 guard.mounts =
-                    ends.1.mounts.iter().map(|it| (name(it), Found::default())).collect();
+                    ends.1.mounts.iter().map(|it| (name(it), Default::default())).collect();
             }
             _ => {}
         }
@@ -126,13 +126,16 @@ impl<'a> Guard<'a> {
 
     /// A record whose path is there, or cannot be looked at. `is_known` says whether it has the recorded content or key.
     pub(crate) fn found(&mut self, record: &Record, is_known: bool) {
-        if record.kind() != Type::File {
-            self.others += 1;
-            return;
+        let is_file = record.kind() == Type::File;
+        match is_file {
+            true => self.all.add(1, is_known),
+            false => self.others += 1,
         }
-        self.all.add(1, is_known);
-        for (_, found) in self.mounts.iter_mut().filter(|it| record.name.starts_with(&it.0)) {
-            found.add(1, is_known);
+        // A directory is known by its name alone.
+        let is_known = is_known && record.kind() != Type::Directory;
+        let is_below = |mount: &[u8]| record.name.starts_with(mount) && record.name != mount;
+        for (_, found) in self.mounts.iter_mut().filter(|it| is_below(&it.0)) {
+            found[usize::from(!is_file)].add(1, is_known);
         }
     }
 
@@ -158,11 +161,20 @@ impl<'a> Guard<'a> {
             if all.is_other(removed) || removed + files + self.others == 0 && others > 0 {
                 return refused(Loss::Everything(removed.max(others)));
             }
-            for (mount, found) in &self.mounts {
-                let is_below = |it: &&Finding| {
-                    it.verdict.class() == Class::Removed && it.name.starts_with(mount)
+            for (mount, [files, others]) in &self.mounts {
+                let gone = |is_file: bool| {
+                    let is_below = |it: &&Finding| {
+                        it.verdict.class() == Class::Removed
+                            && (it.kind == Type::File) == is_file
+                            && it.name.starts_with(mount)
+                    };
+                    findings.iter().filter(is_below).count() as u64
                 };
-                if found.is_other(findings.iter().filter(is_below).count() as u64) {
+                let is_other = match files.files + gone(true) {
+                    0 => others.is_other(gone(false)),
+                    _ => files.is_other(gone(true)),
+                };
+                if is_other {
                     return refused(Loss::Mount(name::path(mount)));
                 }
             }
@@ -177,10 +189,10 @@ impl<'a> Guard<'a> {
 
     /// The places of the old manifest where something is mounted still.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
-        let is_mount = |it: &&(Vec<u8>, Found)| {
+        let is_mount = |it: &&(Vec<u8>, [Found; 2])| {
             let path = self.dir.join(name::path(&it.0));
             let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
-            it.1.files > 0 && path.parent().is_some_and(|parent| device(parent) != device(&path))
+            it.1[0].files > 0 && path.parent().is_some_and(|parent| device(parent) != device(&path))
         };
         self.mounts.iter().filter(is_mount).map(|(name, _)| &name[..name.len() - 1])
     }

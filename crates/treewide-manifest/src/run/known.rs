@@ -6,39 +6,52 @@
 use crate::error::Error;
 use crate::format::manifest::Manifest;
 use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::run::verdict::Verdict;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use treewide::OUT_LEN;
 use treewide_files::Stamp;
 
-/// Beginnings of digests by inode and mtime: few bytes for each file, as all of them are held.
+/// The files of an old manifest by their numbers, read from it once they are needed.
 #[derive(Debug)]
-pub(crate) struct Known(HashMap<(u64, i64), u64>);
+pub(crate) struct Known<'a> {
+    old: Option<&'a Manifest>,
+    numbers: Option<Numbers>,
+}
 
-impl Known {
-    pub(crate) fn new(old: &Manifest) -> Result<Self, Error> {
-        let mut known = HashMap::new();
-        for record in old.records()? {
-            let What::File(file) = record?.what else { continue };
-            let Some(seen) = file.facts.as_ref().and_then(Facts::seen) else { continue };
-            let Some(inode) = seen.inode else { continue };
-            match known.entry((inode, seen.mtime)) {
-                Entry::Vacant(place) => drop(place.insert(begin(&file.digest))),
-                Entry::Occupied(_) => {}
-            }
-        }
-        Ok(Self(known))
+/// Beginnings of digests by inode and mtime: few bytes for each file, as all of them are held.
+type Numbers = HashMap<(u64, i64), u64>;
+
+impl<'a> Known<'a> {
+    pub(crate) fn new(old: Option<&'a Manifest>) -> Self {
+        Self { old: old.filter(|it| it.has_index()), numbers: None }
     }
 
-    /// The record of a file with these numbers and this size, if none of them has this content.
-    pub(crate) fn other_content(
-        &self,
-        old: &Manifest,
+    /// The beginning of the digest of a file with these numbers, with the manifest.
+    fn find(&mut self, stamp: &Stamp) -> Result<Option<(&'a Manifest, u64)>, Error> {
+        let (Some(old), Some(mtime)) = (self.old, stamp.mtime) else { return Ok(None) };
+        let numbers = match self.numbers.take() {
+            Some(numbers) => numbers,
+            None => numbers_of(old)?,
+        };
+        let found = self.numbers.insert(numbers).get(&(stamp.inode, mtime));
+        Ok(found.map(|found| (old, *found)))
+    }
+
+    /// Whether a file has these numbers, so that the content matters.
+    pub(crate) fn has(&mut self, stamp: &Stamp) -> Result<bool, Error> {
+        Ok(self.find(stamp)?.is_some())
+    }
+
+    /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
+    /// another name. With the record of that name.
+    pub(crate) fn of_another(
+        &mut self,
+        name: &[u8],
         stamp: &Stamp,
         digest: &[u8; OUT_LEN],
-    ) -> Result<Option<Record>, Error> {
-        let begun = stamp.mtime.and_then(|mtime| self.0.get(&(stamp.inode, mtime)));
-        if begun.is_none_or(|begun| *begun == begin(digest)) {
+    ) -> Result<Option<(Verdict, Record)>, Error> {
+        let Some((old, begun)) = self.find(stamp)? else { return Ok(None) };
+        if begun == begin(digest) {
             return Ok(None);
         }
         // This is rare, so the names are looked for only now.
@@ -46,28 +59,41 @@ impl Known {
         for record in old.records()? {
             let record = record?;
             let What::File(file) = &record.what else { continue };
-            if is_of(file, stamp) {
+            if let Some(moved) = moved(file, stamp) {
                 if treewide_files::digest::equal(&file.digest, digest) {
                     return Ok(None);
                 }
-                found = found.or(Some(record));
+                found = found.or(Some((moved, record)));
             }
         }
-        Ok(found)
+        let suspect = |(moved, record): (_, Record)| {
+            (Verdict::Suspect { moved, from: Some(record.name.clone()) }, record)
+        };
+        Ok(found.filter(|it| it.1.name != name).map(suspect))
     }
+}
+
+fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
+    let mut numbers = HashMap::new();
+    for record in old.records()? {
+        let What::File(file) = record?.what else { continue };
+        let Some(seen) = file.facts.as_ref().and_then(Facts::seen) else { continue };
+        if let Some(inode) = seen.inode {
+            numbers.entry((inode, seen.mtime)).or_insert_with(|| begin(&file.digest));
+        }
+    }
+    Ok(numbers)
 }
 
 fn begin(digest: &[u8; OUT_LEN]) -> u64 {
     digest[..8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte))
 }
 
-/// Whether the record is of a file with this inode, mtime and size.
-pub(crate) fn is_of(file: &FileRecord, stamp: &Stamp) -> bool {
-    let Some(facts) = file.facts.as_ref().filter(|facts| facts.bytes == stamp.len) else {
-        return false;
-    };
-    let Some(seen) = facts.seen().filter(|seen| seen.inode.is_some()) else { return false };
-    seen.moved(stamp).is_some_and(|moved| moved.iter().all(|it| *it == "ctime"))
+/// What moved since the record was made, if that is of a file with this inode, mtime and size.
+fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
+    let facts = file.facts.as_ref().filter(|facts| facts.bytes == stamp.len)?;
+    let seen = facts.seen().filter(|seen| seen.inode.is_some())?;
+    seen.moved(stamp).filter(|moved| moved.iter().all(|it| *it == "ctime"))
 }
 
 /// Whether the file still has the inode that is recorded.

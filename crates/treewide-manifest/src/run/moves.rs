@@ -28,6 +28,8 @@ pub(crate) struct New {
     pub(crate) record: Record,
     /// Whether the digest in the record is that of its content.
     pub(crate) is_hashed: bool,
+    /// The verdict, if it is known before the end.
+    pub(crate) told: Option<Verdict>,
 }
 
 fn file(record: &Record) -> Option<&FileRecord> {
@@ -52,7 +54,7 @@ impl Moves {
         if self.new.len() >= HELD {
             return Some(finding(&record, Verdict::Added));
         }
-        self.new.push(New { record, is_hashed });
+        self.new.push(New { record, is_hashed, told: None });
         None
     }
 
@@ -85,8 +87,8 @@ impl Moves {
         findings
     }
 
-    /// The new files that have the length of one that is gone, so that their digests matter; by their places.
-    pub(crate) fn to_hash(&self) -> Vec<usize> {
+    /// The new files that have the length of one that is gone, or of which `also` says so, so that their digests matter; by their places.
+    pub(crate) fn to_hash(&self, also: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut lengths = HashSet::new();
         let mut any = false;
         for gone in self.gone.iter().filter_map(file) {
@@ -101,12 +103,21 @@ impl Moves {
                 && file(&new.record).is_some()
                 && len.is_none_or(|len| len > 0 && any || lengths.contains(&len))
         };
-        (0..self.new.len()).filter(|at| matters(&self.new[*at])).collect()
+        (0..self.new.len()).filter(|at| matters(&self.new[*at]) || also(*at)).collect()
     }
 
-    /// The digest of a new file.
-    pub(crate) fn hashed(&mut self, place: usize, digest: [u8; OUT_LEN]) {
+    /// The name of a new file.
+    pub(crate) fn name(&self, place: usize) -> &[u8] {
+        &self.new[place].record.name
+    }
+
+    /// The digest of a new file, and the verdict if it is known by that.
+    pub(crate) fn hashed(&mut self, place: usize, digest: [u8; OUT_LEN], told: Option<Verdict>) {
+        if let Some(from) = told.as_ref().and_then(Verdict::from) {
+            self.doubted.insert(from.to_vec());
+        }
         let new = &mut self.new[place];
+        new.told = told;
         if let What::File(file) = &mut new.record.what {
             (file.digest, new.is_hashed) = (digest, true);
         }
@@ -119,7 +130,7 @@ impl Moves {
         let doubted = std::mem::take(&mut self.doubted);
         self.gone.retain(|gone| !doubted.contains(&gone.name));
         let mut pairs = Pairs {
-            of_new: vec![None; self.new.len()],
+            of_new: self.new.iter().map(|new| new.told.clone()).collect(),
             gone: vec![None; self.gone.len()],
             findings: Vec::new(),
         };
@@ -160,7 +171,7 @@ impl Moves {
                 by_letters.entry(letters).or_default().push(at);
             }
         }
-        for (at, new) in self.new.iter().enumerate() {
+        for (at, new) in self.new.iter().enumerate().filter(|(_, new)| new.told.is_none()) {
             let Some(same) = normal(&new.record.name).and_then(|it| by_letters.get(&it)) else {
                 continue;
             };

@@ -27,6 +27,7 @@ use crate::run::scrub::{Budget, Picked};
 use crate::run::update::doubt::is_known;
 use crate::run::verdict::{Change, Class, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
+use crate::tree::mounts;
 use crate::tree::scan::{Own, Scan};
 use std::cell::Cell;
 use std::fs::File;
@@ -261,15 +262,16 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
-    /// The files of the old manifest by their numbers, once they are needed.
-    known: Option<Known>,
+    known: Known<'a>,
     /// Paths that the new manifest leaves out.
     excluded: Globs,
     /// Which accepted globs match something doubtful.
     accepts: Vec<bool>,
     /// The device of the root.
     device: u64,
-    /// The last place that was found where something is mounted: device and path.
+    /// Places where something is mounted, with a `/`, below which nothing is recorded yet.
+    mounts: Vec<Vec<u8>>,
+    /// The last place that was found on another device: device and path.
     mounted: Option<(u64, PathBuf)>,
     /// The day on which the file was read that was not read for longest.
     oldest: Option<Day>,
@@ -318,10 +320,11 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         Ok(Self {
             update,
-            known: None,
+            known: Known::new(guard.old),
             excluded: Globs::new(&rules.exclude)?,
             accepts: vec![false; update.accept_rot.texts().len()],
             device: Stamp::at(guard.dir, true).map_or(0, |it| it.device),
+            mounts: mounts::below(guard.dir),
             mounted: None,
             oldest: None,
             rules,
@@ -341,6 +344,13 @@ impl<'a> Run<'a> {
         {
             self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
         }
+        self.mounts.retain(|mount| {
+            let is_empty = *mount == record.name || !record.name.starts_with(mount);
+            if !is_empty {
+                self.lines.mount(&mount[..mount.len() - 1]);
+            }
+            is_empty
+        });
         self.draft.add(record, &mut self.lines)
     }
 

@@ -11,9 +11,10 @@ use crate::keep::draft::files_of;
 use crate::keep::outboards::Outboards;
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, observed};
+use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::scrub::Picked;
-use crate::run::verdict::{Finding, Report, Verdict};
+use crate::run::verdict::{Change, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan, There};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,8 @@ impl Verify {
             each(finding);
         };
         let mut judge = Judge::new(rules, compared, &mut each);
-        let mut run = Run { manifest, outboards: self.outboards.as_ref(), found: Vec::new() };
+        let (outboards, known) = (self.outboards.as_ref(), Known::new(Some(manifest)));
+        let mut run = Run { manifest, outboards, known, found: Vec::new() };
         if let Index::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
@@ -154,8 +156,10 @@ impl Verify {
 struct Run<'a> {
     manifest: &'a Manifest,
     outboards: Option<&'a Outboards>,
-    /// New files, in the order in which `Moves` holds them: where they are, unless they are not files.
-    found: Vec<Option<(std::path::PathBuf, Identity)>>,
+    known: Known<'a>,
+    /// New files, in the order in which `Moves` holds them: unless they are not files, where they are, and whether their numbers
+    /// are those of another name.
+    found: Vec<Option<(PathBuf, Identity, bool)>>,
 }
 
 impl Run<'_> {
@@ -177,7 +181,16 @@ impl Run<'_> {
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => {
-                            let verdict = judge.file(was, &record.xattrs, read);
+                            let mut verdict = judge.file(was, &record.xattrs, read);
+                            if let Verdict::Changed(Change::Content { .. }) = verdict
+                                && let Some(stamp) = &read.stamp
+                                && !has_inode(was, stamp)
+                                && let Some((other, from)) =
+                                    self.known.of_another(&record.name, stamp, &read.digest)?
+                            {
+                                judge.moves.doubted(&from.name);
+                                verdict = other;
+                            }
                             let place = (&*task.path, task.kind);
                             located =
                                 Judge::located(self.outboards, options, place, was, read, &verdict);
@@ -218,11 +231,15 @@ impl Run<'_> {
                 }
                 let (record, place) = match entry.what {
                     There::File(identity) => {
+                        let is_known = match &entry.stamp {
+                            Some(stamp) => self.known.has(stamp)?,
+                            None => false,
+                        };
                         let facts = entry
                             .stamp
                             .map(|it| Facts { untrusted: Key::of(&it), ..Facts::of(it.len) });
                         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-                        (Record::new(entry.name(), what), Some((entry.path, identity)))
+                        (Record::new(entry.name(), what), Some((entry.path, identity, is_known)))
                     }
                     _ => match observed(&entry, &Rules::default()) {
                         Ok(record) => (record, None),
@@ -261,10 +278,11 @@ impl Run<'_> {
 
     /// Hashes new files that may be others under a new name.
     fn hash_new(&mut self, options: &Options, judge: &mut Judge<'_>) -> Result<(), Error> {
-        let places = judge.moves.to_hash();
         let found = std::mem::take(&mut self.found);
+        let is_known = |at: usize| matches!(found.get(at), Some(Some((.., true))));
+        let places = judge.moves.to_hash(is_known);
         let tasks = places.into_iter().filter_map(|place| {
-            let (path, identity) = found.get(place)?.clone()?;
+            let (path, identity, _) = found.get(place)?.clone()?;
             let kind = Kind::Found(identity);
             Some(Task { path, kind, extent: Extent::HASH, about: place })
         });
@@ -276,7 +294,15 @@ impl Run<'_> {
                     judge.report.files_read += 1;
                     judge.report.bytes_read += hashed.bytes;
                     if let Ok(digest) = hashed.digest.into_bytes().try_into() {
-                        judge.moves.hashed(task.about, digest);
+                        let (place, stamps) = (task.about, hashed.stamps);
+                        let told = match stamps.filter(|it| it.before == it.after) {
+                            Some(stamps) => {
+                                let name = judge.moves.name(place);
+                                self.known.of_another(name, &stamps.after, &digest)?
+                            }
+                            None => None,
+                        };
+                        judge.moves.hashed(place, digest, told.map(|it| it.0));
                     }
                 }
                 Event::Note(()) | Event::Pause => {}

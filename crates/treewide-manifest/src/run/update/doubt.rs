@@ -5,39 +5,26 @@ use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::trust::Key;
 use crate::run::judge::{Judge, Read};
-use crate::run::known::Known;
 use crate::run::moves::about;
 use crate::run::update::Run;
 use crate::run::verdict::Verdict;
 use treewide_files::Stamp;
 
 impl Run<'_> {
-    /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
-    /// another name. With the record of that name.
+    /// The verdict on a file and its record, if both are [those of another name](crate::run::known::Known::of_another).
     pub(super) fn of_another(
         &mut self,
         name: &[u8],
         read: &Read,
         judge: &mut Judge<'_>,
     ) -> Result<Option<(Verdict, FileRecord)>, Error> {
-        let (Some(old), Some(stamp)) = (self.guard.old.filter(|it| it.has_index()), &read.stamp)
-        else {
-            return Ok(None);
-        };
-        let known = match self.known.take() {
-            Some(known) => known,
-            None => Known::new(old)?,
-        };
-        let found = self.known.insert(known).other_content(old, stamp, &read.digest)?;
-        let Some(Record { name: from, what: What::File(was), .. }) =
-            found.filter(|it| it.name != name)
-        else {
+        let Some(stamp) = &read.stamp else { return Ok(None) };
+        let found = self.known.of_another(name, stamp, &read.digest)?;
+        let Some((verdict, Record { name: from, what: What::File(was), .. })) = found else {
             return Ok(None);
         };
         judge.moves.doubted(&from);
-        let seen = was.facts.as_ref().and_then(Facts::seen);
-        let moved = seen.and_then(|seen| seen.moved(stamp)).unwrap_or_default();
-        Ok(Some((Verdict::Suspect { moved, from: Some(from) }, was)))
+        Ok(Some((verdict, was)))
     }
 
     /// The record of a path stays, without its key, because the path cannot be looked at.
