@@ -3,12 +3,14 @@
 use crate::commands::check::{self, CheckArgs};
 use crate::commands::docs;
 use crate::commands::docs::Page;
+use crate::commands::dupes::{self, DupesArgs};
 use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
 use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
 use crate::commands::manifest::make::{self, ScrubArgs, SnapshotArgs, UpdateArgs};
 use crate::commands::manifest::root;
 use crate::commands::manifest::show::{self, ManifestArgs};
+use crate::commands::missing::{self, MissingArgs};
 use crate::commands::outboard::{self, OutboardArgs};
 use crate::commands::sum::{self, SumArgs};
 use crate::shell::outcome::Outcome;
@@ -49,10 +51,8 @@ Hash files with BLAKE3, and find what changed, moved or rotted
 
 {subcommands}
 
-  treewide *.iso >SUMS        the digests of some files
-  treewide check SUMS         and later: are they still the same?
-  treewide snapshot photos    write photos.b3: what a directory holds
-  treewide verify photos.b3   and later: what is different?
+  treewide *.iso >SUMS      digests of some files; later, treewide check SUMS
+  treewide snapshot photos  write photos.b3; later, treewide verify photos.b3
 `treewide sum --help` has options, exit codes, variables; `treewide man` a page.
 ";
 
@@ -93,6 +93,8 @@ pub(crate) enum Command {
     Update(UpdateArgs),
     Scrub(ScrubArgs),
     Diff(DiffArgs),
+    Dupes(DupesArgs),
+    Missing(MissingArgs),
     Manifest(ManifestArgs),
     Outboard(OutboardArgs),
     Explain(ExplainArgs),
@@ -111,6 +113,8 @@ impl Command {
             Self::Update(args) => args.run(program),
             Self::Scrub(args) => args.run(program),
             Self::Diff(args) => args.run(program),
+            Self::Dupes(args) => args.run(program),
+            Self::Missing(args) => args.run(program),
             Self::Manifest(args) => args.run(program),
             Self::Outboard(args) => args.run(program),
             Self::Explain(args) => args.run(),
@@ -134,6 +138,8 @@ fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
         Some(Page::Update) => make::UPDATE,
         Some(Page::Scrub) => make::SCRUB,
         Some(Page::Diff) => compare::DIFF,
+        Some(Page::Dupes) => dupes::NOTES,
+        Some(Page::Missing) => missing::NOTES,
         Some(Page::Manifest) => show::MANIFEST,
         Some(Page::Outboard) => outboard::notes(part),
         Some(Page::Explain) => explain::NOTES,

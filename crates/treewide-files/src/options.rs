@@ -316,7 +316,7 @@ impl Options {
     }
 
     /// The most threads to use, this one counted.
-    pub(crate) fn most_threads(&self) -> usize {
+    pub fn most_threads(&self) -> usize {
         self.threads.map_or_else(cores, |most| most.clamp(1, Self::most_useful_threads()))
     }
 

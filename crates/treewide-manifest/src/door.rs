@@ -1,5 +1,7 @@
 //! The usual cases in one call each, with the usual rules and the clock of the system.
 
+use crate::contents::dupes::{Dupes, Found};
+use crate::contents::missing::{Missing, MissingFiles};
 use crate::error::Error;
 use crate::format::manifest::Manifest;
 use crate::keep::draft::{Draft, Totals};
@@ -63,4 +65,24 @@ pub fn verify(
 /// As [`Manifest::open`] and [`machine::diff`](crate::machine::diff).
 pub fn diff(old: &Path, new: &Path, each: &mut dyn FnMut(Finding)) -> Result<Report, Error> {
     crate::run::diff::diff(&Manifest::open(old)?, &Manifest::open(new)?, &Cancel::new(), each)
+}
+
+/// Finds what lists, manifests and directories have more than once: files with the same content, and equal folders.
+///
+/// # Errors
+/// As [`Dupes::run`].
+pub fn dupes<P: AsRef<Path>>(operands: &[P], options: &Options) -> Result<Found, Error> {
+    Dupes::new().run(operands, options)
+}
+
+/// Finds the files of `first` whose content none of `others` has, under any name. Each is a list, a manifest or a directory.
+///
+/// # Errors
+/// As [`Missing::run`].
+pub fn missing<P: AsRef<Path>>(
+    first: &Path,
+    others: &[P],
+    options: &Options,
+) -> Result<MissingFiles, Error> {
+    Missing::new().run(first, others, options)
 }

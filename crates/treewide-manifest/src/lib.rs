@@ -28,6 +28,7 @@
 //! | make, update, verify or compare manifests in one call | [`snapshot`], [`update`], [`verify`], [`diff`] |
 //! | choose what is read, where the result goes, and what is accepted | [`machine`] |
 //! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
+//! | find duplicates, and what is missing elsewhere | [`dupes`], [`missing`], [`Dupes`], [`Missing`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Evidence`], [`Class`], [`Report`] |
 //! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
 //! | hand a manifest to tools that sign models | [`statement`] |
@@ -49,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod contents;
 mod door;
 mod error;
 mod format;
@@ -57,7 +59,9 @@ mod loss;
 mod run;
 mod tree;
 
-pub use door::{diff, snapshot, update, verify};
+pub use contents::dupes::Dupes;
+pub use contents::missing::Missing;
+pub use door::{diff, dupes, missing, snapshot, update, verify};
 pub use error::{Error, ErrorKind};
 pub use format::manifest::{Index, Manifest, Records, facts as facts_of, index_path};
 pub use format::rules::{Globs, Rules};
@@ -70,6 +74,14 @@ pub use loss::Loss;
 pub use run::scrub::Budget;
 pub use run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 pub use treewide_files::{Cancel, Options, Progress};
+
+/// Duplicates, and what is missing: the results of [`dupes()`] and [`missing()`].
+pub mod found {
+    pub use crate::contents::dupes::{Found, Totals};
+    pub use crate::contents::group::{Group, Kind, Member};
+    pub use crate::contents::missing::{Lost, MissingFiles, MissingTotals};
+    pub use crate::contents::root::Root;
+}
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {

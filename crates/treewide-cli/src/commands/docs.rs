@@ -92,6 +92,8 @@ pub(crate) enum Page {
     Update,
     Scrub,
     Diff,
+    Dupes,
+    Missing,
     Manifest,
     Outboard,
     Explain,

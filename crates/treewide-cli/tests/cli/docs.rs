@@ -109,6 +109,8 @@ fn man_pages_have_sections_of_their_own() {
         ("man verify", ".TH treewide-verify 1", &["\\-\\-quick", "undetermined"]),
         ("man update", ".TH treewide-update 1", &["\\-\\-scrub"]),
         ("man diff", ".TH treewide-diff 1", &["friday.b3"]),
+        ("man dupes", ".TH treewide-dupes 1", &["fclones remove"]),
+        ("man missing", ".TH treewide-missing 1", &["bucket.b3"]),
         ("man manifest", ".TH treewide-manifest 1", &["treewide\\-manifest\\-stat"]),
         ("man explain", ".TH treewide-explain 1", &["100G"]),
         ("man completions", ".TH treewide-completions 1", &["b3sum"]),

@@ -7,6 +7,7 @@
 
 mod b3sum;
 mod check;
+mod contents;
 #[cfg(feature = "gpu")]
 mod device;
 mod docs;

@@ -11,7 +11,7 @@ fn what_makes_no_sense_is_refused() {
         ("", "Usage"),
         ("--tag a", "tip: options come after the command: 'treewide sum [OPTIONS] [FILE]...'"),
         ("-l 64 sum a", "tip: options come after the command"),
-        ("missing", "unrecognized subcommand 'missing'"),
+        ("nothing", "unrecognized subcommand 'nothing'"),
         ("sum --no-such-flag", "--no-such-flag"),
         ("sum --keyed", "<FILE>"),
         ("sum --keyed --derive-key x a", "--derive-key"),

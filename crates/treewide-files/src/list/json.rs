@@ -63,6 +63,11 @@ impl<'de> Deserialize<'de> for Pairs {
     }
 }
 
+/// A string as JSON has it, with its quotes.
+pub fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
 /// One line, built key by key.
 #[derive(Clone, Debug)]
 pub struct Object(String);

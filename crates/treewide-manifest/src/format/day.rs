@@ -45,7 +45,13 @@ impl fmt::Display for Day {
 
 /// This moment, in UTC: `2026-11-25T01:13:50Z`.
 pub fn now() -> String {
-    let (day, of_day) = (Day::today(), seconds() % 86_400);
+    at(SystemTime::now())
+}
+
+/// A moment as [`now`] writes it, without what is less than a second. The first one is the beginning of 1970.
+pub fn at(moment: SystemTime) -> String {
+    let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (day, of_day) = (Day((seconds / 86_400).try_into().unwrap_or(u32::MAX)), seconds % 86_400);
     format!("{day}T{:02}:{:02}:{:02}Z", of_day / 3600, of_day / 60 % 60, of_day % 60)
 }
 

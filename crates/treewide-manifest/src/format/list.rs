@@ -295,7 +295,7 @@ fn hash_of(hasher: &Mutex<Hasher>) -> Hash {
     hasher.lock().unwrap_or_else(PoisonError::into_inner).finalize()
 }
 
-fn twice(name: &[u8]) -> String {
+pub(crate) fn twice(name: &[u8]) -> String {
     let shown = treewide_files::name::shown(&name::path(name));
     format!("{shown} is listed twice, with two digests; leave out the line that is wrong")
 }
@@ -371,7 +371,7 @@ fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
 }
 
 /// The bytes that these digits stand for, by a look at all of them without a branch for each; `false` if one is not a digit.
-fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
+pub(crate) fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
     let (mut values, mut are_digits) = ([0; DIGITS], true);
     for (value, byte) in values.iter_mut().zip(digits) {
         let (digit, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));

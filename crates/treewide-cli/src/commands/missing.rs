@@ -1,0 +1,178 @@
+//! `treewide missing`: which files of one place are in no other?
+
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
+use crate::args::read::ReadArgs;
+use crate::commands::comparing::run;
+use crate::commands::contents::{self, UNDETERMINED};
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::Prints;
+use crate::shell::program::Program;
+use crate::shell::terminal::Form;
+use crate::shell::wording::count;
+use clap::Args;
+use indicatif::HumanBytes;
+use std::path::PathBuf;
+use treewide_files::digest::hex;
+use treewide_files::list::json::Object;
+use treewide_files::name::Listed;
+use treewide_manifest::Missing;
+use treewide_manifest::found::{Lost, MissingFiles};
+
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "the others have all contents"),
+        ("1", "something is missing"),
+        ("2", "invalid usage"),
+        UNDETERMINED,
+    ],
+    ..Notes::new(&[
+        (
+            "treewide missing old-disk.b3 new-disk.b3",
+            "what of the old disk is nowhere on the new one?",
+        ),
+        ("treewide missing phone photos.b3 backup.b3", "what may not be deleted yet?"),
+        ("treewide missing photos bucket.b3", "is the folder in the bucket?"),
+    ])
+};
+
+/// Find the files whose content is in no other place, under any name
+///
+/// Each operand is a list, a manifest, the bucket.b3 of a bucket, or a directory. Lists are believed. Of a directory,
+/// only files are read that another operand could have, by their sizes. If its manifest is next to it, files that are
+/// as it records them are not read either.
+#[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+pub(crate) struct MissingArgs {
+    /// What is looked for
+    #[arg(value_name = "X.b3|DIR")]
+    first: PathBuf,
+
+    /// Where it is looked for
+    #[arg(required = true, value_name = "Y.b3|DIR")]
+    others: Vec<PathBuf>,
+
+    /// Look for each content under the name that it has
+    ///
+    /// That is its path below the directory.
+    #[arg(long, help_heading = "Coverage")]
+    names: bool,
+
+    /// Write one JSON object a line: path, digest, size, evidence; and one that counts
+    #[arg(long, help_heading = "Output", conflicts_with = "null")]
+    json: bool,
+
+    /// Write a zero byte after each path, and no escapes
+    #[arg(short = '0', long, help_heading = "Output")]
+    null: bool,
+
+    #[command(flatten)]
+    quiet: QuietArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl MissingArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        run(program, || self.find(program))
+    }
+
+    fn find(&self, program: Program) -> anyhow::Result<Outcome> {
+        let operands: Vec<_> = [&self.first].into_iter().chain(&self.others).cloned().collect();
+        contents::spare(&operands, &[self.output.file()])?;
+        let progress = self.progress.start(!self.quiet.is_on());
+        let console = Console::new(program, &progress);
+        let mut output =
+            self.output.open(&contents::lists(&operands), Prints::Always, &progress)?;
+        progress.show(|| None);
+        let options = self.read.plain_options(progress.hears());
+        let mut found =
+            Missing::new().names(self.names).run(&self.first, &self.others, &options)?;
+        progress.finish();
+        let outcome = contents::unreadable(&console, found.unreadable());
+        while let Some(lost) = found.next() {
+            let lost = lost?;
+            let path = found.path(&lost).unwrap_or_else(|| contents::bare(&lost.name));
+            let mut line = path.as_os_str().as_encoded_bytes().to_vec();
+            let form = match (self.json, self.null) {
+                (true, _) => {
+                    line = json(&path, &lost).into();
+                    Form::Json
+                }
+                (_, true) => {
+                    line.push(0);
+                    Form::Raw
+                }
+                _ => {
+                    line = format!("{}\n", Listed::new(&path)).into();
+                    Form::Lines
+                }
+            };
+            output.record(form, |to| to.write_all(&line))?;
+        }
+        if self.json {
+            let line = summary_json(&found);
+            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        }
+        output.finish()?;
+        if !self.quiet.is_on() {
+            console.say(&summary(&found));
+        }
+        let missing = found.totals().missing;
+        Ok(if outcome == Outcome::Success { Outcome::of(missing) } else { outcome })
+    }
+}
+
+fn json(path: &std::path::Path, lost: &Lost) -> String {
+    let mut object = Object::about(path);
+    match &lost.digest {
+        Some(digest) => object.string("digest", &hex(digest)),
+        None => object.null("digest"),
+    };
+    match lost.size {
+        Some(size) => object.number("size", size),
+        None => object.null("size"),
+    };
+    object.string("evidence", lost.evidence.word());
+    object.finish()
+}
+
+fn summary(found: &MissingFiles) -> String {
+    let totals = found.totals();
+    let mut text = format!("{} of {} missing", totals.missing, count(totals.files, "file"));
+    if totals.missing > totals.unknown {
+        text += &format!(" ({}", HumanBytes(totals.bytes));
+        if totals.unknown > 0 {
+            text += &format!(" and {} of unknown size", count(totals.unknown, "file"));
+        }
+        text.push(')');
+    }
+    text + "; " + &contents::known_by(found.roots(), found.read())
+}
+
+fn summary_json(found: &MissingFiles) -> String {
+    let (totals, (files, bytes)) = (found.totals(), found.read());
+    let mut object = Object::new();
+    for (key, number) in [
+        ("files", totals.files),
+        ("missing", totals.missing),
+        ("bytes", totals.bytes),
+        ("unknown", totals.unknown),
+        ("files_read", files),
+        ("bytes_read", bytes),
+        ("unreadable", found.unreadable().count() as u64),
+    ] {
+        object.number(key, number);
+    }
+    object.finish()
+}

@@ -1,0 +1,153 @@
+//! `dupes` and `missing`: lines, exit codes, and what other programs make of them.
+
+use crate::support::{Folder, find_program, hex, skip};
+use std::fs;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, content) in
+        [("t/a", "one"), ("t/b/1", "two"), ("t/c/1", "two"), ("t/new\nline", "one"), ("u/x", "one")]
+    {
+        folder.write(name, content);
+    }
+    // Longer than a step of any clock that the file systems of tests have.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder
+}
+
+#[test]
+fn dupes_lists_groups_and_says_how_they_are_known() {
+    let folder = folder();
+    let lines = "3 B  2 files of 3 B\n  t/a\n  \\t/new\\nline\n3 B  2 folders of 3 B, 1 file in each\n  t/b/\n  t/c/\n";
+    let ended = folder.treewide("dupes t").run();
+    assert_eq!((ended.code, ended.text()), (Some(0), lines));
+    let said =
+        "1 group of files and 1 group of folders: 2 files could go, 6 B; 4 files read (12 B)";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    assert_eq!(folder.treewide("snapshot -q t").run().code, Some(0));
+    let ended = folder.treewide("dupes t.b3").run();
+    assert_eq!((ended.code, ended.text()), (Some(0), lines));
+    assert!(ended.stderr.contains("6 B; from the list, no file was read"), "{}", ended.stderr);
+    let ended = folder.treewide("dupes t").run();
+    assert!(
+        ended.stderr.contains("0 files read (0 B), 4 known by t.b3 and metadata"),
+        "{}",
+        ended.stderr
+    );
+    folder.treewide("dupes -q -0 t").run().succeeds_with("t/a\0t/new\nline\0\0t/b/\0t/c/\0\0");
+    folder.treewide("dupes -q u").run().succeeds_with("");
+    // Lists whose directories are not here.
+    let list = format!("{}  gone\n", hex("one"));
+    folder.write("one.b3", &list);
+    folder.write("two.b3", list + &format!("{}  else\n", hex("two")));
+    folder
+        .treewide("dupes -q one.b3 two.b3")
+        .run()
+        .succeeds_with("?  2 files of ?\n  one.b3:gone\n  two.b3:gone\n");
+    folder.treewide("dupes -q -0 one.b3 two.b3").run().succeeds_with("gone\0gone\0\0");
+}
+
+#[test]
+fn dupes_writes_json() {
+    let folder = folder();
+    let ended = folder.treewide("dupes --json t").run();
+    let lines: Vec<serde_json::Value> =
+        ended.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["digest"], hex("one"));
+    assert_eq!(
+        (&lines[0]["kind"], &lines[0]["size"], &lines[0]["reclaimable"]),
+        (&"files".into(), &3.into(), &3.into())
+    );
+    let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link": false});
+    assert_eq!(lines[0]["members"][1], member);
+    assert_eq!(lines[1]["members"][0]["evidence"], serde_json::Value::Null);
+    let all = serde_json::json!({"file_groups": 1, "folder_groups": 1, "redundant": 2, "reclaimable": 6, "unknown": 0,
+        "links": 0, "files_read": 4, "bytes_read": 12, "unreadable": 0});
+    assert_eq!(lines[2], all);
+}
+
+#[test]
+fn dupes_writes_a_report_for_fclones() {
+    let folder = folder();
+    folder.write("t/\u{e9} \\", "one");
+    let report = folder.treewide("dupes -q --fclones t").run();
+    let value: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(value["groups"].as_array().unwrap().len(), 2);
+    assert_eq!(value["groups"][0]["file_len"], 3);
+    let none = folder.treewide("dupes -q --fclones u").run();
+    assert!(none.text().ends_with("\"groups\":[\n]}\n"), "{none:?}");
+    // Its time is that of the list, so that fclones leaves what was written to since alone.
+    folder.treewide("snapshot -q t").run().fails(0, &[]);
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::options().write(true).open(folder.join("t.b3")).unwrap().set_modified(old).unwrap();
+    let of_list = folder.treewide("dupes -q --fclones t.b3").run();
+    let of_list: serde_json::Value = serde_json::from_slice(&of_list.stdout).unwrap();
+    assert_eq!(of_list["header"]["timestamp"], "2001-09-09T01:46:40Z");
+    assert_eq!(of_list["groups"], value["groups"]);
+    folder.write("gone.b3", format!("{}  a/b\n", hex("one")));
+    folder
+        .treewide("dupes --fclones gone.b3")
+        .run()
+        .fails(3, &["gone.b3: the directory that it is of is not here"]);
+    folder.write("gone.b3", format!("{0}  a\n{0}  b\n", hex("one")));
+    folder.write("gone/a", "one");
+    folder
+        .treewide("dupes --fclones gone.b3")
+        .run()
+        .fails(3, &["a list does not say how long its files are"]);
+    if find_program("fclones").is_none() {
+        return skip("fclones reads the report", "there is no fclones");
+    }
+    // It compares times in nanoseconds with a report in seconds.
+    let late = report.text().replace("\"timestamp\":\"2", "\"timestamp\":\"3");
+    let ended = folder.program("fclones").args(["remove", "--dry-run"]).stdin(&late).run();
+    assert_eq!((ended.code, ended.text().lines().count()), (Some(0), 3), "{ended:?}");
+    let ended = folder.program("fclones").args(["remove"]).stdin(&late).run();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    folder.treewide("dupes -q t").run().succeeds_with("");
+    folder.treewide("missing -q t.b3 t").run().succeeds_with("");
+}
+
+#[test]
+fn missing_lists_files_and_ends_with_1() {
+    let folder = folder();
+    folder.treewide("missing u t").run().fails(0, &["0 of 1 file missing; "]);
+    let ended = folder.treewide("missing t u").run();
+    assert_eq!((ended.code, ended.text()), (Some(1), "t/b/1\nt/c/1\n"));
+    let said = "2 of 4 files missing (6 B); 5 files read (15 B)";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let ended = folder.treewide("missing --names u t -q -0").run();
+    assert_eq!((ended.code, ended.text(), &*ended.stderr), (Some(1), "u/x\0", ""));
+    let ended = folder.treewide("missing --json t u").run();
+    let first: serde_json::Value =
+        serde_json::from_str(ended.text().lines().next().unwrap()).unwrap();
+    let expected =
+        serde_json::json!({"path": "t/b/1", "digest": hex("two"), "size": 3, "evidence": "read"});
+    assert_eq!(first, expected);
+    assert!(ended.text().ends_with("{\"files\":4,\"missing\":2,\"bytes\":6,\"unknown\":0,\"files_read\":5,\"bytes_read\":15,\"unreadable\":0}\n"));
+}
+
+#[test]
+fn dupes_and_missing_refuse_what_they_cannot_do() {
+    let folder = folder();
+    folder.treewide("snapshot -q t").run().fails(0, &[]);
+    folder.write("list", "nonsense\n");
+    for (args, code, cause) in [
+        ("dupes", 2, "<X.b3|DIR>"),
+        ("missing t", 2, "<Y.b3|DIR>"),
+        ("dupes t t", 2, "t: is named twice; name it once"),
+        ("dupes t t.b3", 2, "t.b3: has the files of t, which is named, too"),
+        ("dupes gone", 3, "gone: cannot read: "),
+        ("dupes list", 3, "list:1: not a checksum line"),
+        ("missing t list", 3, "list:1: not a checksum line"),
+        ("dupes -o t.b3 u", 2, "t.b3: is a part of the manifest"),
+        ("dupes -o t.b3 t.b3", 2, "is an input, and the output would replace it"),
+        ("missing -o list u list", 2, "list: is an input"),
+        ("dupes --json -0 t", 2, "--null"),
+    ] {
+        let ended = folder.treewide(args).run();
+        assert_eq!(ended.text(), "", "{args}");
+        ended.fails(code, &[cause]);
+    }
+}

@@ -1,0 +1,17 @@
+//! Which contents are where: lists, manifests and directories as streams of files, sorted by their digests.
+//!
+//! ```text
+//! lists, directories > records by name > digests of folders > records by digest > groups > by reclaimable bytes
+//! ```
+
+pub(crate) mod dupes;
+mod facts;
+mod folders;
+pub(crate) mod group;
+mod lines;
+pub(crate) mod missing;
+pub(crate) mod root;
+mod roots;
+mod sorter;
+mod stages;
+mod tree;

@@ -1,0 +1,336 @@
+//! Duplicates: files with the same content, and folders that are equal.
+
+use crate::contents::facts::{Facts, first, last};
+use crate::contents::folders::{Folder, Folders};
+use crate::contents::group::{Group, Kind, Member};
+use crate::contents::root::{EMPTY, Kind as Thing, Root};
+use crate::contents::roots::{Roots, runs};
+use crate::contents::sorter::{Sorted, Sorter};
+use crate::contents::stages::Wanted;
+use crate::error::Error;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use treewide::OUT_LEN;
+use treewide_files::{Options, name::os_path};
+
+/// Bytes of a record that are the digest.
+const KEY: usize = OUT_LEN;
+
+/// Files of at most this many bytes take what they are long, whatever the system says: it may keep them in its tables.
+const IN_TABLES: u64 = 4096;
+
+/// Looks for duplicates. It reads, and changes nothing.
+#[derive(Clone, Debug)]
+pub struct Dupes {
+    empty: bool,
+    folders: bool,
+    ignore_names: bool,
+}
+
+/// Duplicates that were found: an iterator over groups, most reclaimable bytes first.
+#[derive(Debug)]
+pub struct Found {
+    roots: Roots,
+    totals: Totals,
+    groups: Sorted,
+}
+
+/// All groups together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Groups of files.
+    pub files: u64,
+    /// Groups of folders.
+    pub folders: u64,
+    /// Files that could go: of each content all but one, with those in folders.
+    pub redundant: u64,
+    /// The bytes that would become free. A file with several names counts once, and not at all if one of its names stays.
+    pub reclaimable: u64,
+    /// Groups whose size no operand says.
+    pub unknown: u64,
+    /// Names of files that have another name in their group: hard links.
+    pub links: u64,
+}
+
+impl Default for Dupes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Dupes {
+    /// Without empty files; folders are compared by names and contents.
+    pub fn new() -> Self {
+        Self { empty: false, folders: true, ignore_names: false }
+    }
+
+    /// Whether empty files are a group.
+    pub fn empty(self, empty: bool) -> Self {
+        Self { empty, ..self }
+    }
+
+    /// Whether equal folders are groups. Without it, all files in them are.
+    pub fn folders(self, folders: bool) -> Self {
+        Self { folders, ..self }
+    }
+
+    /// Whether folders are compared by the contents in them alone. How deep these are counts.
+    pub fn ignore_names(self, ignore: bool) -> Self {
+        Self { ignore_names: ignore, ..self }
+    }
+
+    /// Looks for duplicates in lists, manifests and directories.
+    ///
+    /// # Errors
+    /// If an operand cannot be used, two are the same, or the run is cancelled.
+    pub fn run<P: AsRef<Path>>(&self, operands: &[P], options: &Options) -> Result<Found, Error> {
+        let mut roots = Roots::open(operands, options)?;
+        roots.are_apart()?;
+        let known = roots.sizes(options, false, &|_| true)?;
+        roots.resolve(options, &|_, size| match known.has(size) {
+            true => Wanted::Whole,
+            false => Wanted::Alike,
+        })?;
+        let (mut files, mut folders) = (Sorter::new(), Sorter::new());
+        let has_all = roots.all.iter().all(Root::has_all);
+        let mut end = Vec::new();
+        for (number, root) in (0_u32..).zip(&roots.all) {
+            let begin = number.to_be_bytes();
+            let mut open = Folders::new(self.ignore_names, has_all);
+            let mut folder = |it: Folder| {
+                let size = it.size.unwrap_or(u64::MAX);
+                let facts = [it.files.to_le_bytes(), size.to_le_bytes()].concat();
+                folders.push(&[
+                    &it.digest,
+                    &begin,
+                    &it.name,
+                    &[0],
+                    &it.height.to_le_bytes(),
+                    &facts,
+                ])
+            };
+            root.each_in_order(number, options, &mut |name, kind| {
+                if let Thing::File(Some(digest), facts) = &kind
+                    && (self.empty || *digest != EMPTY)
+                {
+                    end.clear();
+                    end.push(0);
+                    facts.push_to(&mut end);
+                    files.push(&[digest, &begin, name, &end])?;
+                }
+                if self.folders { open.add(name, &kind, &mut folder) } else { Ok(()) }
+            })?;
+            open.finish(&mut folder)?;
+        }
+        let mut covered = equal_folders(folders)?;
+        let (mut totals, mut sorter) = (Totals::default(), Sorter::new());
+        runs(&mut files.finish()?, (KEY, 2), options, &mut |run| {
+            let group = of_run(run, &roots, &mut covered, &mut totals);
+            group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
+        })?;
+        let groups = covered.groups.into_iter().zip(covered.has_copies);
+        for group in groups.filter_map(|(group, is_shown)| is_shown.then_some(group)) {
+            totals.add(&group);
+            sorter.push(&[&group.to_record()])?;
+        }
+        Ok(Found { roots, totals, groups: sorter.finish()? })
+    }
+}
+
+impl Totals {
+    fn add(&mut self, group: &Group) {
+        *if group.kind == Kind::Files { &mut self.files } else { &mut self.folders } += 1;
+        match group.reclaimable {
+            Some(bytes) => self.reclaimable = self.reclaimable.saturating_add(bytes),
+            None => self.unknown += 1,
+        }
+    }
+}
+
+/// Groups of folders, and the members of them that count as copies.
+struct Covered {
+    groups: Vec<Group>,
+    /// Of each, whether a file in a copy is not only another name of a file that stays.
+    has_copies: Vec<bool>,
+    /// The group of a folder, by operand and name. The first member of a group is not here: its files count for themselves.
+    copies: HashMap<Vec<u8>, usize>,
+}
+
+impl Covered {
+    /// The group that stands for the file or folder of this operand and name.
+    fn of(&self, path: &[u8]) -> Option<usize> {
+        if self.copies.is_empty() {
+            return None;
+        }
+        let slashes = path.iter().enumerate().skip(4).filter(|(_, byte)| **byte == b'/');
+        let ends = [4].into_iter().chain(slashes.map(|(at, _)| at)).chain([path.len()]);
+        ends.into_iter().find_map(|end| self.copies.get(&path[..end]).copied())
+    }
+}
+
+/// Groups equal folders. What is in a copy is not a group of its own, so parents come first.
+fn equal_folders(folders: Sorter) -> Result<Covered, Error> {
+    let mut found: Vec<(u32, Group)> = Vec::new();
+    runs(&mut folders.finish()?, (KEY, 2), &Options::new(), &mut |run| {
+        let (mut members, mut facts) = (Vec::new(), (0, 0, u64::MAX));
+        for record in run {
+            let mut rest = &record[KEY..];
+            let [size, files] = std::array::from_fn(|_| u64::from_le_bytes(last(&mut rest)));
+            let height = u32::from_le_bytes(last(&mut rest));
+            let root = u32::from_be_bytes(first(&mut rest)) as usize;
+            let name = rest[..rest.len() - 1].into();
+            facts = (height, files, facts.2.min(size));
+            members.push(Member { root, name, evidence: None, is_link: false });
+        }
+        let digest = first(&mut &run[0][..]);
+        let (height, files, size) = facts;
+        let size = (size != u64::MAX).then_some(size);
+        let group =
+            Group { kind: Kind::Folders, digest, size, files, reclaimable: Some(0), members };
+        found.push((height, group));
+        Ok(())
+    })?;
+    found.sort_by_key(|(height, _)| std::cmp::Reverse(*height));
+    let mut covered =
+        Covered { groups: Vec::new(), has_copies: Vec::new(), copies: HashMap::new() };
+    for (_, mut group) in found {
+        group.members.retain(|it| covered.of(&path(it)).is_none());
+        if group.members.len() > 1 {
+            let copies = group.members[1..].iter().map(|it| (path(it), covered.groups.len()));
+            covered.copies.extend(copies);
+            covered.groups.push(group);
+            covered.has_copies.push(false);
+        }
+    }
+    Ok(covered)
+}
+
+fn path(member: &Member) -> Vec<u8> {
+    [&(member.root as u32).to_be_bytes(), &member.name[..]].concat()
+}
+
+/// What makes a name the name of another file: its numbers, or else its directory and itself.
+#[derive(PartialEq, Eq, Hash)]
+enum Same {
+    Inode((u32, i64), u64, u64),
+    Path(usize, Vec<u8>),
+}
+
+/// The group of files with one content, without those in copies of folders, whose bytes are added to theirs.
+fn of_run(
+    run: &[Vec<u8>],
+    roots: &Roots,
+    covered: &mut Covered,
+    totals: &mut Totals,
+) -> Option<Group> {
+    let mut names = Vec::with_capacity(run.len());
+    let mut links: HashMap<Same, u64> = HashMap::with_capacity(run.len());
+    let mut size = None;
+    for record in run {
+        let mut rest = &record[KEY..];
+        let facts = Facts::take(&mut rest);
+        let path = &rest[..rest.len() - 1];
+        let (root, name) = (u32::from_be_bytes(first(&mut rest)) as usize, &path[4..]);
+        size = size.or(facts.size);
+        let same = facts.inode.map_or_else(
+            || Same::Path(roots.place(root), name.to_vec()),
+            |it| Same::Inode(it.of, it.device, it.inode),
+        );
+        *links.entry(same).or_default() += 1;
+        names.push((covered.of(path), root, name, facts));
+    }
+    let is_empty = run[0].starts_with(&EMPTY);
+    let size = if is_empty { Some(0) } else { size };
+    // Names that stay come first, so that a file which they keep is not reclaimable by another name.
+    names.sort_by_key(|(group, ..)| group.is_some());
+    let (mut members, mut freed, mut copies, mut all_free) = (Vec::new(), Vec::new(), 0, true);
+    let mut seen = std::collections::HashSet::with_capacity(links.len());
+    for (group, root, name, facts) in names {
+        let same = facts.inode.map_or_else(
+            || Same::Path(roots.place(root), name.to_vec()),
+            |it| Same::Inode(it.of, it.device, it.inode),
+        );
+        let here = links.get(&same).copied().unwrap_or(1);
+        let is_link = !seen.insert(same);
+        // A file with a name elsewhere stays where it is.
+        let is_free = facts.inode.is_none_or(|it| it.links <= here);
+        let real = || size.map(|size| if is_free { on_disk(roots, root, name, size) } else { 0 });
+        if let Some(group) = group {
+            if !is_link {
+                covered.has_copies[group] = true;
+                let into = &mut covered.groups[group].reclaimable;
+                *into = into.zip(real()).map(|(a, b)| a.saturating_add(b));
+                totals.redundant += 1;
+            }
+            continue;
+        }
+        if is_link {
+            totals.links += 1;
+        } else {
+            copies += 1;
+            freed.push(real());
+            all_free &= is_free;
+        }
+        members.push(Member { root, name: name.into(), evidence: Some(facts.evidence), is_link });
+    }
+    if copies < 2 {
+        return None;
+    }
+    // One stays: one that is not free in any case, or else the first.
+    let skip = usize::from(all_free);
+    let reclaimable = freed.into_iter().skip(skip).sum::<Option<u64>>();
+    totals.redundant += copies - 1;
+    let digest = first(&mut &run[0][..]);
+    let group = Group { kind: Kind::Files, digest, size, files: 1, reclaimable, members };
+    totals.add(&group);
+    Some(group)
+}
+
+/// The bytes that a file takes: fewer than it is long if it has holes.
+fn on_disk(roots: &Roots, root: usize, name: &[u8], size: u64) -> u64 {
+    #[cfg(unix)]
+    if size > IN_TABLES
+        && let Some(tree) = roots.all[root].tree()
+        && let Ok(name) = os_path(name)
+        && let Ok(there) = tree.dir().join(name).symlink_metadata()
+    {
+        use std::os::unix::fs::MetadataExt;
+        return size.min(there.blocks().saturating_mul(512));
+    }
+    size
+}
+
+impl Found {
+    /// The operands, in their order.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots.all
+    }
+
+    /// All groups together.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Paths that could not be read, and why. Each may be a copy of anything.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.roots.unreadable()
+    }
+
+    /// How many files were read to their ends, and how many bytes.
+    pub fn read(&self) -> (u64, u64) {
+        self.roots.read
+    }
+
+    /// The path of a member, if its directory is here. The name alone is not one where two operands have it.
+    pub fn path(&self, member: &Member) -> Option<PathBuf> {
+        self.roots.path(member.root, &member.name)
+    }
+}
+
+impl Iterator for Found {
+    type Item = Result<Group, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.groups.next().map(|record| record.map(Group::of_record)).transpose()
+    }
+}

@@ -1,0 +1,189 @@
+//! A directory: what is in it now, and which digests its manifest knows.
+
+use crate::contents::facts::{Facts, Inode};
+use crate::contents::root::{EMPTY, Each, Kind};
+use crate::error::Error;
+use crate::format::manifest::{Manifest, index_path};
+use crate::format::name;
+use crate::format::record::{FileRecord, Record, What};
+use crate::format::rules::{Globs, Rules};
+use crate::run::verdict::Evidence;
+use crate::tree::scan::{Own, Scan, Scanned, There};
+use std::path::{Path, PathBuf};
+use treewide::OUT_LEN;
+use treewide_files::{Identity, Options, Stamp};
+
+/// What is below a directory, in the order of names.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    dir: PathBuf,
+    pub(crate) items: Vec<Item>,
+    /// Paths that could not be read, and why.
+    pub(crate) failed: Vec<(PathBuf, String)>,
+    /// The manifest next to it, whose digests are taken for files that are as recorded.
+    pub(crate) manifest: Option<PathBuf>,
+    /// Files whose digests it has.
+    pub(crate) known: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Item {
+    name: Box<[u8]>,
+    pub(crate) what: Thing,
+}
+
+#[derive(Debug)]
+pub(crate) enum Thing {
+    File(Box<File>),
+    Directory,
+    Other(Box<[u8]>),
+    Unreadable,
+}
+
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) identity: Identity,
+    pub(crate) stamp: Stamp,
+    pub(crate) digest: Option<[u8; OUT_LEN]>,
+    pub(crate) evidence: Evidence,
+}
+
+impl Tree {
+    /// Looks at everything, and reads nothing.
+    pub(crate) fn walk(dir: &Path, options: &Options) -> Result<Self, Error> {
+        let manifest = manifest_of(dir)?;
+        let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
+        let mut records = manifest.as_ref().map(Manifest::records).transpose()?;
+        let mut record: Option<Record> = None;
+        let list = manifest.map(|it| it.list().path().to_owned());
+        let mut tree = Self {
+            dir: dir.into(),
+            items: Vec::new(),
+            failed: Vec::new(),
+            manifest: list,
+            known: 0,
+        };
+        let scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
+        for found in scan.stamps(rules.follow) {
+            if tree.items.len().is_multiple_of(4096) && options.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let entry = match found {
+                Scanned::Entry(entry) => entry,
+                Scanned::Failed { name, cause } => {
+                    tree.failed.push((name::path(&name), cause));
+                    let name = name.strip_suffix(b"/").unwrap_or(&name).into();
+                    tree.items.push(Item { name, what: Thing::Unreadable });
+                    continue;
+                }
+            };
+            while let Some(records) = &mut records
+                && record.as_ref().is_none_or(|it| it.name[..] < *entry.name())
+            {
+                let Some(next) = records.next() else { break };
+                record = Some(next?);
+            }
+            let record = record.as_ref().filter(|it| it.name == entry.name());
+            let what = match (entry.what, entry.stamp) {
+                (There::File(identity), Some(stamp)) => {
+                    let (digest, evidence) = match record {
+                        _ if stamp.len == 0 => (Some(EMPTY), Evidence::Metadata),
+                        Some(Record { what: What::File(file), .. })
+                            if is_unchanged(file, &stamp) =>
+                        {
+                            tree.known += 1;
+                            (Some(file.digest), Evidence::Metadata)
+                        }
+                        _ => (None, Evidence::Read),
+                    };
+                    Thing::File(Box::new(File { identity, stamp, digest, evidence }))
+                }
+                (There::Directory, _) => Thing::Directory,
+                (There::Special(special), _) => Thing::Other(special.word().as_bytes().into()),
+                (There::Link, _) => match entry.path.read_link() {
+                    Ok(to) => Thing::Other(to.into_os_string().into_encoded_bytes().into()),
+                    Err(error) => tree.unreadable(&entry.path, error.to_string()),
+                },
+                (There::File(_), None) => {
+                    tree.unreadable(&entry.path, "the system says nothing of it".into())
+                }
+            };
+            let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
+            tree.items.push(Item { name, what });
+        }
+        Ok(tree)
+    }
+
+    fn unreadable(&mut self, path: &Path, cause: String) -> Thing {
+        self.failed.push((path.into(), cause));
+        Thing::Unreadable
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The file at this place.
+    pub(crate) fn file(&self, at: usize) -> Option<&File> {
+        match &self.items[at].what {
+            Thing::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn file_mut(&mut self, at: usize) -> Option<&mut File> {
+        match &mut self.items[at].what {
+            Thing::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The path of the item at this place.
+    pub(crate) fn path(&self, at: usize) -> PathBuf {
+        self.dir.join(name::path(&self.items[at].name))
+    }
+
+    /// Calls `each` for everything.
+    pub(crate) fn each(&self, each: &mut Each<'_>) -> Result<(), Error> {
+        self.items.iter().try_for_each(|item| match &item.what {
+            Thing::File(file) => each(&item.name, Kind::File(file.digest, file.facts())),
+            Thing::Directory => each(&item.name, Kind::Directory),
+            Thing::Other(what) => each(&item.name, Kind::Other(what)),
+            Thing::Unreadable => each(
+                &item.name,
+                Kind::File(None, Facts { evidence: Evidence::Read, ..Facts::CLAIMED }),
+            ),
+        })
+    }
+}
+
+impl File {
+    fn facts(&self) -> Facts {
+        let Stamp { len, device, inode, links, .. } = self.stamp;
+        let numbers = Inode { of: (0, 0), device, inode, links };
+        Facts { size: Some(len), inode: (inode != 0).then_some(numbers), evidence: self.evidence }
+    }
+}
+
+/// The manifest of a directory, if it is next to it and has an index.
+fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
+    let full = match dir.file_name() {
+        Some(_) => Some(dir.to_owned()),
+        None => dir.canonicalize().ok(),
+    };
+    let Some(mut list) = full.as_deref().and_then(Path::file_name).map(|it| it.to_owned()) else {
+        return Ok(None);
+    };
+    list.push(".b3");
+    let list = full.as_deref().unwrap_or(dir).with_file_name(list);
+    if !index_path(&list).exists() {
+        return Ok(None);
+    }
+    Ok(Some(Manifest::open(&list)?).filter(Manifest::has_index))
+}
+
+/// Whether the file is as recorded, as `update` decides it.
+fn is_unchanged(file: &FileRecord, now: &Stamp) -> bool {
+    let facts = file.facts.as_ref().filter(|facts| facts.read.is_some());
+    facts.is_some_and(|it| it.bytes == now.len && it.key.as_ref().is_some_and(|key| key.is_of(now)))
+}
