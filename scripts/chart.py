@@ -2,7 +2,7 @@
 """Draws the chart of README.md from the records: docs/speed-light.svg and docs/speed-dark.svg.
 
     scripts/chart.py               writes both files
-    scripts/chart.py --check       compares them with what it would write; exit code 1 if they differ
+    scripts/chart.py --check       compares them with its own output; exit code 1 if they differ
 
 One panel for each machine: the throughput of one thread by the length of the input, treewide and `blake3`. All panels
 have the same axes, so that machines can be compared too.

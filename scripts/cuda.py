@@ -2,7 +2,7 @@
 """CUDA kernels without a GPU: builds them with NVRTC, and counts what is in the machine code.
 
     scripts/cuda.py build            writes crates/treewide-gpu/kernels/built/
-    scripts/cuda.py build --check    compares what is there with what would be written
+    scripts/cuda.py build --check    compares the files there with a new build
     scripts/cuda.py census           writes what is counted to kernels/built/census.txt
     scripts/cuda.py census --check   compares, and with the limits in LIMITS below
     scripts/cuda.py variants FOLDER  builds the kernels for sm_90 with other parameters, and the
@@ -135,7 +135,7 @@ def settle(path, data, check):
             same = file.read() == data
     except OSError:
         same = False
-    print(f"{name}: " + ("is what the sources give" if same else "DIFFERS from what they give"))
+    print(f"{name}: " + ("is what the sources give" if same else "DIFFERS from the result"))
     return same
 
 

@@ -8,7 +8,7 @@
 #
 #     scripts/gpu.sh measure OUT [FOLDER]
 #
-# checks digests, and then measures what is asked for most first: each step has a limit of its own, 580
+# checks digests, and then measures, the most wanted first: each step has a limit of its own, 580
 # seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     classes.json           all timing classes, for results/: a report of treewide-bench

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a block costs on CPUs that are not here: cycles by the models of llvm-mca.
+"""Estimates the cost of a block on CPUs that are not here: cycles by the models of llvm-mca.
 
     scripts/models.py            one lane on x86-64, by each way of compressing it (scalar.rs, row.rs)
     scripts/models.py aarch64    passes of the kernels of AArch64
@@ -67,7 +67,7 @@ def instructions(program, function):
 
 
 def block(code):
-    """What runs from one block to the next: the outer loop, the rounds in it as often as they run."""
+    """Return the code from one block to the next: the outer loop, the rounds in it as often as they run."""
     index = {address: i for i, (address, _) in enumerate(code)}
     loops = []
     for i, (_, text) in enumerate(code):
@@ -84,7 +84,7 @@ def block(code):
 
 
 def traced(program, kernel, function, lanes):
-    """What runs from one block to the next in the middle of a chunk of each lane."""
+    """Return the code from one block to the next in the middle of a chunk of each lane."""
     listing = run("aarch64-linux-gnu-objdump", "-d", "-C", "--no-show-raw-insn", program)
     code, head, inside = {}, None, False
     for line in listing.splitlines():

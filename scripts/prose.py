@@ -4,12 +4,13 @@
     scripts/prose.py               checks the files of CHECKED below; exit code 1 if a phrase is found
     scripts/prose.py PATH...       checks these files and folders, whether or not they are in CHECKED
 
-It reads Markdown except for code, and comments and messages (string literals) in Rust, comments in shell scripts,
-Python and TOML. A phrase that is broken over two lines is found too.
+It reads Markdown except for code; comments and messages (string literals) in Rust, TypeScript, Swift, C, CUDA, WGSL and
+Python, where docstrings are messages; and comments in shell scripts, TOML and YAML. A phrase that is broken over two lines is
+found as well.
 
 Two more rules. A sentence of README, SECURITY, CHANGELOG and docs/ has at most 25 words; a longer one ends in
-`<!-- long -->`. The first line of the doc comment of a public item or a module begins with a verb or a noun of its own, because
-readers who come from a search see it without its neighbours.
+`<!-- long -->`. The first line of a docstring, and of the doc comment of a public item or a module, begins with a verb or a
+noun of its own, because readers who come from a search see it without its neighbours.
 """
 
 import re
@@ -25,9 +26,14 @@ CHECKED = ["."]
 # Generated files, data, and records, which stay as they were written.
 NEVER = re.compile(r"(^|/)(results/.*|Cargo\.lock|LICENSE-\w+|crates/treewide-gpu/kernels/built/.*)$")
 
-KINDS = {".md": "markdown", ".rs": "rust", ".ts": "rust", ".mjs": "rust", ".sh": "hash", ".py": "hash", ".toml": "hash"}
+KINDS = {
+    ".md": "markdown",
+    **dict.fromkeys((".rs", ".ts", ".mjs", ".swift", ".c", ".h", ".cpp", ".cu", ".cuh", ".wgsl"), "slashes"),
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".sh", ".toml", ".yml"), "hash"),
+}
 
-RUST = re.compile(
+SLASHES = re.compile(
     r"""(?P<line>//[/!]?[^\n]*)
       | (?P<block>/\*.*?\*/)
       | r(?P<hashes>\#*)"(?P<raw>.*?)"(?P=hashes)
@@ -38,8 +44,18 @@ RUST = re.compile(
 )
 
 
+PYTHON = re.compile(
+    r"""(?P<line>\#[^\n]*)
+      | \"{3}(?P<block>.*?)\"{3}
+      | "(?P<string>(?:\\.|[^"\\\n])*)"
+      | '(?:\\.|[^'\\\n])*'
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
 def blank(text):
-    """As many lines and characters, all of them blank."""
+    """Return as many lines and characters, all of them blank."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -53,15 +69,15 @@ def without_code(text):
     return re.sub(r"`[^`\n]*`", lambda it: "`" + "_" * (len(it[0]) - 2) + "`", text)
 
 
-def prose_of_rust(text):
+def prose_of_code(text, tokens):
     prose, end = "", 0
-    for it in RUST.finditer(text):
+    for it in tokens.finditer(text):
         prose += blank(text[end : it.start()])
         if it["line"] is not None:
-            prose += re.sub(r"^//[/!]?", lambda mark: " " * len(mark[0]), it[0])
+            prose += re.sub(r"^(//[/!]?|#!?)", lambda mark: " " * len(mark[0]), it[0])
         elif it["block"] is not None:
             prose += it[0]
-        elif it["string"] is not None or it["raw"] is not None:
+        elif it["string"] is not None or it.groupdict().get("raw") is not None:
             # The quotes end a phrase, as an empty line does; a string continues after a backslash.
             prose += "|" + re.sub(r"\\n", "  ", it[0][1:-1].replace("\\\n", " \n")) + "|"
         else:
@@ -78,7 +94,12 @@ def prose_of_hash_comments(text):
     return without_code("\n".join(lines))
 
 
-READERS = {"markdown": prose_of_markdown, "rust": prose_of_rust, "hash": prose_of_hash_comments}
+READERS = {
+    "markdown": prose_of_markdown,
+    "slashes": lambda text: prose_of_code(text, SLASHES),
+    "python": lambda text: prose_of_code(text, PYTHON),
+    "hash": prose_of_hash_comments,
+}
 
 
 def words():
@@ -96,7 +117,7 @@ def words():
 
 
 def pattern(phrase):
-    return r"\b" + r"\s+".join(map(re.escape, phrase.split())) + r"\b"
+    return r"(?!\B\w)" + r"\s+".join(map(re.escape, phrase.split())) + r"\b"
 
 
 def faults(path, text, rows):
@@ -136,10 +157,13 @@ def long_sentences(text):
 
 
 def first_lines(text):
-    """(line, text) of doc comments of public items and of modules that do not begin as they should."""
-    for it in re.finditer(r"^ *(//!|///) (.*)\n(?: *\1.*\n)*((?: *#\[.*\]\n)* *pub )?", text, re.MULTILINE):
+    """(line, text) of docstrings, and of doc comments of public items and modules, that do not begin as they should."""
+    for it in re.finditer(r"^ *(//!|///) (.*)\n(?: *\1.*\n)*((?: *[#@].*\n)* *pub(?:lic)? )?", text, re.MULTILINE):
         if FIRST.match(it[2]) and (it[3] or it[1] == "//!"):
             yield text.count("\n", 0, it.start(2)) + 1, it[2]
+    for it in re.finditer(r'^ *"""(.*)', text, re.MULTILINE):
+        if FIRST.match(it[1]):
+            yield text.count("\n", 0, it.start()) + 1, it[1]
 
 
 def files(paths):
@@ -168,7 +192,7 @@ def main():
             for line, words_in, beginning in long_sentences(text):
                 print(f"{name}:{line}: {words_in} words: \"{beginning} ..\"")
                 found += 1
-        if path.suffix == ".rs":
+        if path.suffix in (".rs", ".swift", ".py", ".pyi"):
             for line, first in first_lines(text):
                 print(f"{name}:{line}: begin with a verb or a noun of its own: \"{first[:60]}\"")
                 found += 1

@@ -29,7 +29,7 @@ THEMES = {
 
 
 def on_terminal(command: str, folder: Path) -> str:
-    """What a command prints on a terminal of COLUMNS columns."""
+    """Return what a command prints on a terminal of COLUMNS columns."""
     environment = {**os.environ, "PATH": f"{PROGRAM}:{os.environ['PATH']}", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     mine, its = pty.openpty()
     subprocess.run(["stty", "cols", str(COLUMNS)], stdin=its, check=True)

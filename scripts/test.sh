@@ -134,7 +134,7 @@ toolchain() {
         curl --proto '=https' -sSf https://sh.rustup.rs |
             sh -s -- -y --no-modify-path --profile minimal -c clippy -c rustfmt
     fi
-    command -v rustup >/dev/null || return 0 # without it, what is there has to do
+    command -v rustup >/dev/null || return 0 # without it, the installed Rust must do
     if is_too_old; then
         step rustup toolchain install stable --no-self-update
     fi
@@ -277,7 +277,7 @@ machine_code() {
 }
 
 # All crates except for GPUs, which take half as long to build as all the rest. The library has the features that it has
-# with --all-features, so that what is built here serves the sections with GPUs, too.
+# with --all-features, so that what is built here also serves the sections with GPUs.
 native() {
     local features
     features=$(library_features | sed 's|^|treewide/|' | paste -sd,)
@@ -443,7 +443,7 @@ failures() {
 }
 
 # section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain` or `rest`, or
-# `install`, which counts as no test, and as no failure where it fails: that shows in what needs it.
+# `install`, which counts as no test, and as no failure where it fails: the sections that need it fail.
 section() {
     local kind=$1 name=$2 word
     shift 2
@@ -571,7 +571,7 @@ export B3SUM=$target/tools/bin/b3sum
 section install "b3sum" real_b3sum
 [[ $part == plain ]] || section install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
-# Kernels are also compiled at run time, by what programs find of NVRTC.
+# Kernels are also compiled at run time, with the NVRTC that programs find.
 if nvrtc=$("$target/tools/cuda/bin/python" scripts/cuda.py where 2>/dev/null); then
     export LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The version of treewide, which stands in several files.
+"""The version of treewide, which is written in several files.
 
     scripts/version.py             prints it; exit code 1 if the files disagree
     scripts/version.py X.Y.Z       writes it everywhere, also into the Cargo.lock files
@@ -39,7 +39,7 @@ def places():
 
 
 def main():
-    # On Windows, too: bash would keep a carriage return as part of the version.
+    # Also on Windows: bash would keep a carriage return as part of the version.
     sys.stdout.reconfigure(newline="\n")
     found = {}
     for path, place in places():

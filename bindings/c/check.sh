@@ -2,7 +2,7 @@
 # Tests the C libraries.
 #
 #   ./check.sh           everything, as `make check`
-#   ./check.sh --quick   without what takes minutes: another way to build, and another machine
+#   ./check.sh --quick   without the tests that take minutes: another way to build, and another machine
 #   ./check.sh WORD...   the tests whose names contain one of these words
 #
 # Builds into target/check. What a test lacks on this machine it says as SKIPPED, and the others run.
@@ -106,7 +106,7 @@ abi() {
     } >"$out/abi.txt"
     if [[ $(uname -m) == x86_64 ]]; then step diff -u tests/abi.txt "$out/abi.txt"; fi
     for name in "${LIBRARIES[@]}"; do
-        # What only libraries with features have is declared, too.
+        # Functions that only libraries with features have are declared as well.
         step diff <(declared "include/$name.h" | grep -vxE "$WITH_FEATURES") <(exported "$lib/lib$name.so")
         step diff <(in_archive "$lib/lib$name.a") <(exported "$lib/lib$name.so")
     done

@@ -14,7 +14,7 @@ node -e '
 [[ -d $(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown ]] ||
     cannot_run "rustup has no rustc target wasm32-unknown-unknown here"
 
-# What is there is not fetched again.
+# Installed packages are not fetched again.
 install() {
     [[ $1/node_modules/.package-lock.json -nt $1/package-lock.json ]] ||
         step npm ci --prefix "$1" --ignore-scripts --no-audit --no-fund

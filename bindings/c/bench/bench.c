@@ -146,7 +146,7 @@ int main(int argc, char **argv) {
     seconds_each = atof(argv[1]);
   input = random_bytes(LONGEST);
   if (argc > 2) {
-    /* From 1,000 bytes on, and one that is no power of two after each that is. */
+    /* From 1,000 bytes on; after each power of two comes a length that is not one. */
     for (i = 1000; i <= LONGEST; i = i < 16384 ? 16384 : 2 * i) {
       row("threads", threads, i, 1, i >= 1048576 ? 1 : 0);
       if (i >= 1048576 && i < LONGEST)

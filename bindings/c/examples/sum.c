@@ -7,7 +7,7 @@
 
 static int failed;
 
-/* Prints what went wrong with a file, and goes on with the next one. */
+/* Prints what went wrong with a file, and continues with the next one. */
 static void complain(const char *name, const char *text) {
   fprintf(stderr, "sum: %s: %s\n", name, text);
   failed = 1;

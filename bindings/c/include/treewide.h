@@ -37,7 +37,7 @@
  *   a message on standard error.
  * - No function allocates, starts a thread or keeps global state, unless it says so. Any threads may call all functions at
  *   once. Only one thread at a time may use a hasher, but several may finalize it at once. A child of fork may call all
- *   functions. Those that use threads may never return there if another thread was inside one of them at the fork.
+ *   functions. A function with threads may never return there if another thread was inside one of them at the fork.
  * - A call needs less than 40 KB of stack, and treewide_hash_many and treewide_hash_packed less than 90 KB.
  * - Compare digests that an attacker may choose with treewide_equal. */
 #ifndef TREEWIDE_H
@@ -165,7 +165,7 @@ TREEWIDE_API void treewide_stream_finalize(const treewide_stream *stream, uint64
 TREEWIDE_API void treewide_stream_reset(treewide_stream *stream);
 TREEWIDE_API uint64_t treewide_stream_count(const treewide_stream *stream);
 
-/* A copy of a stream as a hasher, to save its state for example; and a new stream that goes on from a hasher, or NULL. */
+/* A copy of a stream as a hasher, to save its state for example; and a new stream that continues from a hasher, or NULL. */
 TREEWIDE_API void treewide_stream_to_hasher(const treewide_stream *stream, treewide_hasher *hasher);
 TREEWIDE_API treewide_stream *treewide_stream_from_hasher(const treewide_hasher *hasher);
 

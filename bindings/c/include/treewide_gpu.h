@@ -77,7 +77,7 @@ TREEWIDE_API int treewide_gpu_is_unified(const treewide_gpu *device);
 #define TREEWIDE_GPU_WRAPPED 1u /* pinned without a copy: CUDA only */
 
 /* The digest of `len` bytes of the host, which reach the device as `place` says. The CPU hashes inputs, and last parts, of less
- * than 256 KiB. For short inputs the CPU is faster, and the caller decides: `treewide-bench tune` measures from what length on a
+ * than 256 KiB. For short inputs the CPU is faster, and the caller decides: `treewide-bench tune` measures from which length on a
  * device is faster. */
 TREEWIDE_API int treewide_gpu_hash_bytes(const treewide_gpu *device, const treewide_mode *mode, uint32_t place, const void *input,
                                          size_t len, uint8_t digest[TREEWIDE_OUT_LEN]);

@@ -1,4 +1,4 @@
-//! Devices of every backend: what there is, and opening one.
+//! Finds the devices of every backend, and opens one.
 
 use std::ffi::{c_char, c_int};
 

@@ -69,7 +69,7 @@ fn code(kind: &ErrorKind) -> c_int {
         ErrorKind::Open(error) | ErrorKind::Read(error) => {
             errno(error).map_or(Error::File as c_int, |number| -number)
         }
-        // What has changed and has its old length became shorter at some time, too.
+        // A changed file that has its old length became shorter at some time.
         ErrorKind::Shrank { .. } | ErrorKind::Changed { .. } => Error::Shrank as c_int,
         ErrorKind::Ended { .. } => Error::Ended as c_int,
         ErrorKind::GoesOn { .. } => Error::GoesOn as c_int,

@@ -200,7 +200,7 @@ static void many(size_t step) {
       CHECK(memcmp(out + 32 * i, expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
       CHECK(memcmp(out + 32 * (n + i), expected, 32) == 0, "%lu of %lu", (unsigned long)i, (unsigned long)n);
     }
-    CHECK(out[64 * n] == 0, "written behind the end");
+    CHECK(out[64 * n] == 0, "written past the end");
     if (n > 0) {
       CHECK(treewide_hash_packed(NULL, input, at - 1, offsets, n, out) == (at > 0 ? TREEWIDE_E_OFFSETS : 0), "too long");
       offsets[0] = (uint64_t)-1;

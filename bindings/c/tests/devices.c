@@ -147,7 +147,7 @@ static void files(const treewide_gpu *gpu) {
   CHECK(remove(path) == 0, "%s", path);
   CHECK(treewide_gpu_hash_file(gpu, NULL, path, NULL, NULL, digest) == TREEWIDE_GPU_E, "no file");
   CHECK(strncmp(treewide_gpu_error(), path, strlen(path)) == 0, "%s", treewide_gpu_error());
-  /* Whose length nobody knows. */
+  /* Its length is not known. */
   CHECK(treewide_gpu_hash_file(gpu, NULL, "/proc/version", NULL, NULL, digest) == 0, "%s", treewide_gpu_error());
   CHECK(treewide_hash_file(NULL, "/proc/version", NULL, bytes, 32) == 0 && memcmp(bytes, digest, 32) == 0, "/proc/version");
   left = 1;

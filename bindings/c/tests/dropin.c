@@ -81,7 +81,7 @@ static void modes_and_output(size_t step) {
     official_hasher_update(&theirs, input, len);
     out_len = below(OUT + 1);
     compare(&ours, &theirs, out_len, len);
-    /* The end of the output is 2^64 - 1; behind it the libraries may differ. */
+    /* The end of the output is 2^64 - 1; past it the libraries may differ. */
     seek = seek < UINT64_MAX - OUT ? seek : seek - OUT;
     blake3_hasher_finalize_seek(&ours, seek, a, out_len);
     official_hasher_finalize_seek(&theirs, seek, b, out_len);

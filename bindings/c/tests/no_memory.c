@@ -24,10 +24,10 @@ int main(int argc, char **argv) {
   uint32_t strategy;
   int code;
   CHECK(argc == 2, "which file?");
-  /* What is freed goes back to the system, and is no memory for the next buffer. */
+  /* What is freed goes back to the system, and does not become the next buffer. */
   CHECK(mallopt(M_MMAP_THRESHOLD, 65536) == 1, "mallopt");
   CHECK(treewide_hash_file(NULL, argv[1], NULL, digest, 32) == 0, "%s", argv[1]);
-  /* Starts the threads, which want memory, too. */
+  /* Starts the threads, which also need memory. */
   input = random_bytes(1 << 21);
   {
     treewide_hasher hasher;

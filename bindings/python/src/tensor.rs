@@ -150,7 +150,7 @@ impl Drop for Held {
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Cpu,
-    /// On a CUDA device. What writes it is done before what this stream gets from now on.
+    /// On a CUDA device. Work that writes it is done before later work of this stream.
     Cuda {
         stream: u64,
     },

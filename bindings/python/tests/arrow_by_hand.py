@@ -57,7 +57,7 @@ capsule_new.argtypes = [c_void_p, c_char_p, c_void_p]
 
 
 class Maker:
-    """Makes structures, keeps what they point to, and counts those that were not released."""
+    """Makes structures, keeps what they point to, and counts the structures that were not released."""
 
     def __init__(self):
         self.kept = []

@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Fixtures of several test files."""
 
 import json
 from pathlib import Path

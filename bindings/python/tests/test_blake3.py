@@ -1,4 +1,4 @@
-"""What the class has in addition to that of the package `blake3`, whose own tests run too."""
+"""Tests what the class has in addition to that of the package `blake3`, whose own tests run too."""
 
 import copy
 import hashlib
@@ -113,7 +113,7 @@ class Reads:
 
 
 class ReadsInto:
-    """Says that it read what it is told to say."""
+    """Says that it read as many bytes as the test wants."""
 
     def __init__(self, result):
         self.result = result

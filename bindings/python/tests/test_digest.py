@@ -122,7 +122,7 @@ def test_digest_checks_its_parameters():
 
 
 class HasArray:
-    """As a column of pandas."""
+    """Digests in a column, as pandas has them."""
 
     def __array__(self):
         return np.zeros(3)

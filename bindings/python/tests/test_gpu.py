@@ -29,7 +29,7 @@ def has_driver():
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    """The stand-in for the driver, which is late: work is done when somebody waits for it."""
+    """The stand-in for the driver, which is late: work is done when a caller waits for it."""
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     if sys.platform != "linux" or compiler is None:
         pytest.skip("the stand-in for the driver is made for Linux, by g++")
@@ -168,7 +168,7 @@ def test_digests_stay_on_the_device(driver):
     out = cuda(bytes(32 * len(inputs)))
     gpu.hash_many_to(lent, out)
     assert out.deleted == 0 and lent[-1].deleted == 0, "nothing is given back before the work is done"
-    assert out.memory.raw[: 32 * len(inputs)] == bytes(32 * len(inputs)), "nobody waited"
+    assert out.memory.raw[: 32 * len(inputs)] == bytes(32 * len(inputs)), "nothing waited"
     with in_context(driver):
         assert driver.cuStreamSynchronize(ctypes.c_void_p(1)) == 0
     assert out.memory.raw[: 32 * len(inputs)] == hash_many(inputs).tobytes()

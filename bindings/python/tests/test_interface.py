@@ -1,4 +1,4 @@
-"""What the package shows: names, signatures and texts."""
+"""Tests the surface of the package: names, signatures and texts."""
 
 import ast
 import importlib

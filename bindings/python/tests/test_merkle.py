@@ -8,7 +8,7 @@ from treewide import Digests, MerkleTree, digest, hash_many, verify_proof
 
 
 def root_of(leaves):
-    """As the documentation defines it."""
+    """Compute a root as the documentation defines it."""
     if not leaves:
         return digest(b"")
     while len(leaves) > 1:

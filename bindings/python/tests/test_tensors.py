@@ -10,7 +10,7 @@ VERSIONS = [None, (1, 0), (1, 1), (1, 9)]
 
 
 class OnlyTensor:
-    """What NumPy exports, without its buffer."""
+    """An array of NumPy with its exports, without its buffer."""
 
     def __init__(self, array):
         self.array = array

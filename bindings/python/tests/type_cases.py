@@ -1,4 +1,4 @@
-"""What type checkers find out about results. `check.sh` runs mypy on this file; nothing here is called."""
+"""Types of results, for type checkers. `check.sh` runs mypy on this file; nothing here is called."""
 
 from typing import Any, assert_type
 

@@ -43,7 +43,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
     ])
 };
 
-/// One screen of 24 rows with the prompt below it: what there is, how to begin, and where the rest is.
+/// One screen of 24 rows with the prompt below it: the commands, how to begin, and where the rest is.
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
 

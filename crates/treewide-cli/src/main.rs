@@ -22,7 +22,7 @@ mod early {
 
     /// The loader calls this before `main`. Rust's runtime, which starts later, opens /dev/null for each closed descriptor
     /// and ignores SIGPIPE. Afterwards a closed descriptor looks like one that the parent directed to /dev/null (Python's
-    /// `DEVNULL` is open for reading and writing, too).
+    /// `DEVNULL` is also open for reading and writing).
     // SAFETY: the section holds addresses of functions that the loader calls with the C calling convention. `look`
     // takes no arguments, ignores what some loaders pass, and needs nothing that `main` or the runtime prepares.
     #[used]

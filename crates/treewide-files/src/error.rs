@@ -26,7 +26,7 @@ pub enum ErrorKind {
         /// That directory.
         leads_to: PathBuf,
     },
-    /// The directory is so deep that the system takes no name for what is in it.
+    /// The directory is so deep that the system takes no name for its entries.
     TooDeep(io::Error),
     /// The run was [cancelled](crate::Cancel).
     Cancelled,

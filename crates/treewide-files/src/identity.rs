@@ -86,7 +86,7 @@ impl Identity {
     }
 }
 
-/// Whether a file is in another mount than the directory that it was opened in, by what `/proc` says. Without `/proc`, it
+/// Whether a file is in another mount than the directory that it was opened in, according to `/proc`. Without `/proc`, it
 /// counts as replaced.
 #[cfg(target_os = "linux")]
 fn is_mounted_below(file: &File, folder: &Path) -> bool {

@@ -81,8 +81,8 @@
 //!   10 MiB, and 130 bytes for each file of the largest directory).
 //! - What a walk has found is what is hashed: a file, a link or a pipe that was put in its place, or a link in the place of
 //!   a directory on the way, is [`ErrorKind::Replaced`]. (On Windows only what is not a regular file.)
-//! - A file that becomes shorter while it is being hashed, or does not end at its length, is an error; see [`treewide::file`] for what else is
-//!   promised about files that change.
+//! - A file that becomes shorter while it is being hashed, or does not end at its length, is an error; see [`treewide::file`] for the
+//!   other promises about files that change.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 impl Identity {
-    /// Opens the file at `path` if it is still the same, and returns its length, too.
+    /// Opens the file at `path` if it is still the same, and also returns its length.
     ///
     /// # Errors
     /// [`ErrorKind::Replaced`] if it is another file, and [`ErrorKind::File`].

@@ -217,7 +217,7 @@ impl Options {
         })
     }
 
-    /// Hashes a file that is open, in pieces: [`file::Options::hash_pieces`]. Returns the bytes that were read, too; those of the result
+    /// Hashes a file that is open, in pieces: [`file::Options::hash_pieces`]. Also returns the bytes that were read; those of the result
     /// are all that the file has.
     ///
     /// # Errors

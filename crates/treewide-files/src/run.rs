@@ -1,6 +1,6 @@
 //! Many files at once, results one after the other: in the order in which the source found the files.
 //!
-//! The calling thread asks the source what there is to do (which walks directories, reads lists), gathers it in
+//! The calling thread asks the source for work (which walks directories, reads lists), gathers it in
 //! groups, returns the results of the first group as soon as it is done, and hashes a group itself when there
 //! is nothing better to do. Helper threads hash groups too.
 //!
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Files in a group, at most: a batch of them is many times as wide as any kernel.
 const GROUP: usize = 64;
 /// Files in the first group; each following group is twice as long. So the first results come at once, and
-/// a dozen files are shared by the threads, too.
+/// the threads share even a dozen files.
 const FIRST_GROUP: usize = 8;
 /// Bytes of names, and of the source's notes on files, after which a group has enough.
 const GROUP_BYTES: usize = 64 << 10;
@@ -165,7 +165,7 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         let mut hashed = match by_caller {
             Some(by_caller) => by_caller,
             None => {
-                // The caller may have read some of it. A new descriptor is at the beginning, too.
+                // The caller may have read some of it. A new descriptor is also at the beginning.
                 if file.rewind().is_err() {
                     (file, _) = identity.open(path)?;
                 }

@@ -66,7 +66,7 @@ pub enum Found {
         /// Which file it is.
         identity: Identity,
     },
-    /// Neither a file nor a directory nor a link; `kind` is a word for what it is, such as "a socket".
+    /// Neither a file nor a directory nor a link; `kind` is a word for it, such as "a socket".
     Special {
         /// Its path.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum Found {
     },
     /// A symbolic link that is not followed.
     Link(PathBuf),
-    /// A directory other than the root, before what is in it; only with [`Walk::directories`].
+    /// A directory other than the root, before its entries; only with [`Walk::directories`].
     Directory(PathBuf),
     /// A [temporary file](crate::is_temporary) of a run of ours: this one, another one, or one that was killed.
     Temporary(PathBuf),
@@ -107,7 +107,7 @@ impl Walk {
         Self { hidden, ..self }
     }
 
-    /// Whether directories are [returned](Found::Directory), too.
+    /// Whether directories are also [returned](Found::Directory).
     pub fn directories(self, directories: bool) -> Self {
         Self { directories, ..self }
     }

@@ -258,7 +258,7 @@ fn run_leaves_no_threads_behind() {
         let mut results = options.hash_tree(Walk::new(folder.path()));
         assert!(results.next().unwrap().is_ok());
     }
-    // Other tests have such threads, too, while they run.
+    // Other tests also have such threads while they run.
     while threads() > 0 {
         assert!(std::time::Instant::now() < ended, "{} threads are left", threads());
         std::thread::sleep(std::time::Duration::from_millis(1));

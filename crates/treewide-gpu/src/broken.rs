@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fate {
     Works,
-    /// What is read is not what is there.
+    /// Reads return other bytes than the memory has.
     Lies,
     /// It has no memory left.
     Full,

@@ -21,7 +21,7 @@ const PART: u64 = 8 << 20;
 ///
 /// A device starts everything that it is asked for in the order of the calls, and finishes it in that order.
 // What it can do is spread over the crate: `found.rs` opens it; this file has its memory and copies;
-// `resident/` hashes what is there, `host/` what is in memory of the host; `choice.rs` knows from which length on it is worth its start.
+// `resident/` hashes bytes in it, `host/` bytes in memory of the host; `choice.rs` knows from which length on it is worth its start.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) inner: Arc<Inner>,

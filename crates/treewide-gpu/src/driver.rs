@@ -181,7 +181,7 @@ pub(crate) struct Region {
 
 /// A reused buffer of the host, from which the device copies.
 pub(crate) trait Staging: Any + Send + Debug {
-    /// The bytes, to be filled; waits until the device has copied what was there before.
+    /// The bytes, to be filled; waits until the device has copied the bytes before.
     fn bytes(&mut self) -> Result<&mut [u8], Error>;
 }
 

@@ -40,7 +40,7 @@
 //!
 //! # What a run promises
 //!
-//! - Memory does not grow with the number of files, except by what is gone or new (and a list that is not sorted).
+//! - Memory does not grow with the number of files, except by removed and added paths (and a list that is not sorted).
 //! - A name from a list is checked before anything is done with it, and nothing below the root is reached through a link that
 //!   the rules do not follow.
 //! - Every path has one verdict, and the counts add up to the number of paths.

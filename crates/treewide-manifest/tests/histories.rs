@@ -128,7 +128,7 @@ impl History {
         file.set_modified(time).unwrap();
     }
 
-    /// Other content with the same length and mtime. With `hides`, as a disk does it: ctime is as recorded, too.
+    /// Other content with the same length and mtime. With `hides`, as a disk does it: ctime is also as recorded.
     fn damage(&mut self, name: &'static str, hides: bool) {
         let path = self.tree.at(name);
         let Ok(there) = fs::metadata(&path) else { return };

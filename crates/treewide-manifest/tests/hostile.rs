@@ -546,7 +546,7 @@ fn globs_that_match_nothing_are_reported() {
         assert_eq!(said.report.unmatched, unmatched);
         assert!(!said.report.is_certain() && !said.report.differs());
     }
-    // What is gone was compared, and so was what it is called now.
+    // Both the old and the new name were compared.
     fs::rename(tree.at("e"), tree.at("f")).unwrap();
     assert_eq!(said(&["e"]).differences(), ["removed e"]);
     assert_eq!(said(&["e", "f"]).report.unmatched, [""; 0]);

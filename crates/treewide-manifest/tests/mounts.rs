@@ -198,7 +198,7 @@ fn one_file_system_leaves_mount_points_alone() {
     assert!(fs::read_to_string(&list).unwrap().contains("other/b"));
     fs::write(other.join("b"), "4").unwrap();
     assert_eq!(verify(&list, &root, true).differences(), ["changed other/b"]);
-    // What was covered by a mount is there again, and is not taken for what was mounted.
+    // The files that a mount covered are there again, and are not taken for the mounted ones.
     drop(mounted);
     let said = verify(&list, &root, true);
     assert_eq!(said.differences(), ["added other/below", "removed other/b", "removed other/c"]);

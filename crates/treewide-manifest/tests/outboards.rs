@@ -313,7 +313,7 @@ fn resumed_files_have_outboards_too() {
     let made = make(&tree, &update, true, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (2, 4));
     drop(made);
-    // What it has made is there when it continues once more.
+    // Its outboards are there when it continues once more.
     let made = make(&tree, &update, true, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (6, 0));
     made.draft.appear().unwrap();

@@ -328,7 +328,7 @@ fn update_is_a_snapshot_and_quick_misses_nothing() {
     println!("random edits: {scripts} scripts of {ROUNDS} rounds");
 }
 
-/// Without the first line, which has the time, the index has the same bytes, too.
+/// Without the first line, which has the time, the index also has the same bytes.
 #[test]
 fn snapshot_twice_is_the_same_index() {
     let mut random = Random(1);

@@ -65,7 +65,7 @@ impl Explanation {
         self.kernel
     }
 
-    /// Chunks of the input; the empty input has one, too.
+    /// Chunks of the input; the empty input also has one.
     pub fn chunks(&self) -> u64 {
         self.bytes.div_ceil(CHUNK_LEN as u64).max(1)
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_node_is_hashed_once() {
-        // Few for Miri, which takes minutes for what takes milliseconds.
+        // Few for Miri, which takes minutes instead of milliseconds.
         let (most, powers, lengths) = if cfg!(miri) { (20, 9, 100_003) } else { (64, 1, 509) };
         let edges = (0..most).step_by(powers).map(|k| 1_u64 << k).flat_map(|n| [n - 1, n, n + 1]);
         let lengths = (0..300 * CHUNK_LEN as u64).step_by(lengths).chain(edges);

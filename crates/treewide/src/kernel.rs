@@ -33,7 +33,7 @@
 //!
 //! # Inside
 //! `contract` says what a kernel is, and `choice` lists all of them and chooses. `passes` plans which nodes go into which
-//! pass, by what passes cost; `inputs` gathers them. A pass has its lanes as `columns` (one word of every lane in a vector)
+//! pass, by the cost of each; `inputs` gathers them. A pass has its lanes as `columns` (one word of every lane in a vector)
 //! or as `rows` (four words of one lane); `table` makes a kernel of the passes of an instruction set.
 //!
 //! - To add a CPU, measure the forms there, add its row to the table in `cores.rs`, and name the record. If it wants another

@@ -28,9 +28,9 @@
 //!
 //! [`Parts::outboard`](crate::parts::Parts::outboard) makes the outboard of an input that was hashed in parts, in any order and place.
 //!
-//! # What there is without `std`
+//! # Without `std`
 //!
-//! [`Layout`], arithmetic of `u64` for inputs of up to 2^64 - 1 bytes on every target; [`ReadAt`] and [`WriteAt`]; [`fill`]; and
+//! There are [`Layout`], arithmetic of `u64` for inputs of up to 2^64 - 1 bytes on every target; [`ReadAt`] and [`WriteAt`]; [`fill`]; and
 //! [`Outboard`] with `verify` and `damage`, group by group, as there is no room for more.
 
 mod bao;

@@ -2,7 +2,7 @@
 //!
 //! Each worker hashes ranges of the input and sends its [`Parts`] as bytes. The place where they meet
 //! [absorbs](Parts::absorb) them, in any order. It knows what is [missing](Parts::missing), and has the digest when nothing
-//! is. What is there twice is compared: two workers that found different values for the same bytes are a
+//! is. Values that come twice are compared: two workers that found different values for the same bytes are a
 //! [`Clash`](AbsorbError::Clash).
 //!
 //! ```

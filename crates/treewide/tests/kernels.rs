@@ -41,7 +41,7 @@ fn suited() -> &'static Kernel {
     supported().into_iter().find(suits).expect("portable suits")
 }
 
-/// "a b c, or auto", as errors list what there is.
+/// "a b c, or auto", as errors list the kernels.
 fn choices() -> String {
     let names: Vec<_> = supported().iter().map(|kernel| kernel.name()).collect();
     format!("{}, or auto", names.join(" "))

@@ -128,7 +128,7 @@ fn source_of_blake3() -> Option<PathBuf> {
 }
 
 /// The public items that a source file declares, names in `public` being public already. It is read line by line: the file is formatted by
-/// rustfmt, so that the indentation shows what belongs to what.
+/// rustfmt, so that the indentation shows what belongs together.
 fn public_items(source: &str, prefix: &str, public: &mut BTreeSet<String>) -> Vec<String> {
     let mut items = Vec::new();
     // What the indented lines belong to: a type, a trait or an enum with this name.

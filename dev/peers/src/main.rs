@@ -21,7 +21,7 @@ const PEER: &str = match (cfg!(feature = "rscrypto"), cfg!(target_family = "wasm
     (true, _, _) => "rscrypto 0.9",
     (_, true, _) => "blake3 1.8 with wasm32_simd",
     (_, _, true) => "blake3 1.8, both without optimisation",
-    _ => "blake3 1.8 without what this kernel does not use",
+    _ => "blake3 1.8 without instructions that this kernel does not use",
 };
 /// The ratio that rows must reach: without optimisation our functions may take 1.5 times as long as theirs, whose C and
 /// assembly are optimised all the same.

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p treewide-vectors` rewrites the files. With `--check` it writes nothing and fails
 //! where a file differs from its answers. The format is described in `vectors/README.md`;
-//! what is asked, as opposed to what is answered, is all in `cases`.
+//! the questions are all in `cases`.
 
 mod cases;
 mod files;

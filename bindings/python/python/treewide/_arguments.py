@@ -1,4 +1,4 @@
-"""What functions of several modules take: types, sizes and digests."""
+"""Arguments of functions of several modules: types, sizes and digests."""
 
 import re
 import sys

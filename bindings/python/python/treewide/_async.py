@@ -9,7 +9,7 @@ from treewide._treewide import hash_file
 
 
 class _Stopped(Exception):
-    """Ends a call of `hash_file` that nobody waits for any more."""
+    """Ends a call of `hash_file` that no one waits for any more."""
 
 
 async def hash_file_async(

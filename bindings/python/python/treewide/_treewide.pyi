@@ -47,7 +47,7 @@ __all__ = [
 
 __version__: Final[str]
 AUTO: Final = -1
-"""As many threads as the input is worth."""
+"""Asks for as many threads as the input is worth."""
 
 _Out = TypeVar("_Out", bound=Bytes)
 _Key = TypeVar("_Key")
@@ -104,7 +104,7 @@ class blake3:
     def update_mmap(self, path: Path) -> blake3:
         """Append a file. Returns the hasher.
 
-        The file is mapped or read, by what takes less time. If it becomes shorter while it is read, this raises
+        The file is mapped or read, whichever takes less time. If it becomes shorter while it is read, this raises
         `OSError`, and the hasher is as it was before.
         """
 
@@ -291,7 +291,7 @@ def hash_many(  # type: ignore[overload-overlap]
     bytes 0 there.
 
     Inputs are taken by their bytes. Those of a list, tuple or `dict` are not copied, and none of them may change before
-    the call returns. Those that an iterator or another mapping makes are hashed or copied before it makes the next one,
+    the call returns. Inputs of an iterator or another mapping are hashed or copied before it makes the next one,
     so all may lie in the same memory. A set is refused, because it has no order.
 
     An item that cannot be taken raises what `digest` raises, with a note that names its index or key; `out` is then as
@@ -349,8 +349,8 @@ def hash_file(
 ) -> bytes:
     """Return the BLAKE3 digest of a file.
 
-    The file is mapped or read, by what takes less time; memory does not depend on its length. A pipe or device is read
-    to its end.
+    The file is mapped or read, whichever takes less time. Memory does not depend on its length. A pipe or device is
+    read to its end.
 
     `progress` is called about 20 times a second with the number of bytes so far, and once at the end. If it raises an
     exception, or Ctrl-C is pressed, hashing stops, and the exception is raised.
@@ -602,7 +602,7 @@ class Clash(ValueError):
 
 @final
 class Parts:
-    """What of an input of `total` bytes is hashed so far, in no particular order.
+    """The parts of an input of `total` bytes that are hashed so far, in no particular order.
 
     `object` are bytes that say which object it is, such as its URL and version: parts of others are refused. Threads
     may share it, and hash side by side. Calls let other Python threads run.
@@ -638,10 +638,10 @@ class Parts:
 
     def _hash_file(self, handle: int, start: int, stop: int, /) -> bool: ...
     def push(self, start: int, stop: int, value: bytes, /) -> tuple[int, int]:
-        """Add a part that was hashed elsewhere: one of those that `subtrees` returns, with its value of 32 bytes."""
+        """Add a part that was hashed elsewhere: a range that `subtrees` returns, with its value of 32 bytes."""
 
     def absorb(self, other: Parts, /) -> tuple[int, int]:
-        """Add all parts of `other`. What is there twice is compared. Returns what `hash` returns.
+        """Add all parts of `other`. Parts that both have are compared. Returns what `hash` returns.
 
         Raises `ValueError` if they are of another object, length, mode or key; `Clash`, whose `here` and `there` are
         the ranges, if the same bytes have two values. Nothing is added then.

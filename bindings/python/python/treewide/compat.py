@@ -1,4 +1,4 @@
-"""What the package `blake3` has, under the same names.
+"""The interface of the package `blake3`, under the same names.
 
 `from treewide.compat import blake3` replaces `from blake3 import blake3`. For a program that you cannot change,
 `install()` makes its `import blake3` find this module.

@@ -62,8 +62,9 @@ def digest(
 ) -> bytes:
     """Return the BLAKE3 digest of the bytes of a tensor on a CUDA device.
 
-    Raises `TypeError` for what is not a tensor; `BytesError` for one that is not on a CUDA device, not contiguous, or
-    requires a gradient; `RuntimeError` that names the device if there is no driver, or it fails; `MemoryError`.
+    Raises `TypeError` for an object that is not a tensor; `BytesError` for one that is not on a CUDA device, not
+    contiguous, or requires a gradient; `RuntimeError` that names the device if there is no driver, or it fails;
+    `MemoryError`.
     """
     return _gpu_digest(tensor, key=key, derive_key_context=derive_key_context, length=length, stream=_number(stream))
 
@@ -115,7 +116,7 @@ def hash_many_to(
     """Do what `hash_many` does, and leave the digests on the device: 32 bytes each, side by side in all of `out`.
 
     Does not wait for the device: what comes later in the stream finds the digests. Tensors are kept until the work is
-    done, which a later call of a function of this module notices. A failure of the device is raised then, too.
+    done, which a later call of a function of this module notices. A failure of the device is also raised then.
 
     Raises what `hash_many` raises; `ValueError` if `out` has another length, does not start at a multiple of 4 bytes,
     or is the same memory as an input; `BytesError` if it is read-only.

@@ -1,6 +1,6 @@
 """Manifests of trees: what every file of a directory is, and whether it still is that.
 
-A manifest is a list `X.b3`, whose lines `b3sum --check` takes, and an index `X.b3.tw` beside it, with which `update`
+A manifest is a list `X.b3`, whose lines `b3sum --check` takes, and an index `X.b3.tw` next to it, with which `update`
 and `verify(quick=True)` read only what changed. `docs/manifests.md` says when a file is taken for unchanged, and what
 is trusted.
 """
@@ -49,10 +49,10 @@ Verdict: _TypeAlias = _Literal[
     "unreadable",
     "not-checkable",
 ]
-"""What was found out about a path. `suspect`: other content with the same size and mtime, though ctime moved."""
+"""The verdict on a path. `suspect`: other content with the same size and mtime, though ctime moved."""
 
 Evidence: _TypeAlias = _Literal["read", "metadata", "attested", "claimed"]
-"""By what something is known. `read`: its content was read in this run. `metadata`: size, times and inode say so.
+"""How something is known. `read`: its content was read in this run. `metadata`: size, times and inode say so.
 `attested`: a store says so. `claimed`: a manifest says so."""
 
 
@@ -67,9 +67,9 @@ class Finding:
     type: str
     #: The path from which it was moved, copied or renamed.
     other: str | None
-    #: What there is to say in addition. Empty if nothing.
+    #: Anything else about it. Empty if there is nothing.
     detail: str
-    #: By what it is known. `None` where nothing is.
+    #: How it is known. `None` where nothing is.
     evidence: Evidence | None
 
 
@@ -77,7 +77,7 @@ class Finding:
 class Report:
     """How a comparison ended."""
 
-    #: All findings except for `same`: what is gone or new comes last.
+    #: All findings except for `same`. Removed and added paths come last.
     findings: tuple[Finding, ...]
     #: The number of paths with each verdict. They add up to the number of paths.
     counts: dict[Verdict, int]
@@ -121,7 +121,7 @@ class Report:
 
 @_dataclass(frozen=True)
 class Made(Report):
-    """What became of each path, and the manifest that was written. `snapshot` counts paths as added, and lists none."""
+    """The outcome of each path, and the manifest that was written. `snapshot` counts paths as added, and lists none."""
 
     total_files: int
     total_bytes: int
@@ -161,7 +161,7 @@ def snapshot(
     `exclude` has globs of paths to leave out: one without `/` matches a name at any depth (`*.tmp`), one with `/` a
     path from the root on (`/a/b`, `a/**/b`), one that ends in `/` directories only. `hidden`, `follow`,
     `one_file_system`, `modes` (permission bits) and `xattrs` (extended attributes with access lists, on Unix; those
-    named `trusted.*` only for the administrator) say what is covered, too; the index records all of it. Without
+    named `trusted.*` only for the administrator) also say what is covered; the index records all of it. Without
     `sync`, other programs' changes in mapped memory are not written to the disk first.
 
     `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
@@ -247,11 +247,11 @@ def update(
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
     With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
-    (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although nobody wrote to it is
+    (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although no program wrote to it is
     `rot`, and one whose size and mtime stayed the same is `suspect`: both keep their digests, unless a glob of
     `accept_rot` matches them. `resume`, `sync` and `progress` are those of `snapshot`.
 
-    A manifest is never replaced by a worse one. Nothing is written if nothing of what is recorded is there, unless
+    A manifest is never replaced by a worse one. Nothing is written if no recorded file is there, unless
     `allow_empty`; if the index is damaged, unless `accept_damage`; if more files are gone than `max_removed` (`"10%"`,
     `"1000"`). That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot` raises.
     """

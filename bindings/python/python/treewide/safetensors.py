@@ -28,7 +28,7 @@ _BITS = {
 
 
 class _Refused(Exception):
-    """What is wrong with a file; becomes a `ValueError` that names the file."""
+    """A fault of a file; becomes a `ValueError` that names the file."""
 
 
 def digests(

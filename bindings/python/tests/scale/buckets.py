@@ -37,7 +37,7 @@ class Bucket(Memory):
         while True:
             self.lists += 1
             self.before(self.lists)
-            # Each request sees what is there then.
+            # Each request sees the objects of that moment.
             keys = self.names()
             start = bisect_right(keys, after)
             chosen = keys[start : start + (most or self.page)]
@@ -92,7 +92,7 @@ def job(**fields):
 def run_with_faults(choice, source, job, *, old=None, old_large=(), chance=0.1, workers=4, kill=0.0):
     """Run a driver to its end, with workers that die, results that come late, twice and in any order.
 
-    With `kill`, the driver dies, too, and goes on from its journal. Returns it, and the differences of its last life.
+    With `kill`, the driver also dies, and continues from its journal. Returns it, and the differences of its last life.
     """
     records = Records()
     while True:

@@ -94,9 +94,9 @@ def update(old: Bucket, before: int) -> None:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as place:
         job = Job(ROOT, output="kept", lists="kept", reads_all=False)
-        told = Counter()
+        verdicts = Counter()
         bucket = BucketDriver(
-            job, old=old, journal=BucketJournal(f"{place}/journal", {}), told=lambda it: told.update([it.verdict])
+            job, old=old, journal=BucketJournal(f"{place}/journal", {}), told=lambda it: verdicts.update([it.verdict])
         )
         while not bucket.is_done:
             task = bucket.next(500)
@@ -107,7 +107,7 @@ def update(old: Bucket, before: int) -> None:
         journal = os.path.getsize(f"{place}/journal")
         done = resident()
         write_bucket(Memory(), list_of(bucket))
-    say(f"update of {bucket.objects:,} objects, {told['changed']:,} changed", before, done, began)
+    say(f"update of {bucket.objects:,} objects, {verdicts['changed']:,} changed", before, done, began)
     print(f"    journal {journal / 1e6:.1f} MB", flush=True)
 
 

@@ -27,7 +27,7 @@ SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 def folder(monkeypatch):
     kept = Kept()
     monkeypatch.setattr("treewide._scale.buckets.shards.folder_of", lambda url, source: kept)
-    # So that small lists are joined, too.
+    # So that small lists are joined as well.
     monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 5)
     for module in ("whole_objects", "shards"):
         monkeypatch.setattr(f"treewide._scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))

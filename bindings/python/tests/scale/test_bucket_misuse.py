@@ -46,7 +46,7 @@ def digests(folder):
 
 
 def journals(tmp_path):
-    """What runs left behind to be continued."""
+    """Journals that runs left to be resumed."""
     return sorted(tmp_path.glob("cache/treewide/scale/*"))
 
 

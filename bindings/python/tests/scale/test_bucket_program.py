@@ -282,7 +282,7 @@ def test_spoiled_replies_never_change_a_digest(store, tmp_path, monkeypatch):
     objects = {f"{it:03}": pattern(it + 1) for it in range(100)} | {"large": pattern(70_000)}
     root = filled(store, "spoiled", objects)
     with proxy_of(store.url) as (proxy, endpoint):
-        # Each fault some times, and replies to LIST, too.
+        # Each fault some times, also in replies to LIST.
         proxy.choice = lambda number: FAULTS[number // 5 % len(FAULTS)] if number % 5 == 1 else None
         client = {**store.options["client_options"], "read_timeout": "1s"}
         source = Obstore(**{**store.options, "endpoint": endpoint, "client_options": client})

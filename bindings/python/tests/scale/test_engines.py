@@ -1,4 +1,4 @@
-"""Real engines with two local workers, one of which is killed in the middle."""
+"""Real engines with two local workers. One is killed in the middle."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What a run must never say: that something was read which was not, or that a worse list is better than the old one."""
+"""Tests what a run must never say: that a file was read which was not, or that a worse list is better than the old."""
 
 import json
 import os
@@ -238,7 +238,7 @@ def test_an_output_is_never_an_input_or_a_foreign_file(hashed):
         (["sum", "data/a", "-o", "mine"], "belongs to no list"),
         (["sum", "data/a", "data/a.obao10", "--outboards"], "would be replaced by the outboard"),
         (["sum", "data/a", "-o", "s3://bucket/list"], "are files of this machine"),
-        (["sum", "-r", "data", "-o", "foreign"], "of somebody else"),
+        (["sum", "-r", "data", "-o", "foreign"], "of another program"),
         (["sum", "-r", "foreign", "-o", "out"], "is the list of data/"),
         (["verify", "-l", str(next(Path("out").glob("part-*.b3")))], "name bucket.b3"),
         (["sum", "data"], "use -r"),

@@ -51,7 +51,7 @@ def outcome(source, object):
 
 
 class Meddled(Small):
-    """Calls `meddle` after so many requests."""
+    """Calls `meddle` after a number of requests."""
 
     def __init__(self, after, meddle, **options):
         super().__init__(**options)
@@ -107,7 +107,7 @@ def test_d10_a_gap_at_the_end_is_noticed():
 
 
 class Dwindling(Futures):
-    """Eight workers. All but the first stop for ever in the middle, and nobody reports it."""
+    """Eight workers. All but the first stop for ever in the middle, and nothing reports it."""
 
     def __init__(self, source):
         super().__init__(source, lambda: ThreadPoolExecutor(1), 8)

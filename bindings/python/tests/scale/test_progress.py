@@ -1,4 +1,4 @@
-"""What a run says about how far it is, and the lists that it writes."""
+"""Tests what a run says about how far it is, and the lists that it writes."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What a worker does with a store that fails, lies or changes."""
+"""Tests what a worker does with a store that fails, lies or changes."""
 
 import pickle
 import threading
@@ -127,7 +127,7 @@ def test_a_store_without_identity_is_refused():
     result = work(source)
     assert result.status == "failed" and "--unpinned" in result.detail
     object = Object("mem://a", len(DATA))
-    assert hash_objects([object], source)[object].digest == digest(DATA), "an object that nobody pinned is read"
+    assert hash_objects([object], source)[object].digest == digest(DATA), "an object that is not pinned is read"
     assert not object.is_pinned
 
 

@@ -51,7 +51,7 @@ extension BLAKE3 {
             }
         }
 
-        /// Whether both digests are the same; takes the same time for all digests. `==` does this, too.
+        /// Whether both digests are the same; takes the same time for all digests. So does `==`.
         public func constantTimeEquals(_ other: Digest) -> Bool { self == other }
     }
 }
@@ -80,15 +80,15 @@ extension BLAKE3.Digest: Hashable {
 }
 
 extension BLAKE3.Digest: LosslessStringConvertible {
-    /// As ``init(hex:)``.
+    /// Decodes 64 hexadecimal digits, as ``init(hex:)``.
     public init?(_ description: String) { self.init(hex: description) }
 
-    /// As ``hex``.
+    /// Encodes as 64 hexadecimal digits, as ``hex``.
     public var description: String { hex }
 }
 
 extension BLAKE3.Digest: Codable {
-    /// From the text that ``encode(to:)`` writes.
+    /// Decodes the text that ``encode(to:)`` writes.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -99,7 +99,7 @@ extension BLAKE3.Digest: Codable {
         self = digest
     }
 
-    /// As 64 hexadecimal digits.
+    /// Encodes the digest as 64 hexadecimal digits.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(hex)

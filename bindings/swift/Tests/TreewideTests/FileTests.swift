@@ -62,7 +62,7 @@ final class FileTests: XCTestCase {
     func testAFileThatShrinks() throws {
         let folder = try Folder()
         for strategy in Self.strategies {
-            // Longer than what all threads may have read before one of them was counted, and than a window of a mapping.
+            // Longer than all threads may have read before one of them was counted, and than a window of a mapping.
             let path = try folder.zeros("shrinks", 600 << 20)
             let shrink: @Sendable (UInt64) -> Void = { _ in truncate(path, 1000) }
             XCTAssertThrowsError(
@@ -129,7 +129,7 @@ final class FileTests: XCTestCase {
         }.value
         let result = try await digest
         XCTAssertEqual(result, BLAKE3.hash(bytes))
-        // A pipe that nobody writes to is given up with its task.
+        // A pipe without a writer is given up with its task.
         let task = Task { try await BLAKE3File.hashAsync(path: path) }
         task.cancel()
         do {

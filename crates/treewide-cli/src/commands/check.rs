@@ -56,7 +56,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// Check files against lists of their BLAKE3 digests
 ///
 /// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lines of other
-/// tools are read, too: `DIGEST FILE` with one blank or a tab, `DIGEST ?BLAKE3*FILE`, and
+/// tools are also read: `DIGEST FILE` with one blank or a tab, `DIGEST ?BLAKE3*FILE`, and
 /// `BLAKE3 (FILE) = DIGEST` with the tag in any case and any blanks. A list may have CRLF line ends,
 /// begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and comments (`#`). File names are
 /// relative to the current directory, not to the list.
@@ -66,7 +66,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// device such as /dev/zero, which are not read; a disk is.
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// file is FAILED, too, if its digest is missing, damaged, of the wrong length or too short, if its
+/// file is also FAILED if its digest is missing, damaged, of the wrong length or too short, if its
 /// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood. So is a digest
 /// without a name.
 ///
@@ -92,7 +92,7 @@ pub(crate) struct CheckArgs {
     /// Skip listed files that do not exist
     ///
     /// At least one file must exist, because nothing verified is a failure. A missing file in a last line
-    /// without a line end is a failure, too: its name may be cut off.
+    /// without a line end is also a failure: its name may be cut off.
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 

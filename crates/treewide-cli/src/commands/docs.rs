@@ -137,7 +137,7 @@ fn command_of<'a>(command: &'a Command, name: &str) -> Result<&'a Command, clap:
     })
 }
 
-/// The page, with sections of their own for what the help has below its options.
+/// The page, with sections of their own for the help below the options.
 fn render(command: Command, notes: &Notes) -> std::io::Result<Vec<u8>> {
     let (has_commands, page) = (command.has_subcommands(), clap_mangen::Man::new(command));
     let mut text = Vec::new();

@@ -120,7 +120,7 @@ pub(crate) struct SumArgs {
     ///
     /// Either `error` is null, or `digest` and `bytes` are null and `error` says why. If the path is not
     /// valid UTF-8, `path` has U+FFFD in place of the bytes that are not, and `path_hex` has all its bytes
-    /// in hex. `treewide check` reads these lines, too.
+    /// in hex. `treewide check` also reads these lines.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["tag", "raw", "no_names"])]
     json: bool,
 
@@ -196,7 +196,7 @@ impl SumArgs {
     }
 }
 
-/// What there is to say at the end of a run.
+/// Notes for the end of a run.
 #[derive(Default)]
 struct Tally {
     files: u64,
@@ -206,7 +206,7 @@ struct Tally {
     ambiguous_names: u64,
 }
 
-/// A place that is not hashed, and what there is to say about it.
+/// A place that is not hashed, and the message about it.
 enum Note {
     Link,
     Skipped(PathBuf, &'static str),
@@ -369,7 +369,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Say what there is to say at the end, and let the output appear; return the number of failures.
+    /// Print the notes at the end, and let the output appear; return the number of failures.
     fn finish(self) -> anyhow::Result<u64> {
         if !self.args.quiet.is_on() {
             self.sum_up();

@@ -342,7 +342,7 @@ impl Sink {
                 vec![metadata(&io::stdout()).map(|it| (it, WrittenAs::StandardOutput))]
             }
             Self::Special(_, writer) => {
-                // What is on a disk is gone as what is in a file.
+                // The bytes on a disk are lost, as those in a file.
                 let metadata = writer.get_ref().metadata().ok();
                 vec![metadata.map(|it| match is_block_device(&it) {
                     true => (it, WrittenAs::NamedFile),
@@ -362,7 +362,7 @@ impl Sink {
     }
 }
 
-/// In what role a file is written by this run.
+/// The role in which a file is written by this run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WrittenAs {
     /// It was named with `-o`, or is the temporary file for that.

@@ -32,7 +32,7 @@ pub(crate) fn watch() -> std::io::Result<()> {
     if IS_WATCHED.swap(true, Relaxed) {
         return Ok(());
     }
-    // All that end a process by default and may be caught; USR1, too: dd reports at it.
+    // All that end a process by default and may be caught. USR1 is one of them, although dd reports at it.
     let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2];
     // One that was ignored when we started (nohup, `trap '' INT`) has to stay ignored.
     let wanted: Vec<i32> =

@@ -62,7 +62,7 @@ fn compare_messages(ours: &Ended, theirs: &Ended, name: &str, what: &str) {
         };
         let place = ours.split(": ").next().filter(has_number);
         let ours = place.map_or(&ours[..], |place| &ours[place.len() + 2..]);
-        // Under our own name we tell what could not be done, too.
+        // Under our own name we also say what could not be done.
         let ours = match name {
             "b3sum" => ours.to_owned(),
             _ => ours.replace(": cannot open: ", ": ").replace(": cannot read: ", ": "),

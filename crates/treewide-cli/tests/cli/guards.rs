@@ -143,7 +143,7 @@ fn update_of_a_directory_without_anything_recorded_changes_nothing() {
     assert_eq!(case.folder.read("p.b3"), "");
 }
 
-/// A name, and an empty file, are in other directories, too.
+/// A name, and an empty file, are also in other directories.
 #[test]
 fn update_knows_a_directory_by_more_than_a_name() {
     let case = Case::new();

@@ -172,7 +172,7 @@ fn outboard_verify_takes_only_a_digest_of_this_file() {
     verify("").fails(3, &["f.obao4: an outboard of one group is empty"]);
     verify(&format!("--expect {}", hex("short"))).fails(0, &["verified: 5 B in 1 group"]);
     verify(&format!("--expect {other}")).fails(1, &["1 of 1 group is bad: 0..5"]);
-    // No bytes are a group, too.
+    // No bytes are also a group.
     folder.write("f", "");
     verify(&format!("--expect {other} --range 0..1")).fails(1, &["1 of 1 group is bad: 0..0"]);
     verify(&format!("--expect {} --range 0..1", hex(""))).fails(0, &["verified: 0 B in 1 group"]);

@@ -150,7 +150,7 @@ fn an_output_that_a_list_names_in_whatever_way_is_refused() {
         ended.fails(failure(command), &[message]);
         assert_eq!(folder.read("a"), "a", "{command}: {list}");
     }
-    // An operand, too.
+    // An operand as well.
     let ended = folder.treewide("sum -o a").arg("./".repeat(2100) + "a").run();
     ended.fails(1, &["a: is an input, and the output would replace it\n"]);
     assert_eq!(folder.names(), ["a"]);

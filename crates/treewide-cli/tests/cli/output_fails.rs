@@ -8,7 +8,7 @@
 //! - the place is a device: nothing is renamed over it, also not by root
 //!
 //! What is known at the beginning is an error at once, in `output.rs`: folders, dead links, places in folders that do not
-//! exist, write-protected files. There, too: pipes, links, a full disk, signals, a file that appears during the run.
+//! exist, write-protected files. That file also has pipes, links, a full disk, signals, a file that appears during the run.
 
 use crate::refused::Machine;
 use crate::support::{Ended, Folder, TREEWIDE, find_program, hex, is_root, skip, sums};

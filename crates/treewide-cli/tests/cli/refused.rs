@@ -250,7 +250,7 @@ impl Machine {
                 });
                 match wrong {
                     Some(line) => Err(format!("wrong digest: {line}")),
-                    // Verdicts of `check` name the file, too.
+                    // Verdicts of `check` name the file as well.
                     None if !NAMED
                         .iter()
                         .any(|name| ended.stderr.contains(name) || text.contains(name)) =>

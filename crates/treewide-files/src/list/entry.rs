@@ -351,7 +351,7 @@ fn algorithm(tag: &[u8]) -> Algorithm {
 
 /// What is next to a digest, if a line that cannot be understood has both: it may be the name of a file.
 ///
-/// Long lines of letters without a blank (PGP armour) may hold hexadecimal digits, too; there they have to stand
+/// Long lines of letters without a blank (PGP armour) may also hold hexadecimal digits; there they have to stand
 /// alone, or begin the line and be as many as the usual digest has.
 fn beside_digits(line: &[u8]) -> Option<&[u8]> {
     let has_blanks = line.iter().any(|byte| byte.is_ascii_whitespace());

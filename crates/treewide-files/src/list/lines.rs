@@ -116,7 +116,7 @@ impl Lines {
     }
 
     /// Whether the line that was read last ended in `\r`, which is taken for a part of the line end. A name may
-    /// end in it, too.
+    /// also end in it.
     pub fn had_return(&self) -> bool {
         self.had_return
     }

@@ -2,7 +2,7 @@
 //
 // A block hashes a tile of chunks, as in `tiles`, and leaves its value in memory. Up to `TILE` blocks
 // whose values make a tile of the next level count themselves at a counter; the last of them has that
-// tile to do, the others are done. So nobody waits for anybody, and blocks may come in any order:
+// tile to do, the others are done. So no block waits for another, and blocks may come in any order:
 //
 //     tiles of chunks    0 1 2 ... 127   128 129 ... 255   256 257
 //     tiles of values    the last of these: 0, of these: 1, of these: 2
@@ -14,8 +14,8 @@
 #include "../shared/reduce.cuh"
 
 #ifndef TREEWIDE_HOST
-// Adds one, or goes back to 0 after `most`; what was there before. Who sees that sees what this thread
-// stored before, and the other way round.
+// Adds one, or goes back to 0 after `most`. Returns the value before. A thread that sees the new value
+// sees what this thread stored before, and the other way round.
 __device__ __forceinline__ u32 count_up(u32 *counter, u32 most) {
     u32 before;
     asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"

@@ -3,7 +3,7 @@
 #include "../shared/memory.cuh"
 
 struct Outputs {
-    u64 nodes; // address of what `store_node` stores
+    u64 nodes; // address of the node that `store_node` stores
     u64 out;   // address of `64 * blocks` bytes for each node
     u64 position;
     u32 count;

@@ -140,7 +140,7 @@ __device__ __forceinline__ Node hash_staged(uint4 *rows, const Chunk &chunk, con
 }
 #endif
 
-// The chaining values of the chunks of a whole block of threads, all of which call this.
+// The chaining values of the chunks of a whole block of threads. All of them call this.
 __device__ __forceinline__ Node hash_chunk(const Chunk &chunk, bool exists, const Mode &mode) {
     const bool plain = __syncthreads_and(!exists || is_plain(chunk));
     if (!exists) return start(mode, 0, 0, 0);

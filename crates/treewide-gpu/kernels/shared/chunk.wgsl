@@ -4,7 +4,7 @@
 @group(0) @binding(1) var<storage, read> words: array<u32>;
 @group(0) @binding(2) var<storage, read> quads: array<vec4<u32>>;
 
-// Word `i` of what starts at byte `at`, of which `len` bytes count; the rest are 0.
+// Word `i` from byte `at` on. `len` bytes count; the rest are 0.
 fn word(at: u32, i: u32, len: u32) -> u32 {
     let first = 4u * i;
     if first >= len {

@@ -44,7 +44,7 @@ template <u32 N> __device__ __forceinline__ u32 rotate(u32 x) { return __funnels
 // 1, but the compiler does not know. It lies in constant memory, where instructions take it from.
 __device__ __forceinline__ u32 opaque_one() { return gridDim.z; }
 
-// a + b + c. PLACE is the number of this addition in the compression: those that become
+// a + b + c. PLACE is the number of this addition in the compression: additions that become
 // multiply-adds are spread evenly.
 template <u32 PLACE> __device__ __forceinline__ u32 add3(u32 a, u32 b, u32 c) {
     constexpr u32 K = TREEWIDE_IMADS;

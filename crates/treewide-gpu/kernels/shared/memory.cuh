@@ -52,7 +52,7 @@ __device__ __forceinline__ void load_bytes(u32 m[16], u64 address, u32 length) {
     const u32 *from = (const u32 *)(address & ~(u64)3);
     const u32 skipped = (u32)address & 3;
     const u32 end = skipped + length;
-    // Not 16 words: arrays of one type may share a place, and then those that could be in registers are
+    // Not 16 words: arrays of one type may share a place, and then arrays that could be in registers are
     // in local memory with this one.
     alignas(16) u32 words[17];
     u32 word = length > 0 ? __ldg(from) : 0;
@@ -78,7 +78,7 @@ template <u32 WORDS> __device__ __forceinline__ void store_vectors(u64 address, 
 }
 
 // Words from a multiple of 16 that another block of this launch has stored: from the L2 cache, as the
-// one of this multiprocessor may have what was there before.
+// one of this multiprocessor may have the old ones.
 template <u32 WORDS> __device__ __forceinline__ void load_stored(u32 *words, u64 address) {
 #pragma unroll
     for (u32 i = 0; i < WORDS / 4; i++) unpack(words + 4 * i, __ldcg((const uint4 *)address + i));

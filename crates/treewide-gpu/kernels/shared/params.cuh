@@ -1,6 +1,6 @@
 // What all stages take: integer types, the parameters that the kernels are compiled with, and the mode.
 //
-// Compiles with NVRTC, without headers, and with a host compiler behind `host.h`, which stands in for
+// Compiles with NVRTC, without headers, and with a host compiler after `host.h`, which replaces
 // the device in tests.
 
 #pragma once

@@ -1,4 +1,4 @@
-// What all stages take beside their buffers. Places that are called `_at` are in words, and count from
+// What all stages take in addition to their buffers. Places that are called `_at` are in words, and count from
 // the start of the binding, which may be before the start of the region.
 
 // Threads of a workgroup, and slots of a tile.

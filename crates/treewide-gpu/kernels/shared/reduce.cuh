@@ -120,7 +120,7 @@ __device__ __forceinline__ void pair_up(Nodes<THREADS> &nodes, const Spans &all,
     __syncthreads();
 #pragma unroll 1
     for (u32 width = 1; width < TILE; width *= 2) {
-        // Here a thread works for the slot of a pair, not for its own: those that do are neighbours.
+        // Here a thread works for the slot of a pair, not for its own: threads that do are neighbours.
         const u32 left = threadIdx.x * 2 * width;
         const u32 mark = left < THREADS ? nodes.marks[left] : 0;
         const bool pairs = left + width < (mark & N::END);

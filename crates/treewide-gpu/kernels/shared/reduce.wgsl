@@ -28,7 +28,7 @@ struct Slot {
 
 struct Leaf {
     node: Node,
-    // It is no node, but a value that rises: that of `node.cv`.
+    // It is not a node, but a value that rises: that of `node.cv`.
     rises: bool,
 }
 
@@ -103,7 +103,7 @@ fn parent(left: Cv, right: Cv) -> Node {
 }
 
 // The nodes of a tile, and how many slots of the same span and tile are left from each slot on. The
-// highest bit is set at the first slot of a tree of which all slots are in this tile.
+// highest bit is set at the first slot of a tree whose slots are all in this tile.
 var<workgroup> nodes: array<Cv, TILE>;
 var<workgroup> lefts: array<u32, TILE>;
 const TOP = 0x80000000u;

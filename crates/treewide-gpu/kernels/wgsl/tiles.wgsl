@@ -1,7 +1,7 @@
 // Chunks, and the tree above them within a tile.
 
 fn slots_of(len: u32) -> u32 {
-    // The empty input has a chunk, too.
+    // The empty input also has a chunk.
     return max((len >> 10u) + select(0u, 1u, (len & 1023u) != 0u), 1u);
 }
 

@@ -235,7 +235,7 @@ impl Memory for DeviceMemory {
 /// Pinned memory from which the device copies.
 #[derive(Debug)]
 struct Reused {
-    /// When the device has copied what is there.
+    /// When the device has copied the bytes.
     copied: Option<Event>,
     memory: HostMemory,
 }
@@ -250,7 +250,7 @@ struct PinnedByCaller {
 
 impl Pinned for PinnedByCaller {}
 
-/// What a thread that panicked has left behind is as good as what others leave.
+/// A value that a panicking thread left is as good as any other.
 trait Lock<T> {
     fn guard(&self) -> MutexGuard<'_, T>;
 }

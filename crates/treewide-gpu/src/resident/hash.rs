@@ -50,8 +50,8 @@ impl Device {
         self.list_to(mode, &[input.into()], out)
     }
 
-    /// The chaining value of a subtree, for a tree whose other parts are hashed elsewhere: see
-    /// [`treewide::hazmat`] for what a subtree is and how two are merged. `input` is the bytes of the
+    /// The chaining value of a subtree, for a tree whose other parts are hashed elsewhere:
+    /// [`treewide::hazmat`] says what a subtree is and how two are merged. `input` is the bytes of the
     /// subtree, and `chunk` the number of its first chunk in the whole input.
     ///
     /// An empty input, or one that is too long to be a subtree there, is an error.

@@ -75,7 +75,7 @@ pub struct Trailer {
 /// A place below a root where something was mounted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Its path; U+FFFD stands for what is not UTF-8.
+    /// Its path; U+FFFD stands for bytes that are not UTF-8.
     pub path: String,
     /// All bytes of the path in hex, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]

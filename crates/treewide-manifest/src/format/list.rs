@@ -1,7 +1,7 @@
 //! The list `X.b3`: lines `DIGEST  NAME` in the order of their names, as b3sum writes and reads them.
 //!
 //! A list is read twice: once to see that every line is good, that the order is right, and which digest the list itself
-//! has, before anything else is done; and then line by line, next to the walk. Lists of other programs are read, too. If
+//! has, before anything else is done; and then line by line, next to the walk. Lists of other programs are also read. If
 //! they have another order, they are sorted in memory.
 
 use crate::error::{Error, ErrorKind};

@@ -137,7 +137,7 @@ impl Manifest {
         })
     }
 
-    /// The files that the list names, without what the index says of them.
+    /// The files that the list names, without the facts of the index.
     pub(crate) fn files_only(&self) -> Result<Records, Error> {
         Self::of_list(self.list.clone()).records()
     }

@@ -47,7 +47,7 @@ pub struct Facts {
     pub bytes: u64,
     /// Its permission bits, if they are recorded.
     pub mode: Option<u32>,
-    /// By what a later run sees that no one wrote to it; `None` if nothing shows that.
+    /// How a later run sees that no program wrote to it; `None` if nothing shows that.
     pub key: Option<Key>,
     /// Times and numbers of a file without a key. They say nothing of whether someone wrote to it, but how its content can
     /// differ: see [`Key::moved`].

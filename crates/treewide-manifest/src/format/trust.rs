@@ -14,11 +14,11 @@
 //! So a key is given only if ctime, which no one can set, is older than the last sync by more than the step of the clock, which is the
 //! file system's own: that of this machine may be another. A file that has no key is read each time.
 //!
-//! Nothing here asks the system. `tree/clock.rs` does, and tests put in what they like.
+//! Nothing here asks the system. `tree/clock.rs` does, and tests choose the answers.
 
 use treewide_files::Stamp;
 
-/// By what a later run sees that no one wrote to a file.
+/// How a later run sees that no program wrote to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// When the content was changed, in nanoseconds since 1970.

@@ -68,7 +68,7 @@ impl Draft {
     /// Begins to write a list at `path`, and its index with it unless `has_index` is false.
     ///
     /// # Errors
-    /// As [`Replacement::begin`], if another program is writing a manifest there, too, and if there is a file that is neither a list
+    /// As [`Replacement::begin`], if another program is also writing a manifest there, and if there is a file that is neither a list
     /// nor an index.
     pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
         Self::begin_over(path, has_index, false, None)
@@ -328,7 +328,7 @@ pub(crate) fn is_index(path: &Path) -> Option<bool> {
     (read.is_err() || !begin.is_empty()).then(|| read.is_ok() && begin == BEGINS)
 }
 
-/// If a run was killed between its two renames, lets its index appear, too.
+/// If a run was killed between its two renames, also lets its index appear.
 fn finish_renaming(path: &Path) {
     let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -125,7 +125,7 @@ impl Pieces {
         Self { long, long_hex, bytes, mtime, ctime, ino, dev, piece, at: at as u64, cvs }
     }
 
-    /// Adds them to what is known of the file.
+    /// Adds them to the known pieces of the file.
     fn add_to(self, known: &mut Vec<(Vec<u8>, Begun)>) -> Option<()> {
         let name = bytes(self.long, self.long_hex)?;
         let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
@@ -175,7 +175,7 @@ fn bytes(text: String, hex: Option<String>) -> Option<Vec<u8>> {
 }
 
 impl Line {
-    /// `None` for what is not a file with a key.
+    /// `None` if it is not a file with a key.
     fn of(record: &Record) -> Option<Self> {
         let What::File(file) = &record.what else { return None };
         let facts = file.facts.as_ref()?;

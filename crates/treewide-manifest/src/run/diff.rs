@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use treewide_files::Cancel;
 
-/// Compares `old` with `new`. `each` gets the verdict on every path; what is gone or new comes last.
+/// Compares `old` with `new`. `each` gets the verdict on every path; removed and added paths come last.
 ///
 /// Files are compared by their digests. Links, directories and modes are compared if both have an index.
 ///

@@ -72,7 +72,7 @@ pub(crate) struct Guard<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     files: u64,
-    /// Whether one of them is known again by more than its name, which is in other directories, too (`README`).
+    /// Whether one of them is known again by more than its name, as other directories may have that name (`README`).
     is_known: bool,
 }
 
@@ -82,7 +82,7 @@ impl Found {
         self.is_known |= is_known;
     }
 
-    /// Whether what is there is something else, if this many recorded files are gone.
+    /// Whether the tree is another one, if this many recorded files are gone.
     fn is_other(self, removed: u64) -> bool {
         removed > self.files && !self.is_known
     }

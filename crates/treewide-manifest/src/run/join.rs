@@ -1,4 +1,4 @@
-//! A manifest and a tree, next to each other in the order of their names, as what a run of `treewide-files` is to hash.
+//! A manifest and a tree, next to each other in the order of their names, as the work of a run of `treewide-files`.
 //!
 //! ```text
 //! manifest   a   b        d/  d/1         both at d/1: same key? then not read; else hashed
@@ -33,7 +33,7 @@ pub(crate) struct About {
     pub(crate) moment: Option<Moment>,
 }
 
-/// What there is to say of paths that are not hashed.
+/// Notes about paths that are not hashed.
 pub(crate) enum Note {
     /// A file whose key is as recorded.
     Unread(Record),

@@ -28,7 +28,7 @@ pub(crate) struct Judge<'a> {
     rules: Rules,
     /// The extended attributes that are compared.
     compared: Xattrs,
-    /// By what everything is known, if nothing is looked at.
+    /// How everything is known, if nothing is looked at.
     evidence: Option<Evidence>,
     each: &'a mut dyn FnMut(Finding),
 }

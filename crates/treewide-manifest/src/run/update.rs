@@ -104,7 +104,7 @@ impl Update {
         Self { full, ..self }
     }
 
-    /// Reads the files that were read longest ago, too.
+    /// Also reads the files that were read longest ago.
     pub fn scrub(self, budget: Budget) -> Self {
         Self { scrub: Some(budget), ..self }
     }
@@ -242,7 +242,7 @@ impl Update {
             _ => Picked::default(),
         };
         let policy = Policy {
-            // What is damaged may be damaged elsewhere, too.
+            // A damaged index may be damaged elsewhere as well.
             trusts: !self.full && !self.accepted.damage && old.is_some_and(Manifest::has_index),
             picked,
             hashes_new: true,

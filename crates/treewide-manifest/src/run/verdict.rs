@@ -17,7 +17,7 @@ pub struct Finding {
     pub kind: Type,
     /// The verdict.
     pub verdict: Verdict,
-    /// By what the verdict is known. `None` where nothing is.
+    /// How the verdict is known. `None` where nothing is.
     pub evidence: Option<Evidence>,
     /// Which bytes of a file are not as recorded, if its content is not and there are [outboards](crate::Outboards).
     pub located: Option<Located>,
@@ -30,7 +30,7 @@ impl Finding {
     }
 }
 
-/// By what a verdict is known, from the strongest to the weakest.
+/// How a verdict is known, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Evidence {
@@ -115,7 +115,7 @@ pub enum Verdict {
     NotCheckable(String),
 }
 
-/// In what a path is not as recorded.
+/// How a path differs from the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The content of a file.
@@ -271,7 +271,7 @@ impl Verdict {
         )
     }
 
-    /// By what such a verdict is usually known.
+    /// How such a verdict is usually known.
     pub(crate) fn evidence(&self) -> Option<Evidence> {
         match self {
             Self::Added | Self::Removed { .. } | Self::ReplacedType { .. } => {
@@ -330,7 +330,7 @@ impl Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     counts: [u64; Class::ALL.len()],
-    /// Files that are as recorded, by what is known of them.
+    /// Files that are as recorded, by the evidence for it.
     known_by: [u64; Evidence::ALL.len()],
     /// Files whose old digests the new manifest keeps, although their content differs.
     pub files_kept: u64,

@@ -82,8 +82,8 @@ impl Verify {
         Self { outboards: Some(outboards), ..self }
     }
 
-    /// Compares the tree at `dir`. `each` gets the verdict on every path, also if it is the same; what is gone or
-    /// new comes last.
+    /// Compares the tree at `dir`. `each` gets the verdict on every path, also if it is the same; removed and
+    /// added paths come last.
     ///
     /// # Errors
     /// If the manifest cannot be read, `dir` is not a directory, or the run is cancelled. A file that cannot be read is

@@ -14,7 +14,7 @@ const COARSE: i64 = 2_000_000_000;
 /// The clock of a server is not ours. Where it cannot be asked, only what is older than a day by our clock is taken for old.
 const FOREIGN: i64 = 86_400_000_000_000;
 
-/// A sync counts for what is read in this time after it.
+/// A sync counts for files that are read in this time after it.
 const SYNCED_FOR: Duration = Duration::from_secs(60);
 
 /// Asks the system.

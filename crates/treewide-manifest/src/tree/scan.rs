@@ -122,7 +122,7 @@ impl Scan {
         Ok(Self { stamps: None, follows, root, walk, own, only, next: None, failed: None })
     }
 
-    /// Looks at each file that is found, too.
+    /// Also looks at each file that is found.
     pub(crate) fn stamps(self, follows: bool) -> Self {
         Self { stamps: Some(follows), ..self }
     }

@@ -113,7 +113,7 @@ impl Tree {
         self.update_with(Update::new(), Box::new(AllIsOld))
     }
 
-    /// Records what is there, whatever is doubtful about it.
+    /// Records the tree, whatever is doubtful about it.
     pub fn accept(&self) -> Said {
         let all = Globs::new(&["*"]).unwrap();
         self.update_with(Update::new().accept_damage(true).accept_rot(all), Box::new(AllIsOld))

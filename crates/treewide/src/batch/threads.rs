@@ -33,7 +33,7 @@ const COUNTED: usize = 16 << 20;
 /// The most bytes of a part. A guess: the slices of its short blobs stay in the second-level cache.
 const MOST: usize = 4 << 20;
 
-/// The number of parts for each thread in what is left. With more parts more lanes are idle, because each part ends
+/// The number of parts for each thread in the rest. With more parts more lanes are idle, because each part ends
 /// with a pass that is not full; with fewer a thread waits longer for one that began late. A guess between the two.
 const PARTS: usize = 4;
 

@@ -27,8 +27,8 @@ impl<S: ReadAt + WriteAt> Outboard<S> {
     /// is believed to be as it was**: bytes that were written and are not named are found by [`verify`](Self::verify), later.
     ///
     /// Everything is made and verified before the first byte is written. If the program or the machine stops between the first
-    /// write and the last, the outboard is a mixture, which [`verify`](Self::verify) finds: make it again. The new digest is
-    /// to be stored, too.
+    /// write and the last, the outboard is a mixture, which [`verify`](Self::verify) finds: make it again. Also store the
+    /// new digest.
     ///
     /// A change of one group writes a pair for each level. In [`Order::Pre`](super::Order::Pre), pairs move where the tree gets
     /// another height: then up to the whole outboard is held in memory and written. In [`Order::Post`](super::Order::Post), pairs never move.

@@ -163,7 +163,7 @@ impl Parts {
         self.add(Addition { nodes: vec![part], ..Addition::default() })
     }
 
-    /// Adds all parts of `other`. What is there twice is compared.
+    /// Adds all parts of `other`. Parts that both have are compared.
     ///
     /// Parts with other cuts are compared as soon as they can be: two halves with their whole, when both are there.
     ///

@@ -116,7 +116,7 @@ impl Nodes {
     pub(super) fn forget(&mut self, range: &Range<u64>) {
         for start in self.touching(range) {
             let (end, _) = self.tops.remove(&start).expect("it was there");
-            // Nothing may wait below what is gone.
+            // Nothing may wait below a node that is gone.
             let below = self.pending.range((start, 0)..(end, 0));
             let below: Vec<_> = below.map(|(key, _)| *key).collect();
             below.iter().for_each(|key| _ = self.pending.remove(key));
@@ -221,7 +221,7 @@ impl Change<'_> {
             }
             return Ok(0);
         }
-        // Nodes contain one another or do not touch: what is there lies below the new one, which takes its place.
+        // Nodes contain one another or do not touch: the nodes there lie below the new one, which takes their place.
         let below = self.nodes.touching(&range);
         let below = below.into_iter().map(|start| {
             let (end, cv) = self.nodes.tops[&start];

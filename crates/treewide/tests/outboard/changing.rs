@@ -44,7 +44,7 @@ fn data_that_is_replaced_while_it_is_verified() {
         let groups = layout.groups();
         let found = outboard.damage(&data, ..).map(|it| layout.groups_of(&it.expect("read").range));
         assert_eq!(found.map(|it| it.end - it.start).sum::<u64>(), groups);
-        // A reader returns what it has verified, and not what it reads again.
+        // A reader returns the bytes that it has verified, and does not read them again.
         let data = Turning::new(&right);
         let mut reader = outboard.reader(&data);
         let mut all = Vec::new();

@@ -1,1 +1,1 @@
-"""What `treewide.scale` is made of. Its modules show what programs use; nothing else imports these."""
+"""The inside of `treewide.scale`, whose modules show what programs use. Nothing else imports these."""

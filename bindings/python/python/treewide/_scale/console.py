@@ -1,4 +1,4 @@
-"""What the command says: results on standard output, everything else on standard error."""
+"""Prints results on standard output, and everything else on standard error."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def print_line(line: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print what is no result."""
+    """Print a line that is not a result."""
     print(f"treewide: {text}", file=sys.stderr)
 
 

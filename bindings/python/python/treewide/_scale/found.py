@@ -1,6 +1,6 @@
-"""What a store, an inventory or a folder says of its objects when it lists them.
+"""Objects as a store, an inventory or a folder lists them.
 
-Keys are those below a *root*, a URL that ends in `/`. A store's LIST begins after any string, so nobody needs to know
+Keys are those below a *root*, a URL that ends in `/`. A store's LIST begins after any string, so no one needs to know
 the keys to share them out.
 """
 
@@ -35,5 +35,5 @@ class Lists(Protocol):
     def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
         """Return the objects below `root` whose keys come after `after`, in the order of their keys.
 
-        A page has what one request brings. `most` says that nobody will look at more than so many.
+        A page has what one request brings. The caller looks at `most` of them at most.
         """

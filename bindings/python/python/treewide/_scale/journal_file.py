@@ -1,7 +1,7 @@
 """A file of lines of JSON that a run appends to, and the next one continues from.
 
 The first line says which run it is. One run at a time has the file. A last line that is torn is cut off. A file that
-nobody wrote to for a day does not count: what was read then says too little about what is there now.
+was not written to for a day does not count: what was read then says too little about the objects now.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class JournalError(ValueError):
 
 
 class JournalFile:
-    """What journals have in common."""
+    """The common part of all journals."""
 
     def __init__(self, path: str | os.PathLike[str], first: dict[str, Any]) -> None:
         """Open the file, or begin one.
@@ -75,7 +75,7 @@ class JournalFile:
         self._append(first)
 
     def _why(self, found: Any) -> str:
-        """Return what is wrong with a first line, which is `None` if it is no JSON."""
+        """Return what is wrong with a first line, which is `None` if it is not JSON."""
         raise NotImplementedError
 
     def _lines(self) -> Iterator[bytes]:
@@ -107,7 +107,7 @@ class JournalFile:
 
 
 def journal_place(name: str) -> Path:
-    """Return the place of a journal in the cache of the user. Journals of runs that nobody continued are removed."""
+    """Return the place of a journal in the cache of the user. Journals of runs that were never resumed are removed."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "treewide", "scale")
     folder.mkdir(parents=True, exist_ok=True)
     for it in folder.iterdir():

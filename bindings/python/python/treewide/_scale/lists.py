@@ -1,4 +1,4 @@
-"""Lists of digests, whose lines `b3sum --check` takes, and what was hashed beside them.
+"""Lists of digests, whose lines `b3sum --check` takes, and next to them what was hashed.
 
 `LIST.objects` has a line of JSON for each object: its URL, length, ETag, version and digest. With it `update` reads
 only what changed.

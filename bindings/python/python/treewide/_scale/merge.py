@@ -1,7 +1,7 @@
 """Results come together: in any order, twice, late, or wrong.
 
-What is there twice is compared. If two hosts disagree, the range is forgotten and a third host asked. The value that
-two of them have counts, and the odd host is named.
+Values that come twice are compared. If two hosts disagree, the range is forgotten and a third host asked. The value
+that two of them have counts, and the odd host is named.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ _STRANGERS = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an object."""
+    """The outcome of an object."""
 
     object: Object
     #: `hashed`: `digest` is its digest. `changed`: it was replaced or removed. `unreadable`: `detail` has the cause.
@@ -122,7 +122,7 @@ class Merge:
 
     @property
     def awaited(self) -> list[Object]:
-        """The objects of which results are awaited."""
+        """The objects whose results are awaited."""
         return list(self._open)
 
     def is_open(self, object: Object) -> bool:
@@ -130,7 +130,7 @@ class Merge:
         return object in self._open
 
     def missing(self, object: Object, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
-        """Return the ranges between `start` and `stop` that nobody has hashed, and about which nobody disagrees."""
+        """Return the ranges between `start` and `stop` that no worker has hashed, and about which no two disagree."""
         state = self._open[object]
         stop = object.size if stop is None else stop
         gaps = [(max(left, start), min(right, stop)) for left, right in state.parts.missing()]

@@ -71,7 +71,7 @@ class ObjectCommand:
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
         if self.entries.damage and not getattr(options, "accept_damage", False):
-            self.causes.append(f"{self.entries.damage}, so that rot cannot be told from a change")
+            self.causes.append(f"{self.entries.damage}, so that rot cannot be distinguished from a change")
 
     def _check_names(self) -> None:
         for url in self.options.urls:
@@ -122,7 +122,7 @@ class ObjectCommand:
         entries.digest = digest
         return entries
 
-    # ---- What is there, and what to read ---------------------------------------------------------
+    # ---- Which objects there are, and which to read ----------------------------------------------
 
     def run(self) -> int:
         """Run it. Returns the exit code."""
@@ -184,7 +184,7 @@ class ObjectCommand:
                     self.lost[url] = found
                 elif not found.is_pinned and not self.options.unpinned:
                     text = f"{url}: the store says neither ETag nor version, so that a change would not be noticed; "
-                    self.lost[url] = OSError(text + "read it with --unpinned if nobody writes to it")
+                    self.lost[url] = OSError(text + "read it with --unpinned if no program writes to it")
                 else:
                     objects.append(found)
         return objects

@@ -58,7 +58,7 @@ class Driver:
         grace: float = _GRACE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin, or go on from what `journal` has. `keeper` wants the parts of objects, for their outboards."""
+        """Begin, or continue with the results of `journal`. `keeper` takes the parts of objects, for outboards."""
         objects = list(dict.fromkeys(objects))
         self._clock, self._grace = clock, grace
         self._dealt: dict[int, _Dealt] = {}
@@ -97,7 +97,7 @@ class Driver:
 
     def _deal_missing(self) -> None:
         for object in self._merge.awaited:
-            # An empty one is looked at, too.
+            # An empty one is looked at as well.
             for start, stop in self._merge.missing(object) or ([(0, 0)] if object.size == 0 else []):
                 self._plan.add(object, start, stop)
 
@@ -110,12 +110,12 @@ class Driver:
 
     @property
     def outcomes(self) -> dict[Object, Outcome]:
-        """What became of the objects."""
+        """The outcomes of the objects."""
         return self._merge.outcomes
 
     @property
     def disagreements(self) -> list[Disagreement]:
-        """What hosts disagreed about, and who was wrong."""
+        """Ranges that hosts disagreed about, and who was wrong."""
         return self._merge.disagreements
 
     @property
@@ -134,7 +134,7 @@ class Driver:
         return len(self._dealt)
 
     def next(self, workers: int) -> Task | None:
-        """Return a task for one of so many workers; `None` if there is nothing to do now.
+        """Return a task for one of `workers` workers; `None` if there is nothing to do now.
 
         Ask again after a result, and from time to time: a task that is not back in time is dealt again.
         """
@@ -204,7 +204,7 @@ class Driver:
                 self._plan.give_back(object, start, stop, attempt)
 
     def _deal_late(self, now: float) -> None:
-        """Deals what did not come back in time, so that nobody waits for it."""
+        """Deal what did not come back in time, so that no one waits for it."""
         for it in list(self._dealt.values()):
             task = it.task
             seconds = _LONGEST if task.seconds is None else task.seconds
@@ -218,7 +218,7 @@ class Driver:
         """Return after which time a worker should return what it has; the run lasts `lasted` seconds so far."""
         if not self._worked.bytes:
             return 2 * _SHORTEST
-        # By what workers did in their time, and not by what is done since the beginning: that is little as long as the
+        # The speed of workers in their time, not of the run since the beginning: that is low as long as the
         # first leases are under way. The first that return may be the slowest, so no lease is longer than the run has
         # lasted.
         left = self._merge.left * self._worked.seconds / self._worked.bytes / max(1, workers)

@@ -1,4 +1,4 @@
-"""What is hashed so far, in a file, so that a driver that died goes on.
+"""Keeps in a file what is hashed so far, so that a driver that died can be resumed.
 
 Each line after the first has parts, which carry their own check and say which object they are of; or a range that is
 forgotten because hosts disagree about it.

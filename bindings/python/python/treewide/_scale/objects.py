@@ -31,12 +31,12 @@ class Object:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether a reply can show that it is of this object, and not of what replaced it."""
+        """Whether a reply can show that it is of this object, and not of one that replaced it."""
         return self.etag is not None or self.version is not None
 
     @property
     def identity(self) -> bytes:
-        """What parts carry with them, so that parts of another version are refused."""
+        """The name that parts carry, so that parts of another version are refused."""
         # ASCII, so that names which are not UTF-8 work too.
         return json.dumps([self.uri, self.size, self.etag, self.version]).encode()
 

@@ -1,4 +1,4 @@
-"""Outboards of objects: made of what the workers return anyway, and written next to the objects or into a folder.
+"""Outboards of objects: made of the parts that workers return anyway, and written next to the objects or into a folder.
 
 An outboard is the tree above groups (`docs/outboards.md`). With it and a digest that is trusted, `Verified` reads any
 range without the rest. The driver makes it when an object is hashed; threads write it.
@@ -34,7 +34,7 @@ _NAME = re.compile(r"\.obao(\d{1,2})(-post)?$")
 
 
 class Keeper(Protocol):
-    """What a driver asks while it hashes for outboards."""
+    """Takes the parts of objects while a driver hashes them."""
 
     def group(self, object: Object) -> int | None:
         """Return the bytes of a group; `None` if this object has no outboard."""
@@ -51,7 +51,7 @@ class Shape(NamedTuple):
 
 
 def group_of(size: int) -> int:
-    """Return the bytes of a group, if nobody asks for others: 1 MiB, and 16 for objects of 1 TiB and more."""
+    """Return the bytes of a group, if the caller asks for no other: 1 MiB, and 16 for objects of 1 TiB and more."""
     return _OF_LONG if size >= _LONG else _USUAL
 
 
@@ -88,7 +88,7 @@ def most_of_lease(group: int) -> int:
 
 
 class Outboards:
-    """Makes outboards of what is hashed, and writes them while the driver goes on."""
+    """Makes outboards of the hashed objects, and writes them while the driver works."""
 
     def __init__(
         self,

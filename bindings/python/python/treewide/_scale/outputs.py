@@ -1,4 +1,4 @@
-"""What a run will write is looked at before anything is read: it is no input, and no file of somebody else."""
+"""Looks at every output before anything is read: it must not be an input, or a file of another program."""
 
 import os
 import re
@@ -71,5 +71,5 @@ class Limit(NamedTuple):
         return cls(float(found[1] or found[2]), found[1] is not None)
 
     def allows(self, removed: int, recorded: int) -> bool:
-        """Whether a list that misses so many of the recorded objects may be written."""
+        """Whether a list that misses `removed` of the recorded objects may be written."""
         return removed <= (recorded * self.most / 100 if self.is_share else self.most)

@@ -1,6 +1,6 @@
 """Which bytes to hash next: leases that shrink towards the end.
 
-A lease is a power of two of bytes, at most half of what is left for each worker. So there are few leases, and
+A lease is a power of two of bytes, at most half of each worker's share of the rest. So there are few leases, and
 the last ones end at about the same time. Leases end at multiples of their length: then a lease is one node of the
 tree.
 """
@@ -18,7 +18,7 @@ __all__ = ["LARGEST", "SMALLEST", "Plan"]
 
 #: Below this, requests and messages would take more time than bytes. A guess: 64 MiB are half a second of 1 Gb/s.
 SMALLEST = 64 << 20
-#: Above this, too much is read again when a worker dies. A guess.
+#: Above this size, too much is read again when a worker dies. A guess.
 LARGEST = 16 << 30
 
 
@@ -95,7 +95,7 @@ class Plan:
         return Task(gap.object, gap.start, stop, self.number(), seconds, gap.attempt)
 
     def _size(self, workers: int) -> int:
-        # Half, as leases end by the clock, too. With a quarter there are 1.4 to 1.6 times as many
+        # Half, as leases also end by the clock. With a quarter there are 1.4 to 1.6 times as many
         # (`results/zen4-2vcpu/scale.md#simulation`).
         half = self.rest // (2 * max(1, workers))
         return min(max(1 << max(0, half.bit_length() - 1), self._smallest), self._largest)

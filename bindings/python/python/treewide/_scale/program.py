@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
             add("--quick", action="store_true", help="of a bucket, read only what changed by ETag, version or time")
         else:
             text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
-            add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; stands behind the URLs")
+            add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; write it after the URLs")
             text = "size of a group of outboards, such as 64K or 1M (default: 1M, and 16M for objects of 1T or more)"
             add("--group", type=_group, metavar="SIZE", help=text)
         add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")

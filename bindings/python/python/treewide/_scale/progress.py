@@ -15,7 +15,7 @@ _WINDOW = 10.0
 
 
 class Progress:
-    """Writes a line to a terminal, again and again; or a line now and then to what is not a terminal."""
+    """Draws one line on a terminal again and again, or writes a line now and then elsewhere."""
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         """Write to `stream`, or to standard error."""

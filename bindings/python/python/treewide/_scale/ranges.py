@@ -50,7 +50,7 @@ def _bytes(text: str, whole: str) -> int:
 
 @dataclass
 class Found:
-    """What became of an object."""
+    """The outcome of an object."""
 
     uri: str
     #: `same`, `changed`, `removed`, `changing` or `unreadable`, as in lists.

@@ -44,7 +44,7 @@ _MESSAGE = re.compile(r'\bmessage: "([^"]+)"')
 
 
 class Changed(Exception):
-    """It is no longer the object that was planned: it was replaced or removed."""
+    """The object was replaced or removed since the run was planned."""
 
 
 class Refused(OSError):
@@ -52,7 +52,7 @@ class Refused(OSError):
 
 
 class Reply(NamedTuple):
-    """What a store answered. What it did not say is `None`."""
+    """The answer of a store. Facts that it did not give are `None`."""
 
     #: Valid until the next call on the same thread.
     data: Buffer
@@ -219,7 +219,7 @@ def _identified(object: Object, reply: Reply) -> Reply:
     ):
         raise Refused(
             f"{object.uri}: the store answers without ETag and version, so a change would not be noticed; "
-            "read it with --unpinned if nobody writes to it"
+            "read it with --unpinned if no program writes to it"
         )
     return reply
 

@@ -1,4 +1,4 @@
-"""What a worker gets, and what it gives back. Both are small and can be pickled."""
+"""Tasks that workers get, and results that they return. Both are small and can be pickled."""
 
 import os
 import socket
@@ -53,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What a worker found out."""
+    """The result of a task."""
 
     task: Task
     status: Status

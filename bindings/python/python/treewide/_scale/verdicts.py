@@ -1,4 +1,4 @@
-"""What is said of an object that was compared with a list, and by which evidence."""
+"""Verdicts on objects that were compared with a list, and the evidence for them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Judged:
 
     verdict: str
     detail: str = ""
-    #: By what it is known. `None`: not at all.
+    #: How it is known. `None`: not at all.
     evidence: Evidence | None = None
 
 

@@ -111,7 +111,7 @@ class Verified:
 
     def _run(self, start: int, stop: int, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
         if start < 0:
-            raise ValueError(f"a range begins at byte 0 or behind it, and not at {start}")
+            raise ValueError(f"a range begins at byte 0 or later, and not at {start}")
         group = self.shape.group
         if self.outboard is None:
             # All of it is one group, which has the digest itself.
@@ -155,7 +155,7 @@ class Verified:
         return [_Group(*it) for it in groups], unknown
 
     def _job(self, retries: Retries, groups: list[_Group]) -> tuple[list[_Group], list[tuple[int, bytes]]]:
-        """Read neighbouring groups. Returns those that are bad, and the bytes."""
+        """Read neighbouring groups. Returns the bad groups, and the bytes."""
         pieces = self._read(groups[0].start, groups[-1].stop, retries)
         bad = []
         for it in groups:

@@ -1,4 +1,4 @@
-"""Whole buckets: key ranges instead of ranges of bytes, and lists of what is in them."""
+"""Whole buckets: key ranges instead of ranges of bytes, and lists of their objects."""
 
 from treewide._scale.buckets.bucket_driver import BucketDriver
 from treewide._scale.buckets.bucket_list import Bucket, Range, write_bucket

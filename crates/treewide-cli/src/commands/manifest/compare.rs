@@ -91,7 +91,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     say: SayArgs,
 
-    /// Write a page for a browser, too: counts, and every path that differs
+    /// Also write a page for a browser: counts, and every path that differs
     ///
     /// It appears when everything is done, and needs no other file. If the comparison comes to no end, there is none.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
@@ -162,7 +162,7 @@ impl SayArgs {
         }
     }
 
-    /// Says what there is to say at the end.
+    /// Prints the counts and notes at the end.
     fn end(
         &self,
         lines: Lines<'_>,
@@ -292,7 +292,7 @@ impl VerifyArgs {
 
 /// Compare two manifests, or a manifest and a directory
 ///
-/// Two manifests are compared by what they say, and no file of either tree is needed. If the second is a directory,
+/// Two manifests are compared with each other, and no file of either tree is needed. If the second is a directory,
 /// all its files are read, as by `verify`.
 #[derive(Args)]
 #[command(after_help = DIFF.short(), after_long_help = DIFF.long())]

@@ -1,4 +1,4 @@
-//! Lines about paths on standard output, and what there is to say at the end on standard error.
+//! Lines about paths on standard output, and counts and notes at the end on standard error.
 
 use crate::shell::again::Again;
 use crate::shell::console::Console;
@@ -59,7 +59,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Writes what there is to write at the end.
+    /// Writes the lines that come at the end.
     pub(super) fn finish(
         mut self,
         console: &Console<'_>,
@@ -114,7 +114,7 @@ fn text(finding: &Finding) -> (String, String) {
     (word, format!(" {name}{slash}{detail}"))
 }
 
-/// What there is to say in addition to the verdict, with the bytes that differ.
+/// The details of a verdict, with the bytes that differ.
 pub(super) fn detail(finding: &Finding) -> String {
     let parts = [Some(finding.verdict.detail()), finding.located.as_ref().map(Located::to_string)];
     let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();

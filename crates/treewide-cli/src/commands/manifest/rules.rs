@@ -35,11 +35,11 @@ pub(crate) struct RulesArgs {
     #[arg(long)]
     one_file_system: bool,
 
-    /// Record permission bits, too
+    /// Also record permission bits
     #[arg(long)]
     modes: bool,
 
-    /// Record extended attributes, too, with access lists (not on Windows)
+    /// Also record extended attributes, with access lists (not on Windows)
     ///
     /// They are compared each time, also by `update` and `verify --quick`. Those whose names begin with trusted. are recorded
     /// only if the administrator of the machine makes the manifest; others cannot see them.

@@ -70,7 +70,7 @@ impl CreateArgs {
         if let Some(named) = Shape::of_name(&path).filter(|named| *named != shape) {
             bail!(
                 "{}: its name says {named}, and {shape} was asked for, so that no one could read it by its name; end it in \
-                 .{}, or in what says nothing",
+                 .{}, or in a suffix that says nothing",
                 shown(&path),
                 shape.ending()
             );

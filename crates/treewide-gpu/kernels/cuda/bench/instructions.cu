@@ -26,7 +26,7 @@ STEP(Lop3, "lop3.b32 %0, %0, %1, %2, 0x96;", : "+r"(s) : "r"(n.y), "r"(n.z))
 STEP(Prmt, "prmt.b32 %0, %0, %1, %2;", : "+r"(s) : "r"(n.y), "r"(n.selector))
 STEP(Shf, "shf.r.wrap.b32 %0, %0, %1, 7;", : "+r"(s) : "r"(n.y))
 STEP(Imad, "mad.lo.u32 %0, %0, %1, %2;", : "+r"(s) : "r"(n.one), "r"(n.y))
-// A rotation as a product, both halves of which go into the next LOP3. Alone it cannot be measured:
+// A rotation as a product. Both of its halves go into the next LOP3. Alone it cannot be measured:
 // without a use for both halves it is another instruction.
 STEP(ImadWideLop3,
      "{.reg .u64 t; .reg .u32 u, v; mul.wide.u32 t, %0, %1; mov.b64 {u, v}, t; "

@@ -1,4 +1,4 @@
-// Stands in for the kernels of `bench/instructions.cu`, where there are no clocks to be measured: each
+// Replaces the kernels of `bench/instructions.cu`, where there are no clocks to be measured: each
 // block has done one step in each clock.
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // What is used of NVIDIA's driver, for a device that is the CPU: so that all that talks to the driver
-// is tested where there is none. The kernels are those that are linked with it, whatever image is
-// loaded, but for an image that is the path of a library with others. As of a driver, an image must be
+// is tested where there is none. The kernels are the ones linked with it, whatever image is
+// loaded, except for an image that is the path of a library with others. As of a driver, an image must be
 // one for the device's architecture.
 //
 // It is as late and as strict as a driver may be. Work of a stream is done when someone waits for it
@@ -47,7 +47,7 @@ enum Result {
 static std::recursive_mutex turn;
 #define IN_TURN std::lock_guard<std::recursive_mutex> guard(turn)
 
-// What there is of each kind.
+// The objects of each kind.
 static struct {
     int contexts, streams, events, memory, modules;
 } live;
@@ -362,7 +362,7 @@ extern "C" Result cuMemsetD8Async(void *to, unsigned char value, size_t bytes, v
 
 // ---- Kernels ---------------------------------------------------------------------------------------
 
-// The architecture that machine code is for, or 0 if it is none of a GPU.
+// The architecture that machine code is for, or 0 if it is not of a GPU.
 static int machine_code(const unsigned char *image) {
     if (memcmp(image, "\x7f" "ELF", 4) != 0 || image[18] != 190) return 0;
     // Of the flags, where newer compilers have it and where older ones have.

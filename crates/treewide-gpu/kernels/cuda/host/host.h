@@ -1,4 +1,4 @@
-// Stands in for the device when the kernels are compiled as C++: for tests of their logic without one.
+// Replaces the device when the kernels are compiled as C++: for tests of their logic without one.
 //
 // A thread of a block is a fiber; one runs until it waits for the others, or returns. So threads of a
 // block see each other's stores at barriers, and without a barrier only by luck: tests run them
@@ -28,7 +28,7 @@ typedef uint64_t u64;
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// One block at a time, so what a block shares is what there is.
+// One block runs at a time, so memory that a block shares is ordinary memory.
 #define __shared__ static
 
 struct dim3 {
@@ -171,7 +171,7 @@ void Block::enter() {
 
 static inline void __syncthreads() { block.wait(false); }
 
-// Here warps wait for each other at barriers of warps, too: all of a block get to the same ones.
+// Here warps wait for each other also at barriers of warps: all of a block get to the same ones.
 static inline void __syncwarp() { block.wait(false); }
 
 static inline void copy_later(uint4 *to, u64 from) { *to = __ldg((const uint4 *)from); }

@@ -133,7 +133,7 @@ pub unsafe fn rates(index: usize, image: &[u8]) -> Result<Vec<Rate>, Error> {
 }
 
 /// How long copies of `len` bytes from pinned memory to a device take, one after the other, by the
-/// device's own clock: the limit for what comes from the host.
+/// device's own clock: the limit for bytes that come from the host.
 ///
 /// # Errors
 /// If there is no such device, it cannot be used, or has not so much memory.

@@ -69,7 +69,7 @@ impl Recorded {
         }
     }
 
-    /// Adds to what the host gives; returns where.
+    /// Appends to the bytes of the host; returns where.
     fn give(&mut self, bytes: impl IntoIterator<Item = u8>) -> u64 {
         self.given.resize(self.given.len().next_multiple_of(PART), 0);
         let at = self.given.len();

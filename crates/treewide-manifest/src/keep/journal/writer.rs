@@ -108,7 +108,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Writes what there is.
+    /// Writes the lines gathered so far.
     fn drop(&mut self) {
         self.shared.state().is_over = true;
         self.shared.changed.notify_all();

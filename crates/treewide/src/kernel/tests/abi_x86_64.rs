@@ -357,7 +357,7 @@ fn assembly_keeps_what_is_the_callers() {
         let mut routine = Routine { entry, arguments };
         for shift in [0, 16, 32, 48] {
             let mut damage = damage(go_on, (&raw mut routine).cast(), shift);
-            // `load` leaves that to what is called next.
+            // `load` leaves that to the next call.
             damage.retain(|it| name != "load" || it != "upper halves in use");
             assert!(damage.is_empty(), "{kernel} {name} changes {damage:?}");
         }

@@ -73,7 +73,7 @@ fn halves(Pair([a, b]): Rows) -> Rows {
 
 /// Compresses a block of each lane into chaining values, given as [`halves`].
 ///
-/// V8 puts what has no effect just before what needs it: it would compute all of one lane, which waits for itself,
+/// V8 puts an operation without an effect just before its user: it would compute all of one lane, which waits for itself,
 /// and then the other, if what is stored were not of both (92 ns for 75).
 ///
 /// # Safety

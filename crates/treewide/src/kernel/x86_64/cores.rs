@@ -50,7 +50,7 @@ pub(super) trait Core: Copy {
     const HELD: bool = false;
 }
 
-/// Defines the marker of a core by what differs from the defaults.
+/// Defines the marker of a core by its differences from the defaults.
 macro_rules! core {
     ($(#[$doc:meta])* $name:ident: $($fact:ident: $type:ty = $value:expr),*) => {
         $(#[$doc])*
@@ -89,7 +89,7 @@ core!(
     NEXT_IN_PAIRS: Next = Next::Behind
 );
 core!(
-    /// Zen 5: an operation of one cycle takes two where it waits for what it needs.
+    /// Zen 5: an operation of one cycle takes two where it waits for its operands.
     Zen5: AVX512: bool = true, PACED: bool = true, NEXT_IN_PAIRS: Next = Next::Behind
 );
 

@@ -68,7 +68,7 @@ macro_rules! xor_rotate {
     };
 }
 
-/// What waits at one place for what was in the shared register, which waits at another.
+/// The value that waits at one place for the one in the shared register, which waits at another.
 macro_rules! swap {
     ($s:literal $from:literal for $to:literal) => {
         concat!("mov [rsp+", $to, "],", $s, "\n mov ", $s, ",[rsp+", $from, "]\n")

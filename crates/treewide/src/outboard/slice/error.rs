@@ -46,7 +46,7 @@ impl From<Error> for EncodeError {
 pub enum DecodeError {
     /// The slice could not be read.
     Read(io::Error),
-    /// The slice ends before what it should have of these bytes of the input.
+    /// The slice ends before its part for these bytes of the input.
     Ended(Range<u64>),
     /// What the slice has of these bytes of the input does not belong to the digest.
     Wrong(Range<u64>),

@@ -1,1 +1,1 @@
-"""Whole buckets: key ranges instead of ranges of bytes, and lists of what is in them."""
+"""Whole buckets: key ranges instead of ranges of bytes, and lists of their objects."""

@@ -1,4 +1,4 @@
-"""`python -m treewide scale` for whole buckets: `sum -r`, and `verify` and `update` of what it wrote."""
+"""`python -m treewide scale` for whole buckets: `sum -r`, and `verify` and `update` of its lists."""
 
 import argparse
 import json
@@ -104,13 +104,13 @@ class BucketCommand:
         self.journal_path = self._journal_path()
 
     def _check_output(self, folder: Folder) -> None:
-        """Check that nothing in the output folder is of somebody else."""
+        """Check that every file in the output folder is ours."""
         if self.command != "sum":
             return
         try:
             if not folder.get(_NOTE).startswith(_ABOUT.partition(b",")[0]):
                 raise UsageError(
-                    f"{join(self.job.output or '', _NOTE)} is a file of somebody else: name another folder"
+                    f"{join(self.job.output or '', _NOTE)} is a file of another program: name another folder"
                 )
         except FileNotFoundError:
             pass
@@ -132,7 +132,7 @@ class BucketCommand:
         if isinstance(listing, Inventory) and not listing.has_identity and not job.unpinned:
             raise UsageError(
                 f"{job.inventory}: has neither the column e_tag nor version_id, so that a change would not be noticed: "
-                "make one with e_tag, or pass --unpinned if nobody writes to the bucket"
+                "make one with e_tag, or pass --unpinned if no program writes to the bucket"
             )
         # What is missing is said at once, and not by each worker.
         first = next(listed(listing, job.root, "", None, Retries(), most=1), [])
@@ -306,7 +306,7 @@ class BucketCommand:
         if driver.unknown and not getattr(self.options, "accept_damage", False):
             self.causes.append(
                 f"what the list says of {objects_text(driver.unknown)} is damaged or missing (*.objects.gz), so that "
-                "nobody knows which of them were written to"
+                "no one knows which of them were written to"
             )
         is_gone = self.old is not None and self.old.objects and driver.counts.get("removed", 0) >= self.old.objects
         if self.command == "verify" and is_gone:
@@ -320,7 +320,7 @@ class BucketCommand:
 
 
 class _Progress(Progress):
-    """How far a run over a bucket is. How many objects there are, nobody knows before the end."""
+    """How far a run over a bucket is. The number of objects is known only at the end."""
 
     def line(self, driver: Any, workers: int) -> str:
         (began, first), (now, last) = self._seen[0], self._seen[-1]

@@ -37,7 +37,7 @@ _PIECES = 16
 
 
 class Records(Protocol):
-    """Where results are kept for a run that goes on."""
+    """Where results are kept for a run that is resumed."""
 
     def replay(self) -> Iterator[tuple[str, ShardResult]]:
         """Return where each range begins, and what became of it."""
@@ -97,7 +97,7 @@ class BucketDriver:
         seconds: float = _SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin, or go on from what `journal` has.
+        """Begin, or continue with the results of `journal`.
 
         `old` is what the last run wrote, and `old_large` what is in its list of large objects. `told` is called with
         each difference, once, and again for those of the journal. A list of the journal counts if it `is_there`.
@@ -129,7 +129,7 @@ class BucketDriver:
         #: Ranges that could not be listed, and why.
         self.failures: list[str] = []
         self.counts: dict[str, int] = {}
-        #: Objects by what says that they are as recorded.
+        #: Objects by the evidence that they are as recorded.
         self.evidence: dict[str, int] = {}
         #: Objects that the old list says nothing of but their digests.
         self.unknown = 0
@@ -157,7 +157,7 @@ class BucketDriver:
 
     @property
     def done(self) -> int:
-        """The same: what a rate is of."""
+        """Objects again: the rate of a run counts them."""
         return self.objects
 
     @property
@@ -173,7 +173,7 @@ class BucketDriver:
         return self._inner is not None and self._inner.is_done
 
     def next(self, workers: int) -> Any:
-        """Return a task for one of so many workers; `None` if there is nothing to do now."""
+        """Return a task for one of `workers` workers; `None` if there is nothing to do now."""
         now = self._clock()
         if self._inner is not None:
             return self._inner.next(workers)
@@ -275,7 +275,7 @@ class BucketDriver:
         return gaps
 
     def _pieces(self, after: str, until: str | None) -> Iterator[tuple[str, str | None]]:
-        """Return a range in pieces of about as many objects as a task takes, by what the last run found."""
+        """Return a range in pieces of about as many objects as a task takes. The last run knows how many there are."""
         at, objects = after, 0
         for index in range(self._index(after), len(self._old_ranges) - 1):
             it, following = self._old_ranges[index : index + 2]
@@ -404,7 +404,7 @@ class BucketDriver:
             wanted = {}
         refused = {object: it for object, it in wanted.items() if not object.is_pinned and not self.job.unpinned}
         for object, it in refused.items():
-            text = "the store says neither ETag nor version; read it with --unpinned if nobody writes to it"
+            text = "the store says neither ETag nor version; read it with --unpinned if no program writes to it"
             self._judge_large(it, Read(object, None, "unreadable", text))
         objects = [it for it in wanted if it not in refused]
         make = self._large_journal

@@ -1,7 +1,7 @@
-"""Which key ranges of a bucket are done, in a file, so that a driver that died goes on.
+"""Which key ranges of a bucket are done, in a file, so that a driver that died can be resumed.
 
-Each line after the first is the result of a shard, with its differences. So they need no memory, and a run that goes
-on can print them again.
+Each line after the first is the result of a shard, with its differences. So they need no memory, and a run that is
+resumed can print them again.
 """
 
 import base64

@@ -4,7 +4,7 @@
     part-NAME.objects.gz lines of JSON: size, ETag, version, time and digest of these objects
     large-NAME.b3        the same for objects that many workers hash together, of all ranges
 
-NAME is a digest of what is in the files. So it does not matter who writes them, when, and how often.
+NAME is a digest of the files' content. So it does not matter who writes them, when, and how often.
 """
 
 import gzip
@@ -88,7 +88,7 @@ def write_list(folder: Folder, facts: list[Fact], kind: str = "part", known: Ite
 
 
 def read_list(folder: Folder, part: ListFile, after: str = "", until: str | None = None) -> list[Fact]:
-    """Return the objects of a list, with what is known of them.
+    """Return the objects of a list, with all that is known of them.
 
     Digests are those of the list, which must be the one that the list of lists names. Facts that are missing or
     damaged are not known, so that their objects are read again. Raises `ListError` if the list is another one, or has

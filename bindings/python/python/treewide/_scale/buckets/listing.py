@@ -101,7 +101,7 @@ def _last(low: str, high: str | None, first_after: Callable[[str], str | None], 
         if low == high:
             break
         at = shared(low, high)
-        # First, how much of the key all others have, too: halfway between nothing and all of it. Then its character.
+        # First, how much of the key all others share: halfway between nothing and all of it. Then its character.
         level = max((at + len(low)) // 2, at + 1) if level is None else max(level, at)
         place = successor(low[:level]) if level > at else middle(low, high)
         key = None

@@ -1,4 +1,4 @@
-"""What a worker does for a bucket: it lists a key range, hashes what it finds, and writes a list of it.
+"""Lists a key range of a bucket, hashes its objects, and writes a list of them: the work of a worker.
 
 A task names a key range, and never keys. A worker stops after some thousand objects, or when its time is over, and
 says how far it got; the rest is dealt again. What it sends back is small, however many objects there are.
@@ -31,7 +31,7 @@ _DIFFERENCES = 1000
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a run have in common."""
+    """The common part of all tasks of a run."""
 
     #: A URL that ends in `/`.
     root: str
@@ -113,7 +113,7 @@ class Recheck:
     seen: str
 
     def run(self, source: Source) -> "ShardResult":
-        """List the range. `seen` of the result says what is there now."""
+        """List the range. `seen` of the result has the objects there now."""
         started, retries = time.monotonic(), Retries()
         result = ShardResult(self.number, self.until, host=host())
         try:
@@ -152,7 +152,7 @@ class Cut:
 
 @dataclass
 class ShardResult:
-    """What a worker did: everything up to and including the key `reached`; `None` is the last key of the bucket."""
+    """The work done: everything up to and including the key `reached`; `None` is the last key of the bucket."""
 
     number: int
     reached: str | None
@@ -168,7 +168,7 @@ class ShardResult:
     cuts: list[str] = field(default_factory=list)
     objects_read: int = 0
     bytes_read: int = 0
-    #: Objects that were not read, by what says that they are as recorded.
+    #: Objects that were not read, by the evidence that they are as recorded.
     unread: dict[str, int] = field(default_factory=dict)
     #: Objects that the old list says nothing of but their digests, because the rest is damaged or missing.
     unknown: int = 0
@@ -231,7 +231,7 @@ class _Work:
         self.facts: list[Fact | None] = []
         self.reader = WholeObjects(source, self.job.small, self._judge)
         self.old: list[Fact] = []
-        #: Old lists that need not be written again: their facts are there, too.
+        #: Old lists that need not be written again, as their facts are still there.
         self.intact: set[str] = set()
         self.at = 0
         self.seen = blake3()
@@ -303,7 +303,7 @@ class _Work:
             self.result.large.append(Handed(found, old))
         elif found.etag is None and found.version is None and not self.job.unpinned:
             text = "the store says neither ETag nor version, so that a change would not be noticed; "
-            text += "read it with --unpinned if nobody writes to it"
+            text += "read it with --unpinned if no program writes to it"
             self._say("unreadable", found.key, text, old.digest if old else None, None)
             self.facts.append(old)
         else:

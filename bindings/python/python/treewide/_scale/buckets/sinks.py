@@ -64,7 +64,7 @@ class _Folder:
 
     def names(self, prefix: str) -> Iterator[str]:
         if not isinstance(self._store, Lists):
-            raise Refused(f"{self._url}: a web server cannot list what is there")
+            raise Refused(f"{self._url}: a web server cannot list its files")
         for page in listed(self._store, join(self._url, ""), prefix, None, Retries()):
             for it in page:
                 if not it.key.startswith(prefix):

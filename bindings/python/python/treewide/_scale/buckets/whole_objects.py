@@ -26,7 +26,7 @@ _LOOKS = 3
 
 
 class Read(NamedTuple):
-    """What became of an object."""
+    """The outcome of reading an object."""
 
     #: The object whose bytes were read: a newer one, if it was replaced after it was listed.
     object: Object
@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 class WholeObjects(Generic[_T]):
-    """Reads objects whole. Each is handed to `done` together with what it was added with, in the order of adding."""
+    """Reads objects whole. Each is handed to `done` with the value that it was added with, in the order of adding."""
 
     def __init__(
         self, source: Source, small: int, done: Callable[[_T, Read], object], make: Callable[[], Retries] = Retries

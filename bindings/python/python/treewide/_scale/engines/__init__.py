@@ -43,9 +43,9 @@ def hash_objects(
     """Hash objects by many workers, and return what became of each.
 
     `engine` is a name, or an engine of your own that runs tasks with `source`. `journal` has what is hashed, so that a
-    run that died goes on. `keeper`, such as `Outboards`, takes the parts of each object. `progress` is called about
-    twice a second with the driver and the number of workers. Nobody raises for an object: its outcome says what is
-    wrong with it.
+    run that died can be resumed. `keeper`, such as `Outboards`, takes the parts of each object. `progress` is called
+    about twice a second with the driver and the number of workers. A bad object raises nothing: its outcome says
+    what is wrong with it.
     """
     driver = Driver(objects, lease=lease, journal=journal, keeper=keeper)
     drive(driver, ENGINES[engine](source, workers) if isinstance(engine, str) else engine, progress)

@@ -24,7 +24,7 @@ class Futures:
         work: Callable[[Task, Source], Result] = run,
         end: Callable[[], object] = lambda: None,
     ) -> None:
-        """Run tasks with what `make` makes, `workers` of them at the same time. `end` is called at the end."""
+        """Run tasks with the executor that `make` makes, `workers` of them at a time. `end` is called at the end."""
         self._end = end
         self._source, self._make, self._workers, self._work = source, make, workers, work
         self._executor = make()

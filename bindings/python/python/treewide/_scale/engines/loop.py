@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Start `run(task, source)` somewhere, and return a handle."""
 
     def wait(self, handles: Collection[Any], seconds: float) -> Collection[Any]:
-        """Return the handles whose tasks have ended, after at most so many seconds."""
+        """Return the handles whose tasks have ended, after at most `seconds`."""
 
     def result(self, handle: Any) -> Result:
         """Return the result of a task that has ended. Raises anything if its worker was lost."""
@@ -38,7 +38,7 @@ class Engine(Protocol):
 
 
 class Deals(Protocol):
-    """What has tasks and takes results: the driver of objects, or that of buckets."""
+    """Gives tasks and takes results: the driver of objects, or that of buckets."""
 
     @property
     def is_done(self) -> bool:

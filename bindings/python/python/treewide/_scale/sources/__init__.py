@@ -10,7 +10,7 @@ from treewide._scale.sources.web import Web
 __all__ = ["STORES", "WEB", "Files", "Fsspec", "Obstore", "Store", "Web", "path_of", "source_of", "url_of"]
 
 Store: TypeAlias = Files | Fsspec | Obstore | Web
-"""A source that can be written to, too."""
+"""A source that can also be written to."""
 
 #: What obstore reads.
 STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})

@@ -1,8 +1,8 @@
 """S3 by boto3: where the store is, by which keys it is used, and what obstore cannot do.
 
-boto3 finds keys, region and endpoint, and obstore is told: if both looked for them, they could find two stores. obstore
-drops slashes at the ends of keys, and fails for each page with an empty segment, `..` or a control character. So LIST
-is that of boto3. Objects are read by obstore, except for keys like these.
+boto3 finds keys, region and endpoint, and passes them to obstore: if both looked for them, they could find two stores.
+obstore drops slashes at the ends of keys, and fails for each page with an empty segment, `..` or a control character.
+So LIST is that of boto3. Objects are read by obstore, except for keys like these.
 """
 
 import os

@@ -28,7 +28,7 @@ impl Guarded {
         }
     }
 
-    /// The same for what is written while another is read.
+    /// The same for memory that is written while another is read.
     pub(super) fn output(least: usize) -> Self {
         Self::new(least)
     }

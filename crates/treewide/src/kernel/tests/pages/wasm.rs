@@ -21,7 +21,7 @@ impl Guarded {
         Self { len: least, end: grown(least), output: false }
     }
 
-    /// For what is written while another is read, which has the end: other tests notice writes beyond this.
+    /// For memory that is written while another is read, which has the end: other tests notice writes beyond this.
     pub(super) fn output(least: usize) -> Self {
         Self { output: true, ..Self::new(least) }
     }

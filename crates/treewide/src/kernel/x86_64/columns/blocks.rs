@@ -18,7 +18,7 @@ pub(in crate::kernel::x86_64) const FROM: usize = 4;
 /// What a routine reads and writes in addition to its inputs.
 #[repr(C, align(64))]
 struct Operands<V> {
-    /// The message of the block that is compressed, and the next block, in what order the routine likes.
+    /// The message of the block that is compressed, and the next block, in the order of the routine.
     messages: MaybeUninit<[[V; 16]; 2]>,
     /// Counters, low and high words, and the length of a block.
     tail: [V; 3],
@@ -45,7 +45,7 @@ pub(in crate::kernel::x86_64) unsafe fn blocks<V: Vector<N>, const N: usize>(
     from: usize,
     to: usize,
 ) {
-    // Where nothing comes next, what is there is fetched once more.
+    // Where nothing comes next, the same bytes are fetched once more.
     let ahead = if nodes.fetch == N { &nodes.ahead } else { &nodes.inputs };
     let each = V::splat(nodes.each);
     let mut operands = Operands {

@@ -95,7 +95,7 @@ macro_rules! inputs {
     };
 }
 
-/// Asks for what is at the place of this block in nodes for later.
+/// Prefetches the bytes at the place of this block in later nodes.
 macro_rules! fetch {
     ([avx2]) => {
         concat!(fetch!([sse]), fetch!(4 5 6 7))

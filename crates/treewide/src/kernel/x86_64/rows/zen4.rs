@@ -6,7 +6,7 @@
 //! is as good: x is rotated before y is there, and y is shifted to both sides and put to it by one operation, two
 //! cycles after it is there, not three. So a half of G is a chain of six cycles for eight.
 //!
-//! That makes 185 to 199 cycles a block for 227, not 168: the chain still waits for what does not belong to it.
+//! That makes 185 to 199 cycles a block for 227, not 168: the chain still waits for operations outside it.
 //! Rotations, shifts and byte shuffles have two pipes of four, and no operation of one cycle can begin there a
 //! cycle after one of two, as both would end at once. So messages are not shuffled from round to round (220
 //! cycles): each is one permutation of the block, to memory, from where additions take it. And the order of

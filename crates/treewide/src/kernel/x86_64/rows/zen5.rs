@@ -1,6 +1,6 @@
 //! Rows for Zen 5: four lanes or eight, at the pace of the core.
 //!
-//! There a vector operation of one cycle takes two if it waits in the scheduler for what it needs:
+//! There a vector operation of one cycle takes two if it waits in the scheduler for its operands:
 //! a chain of operations runs at half speed because the core runs ahead of it. An operation that
 //! comes when its operands are ready takes one. So here nothing comes early: `beat!` fills what is
 //! issued in one cycle, eight instructions, with instructions that do nothing, and every operation
@@ -9,8 +9,8 @@
 //! once, by an interrupt or a late load, makes all that follows come early.
 //!
 //! The message of the next round and of the next block, which is not in the chain, is in beats
-//! between. Rounds are a loop, as what does nothing takes its place in the cache of decoded
-//! instructions: unrolled, passes of different width would push each other out.
+//! between. Rounds are a loop, as even operations without an effect take room in the cache of
+//! decoded instructions: unrolled, passes of different width would push each other out.
 //!
 //! Parents and extended output, one block each, have no pace (`pass.rs`): it begins by waiting.
 //!
