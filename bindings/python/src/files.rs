@@ -4,6 +4,8 @@
 //! reports progress. So Python code runs only on the thread that called.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -278,6 +280,27 @@ pub(crate) fn hash_tree<'py>(
 fn below(root: &Path, path: &Path) -> OsString {
     let path = path.strip_prefix(root).unwrap_or(path);
     path.components().map(|part| part.as_os_str()).collect::<Vec<_>>().join(OsStr::new("/"))
+}
+
+/// The file behind a handle of the system, which stays open for the caller.
+pub(crate) fn open(handle: i64) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::BorrowedFd;
+
+        let number = i32::try_from(handle).ok().filter(|&number| number >= 0);
+        let number = number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // SAFETY: the caller holds the file open during this call; a number that is not open is an error of the system.
+        Ok(unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned()?.into())
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::BorrowedHandle;
+
+        // SAFETY: as above.
+        let borrowed = unsafe { BorrowedHandle::borrow_raw(handle as usize as *mut _) };
+        Ok(borrowed.try_clone_to_owned()?.into())
+    }
 }
 
 fn extent(length: usize) -> PyResult<Extent> {

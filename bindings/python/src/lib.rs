@@ -28,9 +28,9 @@ mod outboard;
 mod parts;
 mod paths;
 mod program;
-mod safetensors;
 mod scale_verified;
 mod tensor;
+mod tensors;
 mod threads;
 mod validity;
 
@@ -64,9 +64,9 @@ mod _treewide {
     #[pymodule_export]
     use crate::program::_run_program;
     #[pymodule_export]
-    use crate::safetensors::_hash_ranges;
-    #[pymodule_export]
     use crate::scale_verified::{_outboard_places, _outboard_trusted};
+    #[pymodule_export]
+    use crate::tensors::{_tensor_compare, _tensor_list, _tensor_list_read, _tensors};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]

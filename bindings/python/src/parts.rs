@@ -15,10 +15,10 @@ use treewide::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
 use treewide::{CHUNK_LEN, Hasher, Mode};
 
 use crate::buffer::{self, Items};
+use crate::files;
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
 use crate::outboard::shape;
-use crate::safetensors;
 
 create_exception!(
     treewide.scale.work,
@@ -181,7 +181,7 @@ impl Parts {
     fn _hash_file(&self, py: Python<'_>, handle: i64, start: u64, stop: u64) -> PyResult<bool> {
         let hash = || {
             let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
-            let file = safetensors::open(handle).map_err(Failure::Read)?;
+            let file = files::open(handle).map_err(Failure::Read)?;
             for node in parts::subtrees(start..stop, self.total).map_err(AbsorbError::from)? {
                 match value(&file, &node, self.total, self.mode).map_err(Failure::Read)? {
                     Some(cv) => mine.push(Part { range: node, cv })?,

@@ -13,6 +13,7 @@ use crate::commands::manifest::show::{self, ManifestArgs};
 use crate::commands::missing::{self, MissingArgs};
 use crate::commands::outboard::{self, OutboardArgs};
 use crate::commands::sum::{self, SumArgs};
+use crate::commands::tensors::{self, TensorsArgs};
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
 use crate::shell::{usage, version};
@@ -97,6 +98,7 @@ pub(crate) enum Command {
     Missing(MissingArgs),
     Manifest(ManifestArgs),
     Outboard(OutboardArgs),
+    Tensors(TensorsArgs),
     Explain(ExplainArgs),
     Completions(docs::CompletionsArgs),
     Man(docs::ManArgs),
@@ -117,6 +119,7 @@ impl Command {
             Self::Missing(args) => args.run(program),
             Self::Manifest(args) => args.run(program),
             Self::Outboard(args) => args.run(program),
+            Self::Tensors(args) => args.run(program),
             Self::Explain(args) => args.run(),
             Self::Completions(args) => args.run(|program| match program {
                 Program::Treewide => Treewide::command(),
@@ -142,6 +145,7 @@ fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
         Some(Page::Missing) => missing::NOTES,
         Some(Page::Manifest) => show::MANIFEST,
         Some(Page::Outboard) => outboard::notes(part),
+        Some(Page::Tensors) => tensors::NOTES,
         Some(Page::Explain) => explain::NOTES,
         Some(Page::Completions) => docs::COMPLETIONS,
         Some(Page::Man) => docs::MAN,

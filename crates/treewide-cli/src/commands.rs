@@ -11,3 +11,4 @@ pub(crate) mod manifest;
 pub(crate) mod missing;
 pub(crate) mod outboard;
 pub(crate) mod sum;
+pub(crate) mod tensors;

@@ -1,7 +1,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, Final, Literal, Protocol, final, overload
+from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
@@ -22,7 +22,6 @@ __all__ = [
     "_gpu_digest",
     "_gpu_hash_many",
     "_gpu_hash_many_to",
-    "_hash_ranges",
     "_list_entries",
     "_make",
     "_outboard_create",
@@ -32,6 +31,10 @@ __all__ = [
     "_outboard_verify",
     "_replace_file",
     "_run_program",
+    "_tensor_compare",
+    "_tensor_list",
+    "_tensor_list_read",
+    "_tensors",
     "_verify",
     "blake3",
     "digest",
@@ -470,11 +473,11 @@ def verify_proof(
     `proof` may come from anyone.
     """
 
-# For `treewide.safetensors`.
-def _hash_ranges(
-    handle: int,
-    path: str,
-    ranges: list[tuple[int, int]],
+# For `treewide.safetensors`, `treewide.gguf` and `treewide.tensors`: name, type, shape and digest of a tensor.
+_Row: TypeAlias = tuple[str, str, Sequence[int], bytes]
+
+def _tensors(
+    path: Path,
     /,
     *,
     key: Bytes | None,
@@ -482,7 +485,12 @@ def _hash_ranges(
     length: int,
     threads: int,
     progress: BytesDone | None,
-) -> list[bytes]: ...
+) -> list[tuple[str, str, list[int], bytes]]: ...
+def _tensor_list(given: list[_Row], /) -> str: ...
+def _tensor_list_read(path: Path, /) -> list[tuple[str, str, list[int], bytes]]: ...
+def _tensor_compare(
+    old: list[_Row], new: list[_Row], /
+) -> tuple[list[tuple[str, str, str | None, str]], list[tuple[str, int]], str | None]: ...
 
 # For `treewide.manifest`.
 class ManifestError(ValueError):

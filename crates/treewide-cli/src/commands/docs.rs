@@ -96,6 +96,7 @@ pub(crate) enum Page {
     Missing,
     Manifest,
     Outboard,
+    Tensors,
     Explain,
     Completions,
     Man,

@@ -98,6 +98,11 @@ impl<'a> Output<'a> {
         Ok(output)
     }
 
+    /// Whether people read it, and programs do not.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
     /// Write one record: a line, as a rule. It may not be seen before [`Self::flush`].
     pub(crate) fn record(
         &mut self,

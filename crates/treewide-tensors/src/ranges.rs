@@ -8,25 +8,16 @@
 //! Small neighbours are one piece, which is read at once and hashed in lanes. A long range has several pieces, which are
 //! subtrees. Threads take pieces in the order of the file.
 
+use crate::options::Options;
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::PathBuf;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
 use treewide::file::{self, ErrorKind};
 use treewide::hazmat::{ChainingValue, HasherExt, Subtrees};
-use treewide::{Batch, CHUNK_LEN, Hasher, Mode};
-
-use crate::failure;
-use crate::files::{Course, SHORT, watched};
-use crate::mode::mode;
-use crate::oneshot::check_length;
-use crate::threads::{self, Threads};
+use treewide::{Batch, CHUNK_LEN, Hasher};
 
 /// Bytes that a thread reads at a time, and the most bytes of a piece of several ranges. A buffer of this size stays in the
 /// second-level cache between reading and hashing, as for other files (`results/zen5-2vcpu/files.md#tiles`).
@@ -58,25 +49,23 @@ enum Done {
 struct Pass<'a> {
     file: &'a File,
     opened: &'a Metadata,
-    ranges: &'a [(u64, u64)],
+    ranges: &'a [Range<u64>],
     pieces: &'a [Piece],
     next: AtomicUsize,
-    mode: Mode,
-    length: usize,
-    course: &'a Course,
+    options: &'a Options,
     failure: Mutex<Option<ErrorKind>>,
 }
 
-fn len((start, end): (u64, u64)) -> u64 {
-    end - start
+fn len(range: &Range<u64>) -> u64 {
+    range.end - range.start
 }
 
 /// Cuts ranges, which are in the order of the file, into pieces.
-fn cut(ranges: &[(u64, u64)]) -> Vec<Piece> {
+fn cut(ranges: &[Range<u64>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut first = 0;
     while first < ranges.len() {
-        let range = ranges[first];
+        let range = &ranges[first];
         if len(range) > PART {
             pieces.extend((0..len(range).div_ceil(PART)).map(|part| Piece::Part(first, part)));
             first += 1;
@@ -84,8 +73,8 @@ fn cut(ranges: &[(u64, u64)]) -> Vec<Piece> {
         }
         let mut last = first + 1;
         while last < ranges.len()
-            && ranges[last].0 == ranges[last - 1].1
-            && ranges[last].1 - range.0 <= TILE as u64
+            && ranges[last].start == ranges[last - 1].end
+            && ranges[last].end - range.start <= TILE as u64
         {
             last += 1;
         }
@@ -118,26 +107,29 @@ impl Pass<'_> {
         match *piece {
             Piece::Ranges(first, last) => {
                 let ranges = &self.ranges[first..last];
-                let (start, end) = (ranges[0].0, ranges[ranges.len() - 1].1);
-                let mut digests = vec![0; ranges.len() * self.length];
+                let (start, end) = (ranges[0].start, ranges[ranges.len() - 1].end);
+                let mut digests = vec![0; ranges.len() * self.options.output_len];
                 if end - start <= TILE as u64 {
                     let bytes = &mut buffer[..(end - start) as usize];
                     self.read(bytes, start)?;
                     let place = |at: u64| (at - start) as usize;
-                    let inputs: Vec<&[u8]> =
-                        ranges.iter().map(|range| &bytes[place(range.0)..place(range.1)]).collect();
-                    let batch = Batch::with_mode(self.mode).output_len(self.length);
+                    let inputs: Vec<&[u8]> = ranges
+                        .iter()
+                        .map(|range| &bytes[place(range.start)..place(range.end)])
+                        .collect();
+                    let batch =
+                        Batch::with_mode(self.options.mode).output_len(self.options.output_len);
                     batch.fill(&inputs, &mut digests);
                 } else {
-                    let mut hasher = Hasher::with_mode(self.mode);
+                    let mut hasher = Hasher::with_mode(self.options.mode);
                     self.append(&mut hasher, start, end, buffer)?;
                     hasher.finalize_xof().fill(&mut digests);
                 }
                 Ok(Done::Digests(first, digests))
             }
             Piece::Part(index, part) => {
-                let (start, end) = self.ranges[index];
-                let mut hasher = Hasher::with_mode(self.mode);
+                let Range { start, end } = self.ranges[index];
+                let mut hasher = Hasher::with_mode(self.options.mode);
                 hasher.set_input_offset(part * PART);
                 let from = start + part * PART;
                 self.append(&mut hasher, from, end.min(from + PART), buffer)?;
@@ -165,7 +157,7 @@ impl Pass<'_> {
 
     /// Fills `bytes` from a place of the file.
     fn read(&self, bytes: &mut [u8], at: u64) -> Result<(), ErrorKind> {
-        if self.course.cancel.is_cancelled() {
+        if self.options.cancel.is_cancelled() {
             return Err(ErrorKind::Stopped);
         }
         let mut read = 0;
@@ -181,13 +173,14 @@ impl Pass<'_> {
                 Err(error) => return Err(ErrorKind::Read(error)),
             }
         }
-        self.course.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.options.progress.hashed(0, bytes.len() as u64);
         Ok(())
     }
 
-    /// Hashes all pieces with at most `most` threads. Returns the digests of the ranges, one after the other.
-    fn run(&self, most: usize) -> Result<Vec<u8>, ErrorKind> {
-        let threads = if most == 1 { 1 } else { most.min(threads::of_pool()) };
+    /// Hashes all pieces. Returns the digests of the ranges, one after the other.
+    fn run(&self) -> Result<Vec<u8>, ErrorKind> {
+        let most = self.options.threads;
+        let threads = if most == 1 { 1 } else { most.min(treewide::explain(u64::MAX).threads()) };
         let done = Mutex::new(Vec::new());
         if threads.min(self.pieces.len()) <= 1 {
             done.lock().unwrap_or_else(PoisonError::into_inner).extend(self.work());
@@ -210,12 +203,12 @@ impl Pass<'_> {
     }
 
     fn join(&self, done: Vec<Done>) -> Vec<u8> {
-        let mut digests = vec![0; self.ranges.len() * self.length];
+        let mut digests = vec![0; self.ranges.len() * self.options.output_len];
         let mut subtrees = Vec::new();
         for done in done {
             match done {
                 Done::Digests(first, some) => {
-                    digests[first * self.length..][..some.len()].copy_from_slice(&some);
+                    digests[first * self.options.output_len..][..some.len()].copy_from_slice(&some);
                 }
                 Done::Subtree(index, part, cv) => subtrees.push((index, part, cv)),
             }
@@ -223,97 +216,34 @@ impl Pass<'_> {
         subtrees.sort_unstable_by_key(|&(index, part, _)| (index, part));
         for parts in subtrees.chunk_by(|one, other| one.0 == other.0) {
             let index = parts[0].0;
-            let mut tree = Subtrees::new(self.mode);
+            let mut tree = Subtrees::new(self.options.mode);
             for &(_, part, cv) in parts {
-                match len(self.ranges[index]) - part * PART {
+                match len(&self.ranges[index]) - part * PART {
                     PART.. => tree.push(&[cv], LEVEL),
                     rest => tree.push_last(&cv, rest.div_ceil(CHUNK_LEN as u64)),
                 }
             }
-            tree.finalize_xof().fill(&mut digests[index * self.length..][..self.length]);
+            tree.finalize_xof()
+                .fill(&mut digests[index * self.options.output_len..][..self.options.output_len]);
         }
         digests
     }
 }
 
-/// The file behind a handle of the system, which stays open for the caller.
-pub(crate) fn open(handle: i64) -> io::Result<File> {
-    #[cfg(unix)]
+/// The outputs of ranges of an open file, one after the other. Ranges are in the order of the file, and do not overlap.
+pub(crate) fn hash(
+    file: &File,
+    ranges: &[Range<u64>],
+    options: &Options,
+) -> Result<Vec<u8>, ErrorKind> {
+    let opened = file.metadata().map_err(ErrorKind::Open)?;
+    // The header was written for a longer file.
+    if let Some(last) = ranges.last()
+        && last.end > opened.len()
     {
-        use std::os::fd::BorrowedFd;
-
-        let number = i32::try_from(handle).ok().filter(|&number| number >= 0);
-        let number = number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        // SAFETY: the caller holds the file open during this call; a number that is not open is an error of the system.
-        Ok(unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned()?.into())
+        return Err(ErrorKind::Shrank { read: opened.len(), len: last.end });
     }
-    #[cfg(windows)]
-    {
-        use std::os::windows::io::BorrowedHandle;
-
-        // SAFETY: as above.
-        let borrowed = unsafe { BorrowedHandle::borrow_raw(handle as usize as *mut _) };
-        Ok(borrowed.try_clone_to_owned()?.into())
-    }
-}
-
-/// The digests of ranges of an open file. `ranges` are pairs of offsets in the order of the file.
-#[pyfunction]
-#[pyo3(signature = (handle, path, ranges, /, *, key, derive_key_context, length, threads, progress))]
-#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _hash_ranges<'py>(
-    py: Python<'py>,
-    handle: i64,
-    path: PathBuf,
-    ranges: Vec<(u64, u64)>,
-    key: Option<&Bound<'py, PyAny>>,
-    derive_key_context: Option<&str>,
-    length: usize,
-    threads: isize,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyList>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    check_length(length.saturating_mul(ranges.len()))?;
-    if ranges.iter().any(|range| range.0 > range.1) || !ranges.is_sorted_by(|a, b| a.1 <= b.0) {
-        return Err(PyValueError::new_err(
-            "ranges are in the order of the file, and do not overlap",
-        ));
-    }
-    let course = Course::default();
-    let hash = || {
-        let file = open(handle).map_err(ErrorKind::Open)?;
-        let opened = file.metadata().map_err(ErrorKind::Open)?;
-        // The caller has seen a longer file.
-        if let Some(&(_, end)) = ranges.last()
-            && end > opened.len()
-        {
-            return Err(ErrorKind::Shrank { read: opened.len(), len: end });
-        }
-        let pieces = cut(&ranges);
-        let pass = Pass {
-            file: &file,
-            opened: &opened,
-            ranges: &ranges,
-            pieces: &pieces,
-            next: AtomicUsize::new(0),
-            mode,
-            length,
-            course: &course,
-            failure: Mutex::new(None),
-        };
-        threads.run_at_most(|most| pass.run(most))
-    };
-    let bytes = ranges.iter().fold(0_u64, |sum, &range| sum.saturating_add(len(range)));
-    let hashed = if progress.is_none() && bytes < SHORT {
-        py.detach(hash)
-    } else {
-        let report = |_: Python<'_>| match progress {
-            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-            None => Ok(()),
-        };
-        watched(py, &course, hash, report)?
-    };
-    let digests = hashed.map_err(|error| failure::of_kind(py, &path, &error))?;
-    let digest = |index: usize| PyBytes::new(py, &digests[index * length..][..length]);
-    PyList::new(py, (0..ranges.len()).map(digest))
+    let (pieces, next) = (cut(ranges), AtomicUsize::new(0));
+    let failure = Mutex::new(None);
+    Pass { file, opened: &opened, ranges, pieces: &pieces, next, options, failure }.run()
 }

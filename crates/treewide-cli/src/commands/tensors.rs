@@ -1,0 +1,269 @@
+//! `treewide tensors`: the digests of the tensors of a model, and what differs between two models.
+
+mod lines;
+
+use self::lines::Lines;
+use crate::args::color::ColorArgs;
+use crate::args::output::OutputArgs;
+use crate::args::progress::ProgressArgs;
+use crate::args::quiet::QuietArgs;
+use crate::args::threads::{Team, ThreadsArgs};
+use crate::commands::comparing;
+use crate::commands::help::Notes;
+use crate::shell::console::Console;
+use crate::shell::outcome::Outcome;
+use crate::shell::output::{Output, Prints};
+use crate::shell::program::Program;
+use crate::shell::progress::Progress;
+use crate::shell::usage;
+use crate::shell::wording::count;
+use anyhow::bail;
+use clap::Args;
+use indicatif::HumanBytes;
+use std::io::{IsTerminal, stderr};
+use std::path::{Path, PathBuf};
+use treewide::Hash;
+use treewide_files::name::{shown, shown_text};
+use treewide_tensors::{
+    Comparison, Model, Options, Rows, Tensors, Verdict, compare, list, rows, strip,
+};
+
+pub(crate) const NOTES: Notes = Notes {
+    exit: &[
+        ("0", "the tensors are printed, or nothing differs"),
+        ("1", "something differs, or the fingerprint is another one"),
+        ("2", "invalid usage"),
+        ("3", "undetermined: a file could not be read, or is damaged (takes priority over 1)"),
+    ],
+    ..Notes::new(&[
+        ("treewide tensors model.safetensors >model.tensors.b3", "a digest for each tensor"),
+        ("b3sum model.tensors.b3", "the fingerprint of the model"),
+        ("treewide tensors base.tensors.b3 finetuned/", "what did the training touch?"),
+        ("treewide tensors --where old.safetensors new.safetensors", "and in which rows?"),
+    ])
+};
+
+/// Print the digests of the tensors of a model, or compare two models
+///
+/// A model is a .safetensors file, an index (.safetensors.index.json), a directory as the Hub has it, or a .gguf file (the first part,
+/// if it is split). The digest of a tensor is that of its bytes, so it is the same in every file and however the model is cut
+/// into files. A list that this command wrote takes the place of a model if its name ends in .tensors.b3. The digest of
+/// the list is the fingerprint of the model. It does not cover metadata, configuration and tokenizer.
+///
+/// With a second model, a line is written for each tensor that is CHANGED, RETYPED, RESHAPED, RENAMED, ADDED or REMOVED, and a last line on
+/// standard error counts all.
+#[derive(Args)]
+#[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+pub(crate) struct TensorsArgs {
+    /// The model, or its list
+    #[arg(value_name = "A")]
+    old: PathBuf,
+
+    /// The model, or list, that A is compared with
+    #[arg(value_name = "B")]
+    new: Option<PathBuf>,
+
+    /// Leave out PREFIX wherever a part of a name begins with it, such as `_orig_mod.`
+    ///
+    /// It is left out of the names of both models, before anything is printed or compared.
+    #[arg(long, value_name = "PREFIX", value_parser = prefix, help_heading = "Verdict")]
+    strip: Option<String>,
+
+    /// Name the rows that differ, of tensors that are CHANGED
+    ///
+    /// A row is what is at one place of the first dimension. These tensors are read a second time, so neither A nor B may be a list.
+    #[arg(long = "where", requires = "new", help_heading = "Verdict")]
+    wants_rows: bool,
+
+    /// Print and compare nothing unless A has this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, help_heading = "Verdict")]
+    expect: Option<Hash>,
+
+    /// Write one JSON object a line; the last has the fingerprint, or counts what differs
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    #[command(flatten)]
+    quiet: QuietArgs,
+
+    #[command(flatten)]
+    color: ColorArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+fn prefix(text: &str) -> Result<String, &'static str> {
+    if text.ends_with('.') { Ok(text.to_owned()) } else { Err("a prefix of names ends in a dot") }
+}
+
+fn fingerprint(text: &str) -> Result<Hash, String> {
+    Hash::from_hex(text).map_err(|error| error.to_string())
+}
+
+/// What is known of a model before anything is hashed.
+enum Side {
+    List(Tensors),
+    Model(Model),
+}
+
+impl Side {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        Ok(match list::is_list(path) {
+            true => Self::List(list::read(path)?),
+            false => Self::Model(Model::open(path)?),
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.model().map_or(0, Model::bytes)
+    }
+
+    fn model(&self) -> Option<&Model> {
+        match self {
+            Self::List(_) => None,
+            Self::Model(model) => Some(model),
+        }
+    }
+}
+
+impl TensorsArgs {
+    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
+        comparing::run(program, || self.tensors(program))
+    }
+
+    fn tensors(&self, program: Program) -> anyhow::Result<Outcome> {
+        self.color.apply();
+        let progress = self.progress.start(!self.quiet.is_on());
+        let console = Console::new(program, &progress);
+        let old = Side::open(&self.old)?;
+        let new = self.new.as_deref().map(Side::open).transpose()?;
+        let paths = [Some(&self.old), self.new.as_ref()].into_iter().flatten();
+        let sides = [Some(&old), new.as_ref()].into_iter().flatten();
+        if let (true, Some(path)) =
+            (self.wants_rows, paths.clone().find(|path| list::is_list(path)))
+        {
+            let text =
+                format!("{}: is a list, and --where reads models a second time", shown(path));
+            return Err(usage::wrong_value(text).into());
+        }
+        let models = sides.clone().filter_map(Side::model);
+        let read = models.flat_map(Model::files).map(Path::to_owned);
+        let inputs: Vec<PathBuf> =
+            paths.filter(|path| path.is_file()).cloned().chain(read).collect();
+        let prints = if new.is_some() { Prints::OnlyFailures } else { Prints::Always };
+        let output = self.output.open(&inputs, prints, &progress)?;
+        let total = sides.map(Side::bytes).sum();
+        progress.show(move || Some(total));
+        let team = self.threads.team()?;
+        let bytes = old.bytes();
+        let is = self.digests(&old, &self.old, &team, &progress)?;
+        let found = list::fingerprint(&is);
+        if self.expect.is_some_and(|expected| expected != found) {
+            progress.finish();
+            console.about(&self.old, format_args!("has another fingerprint: {found}"));
+            return Ok(Outcome::SomeFailed);
+        }
+        let (Some(new), Some(path)) = (new, &self.new) else {
+            progress.finish();
+            Lines::new(output, self.json).list(&is, found)?;
+            if stderr().is_terminal() && !self.quiet.is_on() {
+                let tensors = count(is.len() as u64, "tensor");
+                let bytes =
+                    if bytes > 0 { format!(", {}", HumanBytes(bytes)) } else { String::new() };
+                console.say(&format!("fingerprint {found}: {tensors}{bytes}"));
+            }
+            return Ok(Outcome::Success);
+        };
+        let now = self.digests(&new, path, &team, &progress)?;
+        let compared = compare(&is, &now);
+        self.report((&old, &new), &compared, output)?;
+        progress.finish();
+        self.end(&console, (is.len(), now.len()), &compared);
+        Ok(Outcome::of(compared.findings.len() as u64))
+    }
+
+    /// The tensors of a model or list, without the prefix.
+    fn digests(
+        &self,
+        side: &Side,
+        path: &Path,
+        team: &Team,
+        progress: &Progress,
+    ) -> anyhow::Result<Tensors> {
+        let found = match side {
+            Side::List(tensors) => tensors.clone(),
+            Side::Model(model) => {
+                let options = Options::new().progress(progress.hears());
+                team.run(|| model.digests(&options))?
+            }
+        };
+        let Some(prefix) = &self.strip else { return Ok(found) };
+        let mut stripped = Tensors::new();
+        for (name, tensor) in found {
+            let name = strip(&name, prefix);
+            if stripped.insert(name.clone(), tensor).is_some() {
+                let name = shown_text(&name);
+                bail!("{}: without {prefix}, two tensors have the name {name}", shown(path));
+            }
+        }
+        Ok(stripped)
+    }
+
+    /// Writes what differs.
+    fn report(
+        &self,
+        sides: (&Side, &Side),
+        compared: &Comparison,
+        output: Output<'_>,
+    ) -> anyhow::Result<()> {
+        let mut lines = Lines::new(output, self.json);
+        for finding in &compared.findings {
+            let rows = match (sides.0.model(), sides.1.model()) {
+                (Some(old), Some(new))
+                    if self.wants_rows && finding.verdict == Verdict::Changed =>
+                {
+                    self.rows(old, new, &finding.name)?
+                }
+                _ => None,
+            };
+            lines.finding(finding, rows.as_ref())?;
+        }
+        lines.counts(compared)
+    }
+
+    fn rows(&self, old: &Model, new: &Model, name: &str) -> anyhow::Result<Option<Rows>> {
+        let prefix = self.strip.as_deref();
+        let is = |it: &str| prefix.map_or_else(|| it == name, |prefix| strip(it, prefix) == name);
+        let find =
+            |model: &Model| model.tensors().find(|it| is(&it.name)).map(|it| it.name.clone());
+        let (Some(is), Some(now)) = (find(old), find(new)) else { return Ok(None) };
+        Ok(rows((old, &is), (new, &now))?)
+    }
+
+    /// Counts what differs, for people.
+    fn end(&self, console: &Console<'_>, (old, new): (usize, usize), compared: &Comparison) {
+        if self.quiet.is_on() {
+            return;
+        }
+        let mut counts = vec![format!("{} same", compared.same)];
+        for verdict in Verdict::ALL {
+            match compared.count(verdict) {
+                0 => {}
+                number => counts.push(format!("{number} {}", verdict.word())),
+            }
+        }
+        console.say(&format!("{old} and {}: {}", count(new as u64, "tensor"), counts.join(", ")));
+        if let Some(prefix) = compared.prefix {
+            console.say(&format!(
+                "all names of one model have {prefix}; --strip {prefix} leaves it out"
+            ));
+        }
+    }
+}

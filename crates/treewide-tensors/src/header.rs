@@ -1,0 +1,87 @@
+//! The tensors that the header of a file names, each checked before anything is hashed.
+
+pub(crate) mod gguf;
+mod safetensors;
+
+use crate::error::{ErrorKind, Fault, short};
+use crate::tensor::Tensor;
+use std::io::{ErrorKind as Io, Read, Seek};
+use treewide::file;
+
+/// The header of a file.
+#[derive(Debug)]
+pub struct Header {
+    /// The tensors in the order of the header.
+    pub tensors: Vec<Tensor>,
+    /// The parts of a model that GGUF files are, if this is one of several.
+    pub(crate) split: Option<gguf::Split>,
+}
+
+/// Reads the header of a safetensors or GGUF file of `size` bytes, from its beginning.
+///
+/// # Errors
+/// If it cannot be read, or is not valid: names that are there twice, tensors that overlap, leave gaps or end outside of the file,
+/// types and shapes that do not fit, counts that are larger than the file.
+pub fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, ErrorKind> {
+    let mut start = [0; 8];
+    let wanted = size.min(8) as usize;
+    fill(&mut from, &mut start[..wanted], 0, size)?;
+    if start.starts_with(gguf::MAGIC) {
+        return gguf::read(from, size);
+    }
+    let tensors = safetensors::read(from, start, size)?;
+    Ok(Header { tensors, split: None })
+}
+
+/// Fills `bytes`, which the file had at byte `at` when it had `size` bytes.
+fn fill(from: &mut impl Read, bytes: &mut [u8], at: u64, size: u64) -> Result<(), ErrorKind> {
+    from.read_exact(bytes).map_err(|error| match error.kind() {
+        Io::UnexpectedEof => file::ErrorKind::Shrank { read: at, len: size }.into(),
+        _ => error.into(),
+    })
+}
+
+/// Checks that tensors cover `size` bytes from `start` on, each byte once, apart from the padding with which each begins at
+/// a multiple of `alignment`.
+fn check_cover(tensors: &[Tensor], start: u64, size: u64, alignment: u64) -> Result<(), Fault> {
+    let mut order: Vec<&Tensor> = tensors.iter().collect();
+    order.sort_by_key(|it| (it.range.start, it.range.end));
+    let (mut at, mut before) = (0, "");
+    let data = size.saturating_sub(start);
+    for tensor in order {
+        let (name, first, last) =
+            (&*tensor.name, tensor.range.start - start, tensor.range.end - start);
+        let shown = short(name);
+        if first < at {
+            let before = short(before);
+            return Err(Fault::of(
+                name,
+                format!("tensors '{before}' and '{shown}' overlap, at byte {first} of the data"),
+            ));
+        }
+        if first - at >= alignment {
+            return Err(Fault::of(
+                name,
+                format!(
+                    "bytes {at} to {first} of the data, before tensor '{shown}', do not belong to a tensor"
+                ),
+            ));
+        }
+        if last > data {
+            return Err(Fault::of(
+                name,
+                format!(
+                    "the file is cut off: tensor '{shown}' ends at byte {last} of the data, which has {data}"
+                ),
+            ));
+        }
+        (at, before) = (last, name);
+    }
+    if data - at >= alignment {
+        return Err(Fault::new(format!(
+            "the last {} bytes of the file do not belong to a tensor",
+            data - at
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Safetensors: the length of the header in 8 bytes, the header as JSON, and the bytes of the tensors, without gaps and in
+//! any order.
+
+use crate::error::{ErrorKind, Fault, short};
+use crate::header::{check_cover, fill};
+use crate::json::{self, LONGEST};
+use crate::tensor::{Tensor, is_dtype};
+use serde_json::Value;
+use std::io::Read;
+
+/// The bits of the items of a type. The bytes of a type that came later can be hashed all the same.
+fn bits(dtype: &str) -> Option<u64> {
+    Some(match dtype {
+        "F4" => 4,
+        "F6_E2M3" | "F6_E3M2" => 6,
+        "BOOL" | "U8" | "I8" | "F8_E5M2" | "F8_E4M3" | "F8_E8M0" | "F8_E4M3FNUZ"
+        | "F8_E5M2FNUZ" => 8,
+        "I16" | "U16" | "F16" | "BF16" => 16,
+        "I32" | "U32" | "F32" => 32,
+        "I64" | "U64" | "F64" | "C64" => 64,
+        _ => return None,
+    })
+}
+
+/// Reads the header after its first 8 bytes.
+pub(super) fn read(
+    mut from: impl Read,
+    start: [u8; 8],
+    size: u64,
+) -> Result<Vec<Tensor>, ErrorKind> {
+    if size < 8 {
+        let text = format!(
+            "this is not a safetensors file: it has {size} bytes, and the length of a header has 8"
+        );
+        return Err(Fault::new(text).into());
+    }
+    let length = u64::from_le_bytes(start);
+    if length > LONGEST {
+        let text = format!(
+            "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}"
+        );
+        return Err(Fault::new(text).into());
+    }
+    let start = 8 + length;
+    if start > size {
+        let text = format!(
+            "the file is cut off, or no safetensors file: its header ends at byte {start}, and it has {size}"
+        );
+        return Err(Fault::new(text).into());
+    }
+    let mut text = vec![0; length as usize];
+    fill(&mut from, &mut text, 8, size)?;
+    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |at| at + 1);
+    if !text.starts_with(b"{") || !text[..end].ends_with(b"}") {
+        let text = "this is not a safetensors file: its header does not begin with '{', or does not end with '}' and blanks";
+        return Err(Fault::new(text).into());
+    }
+    let mut tensors = Vec::new();
+    for (name, info) in json::object(&text, "the header")? {
+        if name == "__metadata__" {
+            check_metadata(&info)?;
+        } else {
+            tensors.push(tensor(name, &info, start)?);
+        }
+    }
+    check_cover(&tensors, start, size, 1)?;
+    Ok(tensors)
+}
+
+fn check_metadata(info: &Value) -> Result<(), Fault> {
+    let is_text = |info: &serde_json::Map<String, Value>| info.values().all(Value::is_string);
+    if info.is_null() || info.as_object().is_some_and(is_text) {
+        return Ok(());
+    }
+    Err(Fault::new("__metadata__ is not an object whose values are strings"))
+}
+
+/// Lengths and offsets of a list.
+fn lengths(value: &Value) -> Option<Vec<u64>> {
+    let length = |value: &Value| value.as_u64().filter(|&it| it < 1 << 63);
+    value.as_array()?.iter().map(length).collect()
+}
+
+/// A tensor, whose entry is checked.
+fn tensor(name: String, info: &Value, start: u64) -> Result<Tensor, Fault> {
+    let fault = |text: String| Fault::of(&name, format!("tensor '{}'{text}", short(&name)));
+    let text = |value: &Value| short(&value.to_string());
+    let (Some(dtype), Some(shape), Some(offsets)) =
+        (info.get("dtype"), info.get("shape"), info.get("data_offsets"))
+    else {
+        return Err(fault(" has no dtype, shape or data_offsets".into()));
+    };
+    let Some(dtype) = dtype.as_str().filter(|it| is_dtype(it)) else {
+        return Err(fault(format!(": dtype is {}, and not the name of a type", text(dtype))));
+    };
+    let Some(sizes) = lengths(shape) else {
+        return Err(fault(format!(": shape is {}, and not a list of lengths", text(shape))));
+    };
+    let Some(Ok([first, last])) = lengths(offsets).map(<[u64; 2]>::try_from) else {
+        return Err(fault(format!(": data_offsets is {}, and not two offsets", text(offsets))));
+    };
+    if first > last {
+        return Err(fault(format!(" ends before it begins: data_offsets is {}", text(offsets))));
+    }
+    if let Some(bits) = bits(dtype) {
+        // A zero makes the product zero, whatever the others are.
+        let product = || sizes.iter().try_fold(bits, |product, &size| product.checked_mul(size));
+        let found = if sizes.contains(&0) { Some(0) } else { product() };
+        if found.is_none_or(|bits| u128::from(bits) != 8 * u128::from(last - first)) {
+            let bytes = last - first;
+            return Err(fault(format!(
+                ": shape {} of {dtype} does not have {bytes} bytes",
+                text(shape)
+            )));
+        }
+    }
+    let range = start + first..start + last;
+    Ok(Tensor { dtype: dtype.to_owned(), shape: sizes, range, name })
+}

@@ -1,0 +1,103 @@
+//! Comparisons of two models, and the rows that differ.
+
+use crate::files::{safetensors, write};
+use treewide_tensors::{Model, TensorDigest, Tensors, Verdict, compare, list, rows, strip};
+
+fn model(tensors: &[(&str, &str, &[u64], u8)]) -> Tensors {
+    let tensor = |&(name, dtype, shape, byte): &(&str, &str, &[u64], u8)| {
+        let digest = [byte; 32];
+        (name.to_owned(), TensorDigest { dtype: dtype.to_owned(), shape: shape.to_vec(), digest })
+    };
+    tensors.iter().map(tensor).collect()
+}
+
+#[test]
+fn compare_finds_what_became_of_each_tensor() {
+    let old = model(&[
+        ("a.b", "F32", &[3], 1),
+        ("changed", "BF16", &[64, 96], 2),
+        ("empty", "F32", &[0, 7], 3),
+        ("gone", "BOOL", &[3], 4),
+        ("norm.2", "BF16", &[96], 5),
+        ("ones.1", "F32", &[2], 6),
+        ("ones.2", "F32", &[2], 6),
+        ("scalar", "F32", &[], 7),
+    ]);
+    let new = model(&[
+        ("a.b", "F32", &[3], 1),
+        ("changed", "BF16", &[64, 96], 12),
+        ("empty", "F32", &[7, 0], 3),
+        ("lora", "F32", &[3, 3], 14),
+        ("norm.9", "BF16", &[96], 5),
+        ("ones.1", "F32", &[2], 6),
+        ("ones.3", "F32", &[2], 6),
+        ("scalar", "F64", &[], 17),
+        ("tied", "F32", &[3], 1),
+    ]);
+    let found = compare(&old, &new);
+    let lines: Vec<_> = found
+        .findings
+        .iter()
+        .map(|it| format!("{} {} {}", it.verdict.word(), it.name, it.detail(list::escape)))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "changed changed BF16[64,96]",
+            "reshaped empty F32[0,7] -> F32[7,0], the same bytes",
+            "removed gone BOOL[3]",
+            "added lora F32[3,3]",
+            "renamed norm.2 -> norm.9",
+            "removed ones.2 F32[2], the bytes of ones.1",
+            "added ones.3 F32[2], the bytes of ones.1",
+            "retyped scalar F32[] -> F64[]",
+            "added tied F32[3], the bytes of a.b",
+        ]
+    );
+    assert_eq!((found.same, found.count(Verdict::Added), found.prefix), (2, 3, None));
+    assert!(compare(&old, &old).is_same());
+    let wrapped = old.iter().map(|(name, it)| (format!("_orig_mod.{name}"), it.clone())).collect();
+    assert_eq!(compare(&wrapped, &new).prefix, Some("_orig_mod."));
+}
+
+#[test]
+fn strip_leaves_out_a_prefix_of_parts() {
+    for (name, prefix, expected) in [
+        ("_orig_mod.a.b", "_orig_mod.", "a.b"),
+        ("layers.0._orig_mod.q", "_orig_mod.", "layers.0.q"),
+        ("my_orig_mod.q", "_orig_mod.", "my_orig_mod.q"),
+        ("module.module.q", "module.", "q"),
+        ("model.language.q", "model.language.", "q"),
+        ("q.module", "module.", "q.module"),
+    ] {
+        assert_eq!(strip(name, prefix), expected);
+    }
+}
+
+#[test]
+fn rows_are_those_that_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    // Rows of 3,000 bytes lie across tiles.
+    let data = vec![1; 3000 * 1000];
+    let mut other = data.clone();
+    let changed = [0, 1, 174, 175, 500, 999];
+    for row in changed {
+        other[row * 3000 + row] = 2;
+    }
+    for row in (600..900).step_by(2) {
+        other[row * 3000] = 2;
+    }
+    let file = |name, data: &[u8]| {
+        let scalar: &[u8] = &data[..4];
+        let bytes = safetensors(&[("m", "U8", &[1000, 3000], data), ("s", "F32", &[], scalar)]);
+        Model::open(write(folder.path(), name, bytes)).unwrap()
+    };
+    let (old, new) = (file("old", &data), file("new", &other));
+    let found = rows((&old, "m"), (&new, "m")).unwrap().unwrap();
+    assert_eq!((found.all, found.different), (1000, 156));
+    assert_eq!(found.first[..5], [0..2, 174..176, 500..501, 600..601, 602..603]);
+    assert_eq!(found.first.len() as u64 + found.more, 154);
+    let scalar = rows((&old, "s"), (&new, "s")).unwrap().unwrap();
+    assert_eq!((scalar.all, scalar.different), (1, 1));
+    assert_eq!(rows((&old, "m"), (&new, "none")).unwrap(), None);
+}

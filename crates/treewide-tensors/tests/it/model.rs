@@ -1,0 +1,149 @@
+//! Models in one file, in several, and in directories.
+
+use crate::files::{Gguf, safetensors, write};
+use std::fs::{self, File};
+use std::path::Path;
+use treewide::{Cancel, Mode, hash};
+use treewide_tensors::{ErrorKind, Model, Options, Tensors, list};
+
+const A: (&str, &str, &[u64], &[u8]) = ("a", "F32", &[2], b"12345678");
+const B: (&str, &str, &[u64], &[u8]) = ("b", "U8", &[3], b"abc");
+
+fn digests(path: impl AsRef<Path>) -> Tensors {
+    Model::open(path).unwrap().digests(&Options::new()).unwrap()
+}
+
+fn refusal(path: impl AsRef<Path>) -> String {
+    Model::open(path).unwrap_err().to_string()
+}
+
+#[test]
+fn model_has_the_same_tensors_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let one = digests(write(at, "whole.safetensors", safetensors(&[A, B])));
+    assert_eq!((one["a"].hash(), one["b"].hash()), (hash(A.3), hash(B.3)));
+    write(at, "m-1.safetensors", safetensors(&[A]));
+    write(at, "m-2.safetensors", safetensors(&[B]));
+    let index = r#"{"metadata":{},"weight_map":{"b":"m-2.safetensors","a":"m-1.safetensors"}}"#;
+    let index = write(at, "model.safetensors.index.json", index);
+    assert_eq!(digests(&index), one);
+    assert_eq!(digests(at), one, "the directory has an index");
+    fs::remove_file(index).unwrap();
+    assert!(refusal(at).contains("whole.safetensors: tensor 'a' is in this file and in "));
+    fs::remove_file(at.join("whole.safetensors")).unwrap();
+    assert_eq!(digests(at), one, "files without an index");
+    let gguf = |it: &Gguf, no: u16| {
+        let it = it.clone().key("split.no", 2, &no.to_le_bytes());
+        it.key("split.count", 2, &2_u16.to_le_bytes()).key(
+            "split.tensors.count",
+            5,
+            &2_u32.to_le_bytes(),
+        )
+    };
+    let parts = tempfile::tempdir().unwrap();
+    let at = parts.path();
+    let first =
+        write(at, "m-00001-of-00002.gguf", gguf(&Gguf::new(&[("a", 0, &[2], A.3)]), 0).bytes());
+    assert!(refusal(&first).contains("m-00002-of-00002.gguf: cannot open"));
+    let second =
+        write(at, "m-00002-of-00002.gguf", gguf(&Gguf::new(&[("b", 24, &[3], B.3)]), 1).bytes());
+    let both = digests(&first);
+    assert_eq!((both["a"].hash(), both["b"].hash()), (hash(A.3), hash(B.3)));
+    assert_eq!(digests(at), both);
+    assert!(refusal(&second).contains("this is part 2 of 2, and there are 1"));
+    write(
+        at,
+        "m-00002-of-00002.gguf",
+        gguf(&Gguf::new(&[("b", 24, &[3], B.3), ("c", 24, &[3], B.3)]), 1).bytes(),
+    );
+    assert!(refusal(at).contains("the parts have 3 tensors, and should have 2"));
+    fs::copy(&first, &second).unwrap();
+    assert!(refusal(at).contains("split.no 0"));
+}
+
+#[test]
+fn model_in_a_directory_is_not_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert!(refusal(at).contains("there is no *.safetensors and no *.gguf in this directory"));
+    let gguf = Gguf::new(&[("a", 0, &[2], A.3)]).bytes();
+    write(at, "q4.gguf", &gguf);
+    assert_eq!(digests(at).len(), 1);
+    write(at, "q8.gguf", &gguf);
+    assert!(refusal(at).contains("several models in this directory, such as"));
+    write(at, "model.safetensors", safetensors(&[B]));
+    write(at, "consolidated.safetensors", safetensors(&[A, B]));
+    assert_eq!(digests(at).keys().collect::<Vec<_>>(), ["b"], "as loaders do");
+    for (text, expected) in [
+        (r#"{"weight_map":{"a":"../x"}}"#, "not the name of a file next to the index"),
+        (
+            r#"{"weight_map":{"a":"model.safetensors"}}"#,
+            "model.safetensors: the index says that tensor 'a' is in this file",
+        ),
+        ("[]", "not an object"),
+        ("{}", "no weight_map"),
+        ("{", "not JSON"),
+    ] {
+        let found = refusal(write(at, "model.safetensors.index.json", text));
+        assert!(found.contains(expected), "{found}");
+    }
+    assert!(refusal(at.join("missing")).contains("missing: cannot open"));
+}
+
+#[test]
+fn hash_has_any_mode_length_and_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = 4 << 20;
+    let data: Vec<u8> = (0..2 * part + 5000_u32).map(|it| (it % 251) as u8).collect();
+    let lengths = [0, 1, 1024, 1025, 300_000, part as usize, part as usize + 1, data.len()];
+    let names: Vec<String> = lengths.iter().map(usize::to_string).collect();
+    let shapes = lengths.map(|it| [it as u64]);
+    let tensors: Vec<_> = (0..lengths.len())
+        .map(|it| (&*names[it], "U8", &shapes[it][..], &data[..lengths[it]]))
+        .collect();
+    let model = Model::open(write(folder.path(), "m", safetensors(&tensors))).unwrap();
+    assert_eq!(model.bytes(), lengths.iter().sum::<usize>() as u64);
+    for threads in [1, 3] {
+        for (mode, length) in [(Mode::PLAIN, 32), (Mode::keyed(&[7; 32]), 70)] {
+            let outputs =
+                model.hash(&Options::new().mode(mode).output_len(length).threads(threads)).unwrap();
+            for (tensor, found) in model.tensors().zip(outputs.chunks_exact(length)) {
+                let (mut hasher, mut expected) =
+                    (treewide::Hasher::with_mode(mode), vec![0; length]);
+                hasher.update(&data[..tensor.shape[0] as usize]);
+                hasher.finalize_xof().fill(&mut expected);
+                assert_eq!(found, expected, "{}", tensor.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn hash_refuses_a_file_that_was_written_to_and_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "m", safetensors(&[("a", "U8", &[40 << 10], &[1; 40 << 10])]));
+    let model = Model::open(&path).unwrap();
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let stopped = model.hash(&Options::new().cancel(&cancel)).unwrap_err();
+    assert!(matches!(stopped.kind(), ErrorKind::File(treewide::file::ErrorKind::Stopped)));
+    File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    let shorter = model.hash(&Options::new()).unwrap_err().to_string();
+    assert!(shorter.contains("file shrank while being hashed: 1000 of"), "{shorter}");
+    let time = std::time::SystemTime::UNIX_EPOCH;
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_len(100 << 10).unwrap();
+    file.set_modified(time).unwrap();
+    let other = model.hash(&Options::new()).unwrap_err().to_string();
+    assert!(other.contains("written to after its header was read"), "{other}");
+}
+
+#[test]
+fn fingerprint_is_that_of_the_list_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = digests(write(folder.path(), "m", safetensors(&[B, A])));
+    let path = write(folder.path(), "m.tensors.b3", list::text(&found));
+    assert_eq!(list::fingerprint(&found), treewide::file::hash(&path).unwrap());
+    assert_eq!(list::read(path).unwrap(), found);
+}

@@ -1,0 +1,100 @@
+//! Headers of safetensors files: what is taken, and each fault. The Python tests have more of the same.
+
+use crate::files::{safetensors, with_header};
+use std::io::Cursor;
+use treewide_tensors::{Error, ErrorKind, header};
+
+pub(crate) fn cause(bytes: &[u8]) -> String {
+    match header::read(Cursor::new(bytes), bytes.len() as u64) {
+        Err(ErrorKind::Model(fault)) => fault.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn entry(dtype: &str, shape: &str, first: u64, last: u64) -> String {
+    format!(r#"{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{first},{last}]}}"#)
+}
+
+#[test]
+fn header_keeps_the_order_and_has_places_in_the_file() {
+    let text = format!(
+        r#"{{"b":{},"__metadata__":{{"format":"pt"}},"a":{},"new":{}}}  "#,
+        entry("U8", "[2]", 4, 6),
+        entry("F32", "[]", 0, 4),
+        entry("LATER", "[9]", 6, 7)
+    );
+    let bytes = with_header(&text, [1; 7]);
+    let found = header::read(Cursor::new(&bytes), bytes.len() as u64).unwrap().tensors;
+    let names: Vec<_> = found.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["b", "a", "new"]);
+    let start = 8 + text.len() as u64;
+    assert_eq!((found[0].range.clone(), &*found[0].shape), (start + 4..start + 6, &[2][..]));
+    assert_eq!((&*found[1].dtype, found[1].shape.len()), ("F32", 0));
+}
+
+#[test]
+fn header_of_every_fault_is_refused() {
+    let one = |text: String, data: &[u8]| with_header(text, data);
+    let u8s = |first, last| entry("U8", &format!("[{}]", last - first), first, last);
+    let cases = [
+        (
+            one(format!(r#"{{"a":{},"b":{}}}"#, u8s(0, 4), u8s(3, 6)), &[0; 6]),
+            "tensors 'a' and 'b' overlap, at byte 3",
+        ),
+        (
+            one(format!(r#"{{"a":{},"b":{}}}"#, u8s(0, 2), u8s(3, 6)), &[0; 6]),
+            "bytes 2 to 3 of the data, before tensor 'b'",
+        ),
+        (
+            one(format!(r#"{{"a":{}}}"#, u8s(0, 2)), &[0; 3]),
+            "last 1 bytes of the file do not belong",
+        ),
+        (one(format!(r#"{{"a":{}}}"#, u8s(0, 2)), &[0; 1]), "cut off: tensor 'a' ends at byte 2"),
+        (one(r#"{"a":1,"a":2}"#.into(), &[]), "has 'a' twice"),
+        (one(r#"{"a":{"shape":[],"shape":[]}}"#.into(), &[]), "has 'shape' twice"),
+        (
+            one(r#"{"a":{"dtype":"U8","shape":[0]}}"#.into(), &[]),
+            "'a' has no dtype, shape or data_offsets",
+        ),
+        (one(format!(r#"{{"a":{}}}"#, entry("a\tb", "[0]", 0, 0)), &[]), "not JSON"),
+        (one(format!(r#"{{"a":{}}}"#, entry("a b", "[0]", 0, 0)), &[]), "not the name of a type"),
+        (one(format!(r#"{{"a":{}}}"#, entry("U8", "[1.0]", 0, 1)), &[0]), "shape is [1.0]"),
+        (
+            one(format!(r#"{{"a":{}}}"#, entry("U8", "[9223372036854775808]", 0, 1)), &[0]),
+            "shape is [9223372036854775808]",
+        ),
+        (
+            one(format!(r#"{{"a":{}}}"#, entry("F64", "[4294967296,4294967296,8]", 0, 1)), &[0]),
+            "does not have 1 bytes",
+        ),
+        (one(format!(r#"{{"\u001b[2J":{}}}"#, u8s(0, 2)), &[0]), r"tensor '\u{1b}[2J' ends"),
+        (with_header("{\"a\":NaN}", []), "before \"NaN}\""),
+        (vec![0; 7], "it has 7 bytes"),
+        ([&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "would have 18446744073709551615 bytes"),
+        (with_header("{}", []).split_last().unwrap().1.to_vec(), "cut off, or no safetensors file"),
+    ];
+    for (bytes, expected) in &cases {
+        let found = cause(bytes);
+        assert!(found.contains(expected), "{found}\n{expected}");
+    }
+    println!("safetensors: {} faults", cases.len());
+}
+
+#[test]
+fn header_that_is_cut_anywhere_is_refused() {
+    let bytes = safetensors(&[("a", "F32", &[2, 3], &[1; 24]), ("b", "BOOL", &[3], &[0; 3])]);
+    for length in 0..bytes.len() {
+        cause(&bytes[..length]);
+    }
+}
+
+#[test]
+fn error_names_the_file_and_the_tensor() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = with_header(format!(r#"{{"x":{}}}"#, entry("F32", "[2]", 0, 1)), [0]);
+    let path = crate::files::write(folder.path(), "m.safetensors", bytes);
+    let error: Error = treewide_tensors::Model::open(&path).unwrap_err();
+    assert_eq!((error.path(), error.tensor()), (&*path, Some("x")));
+    let text = format!("{}: tensor 'x': shape [2] of F32 does not have 1 bytes", path.display());
+    assert_eq!(error.to_string(), text);
+}
