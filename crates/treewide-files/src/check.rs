@@ -11,7 +11,7 @@ use crate::list::{self, Entry, Fault, Lines, NameIs};
 use crate::name;
 use crate::options::{Hashed, Options};
 use crate::run::Event;
-use crate::task::{Item, Kind, Source, Task};
+use crate::task::{Item, Kind, Other, Source, Task};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +162,7 @@ impl Check {
 
     /// The files of a list, for [`Options::run`]. The digest that is listed comes back with each.
     pub fn source(self, list: Lines) -> ListedFiles {
-        ListedFiles { check: self, lines: list, previous_len: 0, is_over: false }
+        ListedFiles::new(list, self, self.ignore_missing)
     }
 
     /// The verdict on a file with this listed digest, from the result of hashing it.
@@ -188,114 +188,225 @@ impl Check {
     }
 }
 
+/// The forms that lines of a list have, and what they say.
+pub trait Forms {
+    /// The thing that comes back with the result of hashing a file.
+    type About: Send + 'static;
+
+    /// What a line says, without its end; `None` if nothing, or nothing yet.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    fn line(&mut self, line: &[u8]) -> Result<Option<Line<Self::About>>, Fault>;
+
+    /// Something more that the last line has said, or all lines together if the list `is_over`.
+    fn more(&mut self, is_over: bool) -> Option<Result<Line<Self::About>, Fault>> {
+        let _ = is_over;
+        None
+    }
+
+    /// The bytes of memory that `about` holds.
+    fn bytes(about: &Self::About) -> usize;
+
+    /// As [`Source::other`].
+    fn other(about: &mut Self::About) -> Option<&mut dyn Other> {
+        let _ = about;
+        None
+    }
+}
+
+/// A file that a line names, and its digest.
+#[derive(Debug)]
+pub struct Line<A> {
+    /// Both of them.
+    pub entry: Entry,
+    /// The bytes of the file's BLAKE3 digest that are to be found.
+    pub extent: Extent,
+    /// The thing that comes back with the result.
+    pub about: A,
+    /// Whether the digest may have any length, so that one that is cut off is not seen at the line alone.
+    pub has_free_length: bool,
+}
+
+/// Lines with BLAKE3 digests. What comes back is the digest.
+impl Forms for Check {
+    type About = Vec<u8>;
+
+    fn line(&mut self, line: &[u8]) -> Result<Option<Line<Vec<u8>>>, Fault> {
+        let Some(entry) = list::parse(line, self.digest_len)? else { return Ok(None) };
+        let about = entry.digest.clone();
+        Line::blake3(entry, about).map(Some)
+    }
+
+    fn bytes(digest: &Vec<u8>) -> usize {
+        digest.len()
+    }
+}
+
+impl<A> Line<A> {
+    /// A line with a BLAKE3 digest.
+    ///
+    /// # Errors
+    /// If there is no digest of that length.
+    pub fn blake3(entry: Entry, about: A) -> Result<Self, Fault> {
+        match Extent::new(0, entry.digest.len() as u64) {
+            Ok(extent) => Ok(Self { entry, extent, about, has_free_length: true }),
+            Err(error) => Err(Fault::Digest {
+                name: entry.name,
+                digest: Some(entry.digest),
+                cause: error.to_string(),
+            }),
+        }
+    }
+}
+
 /// The files of a list, found line by line.
 #[derive(Debug)]
-pub struct ListedFiles {
-    check: Check,
+pub struct ListedFiles<F = Check> {
+    forms: F,
+    ignore_missing: bool,
     lines: Lines,
+    /// The number of the line that was read last, and whether it has no end.
+    at: (u64, bool),
     /// Bytes of the digest in the line before.
     previous_len: usize,
     is_over: bool,
 }
 
-impl ListedFiles {
-    fn item(&self, entry: Entry, is_endless: bool) -> Item<Vec<u8>, Note> {
-        let extent = Extent::new(0, entry.digest.len() as u64);
-        let extent = extent.map_err(|error| error.to_string());
-        let found = entry.find().map_err(String::from).and_then(|path| Ok((path, extent?)));
+impl<F: Forms> ListedFiles<F> {
+    /// The files of a list whose lines have these forms. `ignore_missing` is as in [`Check::ignore_missing`].
+    pub fn new(lines: Lines, forms: F, ignore_missing: bool) -> Self {
+        Self { forms, ignore_missing, lines, at: (0, false), previous_len: 0, is_over: false }
+    }
+
+    /// The forms of its lines, and their knowledge of the list so far.
+    pub fn forms(&self) -> &F {
+        &self.forms
+    }
+
+    fn file(&self, line: Line<F::About>, is_endless: bool) -> Item<F::About, Note> {
+        let Line { entry, extent, about, .. } = line;
+        let found = entry.find();
         let Entry { name, digest: expected, .. } = entry;
         match found {
             // A name that is cut off is another name, as a rule that of a file that does not exist.
-            Ok((path, _)) if is_endless && self.check.ignore_missing && list::is_missing(&path) => {
+            Ok(path) if is_endless && self.ignore_missing && list::is_missing(&path) => {
                 let cause = format!("no such file; {CUT_OFF}");
                 let verdict = Verdict::Unreadable(ErrorKind::Other(cause.into()));
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
-            Ok((path, _))
-                if self.check.ignore_missing && holds_line(&name) && list::is_missing(&path) =>
-            {
+            Ok(path) if self.ignore_missing && holds_line(&name) && list::is_missing(&path) => {
                 let cause = String::from("no such file; there may be two lines in one here");
                 let verdict = Verdict::Unverified(cause);
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
-            Ok((path, extent)) => {
-                Item::File(Task { path, kind: Kind::Unknown, extent, about: expected })
-            }
+            Ok(path) => Item::File(Task { path, kind: Kind::Unknown, extent, about }),
             Err(cause) => {
-                let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
+                let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause.into()));
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
         }
     }
 }
 
-impl Source for ListedFiles {
-    /// The digest that is listed.
-    type About = Vec<u8>;
+impl<F: Forms> ListedFiles<F> {
+    /// What there is to do about a line; `None` if nothing.
+    fn item(
+        &mut self,
+        parsed: Result<Option<Line<F::About>>, Fault>,
+    ) -> Option<Item<F::About, Note>> {
+        let (number, is_cut) = self.at;
+        Some(match parsed {
+            Ok(None) => return None,
+            // Half of a digest is a digest where it ends the line.
+            Ok(Some(Line { entry, has_free_length: true, .. }))
+                if is_cut && entry.digest.len() < self.previous_len =>
+            {
+                let (len, before) = (entry.digest.len(), self.previous_len);
+                let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
+                let named = Some(shown_path(&entry.name));
+                let has_digest = false;
+                let line = Malformed { number, named, cause, is_cut, has_digest };
+                Item::Note(Note::Malformed(line))
+            }
+            Ok(Some(mut line)) => {
+                let entry = &mut line.entry;
+                self.previous_len = entry.digest.len();
+                if self.lines.ends_in_null() {
+                    entry.name_is = NameIs::Exact;
+                }
+                // Windows has no such names.
+                if cfg!(unix) && self.lines.had_return() && entry.name_is == NameIs::Loose {
+                    entry.others.push([&entry.name[..], b"\r"].concat());
+                }
+                self.file(line, is_cut)
+            }
+            Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
+                let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
+                let line = Malformed { number, named: None, cause, is_cut, has_digest: true };
+                Item::Note(Note::Malformed(line))
+            }
+            Err(Fault::Digest { name, digest, cause }) => {
+                let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
+                Item::Note(Note::Settled { path, expected: digest, verdict })
+            }
+            Err(Fault::Line(cause)) => {
+                // What is lost may have been the name of a file, and the names of more.
+                let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
+                let has_digest = false;
+                let line = Malformed { number, named: None, cause, is_cut, has_digest };
+                Item::Note(Note::Malformed(line))
+            }
+        })
+    }
+}
+
+impl<F: Forms> Source for ListedFiles<F> {
+    type About = F::About;
     type Note = Note;
 
-    fn next(&mut self) -> Option<Item<Vec<u8>, Note>> {
-        while !self.is_over {
-            let (number, line) = match self.lines.next() {
-                Ok(Some(next)) => next,
-                Ok(None) => break,
+    fn next(&mut self) -> Option<Item<F::About, Note>> {
+        loop {
+            if let Some(more) = self.forms.more(self.is_over) {
+                return self.item(more.map(Some));
+            }
+            if self.is_over {
+                return None;
+            }
+            let parsed = match self.lines.next() {
+                Ok(Some((number, line))) => {
+                    self.at.0 = number;
+                    self.forms.line(line)
+                }
+                Ok(None) => {
+                    self.is_over = true;
+                    continue;
+                }
                 Err(error) => {
                     self.is_over = true;
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
             };
-            let parsed = list::parse(line, self.check.digest_len);
-            let is_cut = self.lines.is_endless();
-            return Some(match parsed {
-                Ok(None) => continue,
-                // Half of a digest is a digest where it ends the line.
-                Ok(Some(entry)) if is_cut && entry.digest.len() < self.previous_len => {
-                    let (len, before) = (entry.digest.len(), self.previous_len);
-                    let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
-                    let named = Some(shown_path(&entry.name));
-                    let has_digest = false;
-                    let line = Malformed { number, named, cause, is_cut, has_digest };
-                    Item::Note(Note::Malformed(line))
-                }
-                Ok(Some(mut entry)) => {
-                    self.previous_len = entry.digest.len();
-                    // Windows has no such names.
-                    if cfg!(unix) && self.lines.had_return() && entry.name_is == NameIs::Loose {
-                        entry.others.push([&entry.name[..], b"\r"].concat());
-                    }
-                    self.item(entry, is_cut)
-                }
-                Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
-                    let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                    let line = Malformed { number, named: None, cause, is_cut, has_digest: true };
-                    Item::Note(Note::Malformed(line))
-                }
-                Err(Fault::Digest { name, digest, cause }) => {
-                    let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
-                    Item::Note(Note::Settled { path, expected: digest, verdict })
-                }
-                Err(Fault::Line(cause)) => {
-                    // What is lost may have been the name of a file, and the names of more.
-                    let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                    let has_digest = false;
-                    let line = Malformed { number, named: None, cause, is_cut, has_digest };
-                    Item::Note(Note::Malformed(line))
-                }
-            });
+            self.at.1 = self.lines.is_endless();
+            if let Some(item) = self.item(parsed) {
+                return Some(item);
+            }
         }
-        self.is_over = true;
-        None
     }
 
     fn may_wait(&self) -> bool {
         self.lines.may_wait()
     }
 
-    fn bytes(item: &Item<Vec<u8>, Note>) -> usize {
+    fn bytes(item: &Item<F::About, Note>) -> usize {
         match item {
-            Item::File(task) => task.about.len(),
+            Item::File(task) => F::bytes(&task.about),
             Item::Note(note) => note.bytes(),
         }
+    }
+
+    fn other(about: &mut F::About) -> Option<&mut dyn Other> {
+        F::other(about)
     }
 }
 
@@ -418,10 +529,10 @@ mod tests {
             (settled(Verdict::Missing), 36),
             (Note::Malformed(malformed("12345678".into())), 8),
         ] {
-            assert_eq!(ListedFiles::bytes(&Item::Note(note)), bytes);
+            assert_eq!(<ListedFiles>::bytes(&Item::Note(note)), bytes);
         }
         let (extent, about) = (Extent::HASH, vec![0; 32]);
         let task = Task { path: "1234".into(), kind: Kind::Unknown, extent, about };
-        assert_eq!(ListedFiles::bytes(&Item::File(task)), 32, "a run counts the names itself");
+        assert_eq!(<ListedFiles>::bytes(&Item::File(task)), 32, "a run counts the names itself");
     }
 }

@@ -100,6 +100,11 @@ impl Digest {
         is_beginning.then_some(Self { output: Output::Hash(*hash), len: extent.len })
     }
 
+    /// The digest of a file whose BLAKE3 digest was not asked for.
+    pub(crate) fn empty() -> Self {
+        Self { output: Output::Hash(Hash::from_bytes([0; OUT_LEN])), len: 0 }
+    }
+
     /// The bytes in the digest.
     #[expect(clippy::len_without_is_empty, reason = "an empty digest is not special")]
     pub fn len(&self) -> u64 {

@@ -13,6 +13,15 @@ pub(crate) enum Place<A, N> {
     File(Task<A>, Progressed),
 }
 
+impl<A, N> Place<A, N> {
+    /// Leaves a file to be hashed alone, when its turn comes.
+    pub(crate) fn leave_alone(&mut self) {
+        if let Self::File(_, progressed) = self {
+            *progressed = Progressed::Alone;
+        }
+    }
+}
+
 /// How far a file in a group has come.
 pub(crate) enum Progressed {
     ToDo,

@@ -262,13 +262,8 @@ impl Options {
         extent: Extent,
     ) -> Result<Hashed, ErrorKind> {
         self.hash_by(path, extent, |options, hasher| {
-            let file = if regular {
-                let file = long_path::open(path, true)?;
-                check_regular(&file)?;
-                file
-            } else {
-                long_path::open_to_watch(path)?
-            };
+            let file =
+                if regular { self.open_regular(path)? } else { long_path::open_to_watch(path)? };
             Ok(options.update_file(hasher, &file, path)?)
         })
     }
@@ -297,8 +292,25 @@ impl Options {
         read: impl FnOnce(&file::Options<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.has_reached(path);
-        let watch = |bytes| {
-            self.has_hashed(0, bytes);
+        let result = read(&self.watched(|bytes| self.has_hashed(0, bytes)))?;
+        self.has_hashed(1, 0);
+        Ok(result)
+    }
+
+    /// Opens a file that was regular when it was found, and must be so still.
+    pub(crate) fn open_regular(&self, path: &Path) -> Result<File, ErrorKind> {
+        let file = long_path::open(path, true)?;
+        check_regular(&file)?;
+        Ok(file)
+    }
+
+    /// How one file is read; `hears` is called with the number of bytes that were.
+    pub(crate) fn watched<'a>(
+        &'a self,
+        hears: impl Fn(u64) + Send + Sync + 'a,
+    ) -> file::Options<'a> {
+        let watch = move |bytes| {
+            hears(bytes);
             if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut options = file::Options::new()
@@ -310,9 +322,7 @@ impl Options {
         if let Some(most) = self.threads {
             options = options.threads(most);
         }
-        let result = read(&options)?;
-        self.has_hashed(1, 0);
-        Ok(result)
+        options
     }
 
     /// The most threads to use, this one counted.
@@ -350,6 +360,12 @@ impl Options {
     pub(crate) fn has_hashed(&self, files: u64, bytes: u64) {
         if let Some(progress) = &self.progress {
             progress.hashed(files, bytes);
+        }
+    }
+
+    pub(crate) fn has_hashed_by_one(&self, bytes: u64) {
+        if let Some(progress) = &self.progress {
+            progress.hashed_by_one(bytes);
         }
     }
 

@@ -13,6 +13,12 @@ pub trait Progress: Send + Sync {
     /// bytes stay counted. So if every file was hashed, all calls add up to the number of files and their bytes.
     fn hashed(&self, files: u64, bytes: u64);
 
+    /// `bytes` more bytes of a file were hashed that one thread reads, because its digest is not a BLAKE3 one. Several such files may be
+    /// under way.
+    fn hashed_by_one(&self, bytes: u64) {
+        self.hashed(0, bytes);
+    }
+
     /// The run has come to this file: it is about to return its result, or to read it if it is large. Only
     /// the thread that asks the run for results calls this.
     fn reached(&self, path: &Path) {

@@ -3,6 +3,7 @@
 use crate::group::Group;
 use crate::options::Options;
 use crate::small_files::SmallFiles;
+use crate::task::OtherOf;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub(crate) struct Queue<A, N> {
     /// The first group is done, or will never be.
     done: Condvar,
     options: Options,
+    other: OtherOf<A>,
 }
 
 struct State<A, N> {
@@ -55,7 +57,7 @@ impl<A, N> State<A, N> {
 }
 
 impl<A, N> Queue<A, N> {
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options, other: OtherOf<A>) -> Self {
         let (groups, gone, taken) = (VecDeque::new(), 0, 0);
         let state = State { groups, gone, taken, has_failed: false, is_over: false };
         Self {
@@ -63,6 +65,7 @@ impl<A, N> Queue<A, N> {
             to_do: Condvar::new(),
             done: Condvar::new(),
             options: options.clone(),
+            other,
         }
     }
 
@@ -149,7 +152,7 @@ impl<A, N> Queue<A, N> {
         while !state.is_over {
             if let Some((number, mut group)) = state.take_to_do() {
                 drop(state);
-                small_files.hash(&mut group);
+                small_files.hash(&mut group, self.other);
                 self.put_done(number, group);
                 state = self.state();
             } else {

@@ -25,7 +25,7 @@ use crate::options::{Hashed, Options};
 use crate::queue::Queue;
 use crate::small_files::SmallFiles;
 use crate::stamp::{Stamp, Stamps};
-use crate::task::{Item, Kind, Source, Task};
+use crate::task::{Item, Kind, Next, Other, Source, Task};
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
@@ -38,6 +38,9 @@ const GROUP: usize = 64;
 /// Files in the first group; each following group is twice as long. So the first results come at once, and
 /// the threads share even a dozen files.
 const FIRST_GROUP: usize = 8;
+/// Files that one thread each reads whole, however large they are, are grouped only after this many of them, and then one more to a group
+/// each time that as many were found. So a group never has more than this share of the work. A guess.
+const OTHERS_PER_GROUPED: usize = 256;
 /// Bytes of names, and of the source's notes on files, after which a group has enough.
 const GROUP_BYTES: usize = 64 << 10;
 /// Groups that are under way at a time, at most: 8192 files.
@@ -78,6 +81,16 @@ pub trait HashAlone {
         let _ = (file, path, extent);
         None
     }
+
+    /// Reads what `path` stands for to `other`, which wants its bytes. `None` leaves that to the run.
+    fn read_alone(
+        &mut self,
+        path: &Path,
+        other: &mut dyn Other,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let _ = (path, other);
+        None
+    }
 }
 
 /// Leaves all files to the run.
@@ -112,6 +125,8 @@ pub struct Run<S: Source, H = ()> {
     bytes: VecDeque<usize>,
     /// Files in the next group.
     group_len: usize,
+    /// Files found so far for digests of other algorithms.
+    others: usize,
     has_more: bool,
     /// The group whose results are being returned.
     ready: Option<std::vec::IntoIter<Place<S::About, S::Note>>>,
@@ -134,12 +149,13 @@ impl Options {
         Run {
             source,
             hash_alone,
-            queue: Arc::new(Queue::new(&options)),
+            queue: Arc::new(Queue::new(&options, S::other)),
             small_files: SmallFiles::new(&options),
             options,
             helpers: self.most_threads() - 1,
             bytes: VecDeque::new(),
             group_len: FIRST_GROUP,
+            others: 0,
             has_more: true,
             ready: None,
             has_paused: false,
@@ -198,17 +214,43 @@ impl<S: Source, H: HashAlone> Run<S, H> {
                 self.options.has_reached(&task.path);
                 Event::File(task, result)
             }
-            Place::File(task, Progressed::Alone | Progressed::ToDo) => {
-                let Task { path, kind, extent, .. } = &task;
-                let result = match *kind {
-                    Kind::Found(identity) => self.hash_found(identity, path, *extent),
-                    _ => self.hash_alone.hash_alone(path, *extent).unwrap_or_else(|| {
-                        self.options.hash_path(path, *kind == Kind::Regular, *extent)
-                    }),
-                };
+            Place::File(mut task, Progressed::Alone | Progressed::ToDo) => {
+                let result = self.hash(&mut task);
                 Event::File(task, result)
             }
         })
+    }
+
+    /// Hashes a file whose turn has come.
+    fn hash(&mut self, task: &mut Task<S::About>) -> Result<Hashed, ErrorKind> {
+        let Task { path, kind, extent, about } = task;
+        let mut other = S::other(about);
+        let mut hashed = None;
+        if other.as_mut().is_none_or(|it| it.next() == Next::Blake3) {
+            let by_blake3 = match *kind {
+                Kind::Found(identity) => self.hash_found(identity, path, *extent),
+                _ => self.hash_alone.hash_alone(path, *extent).unwrap_or_else(|| {
+                    self.options.hash_path(path, *kind == Kind::Regular, *extent)
+                }),
+            }?;
+            if let Some(other) = &mut other {
+                other.blake3(&by_blake3.digest);
+            }
+            hashed = Some(by_blake3);
+        }
+        if let Some(other) = other
+            && other.next() == Next::Bytes
+        {
+            self.options.has_reached(path);
+            let by_caller = self.hash_alone.read_alone(path, other);
+            let read = by_caller.unwrap_or_else(|| self.options.feed_path(path, *kind, other))?;
+            // It may want the other digest after all.
+            if other.next() == Next::Blake3 {
+                return self.hash(task);
+            }
+            return Ok(hashed.unwrap_or(read));
+        }
+        hashed.ok_or_else(|| ErrorKind::Other("nothing is to be found out about it".into()))
     }
 
     /// Takes the next group whose results can be returned. `false` if there is nothing more.
@@ -225,7 +267,7 @@ impl<S: Source, H: HashAlone> Run<S, H> {
             if under_way < QUEUE && bytes < QUEUE_BYTES && may_look {
                 self.has_more = self.gather();
             } else if let Some((number, mut group)) = self.queue.take_to_do() {
-                self.small_files.hash(&mut group);
+                self.small_files.hash(&mut group, S::other);
                 self.queue.put_done(number, group);
             } else if under_way > 0 {
                 self.queue.wait();
@@ -239,7 +281,8 @@ impl<S: Source, H: HashAlone> Run<S, H> {
     /// Puts the next group into the queue. `false` if there is nothing after it.
     fn gather(&mut self) -> bool {
         let (mut group, mut bytes, mut has_more) = (Group::new(), 0, true);
-        while group.len() < self.group_len && bytes < GROUP_BYTES {
+        let mut most = self.group_len;
+        while group.len() < most && bytes < GROUP_BYTES {
             if !group.is_empty() && self.source.may_wait() {
                 break;
             }
@@ -250,9 +293,15 @@ impl<S: Source, H: HashAlone> Run<S, H> {
             bytes += S::bytes(&item);
             match item {
                 Item::Note(note) => group.push(Place::Note(note)),
-                Item::File(task) => {
+                Item::File(mut task) => {
                     bytes += task.path.as_os_str().len();
-                    let progressed = match self.options.may_batch() && task.kind != Kind::Alone {
+                    let is_other = S::other(&mut task.about).is_some();
+                    let may_batch = self.options.may_batch() || is_other;
+                    self.others += usize::from(is_other);
+                    if is_other {
+                        most = most.min((self.others / OTHERS_PER_GROUPED).max(1));
+                    }
+                    let progressed = match may_batch && task.kind != Kind::Alone {
                         true => Progressed::ToDo,
                         false => Progressed::Alone,
                     };

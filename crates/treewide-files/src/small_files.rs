@@ -18,8 +18,9 @@ use crate::identity::Identity;
 use crate::links::Claim;
 use crate::long_path;
 use crate::options::{Hashed, Options};
+use crate::other::feed_bytes;
 use crate::stamp::{Stamp, Stamps};
-use crate::task::Kind;
+use crate::task::{Kind, Next, OtherOf};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -63,20 +64,34 @@ impl SmallFiles {
     }
 
     /// Hashes the small files of a group, unless the run is cancelled first.
-    pub(crate) fn hash<A, N>(&mut self, group: &mut [Place<A, N>]) {
+    pub(crate) fn hash<A, N>(&mut self, group: &mut [Place<A, N>], other: OtherOf<A>) {
         // Not before the first group: many runs have none.
         self.buffer.resize(BUFFER, 0);
         for index in 0..group.len() {
             if self.options.is_cancelled() {
                 break;
             }
-            let Place::File(task, Progressed::ToDo) = &group[index] else { continue };
+            let Place::File(task, Progressed::ToDo) = &mut group[index] else { continue };
+            match other(&mut task.about).map(|it| it.next()) {
+                Some(Next::Bytes) => {
+                    let result = self.feed(index, group, other);
+                    let Place::File(_, progressed) = &mut group[index] else { continue };
+                    *progressed = result.map_or(Progressed::Alone, Progressed::Done);
+                    continue;
+                }
+                Some(_) if !self.options.may_batch() => {
+                    group[index].leave_alone();
+                    continue;
+                }
+                _ => {}
+            }
+            let Place::File(task, _) = &group[index] else { continue };
             let found = match task.kind {
                 Kind::Found(identity) => {
                     let (opened, extent) = (self.open_found(identity, &task.path), task.extent);
                     match opened {
                         Ok((file, before)) => match self.options.claim(identity, &before, extent) {
-                            Claim::Read => Ok(self.read_stamped(&file, before, group)),
+                            Claim::Read => Ok(self.read_stamped(&file, before, group, other)),
                             Claim::Wait => Ok(None),
                             Claim::Known(digest) => {
                                 let hashed = self.options.linked(before, digest);
@@ -91,12 +106,12 @@ impl SmallFiles {
                 }
                 Kind::Regular => {
                     let opened = long_path::open(&task.path, true);
-                    opened.map(|file| Some((self.read(&file, None, group)?, None)))
+                    opened.map(|file| Some((self.read(&file, None, group, other)?, None)))
                 }
                 Kind::Unknown | Kind::Alone if may_wait(&task.path) => Ok(None),
                 Kind::Unknown | Kind::Alone => {
                     let opened = long_path::open(&task.path, true);
-                    opened.map(|file| Some((self.read(&file, None, group)?, None)))
+                    opened.map(|file| Some((self.read(&file, None, group, other)?, None)))
                 }
             };
             let Place::File(_, progressed) = &mut group[index] else { continue };
@@ -109,7 +124,45 @@ impl SmallFiles {
                 Err(error) => *progressed = Progressed::Done(Err(error)),
             }
         }
-        self.finish(group);
+        self.finish(group, other);
+    }
+
+    /// Reads a file whose bytes are wanted by another algorithm, on this thread. `None` if opening it may wait.
+    fn feed<A, N>(
+        &mut self,
+        index: usize,
+        group: &mut [Place<A, N>],
+        other_of: OtherOf<A>,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        let Place::File(task, _) = &group[index] else { return None };
+        let opened = match task.kind {
+            Kind::Found(identity) => self.open_found(identity, &task.path).map(|(file, _)| file),
+            Kind::Unknown | Kind::Alone if may_wait(&task.path) => return None,
+            _ => long_path::open(&task.path, true),
+        };
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => return Some(Err(error)),
+        };
+        let end = match self.options.may_batch() {
+            true => self.read(&file, None, group, other_of),
+            false => None,
+        };
+        let start = self.filled();
+        let Place::File(task, _) = &mut group[index] else { return None };
+        let other = other_of(&mut task.about)?;
+        let result = match end {
+            Some(end) => {
+                feed_bytes(&self.buffer[start..end], other);
+                let bytes = (end - start) as u64;
+                self.options.has_hashed(1, bytes);
+                Ok(Hashed { digest: Digest::empty(), bytes, stamps: None })
+            }
+            None if file.metadata().is_ok_and(|it| !it.is_file()) => return None,
+            None => self.options.feed_file(&file, &task.path, other),
+        };
+        // It may want the BLAKE3 digest after all, which is another way of reading.
+        if other.next() == Next::Nothing || result.is_err() { Some(result) } else { None }
     }
 
     /// Opens a file that a walk has found.
@@ -130,8 +183,9 @@ impl SmallFiles {
         file: &File,
         before: Stamp,
         group: &mut [Place<A, N>],
+        other: OtherOf<A>,
     ) -> Option<(usize, Option<Box<Stamps>>)> {
-        let end = self.read(file, usize::try_from(before.len).ok(), group)?;
+        let end = self.read(file, usize::try_from(before.len).ok(), group, other)?;
         if !self.options.wants_stamps() {
             return Some((end, None));
         }
@@ -146,9 +200,10 @@ impl SmallFiles {
         file: &File,
         asked: Option<usize>,
         group: &mut [Place<A, N>],
+        other: OtherOf<A>,
     ) -> Option<usize> {
         if BUFFER - self.filled() < ROOM {
-            self.finish(group);
+            self.finish(group, other);
         }
         let mut start = self.filled();
         let read = read_at(file, &mut self.buffer[start..start + ROOM], 0).ok()?;
@@ -162,7 +217,7 @@ impl SmallFiles {
         // One byte more than there should be.
         let room = if (ROOM..BUFFER).contains(&len) { len + 1 } else { ROOM };
         if start + room > BUFFER {
-            self.finish(group);
+            self.finish(group, other);
             self.buffer.copy_within(start..start + read, 0);
             start = 0;
         }
@@ -174,7 +229,7 @@ impl SmallFiles {
     }
 
     /// Hashes what is in the buffer.
-    fn finish<A, N>(&mut self, group: &mut [Place<A, N>]) {
+    fn finish<A, N>(&mut self, group: &mut [Place<A, N>], other: OtherOf<A>) {
         let blobs = Packed::new(&self.buffer[..self.filled()], &self.ends[..])
             .expect("ends of files that were read one after the other");
         self.hashes.resize(self.waiting.len(), Hash::from_bytes([0; OUT_LEN]));
@@ -188,6 +243,10 @@ impl SmallFiles {
                 let mut hasher = Hasher::with_mode(self.options.chosen_mode());
                 Digest::new(hasher.update(bytes), task.extent)
             });
+            if let Some(other) = other(&mut task.about) {
+                other.blake3(&digest);
+                feed_bytes(bytes, other);
+            }
             let bytes = bytes.len() as u64;
             if let Some(stamps) = &stamps {
                 self.options.was_read(stamps, bytes, task.extent, &digest);
@@ -237,7 +296,7 @@ mod tests {
 
     fn read(small_files: &mut SmallFiles, file: &File) -> Option<usize> {
         small_files.buffer.resize(BUFFER, 0);
-        small_files.read::<(), ()>(file, None, &mut [])
+        small_files.read::<(), ()>(file, None, &mut [], |()| None)
     }
 
     /// With a writer and without.
@@ -290,7 +349,11 @@ mod tests {
             (small_files.ends, small_files.waiting) = (vec![0, filled], vec![(0, None)]);
             small_files.buffer.resize(BUFFER, 0);
             let mut group = [Place::<(), ()>::Note(())];
-            assert_eq!(small_files.read(&file, None, &mut group), Some(ROOM + 1000), "{filled}");
+            assert_eq!(
+                small_files.read(&file, None, &mut group, |()| None),
+                Some(ROOM + 1000),
+                "{filled}"
+            );
             assert!(small_files.buffer[..ROOM + 1000].iter().all(|byte| *byte == 7), "{filled}");
         }
     }

@@ -1,6 +1,6 @@
 //! Tasks of a run: files, and notes between them.
 
-use crate::digest::Extent;
+use crate::digest::{Digest, Extent};
 use crate::identity::Identity;
 use std::path::PathBuf;
 
@@ -28,7 +28,45 @@ pub trait Source {
         let _ = item;
         0
     }
+
+    /// What the source wants to know of a file's bytes in addition to its BLAKE3 digest, or in its place. `None`: nothing.
+    fn other(about: &mut Self::About) -> Option<&mut dyn Other> {
+        let _ = about;
+        None
+    }
 }
+
+/// Something that is computed from a file's bytes in order, such as a SHA-256 digest. One thread reads such a file; several
+/// threads read several files.
+pub trait Other: Send + Sync {
+    /// What is done next with the file. A run asks before it reads the file, and after each reading, until the answer is
+    /// [`Next::Nothing`].
+    fn next(&mut self) -> Next;
+
+    /// The answer was [`Next::Blake3`], and this is the digest.
+    fn blake3(&mut self, digest: &Digest);
+
+    /// The answer was [`Next::Bytes`], and this is the length of the file before it is read. `false` if it need not be read; then the
+    /// next answer must be another.
+    fn begin(&mut self, size: u64) -> bool;
+
+    /// The next bytes.
+    fn update(&mut self, bytes: &[u8]);
+}
+
+/// The next step of a run for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Finds the BLAKE3 digest.
+    Blake3,
+    /// Reads the bytes from the start.
+    Bytes,
+    /// Returns the result. It has an empty digest if the BLAKE3 digest was not asked for.
+    Nothing,
+}
+
+/// [`Source::other`] of some source.
+pub(crate) type OtherOf<A> = fn(&mut A) -> Option<&mut dyn Other>;
 
 /// Entry that a [`Source`] finds.
 #[derive(Clone, Debug)]

@@ -57,6 +57,7 @@ mod error;
 #[cfg(feature = "async")]
 mod future;
 mod hooks;
+mod in_order;
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
 mod map;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use treewide::Mode;
 use treewide_files::check;
 use treewide_files::digest::Extent;
-use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Run, Source, Task};
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Other, Run, Source, Task};
 
 /// Everything that hashes a file or standard input.
 pub(crate) struct Input {
@@ -52,10 +52,7 @@ impl Input {
 
     /// Hash what `source` finds, except what may have no end.
     pub(crate) fn run_without_streams<S: Source>(&self, source: S) -> Run<S, impl HashAlone> {
-        self.options.run_with(source, |path: &Path, extent: Extent| {
-            let refused = if is_stdin(path) { None } else { check::refuse_stream(path) };
-            refused.or_else(|| self.hash_path(path, extent))
-        })
+        self.options.run_with(source, WithoutStreams(self))
     }
 
     /// Hash what `source` finds.
@@ -81,6 +78,33 @@ impl HashAlone for &Input {
         extent: Extent,
     ) -> Option<Result<Hashed, ErrorKind>> {
         self.device.hash_found(file, path, extent, &*self.progress)
+    }
+}
+
+/// Hashes all but what may have no end.
+struct WithoutStreams<'a>(&'a Input);
+
+impl HashAlone for WithoutStreams<'_> {
+    fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        let refused = if is_stdin(path) { None } else { check::refuse_stream(path) };
+        refused.or_else(|| self.0.hash_path(path, extent))
+    }
+
+    fn read_alone(
+        &mut self,
+        path: &Path,
+        other: &mut dyn Other,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        if !is_stdin(path) {
+            return check::refuse_stream(path);
+        }
+        // The system does not say how long it is, and no list with `-` needs to know.
+        Some(
+            self.0
+                .stdin
+                .claim("a file")
+                .and_then(|stdin| self.0.options.feed_reader(stdin, path, other)),
+        )
     }
 }
 

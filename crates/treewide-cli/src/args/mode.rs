@@ -35,6 +35,11 @@ impl ModeArgs {
         }
     }
 
+    /// Whether another mode than the plain one was asked for.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.keyed || self.derive_key.is_some()
+    }
+
     /// In keyed mode, this reads the key.
     pub(crate) fn mode(&self, stdin: &Stdin) -> anyhow::Result<Mode> {
         if self.keyed {

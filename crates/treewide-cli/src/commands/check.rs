@@ -1,15 +1,19 @@
 //! `treewide check`: are the files still what a list says they are?
 //!
-//! The library decides what a line means and whether a file is as listed (`treewide_files::check`). A run that
+//! The libraries decide what a line means and whether a file is as listed (`treewide_digests`). A run that
 //! verified nothing fails, whatever the reason.
 
 mod hint;
 mod json;
+mod operands;
+mod total;
 
 use self::hint::{Clues, is_absent};
 use self::json::json;
+use self::operands::{Learnt, Lists, Note, total_len};
+use self::total::Total;
 use crate::args::color::ColorArgs;
-use crate::args::input::{Input, task};
+use crate::args::input::Input;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
@@ -22,30 +26,30 @@ use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
-use crate::shell::progress::Progress;
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::wording::count;
 use anyhow::bail;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
-use treewide_files::check::{self, Check, ListedFiles, Malformed, Tally, Verdict};
-use treewide_files::list::{self, Lines, MAX_LINE};
+use treewide_digests::{Algorithm, Expected, Reading};
+use treewide_files::check::{self, Malformed, Tally, Verdict};
+use treewide_files::list::MAX_LINE;
 use treewide_files::name::{Listed, shown};
-use treewide_files::{ErrorKind, Event, Item, Source};
+use treewide_files::{ErrorKind, Event};
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
 const MALFORMED_SHOWN: u64 = 5;
 
-/// A list of at most this many bytes is read twice, to know how many bytes there will be.
-const READ_TWICE: u64 = 64 << 10;
-
 pub(crate) const NOTES: Notes = Notes {
     exit: EXIT,
     ..Notes::new(&[
         ("treewide check SUMS", "are the files still the same?"),
+        ("treewide check SHA256SUMS", "a list of another program"),
+        ("treewide check a.iso.sha256", "a digest alone: a.iso next to the list"),
         ("treewide check --quiet A.b3 B.b3", "report only the files that are not"),
         ("treewide sum -r . | ssh host 'cd copy && treewide check'", ""),
         ("treewide check --keyed SUMS < key", "a list made with --keyed"),
@@ -53,13 +57,17 @@ pub(crate) const NOTES: Notes = Notes {
     ])
 };
 
-/// Check files against lists of their BLAKE3 digests
+/// Check files against lists of their digests
 ///
-/// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lines of other
-/// tools are also read: `DIGEST FILE` with one blank or a tab, `DIGEST ?BLAKE3*FILE`, and
-/// `BLAKE3 (FILE) = DIGEST` with the tag in any case and any blanks. A list may have CRLF line ends,
+/// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lists of other programs with SHA-256, SHA-512,
+/// SHA-1, MD5, BLAKE2 and SHA3 digests are also read: of sha256sum (also --tag and --zero), openssl, rhash, shasum, PowerShell and
+/// certutil; `sha256:DIGEST  FILE`; JSON with "name" and "digest"; BagIt manifests; Debian's .dsc, Release and Packages; and a digest
+/// alone in FILE.sha256. A PGP signature around a list is passed over, not checked. A list may have CRLF line ends,
 /// begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and comments (`#`). File names are
-/// relative to the current directory, not to the list.
+/// relative to the current directory, not to the list, except in bags and for a digest alone.
+///
+/// Lines say which algorithm they are of, or --algorithm does, or the name of the list, or the length of the digest.
+/// Several threads read several files, but a long file is read by one thread, except for BLAKE3.
 ///
 /// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
 /// file's as well, nothing is verified, and that is a failure. So is the name of a pipe, a socket or a
@@ -115,14 +123,27 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..MAX_LINE / 2))]
     length: Option<u64>,
 
+    /// The algorithm of lines that do not name one, such as sha256, sha512, md5, blake2b-256, sha3-256
+    ///
+    /// By default, the name of the list says it (SHA256SUMS, a.iso.sha512), and otherwise the length of each digest. One of 64
+    /// digits is that of a file if it is the file's BLAKE3 or SHA-256 digest. A line that names another algorithm is FAILED.
+    #[arg(short, long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
+    #[arg(value_parser = algorithms(), conflicts_with_all = ["keyed", "derive_key", "length"])]
+    algorithm: Option<Algorithm>,
+
+    /// Refuse MD5 and SHA-1, by which two different files can be made that have the same digest
+    #[arg(long, help_heading = "Verdict")]
+    strong: bool,
+
     #[command(flatten)]
     read: ReadArgs,
 
-    /// Write one JSON object a line: path, status, digest, expected, bytes, error
+    /// Write one JSON object a line: path, status, digest, expected, bytes, error, algorithm, by, expected_bytes
     ///
     /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify the file by, or
     /// no name to look for) or "missing" (with --ignore-missing). `digest` is what was found and
-    /// `expected` what was listed. With --quiet, lines for "ok" are left out.
+    /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
+    /// "list-name" or "length". With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -134,6 +155,12 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::ALL.iter().map(|it| it.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
 }
 
 impl CheckArgs {
@@ -154,12 +181,10 @@ impl CheckArgs {
         let output = self.output.open(&paths, prints, &progress)?;
         let (named, length) = (paths.clone(), self.length);
         progress.show(move || total_len(&named, length));
-        let check = self.rules();
-        let (stdin, paths) = (&input.stdin, paths.into_iter());
-        let lists = Lists { check, stdin, paths, progress: &progress, list: None };
+        let (stdin, missing) = (&input.stdin, self.ignore_missing);
+        let lists = Lists::new(self.reading(), missing, stdin, paths, &progress);
         let mut report = Report {
             args: self,
-            check,
             console: &console,
             stdin: &input.stdin,
             output,
@@ -191,163 +216,12 @@ impl CheckArgs {
         Ok(outcome)
     }
 
-    fn rules(&self) -> Check {
-        let check = Check::new().ignore_missing(self.ignore_missing);
-        match self.length {
-            Some(len) => check.digest_len(len),
-            None => check,
-        }
-    }
-}
-
-/// What became of all lists.
-#[derive(Default)]
-struct Total {
-    lines: Tally,
-    /// Files that could not be read because they do not exist.
-    absent: u64,
-    /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
-    bad_lists: u64,
-}
-
-impl Total {
-    fn add(&mut self, list: &Tally, is_bad: bool) {
-        self.lines.ok += list.ok;
-        self.lines.failed += list.failed;
-        self.lines.unreadable += list.unreadable;
-        self.lines.unverified += list.unverified;
-        self.lines.missing += list.missing;
-        self.lines.malformed += list.malformed;
-        self.bad_lists += u64::from(is_bad);
-    }
-
-    /// As `verify` has it for the same event: a file that is gone differs, and one that cannot be read is undetermined.
-    fn outcome(&self, strict: bool) -> Outcome {
-        let lines = &self.lines;
-        let undetermined = lines.unreadable - self.absent + lines.unverified + self.bad_lists;
-        if undetermined > 0 || strict && lines.malformed > 0 {
-            Outcome::CannotTell
-        } else {
-            Outcome::of(lines.failed + self.absent)
-        }
-    }
-
-    /// Such as `4 files checked: 1 OK, 1 FAILED, 1 missing, 1 could not be read; 2 malformed lines; 1 list
-    /// failed`.
-    fn summary(&self) -> String {
-        let lines = &self.lines;
-        let mut text = format!("{} checked: {} OK", count(lines.checked(), "file"), lines.ok);
-        if lines.failed > 0 {
-            text += &format!(", {} FAILED", lines.failed);
-        }
-        if self.absent > 0 {
-            text += &format!(", {} missing", self.absent);
-        }
-        if lines.unreadable > self.absent {
-            text += &format!(", {} could not be read", lines.unreadable - self.absent);
-        }
-        if lines.unverified > 0 {
-            text += &format!(", {} not verified", lines.unverified);
-        }
-        if lines.missing > 0 {
-            text += &format!("; {} ignored", count(lines.missing, "missing file"));
-        }
-        if lines.malformed > 0 {
-            text += &format!("; {}", count(lines.malformed, "malformed line"));
-        }
-        if self.bad_lists > 0 {
-            text += &format!("; {} failed", count(self.bad_lists, "list"));
-        }
-        text
-    }
-}
-
-/// What lists hold in addition to files to hash.
-enum Note {
-    /// Something in this list.
-    In(PathBuf, check::Note),
-    /// The end of a list, or why no more of it can be read.
-    End(PathBuf, Result<(), ErrorKind>),
-}
-
-/// The files of one list after the other.
-struct Lists<'a> {
-    check: Check,
-    stdin: &'a Stdin,
-    paths: std::vec::IntoIter<PathBuf>,
-    progress: &'a Progress,
-    /// The list that is being read.
-    list: Option<(PathBuf, ListedFiles)>,
-}
-
-impl Lists<'_> {
-    /// Open the list at `path`, or standard input for `-`.
-    fn open(&self, path: &Path) -> Result<ListedFiles, ErrorKind> {
-        let lines = if is_stdin(path) {
-            Lines::new(self.stdin.claim("a list")?, true)?
-        } else {
-            Lines::open(path).map_err(ErrorKind::open)?
-        };
-        Ok(self.check.source(lines))
-    }
-}
-
-impl Source for Lists<'_> {
-    type About = Vec<u8>;
-    type Note = Note;
-
-    fn next(&mut self) -> Option<Item<Vec<u8>, Note>> {
-        loop {
-            let Some((path, list)) = &mut self.list else {
-                let Some(path) = self.paths.next() else {
-                    self.progress.has_found_all();
-                    return None;
-                };
-                match self.open(&path) {
-                    Ok(list) => self.list = Some((path, list)),
-                    Err(error) => return Some(Item::Note(Note::End(path, Err(error)))),
-                }
-                continue;
-            };
-            let list_path = &*path;
-            let note = match list.next() {
-                // Which of them the list means no one knows.
-                Some(Item::File(file)) if is_stdin(&file.path) && is_there(&file.path) => {
-                    let cause = "could be standard input or the file of this name; list it as ./-";
-                    let (path, expected) = (file.path, Some(file.about));
-                    let verdict = Verdict::Unverified(cause.into());
-                    let note = check::Note::Settled { path, expected, verdict };
-                    let list = list_path.clone();
-                    return Some(Item::Note(Note::In(list, note)));
-                }
-                Some(Item::File(file)) => {
-                    self.progress.found();
-                    return Some(Item::File(task(file.path, file.extent, file.about)));
-                }
-                Some(Item::Note(check::Note::Unreadable(error))) => Err(error.into()),
-                Some(Item::Note(note)) => {
-                    return Some(Item::Note(Note::In(path.clone(), note)));
-                }
-                None => Ok(()),
-            };
-            let (path, _) = self.list.take()?;
-            return Some(Item::Note(Note::End(path, note)));
-        }
-    }
-
-    fn may_wait(&self) -> bool {
-        match &self.list {
-            Some((_, list)) => list.may_wait(),
-            // What is not a regular file, standard input above all, may wait to be opened.
-            None => self.paths.as_slice().first().is_some_and(|list| !list.is_file()),
-        }
-    }
-
-    fn bytes(item: &Item<Vec<u8>, Note>) -> usize {
-        match item {
-            Item::File(file) => file.about.len(),
-            Item::Note(Note::In(_, note)) => note.bytes(),
-            Item::Note(Note::End(..)) => 0,
+    fn reading(&self) -> Reading {
+        Reading {
+            algorithm: self.algorithm,
+            strong: self.strong,
+            digest_len: self.length,
+            blake3_alone: self.mode.is_chosen(),
         }
     }
 }
@@ -355,7 +229,6 @@ impl Source for Lists<'_> {
 /// Writes the results.
 struct Report<'a> {
     args: &'a CheckArgs,
-    check: Check,
     console: &'a Console<'a>,
     stdin: &'a Stdin,
     output: Output<'a>,
@@ -369,7 +242,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn event(&mut self, event: Event<Vec<u8>, Note>) -> anyhow::Result<()> {
+    fn event(&mut self, event: Event<Expected, Note>) -> anyhow::Result<()> {
         match event {
             Event::File(file, result) => {
                 self.output.spare(&file.path)?;
@@ -377,12 +250,13 @@ impl Report<'_> {
                     // A second reading would find nothing, and blame the list.
                     let _ = self.stdin.claim("an earlier `-`");
                 }
-                let verdict = self.check.verdict(result, &file.about);
-                self.verdict(&file.path, &verdict, Some(&file.about))
+                let expected = file.about;
+                let verdict = expected.verdict(result, self.args.ignore_missing);
+                self.verdict(&file.path, &verdict, Some(expected.digest()), Some(&expected))
             }
             Event::Note(Note::In(_, check::Note::Settled { path, expected, verdict })) => {
                 self.output.spare(&path)?;
-                self.verdict(&path, &verdict, expected.as_deref())
+                self.verdict(&path, &verdict, expected.as_deref(), None)
             }
             Event::Note(Note::In(list, check::Note::Malformed(line))) => {
                 line.named.iter().try_for_each(|path| self.output.spare(path))?;
@@ -414,11 +288,26 @@ impl Report<'_> {
     }
 
     /// Every file of a list was reported.
-    fn end(&mut self, path: &Path, end: Result<(), ErrorKind>) -> anyhow::Result<()> {
+    fn end(&mut self, path: &Path, end: Result<Learnt, ErrorKind>) -> anyhow::Result<()> {
         self.output.flush()?;
         let (tally, hidden) = (std::mem::take(&mut self.tally), std::mem::take(&mut self.hidden));
         let status = self.args.status;
         let mut is_bad = tally.is_cut;
+        if let Ok(learnt) = &end
+            && !status
+            && !self.args.quiet.is_on()
+        {
+            if let Some(algorithm) = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3) {
+                self.console.about(path, format_args!("{algorithm}, by the list's name"));
+            }
+            if learnt.is_signed {
+                let list = shown(path);
+                let advice = format!(
+                    "the list is signed; the signature was not checked (gpg --verify {list})"
+                );
+                self.console.about(path, advice);
+            }
+        }
         if end.is_ok() && !status && hidden > 0 {
             let more = count(hidden, "more malformed line");
             self.console.about(path, format_args!("{more}; --warn shows all"));
@@ -451,22 +340,30 @@ impl Report<'_> {
         &mut self,
         path: &Path,
         verdict: &Verdict,
-        expected: Option<&[u8]>,
+        listed: Option<&[u8]>,
+        expected: Option<&Expected>,
     ) -> anyhow::Result<()> {
         self.tally.add_verdict(verdict);
         self.total.absent += u64::from(is_absent(verdict));
-        self.clues.add(path, verdict);
+        self.clues.add(path, verdict, expected);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
+        if is_ok {
+            self.total.shown_by(expected.and_then(Expected::algorithm));
+        }
         if self.args.status || is_ok && self.args.quiet.is_on() {
             return Ok(());
         }
         if self.args.json {
-            let line = json(path, verdict, expected);
+            let line = json(path, verdict, listed, expected);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
         let (word, cause) = match verdict {
             Verdict::Ok { .. } => ((Tone::Good, "OK"), String::new()),
-            Verdict::Failed { .. } => ((Tone::Bad, "FAILED"), String::new()),
+            Verdict::Failed { bytes, .. } => {
+                let cause = expected.and_then(|it| it.cause(*bytes));
+                let cause = cause.map_or_else(String::new, |it| format!(" ({it})"));
+                ((Tone::Bad, "FAILED"), cause)
+            }
             Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
             Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
             Verdict::Missing => return Ok(()),
@@ -478,36 +375,4 @@ impl Report<'_> {
         }
         self.output.verdict(&name, word, &cause)
     }
-}
-
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-/// The bytes that there are to hash, as far as the lengths of files say.
-///
-/// `None` if a list is standard input or a pipe, which can be read only once, and not here; or if it is so long that reading
-/// it twice would cost time.
-fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
-    let mut total = 0;
-    for path in lists {
-        if is_stdin(path) {
-            return None;
-        }
-        let Ok(metadata) = path.metadata() else { continue };
-        if !metadata.is_file() || metadata.len() > READ_TWICE {
-            return None;
-        }
-        let mut list = Lines::open(path).ok()?;
-        while let Ok(Some((_, line))) = list.next() {
-            if let Ok(Some(entry)) = list::parse(line, length)
-                && let Ok(path) = entry.find()
-                && let Ok(metadata) = path.metadata()
-                && metadata.is_file()
-            {
-                total += metadata.len();
-            }
-        }
-    }
-    Some(total)
 }

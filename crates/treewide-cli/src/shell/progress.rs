@@ -67,6 +67,8 @@ struct Counters {
     total: AtomicU64,
     total_is_known: AtomicBool,
     found: AtomicU64,
+    /// Whether files are read by one thread each.
+    by_one: AtomicBool,
     all_are_found: AtomicBool,
 }
 
@@ -84,6 +86,11 @@ impl treewide_files::Progress for Display {
         if files == 0 {
             self.counters.of_current.fetch_add(bytes, Relaxed);
         }
+    }
+
+    fn hashed_by_one(&self, bytes: u64) {
+        self.counters.bytes.fetch_add(bytes, Relaxed);
+        self.counters.by_one.store(true, Relaxed);
     }
 
     fn reached(&self, path: &Path) {
@@ -242,6 +249,7 @@ impl Display {
         let mut rate = Rate::since(self.started);
         let mut parts = vec![self.files(), self.bytes(&mut rate)];
         parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
+        parts.extend(self.by_one());
         let at = at.filter(|path| *path != Path::new(""));
         parts.extend(at.map(|path| format!("at {}", shown(path))));
         format!("progress: {}\n", parts.join(", "))
@@ -251,6 +259,7 @@ impl Display {
     fn text(&self, rate: &mut Rate) -> (String, String) {
         let mut parts = vec![self.files(), self.bytes(rate)];
         parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
+        parts.extend(self.by_one());
         let path = self.current().clone();
         let is_total_known = self.counters.total_is_known.load(Acquire);
         let at = self.counters.of_current.load(Relaxed);
@@ -265,6 +274,12 @@ impl Display {
         }
         let name = terminal::escape(&shown(&path), Form::Lines).into_owned();
         (parts.join("  "), name)
+    }
+
+    /// Why a long file does not use all threads.
+    fn by_one(&self) -> Option<String> {
+        let is_it = self.counters.by_one.load(Relaxed);
+        is_it.then(|| "one thread a file".to_owned())
     }
 
     fn files(&self) -> String {

@@ -233,7 +233,7 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
         folder.treewide("check --ignore-missing list").run().is(3, &out, summary);
         let object = serde_json::json!({
             "path": name, "status": "unverified", "digest": null, "expected": expected,
-            "bytes": null, "error": cause
+            "bytes": null, "error": cause, "algorithm": null, "by": null, "expected_bytes": null
         });
         let json = folder.treewide("check --json --quiet list").run();
         json.fails(3, &[summary]);
@@ -414,8 +414,10 @@ fn lengths_and_offsets() {
     check("", &list("-l 100")).fails(0, &["1 OK"]);
     check("", &list("-l 100 --tag")).fails(0, &["1 OK"]);
     let short = list("-l 16");
-    let refused = check("", &short);
-    assert!(refused.text().contains("a: FAILED (digest of only 16 bytes;"), "{refused:?}");
+    // 16 bytes are those of an MD5 digest.
+    check("", &short).fails(1, &["as MD5", "if they are BLAKE3 digests, --length says"]);
+    let refused = check("", &list("-l 17"));
+    assert!(refused.text().contains("a: FAILED (digest of only 17 bytes;"), "{refused:?}");
     refused.fails(3, &["1 file checked: 0 OK, 1 not verified"]);
     check("--length 16", &short).fails(0, &["1 OK"]);
     let refused = check("-l 17", &short);

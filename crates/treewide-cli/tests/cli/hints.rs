@@ -15,25 +15,27 @@ fn hint(folder: &Folder, args: &str, stdin: &[u8]) -> String {
 #[test]
 fn check_of_a_list_of_another_kind_says_so() {
     let folder = Folder::with(&["a", "b", "c"]);
-    let changed = "treewide: no file has the digest that is listed; if no one changed them, the list may have \
-                   been made ";
-    let other = ", or by another program, such as sha256sum";
+    let of_both = "treewide: no file has the listed digest as BLAKE3 or as SHA-256; if no one changed them, the list may \
+                   have been made ";
+    let of_one = of_both.replace(" or as SHA-256", "");
+    let other = ", or by another algorithm";
+    let advice = "; --algorithm says which (sha3-256, blake2s-256, ..)";
     let keyed = folder.treewide("sum --keyed a b c").stdin(KEY).run();
     folder.write("keyed", &keyed.stdout);
     let line = hint(&folder, "check keyed", b"");
-    assert_eq!(line, format!("{changed}with --keyed or --derive-key{other}"));
+    assert_eq!(line, format!("{of_both}with --keyed or --derive-key{other}{advice}"));
     folder.write("plain", sums(&["a", "b", "c"]));
     let line = hint(&folder, "check --keyed plain", &KEY);
-    assert_eq!(line, format!("{changed}with another key, or without --keyed{other}"));
+    assert_eq!(line, format!("{of_one}with another key, or without --keyed{other}"));
     let line = hint(&folder, "check --derive-key x plain", b"");
-    assert_eq!(line, format!("{changed}with another context, or without --derive-key{other}"));
-    // Of `a` and `b`.
-    let sha256 = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  a\n\
-                  3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b\n";
-    folder.write("sha256", sha256);
+    assert_eq!(line, format!("{of_one}with another context, or without --derive-key{other}"));
+    // Other content.
+    let sha256 = format!("{}  a\n{}  b\n", "1".repeat(64), "2".repeat(64));
+    folder.write("SHA256SUMS", &sha256);
     for more in ["", "--quiet ", "--json "] {
-        let line = hint(&folder, &format!("check {more}sha256"), b"");
-        assert!(line.ends_with(other), "{more}: {line}");
+        let line = hint(&folder, &format!("check {more}SHA256SUMS"), b"");
+        assert!(line.contains("as SHA-256; "), "{more}: {line}");
+        assert!(line.ends_with("which its name does not say; --algorithm says which"), "{line}");
     }
 }
 

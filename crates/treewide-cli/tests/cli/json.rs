@@ -66,19 +66,21 @@ fn checks_as_objects() {
     let (a, b, zeros) = (hex("a"), hex("b"), "0".repeat(64));
     folder.write("list", format!("{a}  a\n{zeros}  b\n{a}  gone\n"));
     let ok = json!({
-        "path": "a", "status": "ok", "digest": a, "expected": a, "bytes": 1, "error": null
+        "path": "a", "status": "ok", "digest": a, "expected": a, "bytes": 1, "error": null,
+        "algorithm": "blake3", "by": "length", "expected_bytes": null
     });
     let failed = json!({
-        "path": "b", "status": "failed", "digest": b, "expected": zeros, "bytes": 1, "error": null
+        "path": "b", "status": "failed", "digest": b, "expected": zeros, "bytes": 1, "error": null,
+        "algorithm": null, "by": "length", "expected_bytes": null
     });
     let cause = "cannot open: No such file or directory (os error 2)";
     let unreadable = json!({
         "path": "gone", "status": "unreadable", "digest": null, "expected": a, "bytes": null,
-        "error": cause
+        "error": cause, "algorithm": null, "by": "length", "expected_bytes": null
     });
     let missing = json!({
         "path": "gone", "status": "missing", "digest": null, "expected": a, "bytes": null,
-        "error": null
+        "error": null, "algorithm": null, "by": "length", "expected_bytes": null
     });
     let check = |flags: &str| {
         let ended = folder.treewide("check --json list").args(flags.split_whitespace()).run();

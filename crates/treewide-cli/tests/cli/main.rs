@@ -21,6 +21,7 @@ mod input;
 mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
+mod lists;
 mod manifest;
 #[cfg(target_os = "linux")]
 mod manifest_fails;

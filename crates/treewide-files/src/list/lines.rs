@@ -33,6 +33,8 @@ pub struct Lines {
     is_endless: bool,
     /// Whether a `\r` was taken off its end.
     had_return: bool,
+    /// What ends a line. `None` before the first is read.
+    end: Option<u8>,
 }
 
 impl fmt::Debug for Lines {
@@ -46,13 +48,55 @@ impl fmt::Debug for Lines {
 /// # Errors
 /// The errors of `from`, and [`ErrorKind::InvalidData`] if the line has [`MAX_LINE`] bytes or more.
 pub fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
+    read_until(from, b'\n', line)
+}
+
+fn read_until(from: &mut impl BufRead, end: u8, line: &mut Vec<u8>) -> io::Result<()> {
     line.clear();
-    from.take(MAX_LINE).read_until(b'\n', line)?;
-    if line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
-        let cause = "is not a list of digests: it has a line of 16 MiB or more";
-        return Err(io::Error::new(ErrorKind::InvalidData, cause));
+    from.take(MAX_LINE).read_until(end, line)?;
+    let is_too_long = line.len() as u64 == MAX_LINE && line.last() != Some(&end);
+    if is_too_long { Err(too_long()) } else { Ok(()) }
+}
+
+/// Reads the first line with its end, and returns what ends lines: a null character, if there is one after a digest in this line.
+fn read_first(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u8> {
+    line.clear();
+    // Another null character is a part of something that is not a list.
+    let mut may_end_in_null = true;
+    while (line.len() as u64) < MAX_LINE {
+        let buffer = match from.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            buffer => buffer?,
+        };
+        let end = match may_end_in_null {
+            true => memchr::memchr2(0, b'\n', buffer),
+            false => memchr::memchr(b'\n', buffer),
+        };
+        let taken = end.map_or(buffer.len(), |end| end + 1);
+        let room = (MAX_LINE as usize - line.len()).min(taken);
+        line.extend(&buffer[..room]);
+        from.consume(room);
+        if taken == 0 || line.last() == Some(&b'\n') && end.is_some() {
+            return Ok(b'\n');
+        }
+        if end.is_some() {
+            if has_digest(line) {
+                return Ok(0);
+            }
+            may_end_in_null = false;
+        }
     }
-    Ok(())
+    Err(too_long())
+}
+
+/// Whether there are as many hexadecimal digits in a row as the shortest digest has.
+fn has_digest(line: &[u8]) -> bool {
+    line.split(|byte| !byte.is_ascii_hexdigit()).any(|digits| digits.len() >= 32)
+}
+
+fn too_long() -> io::Error {
+    let cause = "is not a list of digests: it has a line of 16 MiB or more";
+    io::Error::new(ErrorKind::InvalidData, cause)
 }
 
 impl Lines {
@@ -102,12 +146,13 @@ impl Lines {
             number: 0,
             is_endless: false,
             had_return: false,
+            end: None,
         })
     }
 
     /// Whether [`Self::next`] may have to wait until a program writes the next line.
     pub fn may_wait(&self) -> bool {
-        self.is_stream && !self.reader.buffer()[self.returned..].contains(&b'\n')
+        self.is_stream && !self.reader.buffer()[self.returned..].contains(&self.end())
     }
 
     /// Whether the line that was read last has no end: the list stops within it.
@@ -121,6 +166,15 @@ impl Lines {
         self.had_return
     }
 
+    /// Whether lines end in a null character, as with `sha256sum --zero`. This is known once the first line is read.
+    pub fn ends_in_null(&self) -> bool {
+        self.end == Some(0)
+    }
+
+    fn end(&self) -> u8 {
+        self.end.unwrap_or(b'\n')
+    }
+
     /// The next line without its end, and its number, counted from 1. `None` at the end of the list.
     ///
     /// # Errors
@@ -129,7 +183,7 @@ impl Lines {
     pub fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.reader.consume(std::mem::take(&mut self.returned));
         let in_buffer = match self.reader.fill_buf() {
-            Ok(buffer) => memchr::memchr(b'\n', buffer),
+            Ok(buffer) => self.end.and_then(|end| memchr::memchr(end, buffer)),
             Err(error) if error.kind() == ErrorKind::Interrupted => None,
             Err(error) => return Err(error),
         };
@@ -140,7 +194,10 @@ impl Lines {
                 &self.reader.buffer()[..=end]
             }
             None => {
-                read_line(&mut self.reader, &mut self.line)?;
+                match self.end {
+                    Some(end) => read_until(&mut self.reader, end, &mut self.line)?,
+                    None => self.end = Some(read_first(&mut self.reader, &mut self.line)?),
+                }
                 &self.line[..]
             }
         };
@@ -148,9 +205,10 @@ impl Lines {
             return Ok(None);
         }
         self.number += 1;
-        self.is_endless = line.last() != Some(&b'\n');
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let without = line.strip_suffix(b"\r");
+        let end = self.end.unwrap_or(b'\n');
+        self.is_endless = line.last() != Some(&end);
+        let line = line.strip_suffix(&[end]).unwrap_or(line);
+        let without = line.strip_suffix(b"\r").filter(|_| end == b'\n');
         self.had_return = without.is_some();
         Ok(Some((self.number, without.unwrap_or(line))))
     }
@@ -278,6 +336,19 @@ mod tests {
             }
             assert_eq!(list.next().unwrap(), None);
         }
+    }
+
+    #[test]
+    fn lines_end_in_null_characters_if_the_first_one_does() {
+        let digest = "ab".repeat(16);
+        let (first, odd) = (format!("{digest}  a"), "b\r\n");
+        assert_eq!(
+            lines(format!("{first}\0{odd}\0c").into()),
+            [(1, first.clone()), (2, odd.into()), (3, "c".into())]
+        );
+        assert_eq!(lines(format!("{first}\n\0b\0").into()), [(1, first), (2, "\0b\0".into())]);
+        let image = format!("\0{digest}\0x\n{digest}\0\n");
+        assert_eq!(lines(image.into()).len(), 2);
     }
 
     #[test]

@@ -206,26 +206,34 @@ impl<'a> Options<'a> {
         hasher: &mut Hasher,
         reader: impl Read + Send,
     ) -> Result<Report, ErrorKind> {
+        self.absorb_reader(hasher, reader)
+    }
+
+    fn absorb_reader(
+        &self,
+        sink: &mut impl Sink,
+        reader: impl Read + Send,
+    ) -> Result<Report, ErrorKind> {
         let (bytes, strategy) = match self.strategy {
             Strategy::Read => {
-                (read::simply(hasher, reader, None, &self.hooks(1, None))?, Strategy::Read)
+                (read::simply(sink, reader, None, &self.hooks(1, None))?, Strategy::Read)
             }
             _ => {
                 let threads = self.most_threads();
                 let hooks = self.hooks(threads, None);
-                let bytes = read::overlapped(hasher, reader, None, threads, &hooks)?;
+                let bytes = read::overlapped(sink, reader, None, threads, &hooks)?;
                 (bytes, Strategy::ReadOverlapped)
             }
         };
         Ok(Report { bytes, grown_to: None, strategy })
     }
 
-    fn absorb(&self, hasher: &mut Hasher, file: &File) -> Result<Report, ErrorKind> {
+    pub(super) fn absorb(&self, sink: &mut impl Sink, file: &File) -> Result<Report, ErrorKind> {
         let opened = file.metadata().map_err(ErrorKind::Read)?;
         // Pipes and devices have no length, and some file systems (/proc) report 0 for every file.
         // In others (/sys) the length is a guess.
         if length::is_promise(file, &opened) {
-            let absorbed = self.absorb_regular(hasher, file, &opened);
+            let absorbed = self.absorb_regular(sink, file, &opened);
             return absorbed.map_err(|kind| if_changed(file, &opened, kind));
         }
         // A pipe calls the watcher itself, because it may fill a tile slowly.
@@ -236,7 +244,7 @@ impl<'a> Options<'a> {
             false => options.watch = None,
         }
         let mut stream = device::Stream::new(file, &opened, self.watch.as_deref());
-        let report = options.update_reader(hasher, &mut stream)?;
+        let report = options.absorb_reader(sink, &mut stream)?;
         let grown_to = match stream.log() {
             Some(log) => {
                 let end = { file }.stream_position().map_err(ErrorKind::Read)?;

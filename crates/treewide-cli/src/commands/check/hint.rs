@@ -1,6 +1,7 @@
 //! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
 use std::path::{Path, PathBuf};
+use treewide_digests::{Algorithm, By, Expected};
 use treewide_files::check::{Tally, Verdict};
 use treewide_files::name::shown;
 
@@ -19,11 +20,17 @@ pub(super) struct Clues {
     first_absent: Option<PathBuf>,
     /// A file that exists in the folder of its list.
     elsewhere: Option<PathBuf>,
+    /// The algorithms that the first file that differs was compared by, and how they are known.
+    compared: Option<(Vec<Algorithm>, By)>,
 }
 
 impl Clues {
     /// Take note of the verdict on a file.
-    pub(super) fn add(&mut self, path: &Path, verdict: &Verdict) {
+    pub(super) fn add(&mut self, path: &Path, verdict: &Verdict, expected: Option<&Expected>) {
+        if let (Verdict::Failed { .. }, Some(expected), None) = (verdict, expected, &self.compared)
+        {
+            self.compared = Some((expected.candidates().to_vec(), expected.by()));
+        }
         if is_absent(verdict) || matches!(verdict, Verdict::Missing) {
             self.absent += 1;
             self.first_absent.get_or_insert_with(|| path.to_owned());
@@ -43,9 +50,25 @@ impl Clues {
         if total.ok > 0 {
             None
         } else if total.failed > 0 {
+            let (algorithms, by) = self.compared.as_ref()?;
+            let names: Vec<_> = algorithms.iter().map(|it| it.shown()).collect();
+            let names = names.join(" or as ");
+            let may_be = if algorithms.contains(&Algorithm::BLAKE3) {
+                format!("{other_mode}, or by another algorithm")
+            } else {
+                "by another algorithm".to_owned()
+            };
+            let advice = match by {
+                By::Length if !algorithms.contains(&Algorithm::BLAKE3) => {
+                    "; if they are BLAKE3 digests, --length says how many bytes they have"
+                }
+                By::Length => "; --algorithm says which (sha3-256, blake2s-256, ..)",
+                By::ListName => ", which its name does not say; --algorithm says which",
+                By::Tag | By::Option | By::Store => "",
+            };
             Some(format!(
-                "no file has the digest that is listed; if no one changed them, the list may have been made \
-                 {other_mode}, or by another program, such as sha256sum"
+                "no file has the listed digest as {names}; if no one changed them, the list may have been made \
+                 {may_be}{advice}"
             ))
         } else if self.absent > 0 && self.absent == total.checked() + total.missing {
             let there = match &self.elsewhere {

@@ -1,14 +1,20 @@
 //! The line of JSON that `treewide check --json` writes about one listed file.
 
 use std::path::Path;
+use treewide_digests::Expected;
 use treewide_files::check::Verdict;
 use treewide_files::digest;
 use treewide_files::list::json::Object;
 
 /// The line about a file.
-pub(super) fn json(path: &Path, verdict: &Verdict, expected: Option<&[u8]>) -> String {
-    let is_listed = expected.is_some();
-    let expected = expected.map_or_else(String::new, digest::hex);
+pub(super) fn json(
+    path: &Path,
+    verdict: &Verdict,
+    listed: Option<&[u8]>,
+    about: Option<&Expected>,
+) -> String {
+    let is_listed = listed.is_some();
+    let expected = listed.map_or_else(String::new, digest::hex);
     let mut object = Object::about(path);
     match verdict {
         Verdict::Ok { bytes } => object
@@ -43,6 +49,18 @@ pub(super) fn json(path: &Path, verdict: &Verdict, expected: Option<&[u8]>) -> S
             .string("expected", &expected)
             .null("bytes")
             .null("error"),
+    };
+    match about.and_then(Expected::algorithm) {
+        Some(algorithm) => object.string("algorithm", algorithm.name()),
+        None => object.null("algorithm"),
+    };
+    match about {
+        Some(about) => object.string("by", about.by().name()),
+        None => object.null("by"),
+    };
+    match about.and_then(Expected::size_wanted) {
+        Some(bytes) => object.number("expected_bytes", bytes),
+        None => object.null("expected_bytes"),
     };
     object.finish()
 }

@@ -1,0 +1,253 @@
+//! The digest that a file should have, and finding out whether it has it.
+
+use crate::algorithm::{Algorithm, Digester};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use treewide_files::check::Verdict;
+use treewide_files::digest::{self, Digest};
+use treewide_files::{ErrorKind, Hashed, Next, Other};
+
+/// How an algorithm is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The line names it.
+    Tag,
+    /// The caller does.
+    Option,
+    /// The list's name does.
+    ListName,
+    /// The digest has as many bytes.
+    Length,
+    /// The store has its objects named by it.
+    Store,
+}
+
+impl By {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::Option => "option",
+            Self::ListName => "list-name",
+            Self::Length => "length",
+            Self::Store => "store",
+        }
+    }
+}
+
+/// The algorithm that lines of a list have shown so far: it is tried first. Only time depends on it.
+#[derive(Debug)]
+pub(crate) struct Shown(AtomicUsize);
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+}
+
+impl Shown {
+    fn get(&self) -> Option<Algorithm> {
+        Algorithm::ALL.get(self.0.load(Relaxed)).copied()
+    }
+
+    fn set(&self, algorithm: Algorithm) {
+        let place = Algorithm::ALL.iter().position(|it| *it == algorithm);
+        self.0.store(place.unwrap_or(usize::MAX), Relaxed);
+    }
+}
+
+/// The digest that a file should have by one of some algorithms, and what was found so far.
+pub struct Expected {
+    digest: Vec<u8>,
+    size: Option<u64>,
+    by: By,
+    candidates: Vec<Algorithm>,
+    shown: Option<Arc<Shown>>,
+    found: Vec<(Algorithm, Vec<u8>)>,
+    at_hand: Option<(Algorithm, Box<dyn Digester>)>,
+    /// Whether the length of the file is not the one that is expected.
+    has_other_size: bool,
+}
+
+impl std::fmt::Debug for Expected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Expected")
+            .field("digest", &digest::hex(&self.digest))
+            .field("candidates", &self.candidates)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Expected {
+    /// This digest by one of these algorithms.
+    pub(crate) fn new(digest: Vec<u8>, by: By, candidates: Vec<Algorithm>) -> Self {
+        Self {
+            digest,
+            size: None,
+            by,
+            candidates,
+            shown: None,
+            found: Vec::new(),
+            at_hand: None,
+            has_other_size: false,
+        }
+    }
+
+    /// And this length.
+    pub(crate) fn size(self, size: Option<u64>) -> Self {
+        Self { size, ..self }
+    }
+
+    pub(crate) fn shown(self, shown: &Arc<Shown>) -> Self {
+        Self { shown: Some(Arc::clone(shown)), ..self }
+    }
+
+    /// Leaves the first candidate alone, because the file is a stream, which can be read only once.
+    pub fn read_once(&mut self) {
+        self.candidates.truncate(1);
+    }
+
+    /// The digest.
+    pub fn digest(&self) -> &[u8] {
+        &self.digest
+    }
+
+    /// The length, if that is known, too.
+    pub fn size_wanted(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// How the algorithm is known.
+    pub fn by(&self) -> By {
+        self.by
+    }
+
+    /// The algorithm by which the file has the digest, or the only one by which it may have it.
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        match self.candidates[..] {
+            [only] => Some(only),
+            _ => {
+                self.found.iter().find(|(_, found)| self.is(found)).map(|(algorithm, _)| *algorithm)
+            }
+        }
+    }
+
+    /// The algorithms by which the file may have the digest.
+    pub fn candidates(&self) -> &[Algorithm] {
+        &self.candidates
+    }
+
+    /// The verdict on the file, from the result of a run.
+    pub fn verdict(&self, result: Result<Hashed, ErrorKind>, ignore_missing: bool) -> Verdict {
+        let hashed = match result {
+            Ok(hashed) => hashed,
+            Err(error) if ignore_missing && error.io_kind() == Some(io::ErrorKind::NotFound) => {
+                return Verdict::Missing;
+            }
+            Err(error) => return Verdict::Unreadable(error),
+        };
+        let bytes = hashed.bytes;
+        if self.is_blake3_alone() {
+            let found = hashed.digest.into_bytes();
+            return match self.is(&found) {
+                true => Verdict::Ok { bytes },
+                false => Verdict::Failed { bytes, found },
+            };
+        }
+        let has_digest = self.found.iter().any(|(_, found)| self.is(found));
+        match has_digest && self.size.is_none_or(|it| it == bytes) {
+            true => Verdict::Ok { bytes },
+            false => {
+                let found = self.found.first().map_or_else(Vec::new, |(_, found)| found.clone());
+                Verdict::Failed { bytes, found }
+            }
+        }
+    }
+
+    /// Why a file that [`verdict`](Self::verdict) found different is, if that can be said.
+    pub fn cause(&self, bytes: u64) -> Option<String> {
+        match self.size {
+            Some(size) if size != bytes => Some(format!("{bytes} bytes instead of {size}")),
+            _ if bytes == 0 => Some("empty: 0 bytes".into()),
+            _ => None,
+        }
+    }
+
+    fn is(&self, found: &[u8]) -> bool {
+        digest::equal(found, &self.digest)
+    }
+
+    /// Whether the run can do all of it by itself.
+    fn is_blake3_alone(&self) -> bool {
+        self.candidates == [Algorithm::BLAKE3] && self.size.is_none()
+    }
+
+    pub(crate) fn other(&mut self) -> Option<&mut dyn Other> {
+        if self.is_blake3_alone() { None } else { Some(self) }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.digest.len()
+    }
+
+    /// The algorithm that is next.
+    fn to_try(&self) -> Option<Algorithm> {
+        if self.has_other_size || self.found.iter().any(|(_, found)| self.is(found)) {
+            return None;
+        }
+        let is_left = |it: &Algorithm| self.found.iter().all(|(found, _)| found != it);
+        let mut left = self.candidates.iter().copied().filter(is_left);
+        let shown = self.shown.as_ref().and_then(|shown| shown.get());
+        let first = left.clone().find(|it| Some(*it) == shown);
+        first.or_else(|| left.next())
+    }
+
+    fn found(&mut self, algorithm: Algorithm, digest: Vec<u8>) {
+        if self.is(&digest)
+            && let Some(shown) = &self.shown
+        {
+            shown.set(algorithm);
+        }
+        self.found.push((algorithm, digest));
+    }
+
+    /// The bytes have ended.
+    fn end(&mut self) {
+        if let Some((algorithm, digester)) = self.at_hand.take() {
+            let digest = digester.finish();
+            self.found(algorithm, digest);
+        }
+    }
+}
+
+impl Other for Expected {
+    fn next(&mut self) -> Next {
+        self.end();
+        match self.to_try() {
+            None => Next::Nothing,
+            Some(it) if it == Algorithm::BLAKE3 => Next::Blake3,
+            Some(_) => Next::Bytes,
+        }
+    }
+
+    fn blake3(&mut self, digest: &Digest) {
+        self.found(Algorithm::BLAKE3, digest.clone().into_bytes());
+    }
+
+    fn begin(&mut self, size: u64) -> bool {
+        if self.size.is_some_and(|it| it != size) {
+            self.has_other_size = true;
+            return false;
+        }
+        let algorithm = self.to_try();
+        self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
+        self.at_hand.is_some()
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        if let Some((_, digester)) = &mut self.at_hand {
+            digester.update(bytes);
+        }
+    }
+}

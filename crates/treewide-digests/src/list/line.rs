@@ -1,0 +1,202 @@
+//! The forms of one line that names its algorithm, or has a digest alone. Each is a function from bytes to parts.
+//!
+//! | function | line |
+//! |---|---|
+//! | [`tagged`] | `SHA256 (a) = HEX`, `SHA2-256(a)= HE:X.` |
+//! | [`prefixed`] | `sha256:HEX  a`, `sha256:HEX` |
+//! | [`columns`] | `SHA256   HEX   a` (PowerShell) |
+//! | [`announced`] | `SHA256 hash of a:` (certutil), followed by [`bare`] |
+//! | [`bare`] | `HEX`, also with blanks between its bytes |
+//! | [`sized`] | `HEX LENGTH a`, below a heading (Debian) |
+//! | [`field`] | `Key: value` |
+
+/// The parts of a line. The digits are hexadecimal.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parts<'a> {
+    /// The algorithm's name. Empty if the line has none.
+    pub(crate) tag: &'a [u8],
+    pub(crate) digits: Vec<u8>,
+    /// `None` if the line has a digest alone.
+    pub(crate) name: Option<&'a [u8]>,
+    /// The length of the file.
+    pub(crate) size: Option<u64>,
+}
+
+/// The least digits that are meant as a digest.
+const DIGEST_LIKE: usize = 16;
+
+/// The digits of the shortest digest, without which a digest alone could be a number.
+const SHORTEST: usize = 32;
+
+fn is_hex(word: &[u8]) -> bool {
+    word.len() >= DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_')
+}
+
+/// The word at the start of `line`, and the rest without the blanks before it.
+fn word(line: &[u8]) -> (&[u8], &[u8]) {
+    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    (&line[..end], line[end..].trim_ascii_start())
+}
+
+/// The name and the digest around `) = `. The last one counts, because a name may hold it. The digits may not be hexadecimal.
+pub(crate) fn tagged(line: &[u8]) -> Option<Parts<'_>> {
+    let (tag, rest) = line.split_at(line.iter().take_while(|it| is_word(it)).count());
+    let inner = rest.trim_ascii_start().strip_prefix(b"(")?;
+    if tag.is_empty() || is_hex(tag) {
+        return None;
+    }
+    let equals = inner.iter().rposition(|it| *it == b'=')?;
+    let name = inner[..equals].trim_ascii_end().strip_suffix(b")")?;
+    let mut digits = inner[equals + 1..].trim_ascii().to_vec();
+    let pairs = || digits.split(|it| *it == b':');
+    if pairs().count() > 1 && pairs().all(|it| it.len() == 2) {
+        digits.retain(|it| *it != b':');
+    }
+    Some(Parts { tag, digits, name: Some(name), size: None })
+}
+
+/// `sha256:HEX  a` and `sha256:HEX`.
+pub(crate) fn prefixed(line: &[u8]) -> Option<Parts<'_>> {
+    let colon = line.iter().position(|it| *it == b':')?;
+    let (tag, (digits, rest)) = (&line[..colon], word(&line[colon + 1..]));
+    let is_it = !tag.is_empty() && tag.iter().all(is_word) && is_hex(digits);
+    let name = match rest.strip_prefix(b"*") {
+        Some(starred) if !starred.is_empty() => starred,
+        _ => rest,
+    };
+    let name = (!name.is_empty()).then_some(name);
+    is_it.then(|| Parts { tag, digits: digits.to_vec(), name, size: None })
+}
+
+/// Columns with two blanks or more between them. The last one may be padded.
+pub(crate) fn columns(line: &[u8]) -> Option<Parts<'_>> {
+    let (tag, rest) = word(line);
+    let (digits, name) = word(rest);
+    let name = name.trim_ascii_end();
+    let is_it = tag.iter().all(is_word) && !is_hex(tag) && is_hex(digits) && !name.is_empty();
+    is_it.then(|| Parts { tag, digits: digits.to_vec(), name: Some(name), size: None })
+}
+
+/// `SHA256 hash of a:`: the tag and the name.
+pub(crate) fn announced(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (tag, rest) = word(line);
+    let name = rest.strip_prefix(b"hash of ")?.trim_ascii_end().strip_suffix(b":")?;
+    Some((tag, name.strip_prefix(b"file ").unwrap_or(name)))
+}
+
+/// A digest alone.
+pub(crate) fn bare(line: &[u8]) -> Option<Vec<u8>> {
+    let line = line.trim_ascii();
+    let mut pairs = line.split(|it| *it == b' ');
+    let digits: Vec<u8> = match pairs.all(|it| it.len() == 2) {
+        true => line.iter().copied().filter(|it| *it != b' ').collect(),
+        false => line.to_vec(),
+    };
+    (is_hex(&digits) && digits.len() >= SHORTEST).then_some(digits)
+}
+
+/// A line below a heading of Debian's: the name is the last word (in `.changes` there are two more before it).
+pub(crate) fn sized(line: &[u8]) -> Option<Parts<'_>> {
+    let (digits, rest) = word(line.trim_ascii());
+    let (size, rest) = word(rest);
+    let size = str::from_utf8(size).ok()?.parse().ok()?;
+    let name = rest.rsplit(|it| *it == b' ').next().filter(|it| !it.is_empty())?;
+    let (tag, name, size) = (&[][..], Some(name), Some(size));
+    is_hex(digits).then(|| Parts { tag, digits: digits.to_vec(), name, size })
+}
+
+/// `Key: value`, where the value may be empty.
+pub(crate) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|it| *it == b':')?;
+    let (key, value) = (&line[..colon], &line[colon + 1..]);
+    let is_it = key.first().is_some_and(u8::is_ascii_uppercase)
+        && key.iter().all(is_word)
+        && matches!(value.first(), None | Some(b' '));
+    is_it.then(|| (key, value.trim_ascii()))
+}
+
+/// Lines that say nothing of a file: of PowerShell's table, and of certutil.
+pub(crate) fn is_furniture(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
+    let is_rule = |it: &[u8]| it.iter().all(|byte| *byte == b'-');
+    line.starts_with(b"CertUtil: ")
+        || words.clone().eq([&b"Algorithm"[..], b"Hash", b"Path"])
+        || words.clone().count() == 3 && words.all(is_rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "b6a98d9ce9a2d9149288fa3df42d377c3e42737afdcdaf714e33c0a100b51060";
+
+    type Form = for<'a> fn(&'a [u8]) -> Option<Parts<'a>>;
+
+    /// Tag, name and length; `@` stands for the digest, and is in the parts as well.
+    fn parts(form: Form, line: &str) -> Option<(String, String, Option<u64>)> {
+        let line = line.replace('@', HEX);
+        let found = form(line.as_bytes())?;
+        assert_eq!(String::from_utf8_lossy(&found.digits).to_lowercase(), HEX, "{line}");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Some((text(found.tag), text(found.name.unwrap_or_default()), found.size))
+    }
+
+    #[test]
+    fn forms_take_lines_apart() {
+        let pairs: Vec<_> =
+            HEX.as_bytes().chunks(2).map(|it| str::from_utf8(it).unwrap()).collect();
+        let colons = format!("SHA2-256(a)= {}", pairs.join(":"));
+        for (form, line, expected) in [
+            (tagged as Form, "SHA256 (a b) c) = @", Some(("SHA256", "a b) c", None))),
+            (tagged, "SHA2-256(a)= @", Some(("SHA2-256", "a", None))),
+            (tagged, &colons, Some(("SHA2-256", "a", None))),
+            (tagged, "MD5   (a) = @ ", Some(("MD5", "a", None))),
+            (tagged, "@  (a) = @", None),
+            (tagged, "no (a)", None),
+            (prefixed, "sha256:@  a b", Some(("sha256", "a b", None))),
+            (prefixed, "sha256:@ *a", Some(("sha256", "a", None))),
+            (prefixed, "sha256:@", Some(("sha256", "", None))),
+            (prefixed, "sha256: @", None),
+            (prefixed, "https://@", None),
+            (columns, "SHA256    @    C:\\x\\a b  ", Some(("SHA256", "C:\\x\\a b", None))),
+            (columns, "@  @  a", None),
+            (columns, "SHA256  a  @", None),
+            (sized, " @ 6 a", Some(("", "a", Some(6)))),
+            (sized, " @ 6 misc optional a", Some(("", "a", Some(6)))),
+            (sized, " @ a", None),
+            (sized, " @ 6", None),
+        ] {
+            let expected = expected.map(|(tag, name, size)| (tag.into(), name.into(), size));
+            assert_eq!(parts(form, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn announced_and_bare_belong_together() {
+        let pairs: Vec<_> =
+            HEX.as_bytes().chunks(2).map(|it| str::from_utf8(it).unwrap()).collect();
+        assert_eq!(announced(b"SHA256 hash of a b:"), Some((&b"SHA256"[..], &b"a b"[..])));
+        assert_eq!(announced(b"MD5 hash of file a:"), Some((&b"MD5"[..], &b"a"[..])));
+        assert_eq!(announced(b"SHA256 hash of a"), None);
+        assert_eq!(bare(pairs.join(" ").as_bytes()), Some(HEX.into()));
+        assert_eq!(bare(HEX.as_bytes()), Some(HEX.into()));
+        assert_eq!(bare(b"1795689151073093084"), None);
+        assert_eq!(bare(b"hello"), None);
+    }
+
+    #[test]
+    fn field_and_is_furniture_are_about_whole_lines() {
+        assert_eq!(field(b"SHA256:"), Some((&b"SHA256"[..], &b""[..])));
+        assert_eq!(field(b"Filename: pool/a"), Some((&b"Filename"[..], &b"pool/a"[..])));
+        assert_eq!(field(b"C:\\x"), None);
+        assert_eq!(field(b" SHA256:"), None);
+        assert!(is_furniture(b"Algorithm       Hash      Path"));
+        assert!(is_furniture(b"---------       ----      ----"));
+        assert!(is_furniture(b"CertUtil: -hashfile command completed successfully."));
+        assert!(!is_furniture(b"--- a"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Facts in the name of a list: the algorithm, the file that a digest alone is of, whether it is a file of Debian's or a bag's.
+
+use crate::algorithm::Algorithm;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Words in the name of a list, without `sum` or `sums` at their end.
+const WORDS: &[(&str, Algorithm)] = &[
+    ("md5", Algorithm::MD5),
+    ("sha1", Algorithm::SHA1),
+    ("sha224", Algorithm::SHA224),
+    ("sha256", Algorithm::SHA256),
+    ("sha384", Algorithm::SHA384),
+    ("sha512", Algorithm::SHA512),
+    ("b2", Algorithm::BLAKE2B_512),
+    ("b3", Algorithm::BLAKE3),
+    ("blake3", Algorithm::BLAKE3),
+];
+
+/// What is known of a list before its first line.
+#[derive(Debug, Default)]
+pub(crate) struct Title {
+    /// The algorithm of its untagged lines.
+    pub(crate) algorithm: Option<Algorithm>,
+    /// The file that a digest alone is of.
+    pub(crate) subject: Option<PathBuf>,
+    /// Whether it is a file of Debian's: fields, and lists of digests below some of them.
+    pub(crate) has_fields: bool,
+    /// The bag whose manifest it is.
+    pub(crate) bag: Option<Bag>,
+}
+
+/// A folder in the form BagIt.
+#[derive(Clone, Debug)]
+pub(crate) struct Bag {
+    pub(crate) root: PathBuf,
+    /// Whether `%` itself is escaped.
+    pub(crate) escapes_percent: bool,
+}
+
+impl Title {
+    /// Of the list at `path`.
+    pub(crate) fn of(path: &Path) -> Self {
+        let Some(name) = path.file_name().and_then(|it| it.to_str()) else {
+            return Self::default();
+        };
+        let words = || name.split(['.', '_', '-']);
+        let mut algorithms: Vec<_> = words().filter_map(algorithm).collect();
+        algorithms.dedup();
+        let algorithm = match algorithms[..] {
+            [only] => Some(only),
+            _ => None,
+        };
+        let has_fields = matches!(name, "Release" | "InRelease" | "Packages" | "Sources")
+            || [".dsc", ".changes", ".buildinfo"].iter().any(|it| name.ends_with(it));
+        let subject = name
+            .rsplit_once('.')
+            .filter(|(_, suffix)| crate::list::title::algorithm(suffix).is_some())
+            .map(|(stem, _)| path.with_file_name(stem));
+        let is_manifest = name.starts_with("manifest-") || name.starts_with("tagmanifest-");
+        let bag = Some(path.parent().unwrap_or(Path::new("")))
+            .filter(|_| is_manifest && algorithm.is_some())
+            .and_then(Bag::at);
+        Self { algorithm, subject, has_fields, bag }
+    }
+}
+
+/// The algorithm that a word of a name stands for.
+fn algorithm(word: &str) -> Option<Algorithm> {
+    let word = word.to_ascii_lowercase();
+    let stem = word.strip_suffix('s').unwrap_or(&word).strip_suffix("sum").unwrap_or(&word);
+    WORDS.iter().find(|(it, _)| *it == stem).map(|(_, algorithm)| *algorithm)
+}
+
+impl Bag {
+    /// The bag at `root`, if there is one.
+    pub(crate) fn at(root: &Path) -> Option<Self> {
+        let declaration = fs::read_to_string(root.join("bagit.txt")).ok()?;
+        let declaration = declaration.trim_start_matches('\u{FEFF}');
+        let version = declaration.strip_prefix("BagIt-Version:")?.trim_start();
+        let major = version.split('.').next()?.parse::<u64>().ok()?;
+        Some(Self { root: root.into(), escapes_percent: major >= 1 })
+    }
+
+    /// The bytes of the path that a manifest calls `name`.
+    ///
+    /// # Errors
+    /// If it leads out of the bag.
+    pub(crate) fn path(&self, name: &[u8]) -> Result<Vec<u8>, &'static str> {
+        let mut path = self.root.as_os_str().as_encoded_bytes().to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        let mut rest = name;
+        while let Some((first, after)) = rest.split_first() {
+            let escape = rest.get(..3).map(<[u8]>::to_ascii_uppercase);
+            let (byte, len) = match escape.as_deref() {
+                Some(b"%0A") => (b'\n', 3),
+                Some(b"%0D") => (b'\r', 3),
+                Some(b"%25") if self.escapes_percent => (b'%', 3),
+                _ => (*first, rest.len() - after.len()),
+            };
+            path.push(byte);
+            rest = &rest[len..];
+        }
+        let leads_out =
+            name.starts_with(b"/") || name.split(|it| *it == b'/').any(|it| it == b"..");
+        if leads_out { Err("leads out of the bag") } else { Ok(path) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_finds_the_algorithm_in_the_name() {
+        for (name, expected) in [
+            ("SHA256SUMS", Some(Algorithm::SHA256)),
+            ("tool_1.2_SHA256SUMS", Some(Algorithm::SHA256)),
+            ("a.iso.sha256", Some(Algorithm::SHA256)),
+            ("a.sha256sum", Some(Algorithm::SHA256)),
+            ("manifest-sha512.txt", Some(Algorithm::SHA512)),
+            ("checksums_sha256.txt", Some(Algorithm::SHA256)),
+            ("md5sums", Some(Algorithm::MD5)),
+            ("B2SUMS", Some(Algorithm::BLAKE2B_512)),
+            ("photos.b3", Some(Algorithm::BLAKE3)),
+            ("sha256.sha256", Some(Algorithm::SHA256)),
+            ("sha256-and-md5.txt", None),
+            ("checksums.txt", None),
+            ("SUMS", None),
+            ("sha256x", None),
+            ("mysha256", None),
+        ] {
+            assert_eq!(Title::of(Path::new(name)).algorithm, expected, "{name}");
+        }
+        assert_eq!(Title::of(Path::new("d/a.iso.sha256")).subject, Some("d/a.iso".into()));
+        assert_eq!(Title::of(Path::new("SHA256SUMS")).subject, None);
+    }
+
+    #[test]
+    fn path_undoes_the_escapes_of_its_version() {
+        for (escapes_percent, name, path) in [
+            (true, "data/new%0Aline", "b/data/new\nline"),
+            (true, "data/100%25.txt", "b/data/100%.txt"),
+            (false, "data/100%25.txt", "b/data/100%25.txt"),
+            (false, "data/a%0d%0A%", "b/data/a\r\n%"),
+        ] {
+            let bag = Bag { root: "b".into(), escapes_percent };
+            assert_eq!(bag.path(name.as_bytes()), Ok(path.as_bytes().to_vec()));
+        }
+        let bag = Bag { root: "b".into(), escapes_percent: true };
+        for name in ["/etc/passwd", "data/../../x"] {
+            assert!(bag.path(name.as_bytes()).is_err(), "{name}");
+        }
+    }
+}
