@@ -13,9 +13,9 @@ pub struct Stamp {
     pub len: u64,
     /// When its content was changed, in nanoseconds since 1970. What does not fit is the first or the last that does. `None` if it is not known.
     pub mtime: Option<i64>,
-    /// When its content or anything else about it was changed. `None` also on Windows.
+    /// When its content or anything else about it was changed. `None` also on FAT on Windows.
     pub ctime: Option<i64>,
-    /// Its inode; 0 where files have none.
+    /// Its inode; 0 where files have none. On Windows its number, or the beginning of the hash of that if it has more than 64 bits.
     pub inode: u64,
     /// Its device; 0 where that has no number.
     pub device: u64,
@@ -49,7 +49,26 @@ impl Stamp {
         if let Ok(now) = rustix::fs::fstat(file) {
             return Ok(Self::of_stat(&now));
         }
+        #[cfg(windows)]
+        return Ok(Self::of_metadata(&file.metadata()?).numbered(file));
+        #[cfg(not(windows))]
         Ok(Self::of_metadata(&file.metadata()?))
+    }
+
+    /// With what Windows says of a file that is open.
+    #[cfg(windows)]
+    fn numbered(self, file: &File) -> Self {
+        use treewide::file::windows::{change_time, numbers};
+        // From 1601, in steps of 100 ns.
+        const TO_1970: i64 = 116_444_736_000_000_000;
+        let changed = change_time(file).ok().filter(|time| *time != 0);
+        let (device, id) = numbers(file).unwrap_or_default();
+        let inode = u64::try_from(id).unwrap_or_else(|_| {
+            let hash = treewide::hash(&id.to_le_bytes());
+            u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("it has 32 bytes"))
+        });
+        let ctime = changed.map(|time| time.saturating_sub(TO_1970).saturating_mul(100));
+        Self { ctime, inode, device, ..self }
     }
 
     /// Reads the stamp of `path`. `follows` says whether a symbolic link there is followed.
@@ -62,6 +81,16 @@ impl Stamp {
             use rustix::fs::{lstat, stat};
             if let Ok(now) = if follows { stat(path) } else { lstat(path) } {
                 return Ok(Self::of_stat(&now));
+            }
+        }
+        #[cfg(windows)]
+        {
+            use std::os::windows::fs::OpenOptionsExt;
+            // Directories as well, and links themselves.
+            let flags = if follows { 0x0200_0000 } else { 0x0220_0000 };
+            let open = File::options().access_mode(0).custom_flags(flags).open(path);
+            if let Ok(now) = open.and_then(|file| Self::of(&file)) {
+                return Ok(now);
             }
         }
         match if follows { fs::metadata(path) } else { fs::symlink_metadata(path) } {
@@ -143,7 +172,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, "abc").unwrap();
-        let expected = Stamp::of_metadata(&fs::metadata(&path).unwrap());
+        let expected = match cfg!(windows) {
+            // It knows less.
+            true => Stamp::at(&path, false).unwrap(),
+            false => Stamp::of_metadata(&fs::metadata(&path).unwrap()),
+        };
         assert_eq!(Stamp::of(&File::open(&path).unwrap()).unwrap(), expected);
         assert_eq!(Stamp::at(&path, true).unwrap(), expected);
         assert_eq!(Stamp::at(&path, false).unwrap(), expected);

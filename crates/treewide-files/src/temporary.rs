@@ -7,7 +7,9 @@
 //! By the hash, no file that a user has named is taken for one of them.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+#[cfg(unix)]
+use std::fs;
+use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Rot is reported, and the old digest kept, also where the file has another name by now.
 
-#![cfg(unix)]
-
 mod common;
 
 use common::{AllIsOld, Tree};

@@ -4,9 +4,10 @@ mod common;
 
 use common::Tree;
 use std::fs;
-use treewide_manifest::Verdict;
+use treewide_manifest::Change;
 #[cfg(unix)]
-use treewide_manifest::{Change, Class};
+use treewide_manifest::Class;
+use treewide_manifest::Verdict;
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444"), ("e/f/g", "")])

@@ -74,6 +74,8 @@ mod read;
 mod report;
 mod strategy;
 mod watch;
+#[cfg(windows)]
+pub mod windows;
 
 pub use end::{check_end, check_length, promises_length, read_at};
 pub use error::{Error, ErrorKind};

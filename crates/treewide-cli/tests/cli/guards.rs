@@ -549,21 +549,21 @@ fn leftovers_of_killed_runs_are_nobodys() {
     let case = Case::new();
     fs::rename(case.folder.join("p.b3"), case.folder.join("t/p.b3")).unwrap();
     fs::rename(case.folder.join("p.b3.tw"), case.folder.join("t/p.b3.tw")).unwrap();
-    case.folder.write(&format!("t/{LEFT}"), "half of a list");
+    case.folder.write(format!("t/{LEFT}"), "half of a list");
     let said = case.run("verify t/p.b3 t");
     said.0.fails(0, &["1 temporary file of other runs"]);
     let sums = case.run("sum -r t");
     assert!(!sums.0.text().contains(".treewide-"));
     case.run("update t/p.b3 t").is_code(0);
-    assert!(!case.folder.join(&format!("t/{LEFT}")).exists());
+    assert!(!case.folder.join(format!("t/{LEFT}")).exists());
     // A user's file only looks like one.
     let users = [".treewide-Ab12Cd.tmp", ".treewide-0123456789abcdef0123456789abcdef.tmp"];
     for name in users {
-        case.folder.write(&format!("t/{name}"), "the user's");
+        case.folder.write(format!("t/{name}"), "the user's");
         case.run("verify t/p.b3 t").is_code(1).prints(&format!("ADDED    {name}\n"));
         case.run("update t/p.b3 t").is_code(0);
         case.run("sum -r t -o t/.sums").is_code(0);
-        assert_eq!(case.folder.read(&format!("t/{name}")), "the user's");
+        assert_eq!(case.folder.read(format!("t/{name}")), "the user's");
         fs::remove_file(case.folder.join("t/.sums")).unwrap();
     }
     // A signature is made after the list.

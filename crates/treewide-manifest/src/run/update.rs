@@ -359,7 +359,8 @@ impl<'a> Run<'a> {
         let Kind::Found(identity) = task.kind else { return };
         let device = identity.numbers().0;
         let is_known = |(it, at): &(u64, PathBuf)| *it == device && task.path.starts_with(at);
-        if device == self.device || self.mounted.as_ref().is_some_and(is_known) {
+        // On Windows, a walk does not know it.
+        if device == 0 || device == self.device || self.mounted.as_ref().is_some_and(is_known) {
             return;
         }
         let is_mounted = |it: &&Path| Stamp::at(it, true).is_ok_and(|it| it.device == device);

@@ -115,7 +115,20 @@ impl Kind {
         Self { name, slack, keeps_inodes, keeps_device, is_foreign }
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(windows)]
+    fn of(path: &Path) -> Self {
+        use std::os::windows::fs::OpenOptionsExt;
+        let open = std::fs::File::options().access_mode(0).custom_flags(0x0200_0000).open(path);
+        let name = open.ok().and_then(|it| treewide::file::windows::file_system(&it));
+        let name = match name.as_deref() {
+            Some("NTFS") => "ntfs",
+            Some("ReFS") => "refs",
+            _ => return Self::unknown(),
+        };
+        Self { name, slack: COARSE, keeps_inodes: true, keeps_device: true, is_foreign: false }
+    }
+
+    #[cfg(not(any(target_os = "linux", windows)))]
     fn of(_: &Path) -> Self {
         Self::unknown()
     }
@@ -126,7 +139,7 @@ impl Kind {
             slack: COARSE,
             keeps_inodes: true,
             keeps_device: false,
-            is_foreign: cfg!(target_os = "linux"),
+            is_foreign: cfg!(any(target_os = "linux", windows)),
         }
     }
 }

@@ -230,7 +230,8 @@ impl Own {
         let Ok(stamp) = Stamp::at(path, true) else { return };
         let Ok(path) = path.canonicalize() else { return };
         match path.file_name() {
-            Some(name) if stamp.inode != 0 => {
+            // On Windows, a walk does not know the numbers.
+            Some(name) if stamp.inode != 0 && !cfg!(windows) => {
                 self.numbers.push((stamp.device, stamp.inode, folder_of(&path), name.into()));
             }
             _ => self.paths.push(path),
