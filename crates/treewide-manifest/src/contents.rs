@@ -12,6 +12,8 @@ mod lines;
 pub(crate) mod missing;
 pub(crate) mod root;
 mod roots;
+mod similar;
 mod sorter;
 mod stages;
 mod tree;
+mod verified;

@@ -431,3 +431,78 @@ fn dupes_and_missing_can_be_cancelled() {
         "cancelled before the end"
     );
 }
+
+#[test]
+fn dupes_list_folders_that_share_most_bytes() {
+    let place = Place::with(&[]);
+    for at in 0..10 {
+        let (of_x, of_y) = (vec![at; 100], vec![if at == 3 { 99 } else { at }; 100]);
+        place.write(&format!("t/x/in/{at}"), &of_x);
+        place.write(&format!("t/y/in/{at}"), &of_y);
+    }
+    place.write("t/x/more", &[1; 30]);
+    place.write("t/z/a", &[77; 50]);
+    place.write("t/w/a", &[77; 50]);
+    let similar = |percent| {
+        let dupes = Dupes::new().similar(percent);
+        let found = dupes.run(&[place.join("t")], &Options::new()).unwrap();
+        let groups: Vec<_> = found.map(|it| it.unwrap()).collect();
+        groups.into_iter().filter(|it| it.kind == Kind::Similar).collect::<Vec<_>>()
+    };
+    let found = similar(80);
+    let names: Vec<_> = found[0].members.iter().map(|it| &it.name[..]).collect();
+    // The largest folders, and what they share of the larger one.
+    assert_eq!((names, found[0].size, found[0].files), (vec![&b"x"[..], b"y"], Some(900), 87));
+    assert_eq!(found.len(), 1, "neither what is in them nor folders that are equal");
+    let found = similar(90);
+    assert_eq!((found.len(), &found[0].members[0].name[..]), (1, &b"x/in"[..]));
+    assert!(similar(91).is_empty() && similar(0).is_empty());
+}
+
+#[test]
+fn dupes_verify_what_is_only_recorded() {
+    let place = Place::with(&[
+        ("t/a", "one"),
+        ("t/b", "one"),
+        ("t/c", "one"),
+        ("t/d/x", "two"),
+        ("t/e/x", "two"),
+    ]);
+    let manifest = place.snapshot("t");
+    let run = |least| Dupes::new().verify(least).run(&[&manifest], &Options::new()).unwrap();
+    let evidence = |found: Found| -> Vec<_> {
+        found.flat_map(|it| it.unwrap().members).map(|it| it.evidence).collect()
+    };
+    let found = run(Evidence::Metadata);
+    assert_eq!((found.read(), found.changed().count()), ((0, 0), 0));
+    assert_eq!(evidence(found)[..3], [Some(Evidence::Metadata); 3]);
+    let found = run(Evidence::Read);
+    assert_eq!((found.read(), found.changed().count()), ((5, 15), 0));
+    assert_eq!(evidence(found)[..3], [Some(Evidence::Read); 3]);
+    // A file that changed after its list, one of another length, and one that is gone.
+    place.write("t/b", b"eno");
+    place.write("t/e/x", b"longer");
+    fs::remove_file(place.join("t/c")).unwrap();
+    let found = run(Evidence::Claimed);
+    assert_eq!(found.totals().redundant, 3, "without it the list is believed");
+    for least in [Evidence::Metadata, Evidence::Read] {
+        let found = run(least);
+        let mut changed: Vec<_> = found.changed().map(|(path, _)| path.to_owned()).collect();
+        changed.sort();
+        assert_eq!(changed, ["t/b", "t/c", "t/e/x"].map(|it| place.join(it)));
+        assert_eq!(groups(found), []);
+    }
+    // A list without an index: everything is read.
+    fs::remove_file(place.join("t.b3.tw")).unwrap();
+    place.write("t/b", b"one");
+    let found = run(Evidence::Metadata);
+    assert_eq!(found.read().0, 4);
+    assert_eq!(groups(found), [group(None, &["0:a", "0:b"])]);
+    let gone = place.list("gone.b3", &[("a", "1"), ("b", "1")]);
+    let cause = refused(Dupes::new().verify(Evidence::Read).run(&[gone], &Options::new()));
+    assert!(cause.contains("gone.b3: the directory that it is of is not here"), "{cause}");
+    let out = place.list("t.b3", &[("../a", "1"), ("/b", "1")]);
+    let found = Dupes::new().verify(Evidence::Read).run(&[out], &Options::new()).unwrap();
+    assert!(found.changed().all(|it| it.1 == "has a name that leads out of the directory"));
+    assert_eq!(found.changed().count(), 2);
+}

@@ -1,8 +1,10 @@
 //! `treewide dupes`: which files and folders are there more than once?
 
 mod fclones;
+mod html;
 
 use self::fclones::Report;
+use self::html::Html;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
@@ -28,6 +30,7 @@ use treewide_manifest::{Dupes, Evidence};
 pub(crate) const NOTES: Notes = Notes {
     exit: &[
         ("0", "everything was compared, whether or not there are duplicates"),
+        ("1", "with --verify: a file is not as recorded"),
         ("2", "invalid usage"),
         UNDETERMINED,
     ],
@@ -63,6 +66,21 @@ pub(crate) struct DupesArgs {
     #[arg(long, help_heading = "Coverage", conflicts_with = "fclones")]
     ignore_names: bool,
 
+    /// List pairs of folders, too, that share at least this much of the larger one's bytes
+    ///
+    /// Only contents at the same depth below the two folders count, so they may share more.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Coverage")]
+    #[arg(conflicts_with = "fclones")]
+    similar: Option<u8>,
+
+    /// Look at files that are only recorded before they are called the same
+    ///
+    /// metadata: a file is read unless its size, inode and ctime are as recorded; read: all are read. A file that is not as
+    /// recorded is reported, and is not a duplicate; the exit status is 1.
+    #[arg(long, value_name = "EVIDENCE", num_args = 0..=1, require_equals = true, help_heading = "Coverage")]
+    #[arg(default_missing_value = "metadata", value_parser = ["metadata", "read"])]
+    verify: Option<String>,
+
     /// Write one JSON object a line: kind, digest, size, files, reclaimable, members; and one that counts
     #[arg(long, help_heading = "Output", conflicts_with_all = ["null", "fclones"])]
     json: bool,
@@ -79,6 +97,11 @@ pub(crate) struct DupesArgs {
     /// written to since.
     #[arg(long, help_heading = "Output")]
     fclones: bool,
+
+    /// Write a page for a browser, too, with the groups as bars
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
+    #[arg(conflicts_with = "fclones")]
+    html: Option<PathBuf>,
 
     #[command(flatten)]
     quiet: QuietArgs,
@@ -99,7 +122,7 @@ impl DupesArgs {
     }
 
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
-        contents::spare(&self.operands, &[self.output.file()])?;
+        contents::spare(&self.operands, &[self.output.file(), self.html.as_deref()])?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let inputs = contents::lists(&self.operands);
@@ -107,29 +130,85 @@ impl DupesArgs {
         progress.show(|| None);
         let begun = std::time::SystemTime::now();
         let options = self.read.plain_options(progress.hears());
+        let page = |path: &PathBuf| Html::open(path, &self.operands, &inputs, &progress);
+        let mut page = self.html.as_ref().map(page).transpose()?;
         let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
+        let dupes = dupes.similar(self.similar.unwrap_or(0)).verify(match self.verify.as_deref() {
+            Some("read") => Evidence::Read,
+            Some(_) => Evidence::Metadata,
+            None => Evidence::Claimed,
+        });
         let found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
         progress.finish();
-        let outcome = contents::unreadable(&console, found.unreadable());
-        let summary = summary(&found);
+        let mut outcome = contents::unreadable(&console, found.unreadable());
+        for (path, cause) in found.changed() {
+            console.about(path, cause);
+            if outcome == Outcome::Success {
+                outcome = Outcome::SomeFailed;
+            }
+        }
+        let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {
             true => Report::new(&found, begun)?.write(found, &mut output)?,
-            false => self.groups(found, &mut output)?,
+            false => self.groups(found, &mut output, page.as_mut())?,
         }
         if let Some(end) = end {
             output.record(Form::Json, |to| to.write_all(end.as_bytes()))?;
         }
         output.finish()?;
+        if let Some(page) = page {
+            page.finish(&summary)?;
+        }
         if !self.quiet.is_on() {
             console.say(&summary);
         }
         Ok(outcome)
     }
 
-    fn groups(&self, mut found: Found, output: &mut Output<'_>) -> anyhow::Result<()> {
+    fn summary(&self, found: &Found) -> String {
+        let totals = found.totals();
+        let mut text = format!(
+            "{} and {}: {} could go, {}",
+            count(totals.files, "group") + " of files",
+            count(totals.folders, "group") + " of folders",
+            count(totals.redundant, "file"),
+            HumanBytes(totals.reclaimable)
+        );
+        if totals.unknown > 0 {
+            text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
+        }
+        if totals.similar > 0 {
+            text += &format!("; {}", count(totals.similar, "pair") + " of similar folders");
+        }
+        if totals.links > 0 {
+            text += &format!("; {} of the same files", count(totals.links, "more name"));
+        }
+        text += "; ";
+        if self.verify.is_none() {
+            return text + &contents::known_by(found.roots(), found.read());
+        }
+        let (files, bytes) = found.read();
+        text += &match files {
+            0 => "no file was read".into(),
+            _ => format!("{} read ({})", count(files, "file"), HumanBytes(bytes)),
+        };
+        let changed = found.changed().count();
+        let are = if changed == 1 { "is" } else { "are" };
+        text + &format!(", {changed} {are} not as recorded")
+    }
+
+    fn groups(
+        &self,
+        mut found: Found,
+        output: &mut Output<'_>,
+        mut page: Option<&mut Html<'_>>,
+    ) -> anyhow::Result<()> {
         while let Some(group) = found.next() {
             let group = group?;
+            if let Some(page) = &mut page {
+                page.add(&found, &group);
+            }
             if self.json {
                 let line = json(&found, &group);
                 output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
@@ -137,7 +216,7 @@ impl DupesArgs {
                 let mut paths = Vec::new();
                 for member in &group.members {
                     paths.extend(path(&found, member).as_os_str().as_encoded_bytes());
-                    paths.extend(if group.kind == Kind::Folders { &b"/\0"[..] } else { b"\0" });
+                    paths.extend(if group.kind == Kind::Files { &b"\0"[..] } else { b"/\0" });
                 }
                 paths.push(0);
                 output.record(Form::Raw, |to| to.write_all(&paths))?;
@@ -154,33 +233,53 @@ fn path(found: &Found, member: &Member) -> PathBuf {
     found.path(member).unwrap_or_else(|| contents::bare(&member.name))
 }
 
+/// Such as `600 MiB` and `3 files of 300 MiB`.
+fn heading(group: &Group) -> (String, String) {
+    let size = |bytes: Option<u64>| bytes.map_or("?".into(), |it| HumanBytes(it).to_string());
+    let copies = group.members.iter().filter(|it| !it.is_link).count();
+    let each = size(group.size);
+    match group.kind {
+        Kind::Files => (size(group.reclaimable), format!("{copies} files of {each}")),
+        Kind::Folders => {
+            let files = count(group.files, "file");
+            (size(group.reclaimable), format!("{copies} folders of {each}, {files} in each"))
+        }
+        Kind::Similar => {
+            (each, format!("shared by 2 folders, {} % of the larger one", group.files))
+        }
+    }
+}
+
 /// Such as `600 MiB  3 files of 300 MiB` and a line for each.
 fn text(found: &Found, group: &Group) -> String {
-    let size = |bytes: Option<u64>| bytes.map_or("?".into(), |it| HumanBytes(it).to_string());
-    let what = match group.kind {
-        Kind::Files => "files",
-        Kind::Folders => "folders",
-    };
-    let (reclaimable, each) = (size(group.reclaimable), size(group.size));
-    let copies = group.members.iter().filter(|it| !it.is_link).count();
-    let mut text = format!("{reclaimable}  {copies} {what} of {each}");
-    if group.kind == Kind::Folders {
-        text += &format!(", {} in each", count(group.files, "file"));
-    }
-    text.push('\n');
+    let (bytes, what) = heading(group);
+    let mut text = format!("{bytes}  {what}\n");
     for member in &group.members {
-        let slash = if group.kind == Kind::Folders { "/" } else { "" };
         let link = if member.is_link { "  (another name of one above)" } else { "" };
-        let (root, name, path) = (member.root, &member.name, found.path(member));
-        let path = contents::line(found.roots(), root, name, path);
-        text += &format!("  {}{slash}{link}\n", Listed::new(&path));
+        text += &format!("  {}{}{link}\n", Listed::new(&line(found, member)), slash(group));
     }
     text
 }
 
+/// The end of the names of folders.
+fn slash(group: &Group) -> &'static str {
+    if group.kind == Kind::Files { "" } else { "/" }
+}
+
+/// The path of a member as a line has it.
+fn line(found: &Found, member: &Member) -> PathBuf {
+    contents::line(found.roots(), member.root, &member.name, found.path(member))
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let number = number.filter(|number| (1..=100).contains(number));
+    number.ok_or_else(|| "expected a percentage from 1 to 100, such as 80%".into())
+}
+
 fn json(found: &Found, group: &Group) -> String {
     let mut object = Object::new();
-    object.string("kind", if group.kind == Kind::Files { "files" } else { "folders" });
+    object.string("kind", group.kind.word());
     object.string("digest", &hex(&group.digest));
     let mut number = |key, value: Option<u64>| {
         match value {
@@ -205,30 +304,13 @@ fn json(found: &Found, group: &Group) -> String {
     object.finish()
 }
 
-fn summary(found: &Found) -> String {
-    let totals = found.totals();
-    let mut text = format!(
-        "{} and {}: {} could go, {}",
-        count(totals.files, "group") + " of files",
-        count(totals.folders, "group") + " of folders",
-        count(totals.redundant, "file"),
-        HumanBytes(totals.reclaimable)
-    );
-    if totals.unknown > 0 {
-        text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
-    }
-    if totals.links > 0 {
-        text += &format!("; {} of the same files", count(totals.links, "more name"));
-    }
-    text + "; " + &contents::known_by(found.roots(), found.read())
-}
-
 fn summary_json(found: &Found) -> String {
     let (totals, (files, bytes)) = (found.totals(), found.read());
     let mut object = Object::new();
     for (key, number) in [
         ("file_groups", totals.files),
         ("folder_groups", totals.folders),
+        ("similar", totals.similar),
         ("redundant", totals.redundant),
         ("reclaimable", totals.reclaimable),
         ("unknown", totals.unknown),
@@ -236,6 +318,7 @@ fn summary_json(found: &Found) -> String {
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
+        ("changed", found.changed().count() as u64),
     ] {
         object.number(key, number);
     }

@@ -3,7 +3,7 @@
 //! The library `treewide-manifest` decides everything; here are words, lines and exit codes.
 
 pub(crate) mod compare;
-mod html;
+pub(crate) mod html;
 pub(crate) mod make;
 mod report;
 pub(crate) mod root;

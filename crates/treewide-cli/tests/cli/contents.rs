@@ -62,9 +62,71 @@ fn dupes_writes_json() {
     let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link": false});
     assert_eq!(lines[0]["members"][1], member);
     assert_eq!(lines[1]["members"][0]["evidence"], serde_json::Value::Null);
-    let all = serde_json::json!({"file_groups": 1, "folder_groups": 1, "redundant": 2, "reclaimable": 6, "unknown": 0,
+    let all = serde_json::json!({"file_groups": 1, "folder_groups": 1, "redundant": 2, "reclaimable": 6, "unknown": 0, "similar": 0, "changed": 0,
         "links": 0, "files_read": 4, "bytes_read": 12, "unreadable": 0});
     assert_eq!(lines[2], all);
+}
+
+#[test]
+fn dupes_verifies_and_names_what_changed() {
+    let folder = folder();
+    folder.treewide("snapshot -q t").run().fails(0, &[]);
+    folder
+        .treewide("dupes --verify t.b3")
+        .run()
+        .fails(0, &["6 B; no file was read, 0 are not as recorded"]);
+    folder
+        .treewide("dupes --verify=read t.b3")
+        .run()
+        .fails(0, &["6 B; 4 files read (12 B), 0 are not as recorded"]);
+    folder.write("t/a", "eno");
+    let ended = folder.treewide("dupes --verify t.b3").run();
+    assert_eq!(ended.text(), "3 B  2 folders of 3 B, 1 file in each\n  t/b/\n  t/c/\n");
+    ended.fails(
+        1,
+        &["t/a: has another content than recorded", "1 file read (3 B), 1 is not as recorded"],
+    );
+    folder.treewide("dupes --verify=hope t.b3").run().fails(2, &["metadata, read"]);
+}
+
+#[test]
+fn dupes_writes_a_page() {
+    let folder = folder();
+    for at in 0..8 {
+        let of_v = if at == 0 { "other".into() } else { at.to_string().repeat(9) };
+        folder.write(format!("t/u/{at}"), at.to_string().repeat(9));
+        folder.write(format!("t/v/{at}"), of_v);
+    }
+    folder.write("t/</script><img src=x>\u{202e}", "one");
+    let said = "; 1 pair of similar folders; ";
+    let ended = folder.treewide("dupes --similar 80% --html page.html t").run();
+    assert!(
+        ended
+            .text()
+            .ends_with("63 B  shared by 2 folders, 87 % of the larger one\n  t/u/\n  t/v/\n"),
+        "{ended:?}"
+    );
+    ended.fails(0, &[said]);
+    let page = folder.read("page.html");
+    let (_, rest) = page.split_once(r#"id="rows">"#).unwrap();
+    let (rows, rest) = rest.split_once("</script>").unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(rows).unwrap();
+    assert!(page.contains("<title>Duplicates in t</title>") && rest.contains(said), "{page}");
+    let last = serde_json::json!({"kind": "similar", "bytes": 63, "text": "63 B  shared by 2 folders, 87 % of the larger one",
+        "paths": ["t/u/", "t/v/"], "more": 0});
+    assert_eq!(rows.last(), Some(&last));
+    let name = rows.iter().find_map(|it| {
+        it["paths"].as_array()?.iter().find(|it| it.as_str().unwrap().contains("img"))
+    });
+    assert_eq!(name.unwrap(), r"t/</script><img src=x>\u{202e}");
+    // It replaces a page, and nothing else.
+    folder.treewide("dupes -q --html page.html u").run().fails(0, &[]);
+    folder.write("mine", "text");
+    folder.treewide("dupes --html mine u").run().fails(3, &["mine: is not a page of this program"]);
+    folder
+        .treewide("dupes --similar 0 u")
+        .run()
+        .fails(2, &["expected a percentage from 1 to 100, such as 80%"]);
 }
 
 #[test]

@@ -5,9 +5,12 @@ use crate::contents::folders::{Folder, Folders};
 use crate::contents::group::{Group, Kind, Member};
 use crate::contents::root::{EMPTY, Kind as Thing, Root};
 use crate::contents::roots::{Roots, runs};
+use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
+use crate::contents::verified::Verified;
 use crate::error::Error;
+use crate::run::verdict::Evidence;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
@@ -25,12 +28,15 @@ pub struct Dupes {
     empty: bool,
     folders: bool,
     ignore_names: bool,
+    similar: u8,
+    verify: Evidence,
 }
 
 /// Duplicates that were found: an iterator over groups, most reclaimable bytes first.
 #[derive(Debug)]
 pub struct Found {
     roots: Roots,
+    verified: Verified,
     totals: Totals,
     groups: Sorted,
 }
@@ -48,6 +54,8 @@ pub struct Totals {
     pub reclaimable: u64,
     /// Groups whose size no operand says.
     pub unknown: u64,
+    /// Pairs of similar folders.
+    pub similar: u64,
     /// Names of files that have another name in their group: hard links.
     pub links: u64,
 }
@@ -61,7 +69,13 @@ impl Default for Dupes {
 impl Dupes {
     /// Without empty files; folders are compared by names and contents.
     pub fn new() -> Self {
-        Self { empty: false, folders: true, ignore_names: false }
+        Self {
+            empty: false,
+            folders: true,
+            ignore_names: false,
+            similar: 0,
+            verify: Evidence::Claimed,
+        }
     }
 
     /// Whether empty files are a group.
@@ -79,6 +93,17 @@ impl Dupes {
         Self { ignore_names: ignore, ..self }
     }
 
+    /// The least percentage of bytes that two folders share to be called similar. Without it, or with 0, none are.
+    pub fn similar(self, percent: u8) -> Self {
+        Self { similar: percent, ..self }
+    }
+
+    /// By what duplicates are known at least. With [`Evidence::Metadata`], a file of a list is read unless the system says that it is
+    /// as recorded; with [`Evidence::Read`], all are read. Files that are not as recorded are not duplicates. Without this, lists are believed.
+    pub fn verify(self, least: Evidence) -> Self {
+        Self { verify: least, ..self }
+    }
+
     /// Looks for duplicates in lists, manifests and directories.
     ///
     /// # Errors
@@ -91,49 +116,90 @@ impl Dupes {
             true => Wanted::Whole,
             false => Wanted::Alike,
         })?;
-        let (mut files, mut folders) = (Sorter::new(), Sorter::new());
+        let verified = match self.verify {
+            Evidence::Read | Evidence::Metadata => {
+                let files =
+                    self.files(&roots, &Verified::default(), options, &mut |_, _, _| Ok(()))?;
+                Verified::new(files, self.verify, &roots, options)?
+            }
+            _ => Verified::default(),
+        };
+        let mut folders = Sorter::new();
+        let mut similar = Similar::new(self.similar);
         let has_all = roots.all.iter().all(Root::has_all);
-        let mut end = Vec::new();
-        for (number, root) in (0_u32..).zip(&roots.all) {
-            let begin = number.to_be_bytes();
-            let mut open = Folders::new(self.ignore_names, has_all);
-            let mut folder = |it: Folder| {
-                let size = it.size.unwrap_or(u64::MAX);
-                let facts = [it.files.to_le_bytes(), size.to_le_bytes()].concat();
-                folders.push(&[
-                    &it.digest,
-                    &begin,
-                    &it.name,
-                    &[0],
-                    &it.height.to_le_bytes(),
-                    &facts,
-                ])
-            };
-            root.each_in_order(number, options, &mut |name, kind| {
-                if let Thing::File(Some(digest), facts) = &kind
-                    && (self.empty || *digest != EMPTY)
-                {
-                    end.clear();
-                    end.push(0);
-                    facts.push_to(&mut end);
-                    files.push(&[digest, &begin, name, &end])?;
-                }
-                if self.folders { open.add(name, &kind, &mut folder) } else { Ok(()) }
-            })?;
-            open.finish(&mut folder)?;
+        let mut open = None;
+        let mut folder = |begin: [u8; 4], it: Folder| {
+            similar.folder(begin, &it.name, it.size);
+            if !self.folders || !it.is_comparable {
+                return Ok(());
+            }
+            let size = it.size.unwrap_or(u64::MAX);
+            let facts = [it.files.to_le_bytes(), size.to_le_bytes()].concat();
+            folders.push(&[&it.digest, &begin, &it.name, &[0], &it.height.to_le_bytes(), &facts])
+        };
+        let files = self.files(&roots, &verified, options, &mut |begin, name, kind| {
+            let new = || Folders::new(self.ignore_names, has_all);
+            let (of, folders) = open.get_or_insert_with(|| (begin, new()));
+            if *of != begin {
+                std::mem::replace(folders, new()).finish(&mut |it| folder(*of, it))?;
+            }
+            *of = begin;
+            folders.add(name, kind, &mut |it| folder(begin, it))
+        })?;
+        if let Some((begin, ended)) = open {
+            ended.finish(&mut |it| folder(begin, it))?;
         }
         let mut covered = equal_folders(folders)?;
         let (mut totals, mut sorter) = (Totals::default(), Sorter::new());
         runs(&mut files.finish()?, (KEY, 2), options, &mut |run| {
-            let group = of_run(run, &roots, &mut covered, &mut totals);
+            let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar);
             group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
         })?;
+        let is_equal = |a: &[u8], b: &[u8]| covered.of(a).is_some() || covered.of(b).is_some();
+        for group in similar.groups(&is_equal) {
+            totals.similar += 1;
+            sorter.push(&[&group.to_record()])?;
+        }
         let groups = covered.groups.into_iter().zip(covered.has_copies);
         for group in groups.filter_map(|(group, is_shown)| is_shown.then_some(group)) {
             totals.add(&group);
             sorter.push(&[&group.to_record()])?;
         }
-        Ok(Found { roots, totals, groups: sorter.finish()? })
+        roots.read = (roots.read.0 + verified.read.0, roots.read.1 + verified.read.1);
+        Ok(Found { roots, verified, totals, groups: sorter.finish()? })
+    }
+
+    /// All files with a digest, to be sorted. `each` gets all that is below the operands.
+    fn files(
+        &self,
+        roots: &Roots,
+        verified: &Verified,
+        options: &Options,
+        each: &mut EachThing<'_>,
+    ) -> Result<Sorter, Error> {
+        let (mut files, mut end, mut path) = (Sorter::new(), Vec::new(), Vec::new());
+        for (number, root) in (0_u32..).zip(&roots.all) {
+            let begin = number.to_be_bytes();
+            root.each_in_order(number, options, &mut |name, mut kind| {
+                if let Thing::File(Some(digest), mut facts) = kind {
+                    path.clear();
+                    path.extend_from_slice(&begin);
+                    path.extend_from_slice(name);
+                    match verified.evidence(&path, facts.evidence) {
+                        Some(evidence) => facts.evidence = evidence,
+                        None => kind = Thing::File(None, facts),
+                    }
+                    if matches!(kind, Thing::File(Some(_), _)) && (self.empty || digest != EMPTY) {
+                        end.clear();
+                        end.push(0);
+                        facts.push_to(&mut end);
+                        files.push(&[&digest, &path, &end])?;
+                    }
+                }
+                each(begin, name, &kind)
+            })?;
+        }
+        Ok(files)
     }
 }
 
@@ -209,6 +275,9 @@ fn path(member: &Member) -> Vec<u8> {
     [&(member.root as u32).to_be_bytes(), &member.name[..]].concat()
 }
 
+/// Gets all that is below the operands, each with its number and name.
+type EachThing<'a> = dyn FnMut([u8; 4], &[u8], &Thing<'_>) -> Result<(), Error> + 'a;
+
 /// What makes a name the name of another file: its numbers, or else its directory and itself.
 #[derive(PartialEq, Eq, Hash)]
 enum Same {
@@ -222,14 +291,14 @@ fn of_run(
     roots: &Roots,
     covered: &mut Covered,
     totals: &mut Totals,
+    similar: &mut Similar,
 ) -> Option<Group> {
     let mut names = Vec::with_capacity(run.len());
     let mut links: HashMap<Same, u64> = HashMap::with_capacity(run.len());
     let mut size = None;
     for record in run {
-        let mut rest = &record[KEY..];
-        let facts = Facts::take(&mut rest);
-        let path = &rest[..rest.len() - 1];
+        let facts = Facts::take(&mut &record[..]);
+        let (path, mut rest) = (path_of(record), &record[KEY..]);
         let (root, name) = (u32::from_be_bytes(first(&mut rest)) as usize, &path[4..]);
         size = size.or(facts.size);
         let same = facts.inode.map_or_else(
@@ -241,6 +310,9 @@ fn of_run(
     }
     let is_empty = run[0].starts_with(&EMPTY);
     let size = if is_empty { Some(0) } else { size };
+    if let Some(size) = size.filter(|size| *size > 0) {
+        similar.content(run.iter().map(|it| path_of(it)), size);
+    }
     // Names that stay come first, so that a file which they keep is not reclaimable by another name.
     names.sort_by_key(|(group, ..)| group.is_some());
     let (mut members, mut freed, mut copies, mut all_free) = (Vec::new(), Vec::new(), 0, true);
@@ -286,6 +358,13 @@ fn of_run(
     Some(group)
 }
 
+/// The operand and name in a record of a file.
+fn path_of(record: &[u8]) -> &[u8] {
+    let mut rest = &record[KEY..];
+    Facts::take(&mut rest);
+    &rest[..rest.len() - 1]
+}
+
 /// The bytes that a file takes: fewer than it is long if it has holes.
 fn on_disk(roots: &Roots, root: usize, name: &[u8], size: u64) -> u64 {
     #[cfg(unix)]
@@ -314,6 +393,11 @@ impl Found {
     /// Paths that could not be read, and why. Each may be a copy of anything.
     pub fn unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.roots.unreadable()
+    }
+
+    /// Files that are not as their lists record them, and why, with [`Dupes::verify`]. They are in no group.
+    pub fn changed(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.verified.changed.iter().map(|(path, cause)| (&**path, &**cause))
     }
 
     /// How many files were read to their ends, and how many bytes.

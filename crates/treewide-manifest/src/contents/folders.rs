@@ -41,6 +41,8 @@ pub(crate) struct Folder {
     pub(crate) size: Option<u64>,
     /// How many folders are below it, each in the one before it. Equal folders have the same.
     pub(crate) height: u32,
+    /// Whether the digest covers everything in it, and that is not only empty files.
+    pub(crate) is_comparable: bool,
 }
 
 impl Folders {
@@ -77,7 +79,10 @@ impl Folders {
                 top.filled += u64::from(!is_empty);
                 top.add(FILE, base(name), digest, ignore_names);
             }
-            Kind::File(None, _) => top.is_whole = false,
+            Kind::File(None, facts) => {
+                top.is_whole = false;
+                top.folder.size = top.folder.size.zip(facts.size).map(|(a, b)| a.saturating_add(b));
+            }
             Kind::Directory if has_all => self.open.push(Open::new(name)),
             Kind::Other(what) if has_all => {
                 top.add(OTHER, base(name), treewide::hash(what).as_bytes(), ignore_names);
@@ -119,14 +124,21 @@ impl Folders {
             into.size = into.size.zip(folder.size).map(|(a, b)| a.saturating_add(b));
             into.height = into.height.max(folder.height + 1);
         }
-        if ended.is_whole && ended.filled > 0 { each(ended.folder) } else { Ok(()) }
+        ended.folder.is_comparable = ended.is_whole && ended.filled > 0;
+        each(ended.folder)
     }
 }
 
 impl Open {
     fn new(name: &[u8]) -> Self {
-        let folder =
-            Folder { name: name.into(), digest: [0; OUT_LEN], files: 0, size: Some(0), height: 0 };
+        let folder = Folder {
+            name: name.into(),
+            digest: [0; OUT_LEN],
+            files: 0,
+            size: Some(0),
+            height: 0,
+            is_comparable: false,
+        };
         Self { folder, hasher: Hasher::new(), children: Vec::new(), is_whole: true, filled: 0 }
     }
 
@@ -153,7 +165,9 @@ mod tests {
     fn folders(names: &[(&str, u8)], ignore_names: bool) -> Vec<(String, [u8; OUT_LEN])> {
         let (mut folders, mut found) = (Folders::new(ignore_names, true), Vec::new());
         let mut each = |folder: Folder| -> Result<(), ()> {
-            found.push((String::from_utf8(folder.name).unwrap(), folder.digest));
+            if folder.is_comparable {
+                found.push((String::from_utf8(folder.name).unwrap(), folder.digest));
+            }
             Ok(())
         };
         for (name, content) in names {

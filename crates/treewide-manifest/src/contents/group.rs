@@ -11,9 +11,9 @@ pub struct Group {
     pub kind: Kind,
     /// The digest of the content. That of folders is of names and contents below them.
     pub digest: [u8; OUT_LEN],
-    /// The length of one file, or of all files in one folder. `None` if no operand says it.
+    /// The length of one file, or of all files in one folder; the bytes that similar folders share. `None` if no operand says it.
     pub size: Option<u64>,
-    /// The files of one member: 1, or those in one folder.
+    /// The files of one member: 1, or those in one folder. Of similar folders, the percentage of the larger one that they share.
     pub files: u64,
     /// The bytes that become free if only one member stays. `None` if no operand says how long the files are.
     pub reclaimable: Option<u64>,
@@ -28,6 +28,21 @@ pub enum Kind {
     Files,
     /// Folders that are equal. Their files are in no other group because of this.
     Folders,
+    /// Two folders that share most of their bytes. Their files are in other groups as well.
+    Similar,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Files, Self::Folders, Self::Similar];
+
+    /// The word for it, as in `--json`: `files`, `folders`, `similar`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Folders => "folders",
+            Self::Similar => "similar",
+        }
+    }
 }
 
 /// A file or a folder in a group.
@@ -47,19 +62,21 @@ const UNKNOWN: u64 = u64::MAX;
 const LINK: u8 = 16;
 
 /// Bytes before the first name.
-const ORDER: usize = 20;
+const ORDER: usize = 21;
 
 impl Group {
     /// Bytes whose order is that of the report: most reclaimable bytes first, then most members, then names.
     pub(crate) fn to_record(&self) -> Vec<u8> {
-        let order = [self.reclaimable.unwrap_or(0), self.members.len() as u64];
-        let mut record: Vec<u8> = order.iter().flat_map(|it| (!it).to_be_bytes()).collect();
+        let bytes = if self.kind == Kind::Similar { self.size } else { self.reclaimable };
+        let order = [bytes.unwrap_or(0), self.members.len() as u64];
+        let mut record = vec![u8::from(self.kind == Kind::Similar)];
+        record.extend(order.iter().flat_map(|it| (!it).to_be_bytes()));
         if let Some(member) = self.members.first() {
             record.extend((member.root as u32).to_be_bytes());
             record.extend(&member.name);
         }
         record.push(0);
-        record.push(u8::from(self.kind == Kind::Folders));
+        record.push(self.kind as u8);
         record.extend(self.digest);
         for number in
             [self.size.unwrap_or(UNKNOWN), self.files, self.reclaimable.unwrap_or(UNKNOWN)]
@@ -81,7 +98,8 @@ impl Group {
         let _order: [u8; ORDER] = first(from);
         let end = from.iter().position(|byte| *byte == 0).unwrap_or(0);
         *from = &from[end + 1..];
-        let kind = if first(from) == [1] { Kind::Folders } else { Kind::Files };
+        let [kind] = first(from);
+        let kind = Kind::ALL[usize::from(kind) % Kind::ALL.len()];
         let digest = first(from);
         let [size, files, reclaimable] = std::array::from_fn(|_| u64::from_le_bytes(first(from)));
         let known = |number| (number != UNKNOWN).then_some(number);
@@ -111,9 +129,11 @@ mod tests {
             evidence,
             is_link,
         };
-        for (kind, size, reclaimable) in
-            [(Kind::Files, None, None), (Kind::Folders, Some(7), Some(0))]
-        {
+        for (kind, size, reclaimable) in [
+            (Kind::Files, None, None),
+            (Kind::Folders, Some(7), Some(0)),
+            (Kind::Similar, Some(9), Some(0)),
+        ] {
             let group = Group {
                 kind,
                 digest: [9; OUT_LEN],

@@ -247,7 +247,8 @@ fn recorded(file: &FileRecord, number: u32) -> Facts {
         Some(Inode { of, device, inode: seen.inode?, links: 0 })
     });
     let size = file.facts.as_ref().map(|it| it.bytes);
-    Facts { size, inode, evidence: Evidence::Claimed }
+    let has_key = file.facts.as_ref().is_some_and(|it| it.key.is_some() && it.read.is_some());
+    Facts { size, inode, evidence: Evidence::Claimed, has_key }
 }
 
 /// The lists that the list of a bucket names. Each is the one whose digest is there.

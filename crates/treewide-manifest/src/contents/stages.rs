@@ -162,13 +162,14 @@ fn read(roots: &mut [Root], files: &[Place], options: &Options) -> Result<(u64, 
     Ok(read)
 }
 
-struct Tasks<I>(I);
+/// Files to read.
+pub(crate) struct Tasks<I>(pub(crate) I);
 
-impl<I: Iterator<Item = Item<(usize, usize), ()>>> Source for Tasks<I> {
-    type About = (usize, usize);
+impl<A: Send + 'static, I: Iterator<Item = Item<A, ()>>> Source for Tasks<I> {
+    type About = A;
     type Note = ();
 
-    fn next(&mut self) -> Option<Item<(usize, usize), ()>> {
+    fn next(&mut self) -> Option<Item<A, ()>> {
         self.0.next()
     }
 }

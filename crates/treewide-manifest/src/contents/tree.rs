@@ -161,7 +161,12 @@ impl File {
     fn facts(&self) -> Facts {
         let Stamp { len, device, inode, links, .. } = self.stamp;
         let numbers = Inode { of: (0, 0), device, inode, links };
-        Facts { size: Some(len), inode: (inode != 0).then_some(numbers), evidence: self.evidence }
+        Facts {
+            size: Some(len),
+            inode: (inode != 0).then_some(numbers),
+            evidence: self.evidence,
+            has_key: false,
+        }
     }
 }
 

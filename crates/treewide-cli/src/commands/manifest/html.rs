@@ -4,30 +4,22 @@
 //! of them at a time, so that a page of 100,000 stays usable. Names are text in it, never HTML.
 
 use super::report::Limits;
-use crate::shell::output::{Output, Prints};
+use crate::commands::page::{Page, html, visible};
 use crate::shell::progress::Progress;
 use crate::shell::terminal::{self, Form};
 use crate::shell::wording::count;
-use anyhow::{Context, bail};
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
-use treewide_files::name::{shown, shown_text};
+use treewide_files::name::shown_text;
 use treewide_manifest::record::Type;
 use treewide_manifest::{Class, Evidence, Finding, Manifest, Report, Verdict, day};
 
-const PAGE: &str = include_str!("report.html");
-
-/// The bytes by which a page is known.
-const BEGIN: usize = 32;
+pub(crate) const PAGE: &str = include_str!("report.html");
 
 /// A page that is being written. It appears all at once.
-pub(super) struct Html<'a> {
-    output: Output<'a>,
-    has_rows: bool,
-    failed: Option<anyhow::Error>,
-}
+pub(super) struct Html<'a>(Page<'a>);
 
 /// What the page says of the run.
 pub(super) struct About<'a> {
@@ -46,61 +38,26 @@ impl<'a> Html<'a> {
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
-        // Any other file of this name is not a page, and someone's.
-        let (begin, _) = PAGE.split_at(BEGIN);
-        let is_page = |there: &[u8]| there.is_empty() || there.starts_with(begin.as_bytes());
-        if path.is_file() && !std::fs::read(path).is_ok_and(|it| is_page(&it)) {
-            bail!(
-                "{}: is not a page of this program, and would be replaced; name another file",
-                shown(path)
-            );
-        }
-        let output = Output::open(Some(path), inputs, Prints::Always, progress, false)?;
-        let mut page = Self { output, has_rows: false, failed: None };
-        let (before, _) = parts("{rows}", PAGE);
-        page.write(&before.replace("{title}", &html(&format!("Report on {}", visible(list)))))?;
-        Ok(page)
+        let title = format!("Report on {}", visible(list));
+        Ok(Self(Page::open(path, (PAGE, ""), &title, inputs, progress)?))
     }
 
     /// The page, and the file that it is written to until then.
     pub(super) fn places(&self) -> Vec<PathBuf> {
-        self.output.places()
-    }
-
-    fn write(&mut self, text: &str) -> anyhow::Result<()> {
-        self.output.record(Form::Raw, |to| to.write_all(text.as_bytes())).context("the report")
+        self.0.places()
     }
 
     /// Adds a finding; that it cannot be written shows at the end.
     pub(super) fn add(&mut self, finding: &Finding) {
-        if self.failed.is_some() || matches!(finding.verdict.class(), Class::Same | Class::Touched)
-        {
-            return;
+        if !matches!(finding.verdict.class(), Class::Same | Class::Touched) {
+            self.0.row(&row(finding));
         }
-        let comma = if std::mem::replace(&mut self.has_rows, true) { "," } else { "" };
-        self.failed = self.write(&format!("{comma}{}", row(finding))).err();
     }
 
     /// Writes the rest, and lets the page appear.
-    pub(super) fn finish(mut self, report: &Report, about: &About<'_>) -> anyhow::Result<()> {
-        if let Some(failed) = self.failed {
-            return Err(failed);
-        }
-        let (_, after) = parts("{rows}", PAGE);
-        let (between, end) = parts("{summary}", after);
-        self.write(&format!("{between}{}{end}", summary(report, about)))?;
-        self.output.finish().context("the report")
+    pub(super) fn finish(self, report: &Report, about: &About<'_>) -> anyhow::Result<()> {
+        self.0.finish(&summary(report, about))
     }
-}
-
-/// The parts of the page before and after a mark. The page has each mark once.
-fn parts<'a>(mark: &str, page: &'a str) -> (&'a str, &'a str) {
-    page.split_once(mark).unwrap_or((page, ""))
-}
-
-/// A name on one line. Characters that would hide it or turn it are escaped.
-fn visible(path: &Path) -> String {
-    terminal::escape(&shown(path), Form::Lines).into_owned()
 }
 
 fn row(finding: &Finding) -> String {
@@ -122,23 +79,7 @@ fn row(finding: &Finding) -> String {
     };
     object.string("verdict", finding.verdict.class().word()).string("detail", &detail);
     object.string("evidence", finding.evidence.map_or("", Evidence::word));
-    // Strings alone hold this sign. Without it, nothing ends the element that the rows are in.
-    object.finish().replace('<', "\\u003c")
-}
-
-fn html(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            '\'' => safe += "&#39;",
-            c => safe.push(c),
-        }
-    }
-    safe
+    object.finish()
 }
 
 fn summary(report: &Report, about: &About<'_>) -> String {
@@ -212,17 +153,15 @@ fn summary(report: &Report, about: &About<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::page::tests::is_template;
 
     #[test]
     fn page_has_each_mark_once() {
-        for mark in ["{title}", "{rows}", "{summary}"] {
-            assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
-        }
-        assert!(!PAGE.contains("://"), "the page needs nothing else");
+        is_template(PAGE, &["{title}", "{rows}", "{summary}"]);
     }
 
     #[test]
-    fn row_holds_no_sign_of_html_and_shows_what_would_hide() {
+    fn row_shows_what_would_hide() {
         let name = "</script><img src=x onerror=alert(1)>\u{202e}\n".as_bytes().to_vec();
         let finding = Finding {
             name,
@@ -232,10 +171,9 @@ mod tests {
             located: None,
         };
         let row = row(&finding);
-        assert!(!row.contains('<') && row.ends_with("}\n") && row.lines().count() == 1, "{row}");
+        assert!(row.ends_with("}\n") && row.lines().count() == 1, "{row}");
         assert!(row.contains(r"\\u{202e}\\n") && row.contains("path_hex"), "{row}");
         let value: serde_json::Value = serde_json::from_str(&row).unwrap();
         assert!(value["path"].as_str().unwrap().starts_with("</script><img"));
-        assert_eq!(html("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
     }
 }

@@ -1,0 +1,127 @@
+//! A page for a browser that needs nothing else, and appears all at once.
+//!
+//! Its rows are JSON, one a line, as they are found; what counts them follows. Names are text in it, never HTML.
+
+use crate::shell::output::{Output, Prints};
+use crate::shell::progress::Progress;
+use crate::shell::terminal::{self, Form};
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use treewide_files::name::shown;
+
+/// The bytes by which a page is known.
+const BEGIN: &str = "<!doctype html>\n<html lang=\"en\">\n";
+
+/// A page that is being written.
+pub(crate) struct Page<'a> {
+    output: Output<'a>,
+    template: &'static str,
+    has_rows: bool,
+    failed: Option<anyhow::Error>,
+}
+
+impl<'a> Page<'a> {
+    /// Begins a page at `path` with `style` in its place. An error if that is one of the `inputs`, or a file that is not a page.
+    pub(crate) fn open(
+        path: &Path,
+        (template, style): (&'static str, &str),
+        title: &str,
+        inputs: &[PathBuf],
+        progress: &'a Progress,
+    ) -> anyhow::Result<Self> {
+        // Any other file of this name is not a page, and someone's.
+        let is_page = |there: &[u8]| there.is_empty() || there.starts_with(BEGIN.as_bytes());
+        if path.is_file() && !std::fs::read(path).is_ok_and(|it| is_page(&it)) {
+            bail!(
+                "{}: is not a page of this program, and would be replaced; name another file",
+                shown(path)
+            );
+        }
+        let output = Output::open(Some(path), inputs, Prints::Always, progress, false)?;
+        let mut page = Self { output, template, has_rows: false, failed: None };
+        let (before, _) = parts("{rows}", template);
+        page.write(&before.replace("{title}", &html(title)).replace("{style}", style))?;
+        Ok(page)
+    }
+
+    /// The page, and the file that it is written to until then.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        self.output.places()
+    }
+
+    fn write(&mut self, text: &str) -> anyhow::Result<()> {
+        self.output.record(Form::Raw, |to| to.write_all(text.as_bytes())).context("the report")
+    }
+
+    /// Adds a row, a line of JSON; that it cannot be written shows at the end.
+    pub(crate) fn row(&mut self, row: &str) {
+        if self.failed.is_some() {
+            return;
+        }
+        let comma = if std::mem::replace(&mut self.has_rows, true) { "," } else { "" };
+        // Strings alone hold this sign. Without it, nothing ends the element that the rows are in.
+        self.failed = self.write(&format!("{comma}{}", row.replace('<', "\\u003c"))).err();
+    }
+
+    /// Writes the rest, and lets the page appear.
+    pub(crate) fn finish(mut self, summary: &str) -> anyhow::Result<()> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        let (_, after) = parts("{rows}", self.template);
+        let (between, end) = parts("{summary}", after);
+        self.write(&format!("{between}{summary}{end}"))?;
+        self.output.finish().context("the report")
+    }
+}
+
+/// The parts of a page before and after a mark. A page has each mark once.
+fn parts<'a>(mark: &str, page: &'a str) -> (&'a str, &'a str) {
+    page.split_once(mark).unwrap_or((page, ""))
+}
+
+/// A name on one line. Characters that would hide it or turn it are escaped.
+pub(crate) fn visible(path: &Path) -> String {
+    terminal::escape(&shown(path), Form::Lines).into_owned()
+}
+
+/// A text in HTML.
+pub(crate) fn html(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            '\'' => safe += "&#39;",
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// The style of the page about differences, for others.
+pub(crate) fn style(page: &str) -> &str {
+    let (_, rest) = parts("<style>", page);
+    parts("</style>", rest).0
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Whether a template has each mark once, and nothing from elsewhere.
+    pub(crate) fn is_template(page: &str, marks: &[&str]) {
+        assert!(page.starts_with(BEGIN));
+        for mark in marks {
+            assert_eq!(page.matches(mark).count(), 1, "{mark}");
+        }
+        assert!(!page.contains("://"), "the page needs nothing else");
+    }
+
+    #[test]
+    fn html_has_no_sign_of_html() {
+        assert_eq!(html("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+    }
+}
