@@ -252,7 +252,7 @@ fuzz() {
     mkdir -p "$corpus"
     cd dev/fuzz || return
     # Large inputs come from few bytes (dev/fuzz/src/lib.rs), so these need not be many.
-    step cargo +nightly fuzz run --target-dir "$target/fuzz" "$1" "$corpus" -- \
+    step cargo +nightly fuzz run --fuzz-dir . --target-dir "$target/fuzz" "$1" "$corpus" -- \
         -max_total_time="$seconds_each" -max_len=4096 -print_final_stats=1
 }
 
