@@ -19,6 +19,8 @@
 //! | `array` | vectors of the compiler | targets without a kernel of their own, but with an operating system; not in builds for others | 8 |
 //! | `portable` | none | every target | 1 |
 //!
+//! A build without optimisation also has `avx512-unoptimised`: 32 lanes of AVX-512, and AVX2 for fewer.
+//!
 //! To force one, set the environment variable `TREEWIDE_KERNEL` (feature `std`) to its name, or call [`force`]. The name of an
 //! instruction set alone, `avx512`, `avx2` or `neon`, is the form of it that suits this CPU. The form for another core is
 //! correct everywhere but may be slow: on Intel, `avx512-zen5` takes up to seven times as long as `avx512-intel`. On a

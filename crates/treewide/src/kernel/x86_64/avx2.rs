@@ -35,7 +35,13 @@ unsafe impl<C: Core> Vector<8> for X8<C> {
 /// # Safety
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says; the CPU has the instructions.
 #[target_feature(enable = "avx2")]
-unsafe fn compress(cv: &mut Words, input: *const u8, len: usize, counter: u64, flags: Flags) {
+pub(super) unsafe fn compress(
+    cv: &mut Words,
+    input: *const u8,
+    len: usize,
+    counter: u64,
+    flags: Flags,
+) {
     let mut padded = MaybeUninit::uninit();
     let blocks = scalar::blocks(input, len, flags.padded, false, &mut padded);
     assembly::compress_avx2(cv, input, blocks, counter, flags)
