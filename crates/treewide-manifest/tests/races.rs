@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use treewide_manifest::journal::journal_path;
-use treewide_manifest::machine::{Draft, Update};
+use treewide_manifest::machine::{Draft, Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{Class, Options, Rules};
 
@@ -139,6 +139,36 @@ fn file_that_becomes_something_else_is_not_hashed() {
         assert!(!list.contains("  b\n"), "{kind}: {list}");
         assert!(!tree.verify().is_fine(), "{kind}");
     }
+}
+
+/// As between two runs, whether it was recorded or not.
+#[test]
+fn file_that_vanishes_before_it_is_read_is_removed() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    tree.write("new", "3");
+    let gone = [tree.at("b"), tree.at("new")];
+    let moments = Before(Box::new(move |path| {
+        if gone.iter().any(|it| it == path) {
+            let _ = fs::remove_file(path);
+        }
+    }));
+    let said = tree.update_with(Update::new().full(true), Box::new(moments));
+    assert_eq!(said.differences(), ["removed b"]);
+    assert!(said.report.is_certain() && tree.verify().is_fine());
+}
+
+/// It says that the index is not that of the list any more.
+#[test]
+fn verify_while_an_update_is_under_way_takes_no_half_of_both() {
+    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
+    tree.snapshot();
+    let old = tree.manifest();
+    tree.write("b", "22");
+    tree.update();
+    let error = Verify::new().run(&old, &tree.root(), &Options::new(), &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("the index changed while it was being read"), "{error}");
+    assert!(tree.verify().is_fine());
 }
 
 /// Links that lead to themselves, to a directory above, and to `/`.

@@ -98,6 +98,14 @@ impl Draft {
         if !accepts_damage && is_index(&index) == Some(false) {
             return foreign(&index, "is not the index of a list");
         }
+        let target = path.canonicalize().ok().filter(|_| path.is_symlink());
+        if let Some(target) = target.filter(|it| is_index(&index_path(it)).is_some()) {
+            let cause = format!(
+                "is a link to {}, which has an index of its own; name that file",
+                shown(&target)
+            );
+            return Err(Error::write(path, io::Error::other(cause)));
+        }
         let lock = lock(path)?;
         finish_renaming(path);
         // Files next to a list are no more readable than the list.

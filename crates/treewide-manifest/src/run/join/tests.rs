@@ -94,6 +94,44 @@ fn check_memory() {
     assert!(kib << 10 < MOST_MEMORY, "{kib} KiB");
 }
 
+/// A manifest and a walk, as an update joins them.
+fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Join {
+    let policy = Policy {
+        trusts: true,
+        picked: Picked::default(),
+        hashes_new: true,
+        follows: false,
+        modes: false,
+        xattrs: Xattrs::None,
+        outboards: None,
+        seen: Default::default(),
+    };
+    let beneath = Beneath::new(list.parent().unwrap(), false);
+    let records = Manifest::open(list).unwrap().records().unwrap();
+    let walk = Walked::on_thread(walk);
+    Join::with(Some(records), &Globs::default(), walk, beneath, policy, None)
+}
+
+/// The thread of the walk panics.
+#[test]
+fn walk_that_ends_early_makes_nothing_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("X.b3");
+    write(&list, (0..10).map(record));
+    let mut join = join(&list, std::iter::from_fn(|| panic!("the walk ends early")));
+    let (mut failed, mut below) = (0, 0);
+    while let Some(item) = Source::next(&mut join) {
+        match item {
+            Item::Note(Note::Failed(None, _, cause)) if cause.contains("ended early") => {
+                failed += 1
+            }
+            Item::Note(Note::Below(..)) => below += 1,
+            _ => panic!("a path is gone or there"),
+        }
+    }
+    assert_eq!((failed, below), (1, 10));
+}
+
 /// A manifest and a tree of equal entries, as `update` joins and writes them.
 #[test]
 fn join_of_many_entries_keeps_none_of_them() {
@@ -113,20 +151,7 @@ fn join_of_many_entries_keeps_none_of_them() {
         entry.stamp = stamp;
         Scanned::Entry(entry)
     });
-    let manifest = Manifest::open(&list).unwrap();
-    let policy = Policy {
-        trusts: true,
-        picked: Picked::default(),
-        hashes_new: true,
-        follows: false,
-        modes: false,
-        xattrs: Xattrs::None,
-        outboards: None,
-        seen: Default::default(),
-    };
-    let beneath = Beneath::new(folder.path(), false);
-    let (records, scan) = (manifest.records().unwrap(), Walked::on_thread(walk));
-    let join = Join::with(Some(records), &Globs::default(), scan, beneath, policy, None);
+    let join = join(&list, walk);
     let mut unread = 0;
     let same = Options::new().run(join).filter_map(|event| match event {
         Event::Note(Note::Unread(record)) => {
