@@ -10,6 +10,7 @@
 
 mod common;
 
+use common::random::Random;
 use common::{AllIsOld, Tree};
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,19 +27,6 @@ use treewide_manifest::{Report, index_path};
 const HISTORIES: u64 = 200;
 const ROUNDS: u64 = 6;
 const NAMES: [&str; 6] = ["a", "b", "d/c", "d/e", "mount/f", "mount/g"];
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ x >> 31) % end
-    }
-}
 
 /// What the model knows of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +55,7 @@ impl History {
     fn new(seed: u64) -> Self {
         let mut history = Self {
             tree: Tree::in_memory(),
-            random: Random(seed),
+            random: Random::new(seed),
             model: BTreeMap::new(),
             is_damaged: false,
             aside: None,
@@ -83,7 +71,7 @@ impl History {
     }
 
     fn name(&mut self) -> &'static str {
-        NAMES[self.random.below(NAMES.len() as u64) as usize]
+        NAMES[self.random.below(NAMES.len())]
     }
 
     fn content(&self, name: &str) -> Option<Vec<u8>> {
@@ -115,11 +103,11 @@ impl History {
     /// A write that someone wants: mtime moves, or the length.
     fn edit(&mut self, name: &'static str) {
         self.clock += 1;
-        let len = 1 + self.random.below(3) as usize;
+        let len = 1 + self.random.below(3);
         let content = format!("{name} {} {}", self.clock, "x".repeat(len));
         self.tree.write(name, content);
         // Times to come, and long ago, are times as others.
-        let base = [1_700_000_000, 4_000_000_000, 1_000][self.random.below(3) as usize];
+        let base = [1_700_000_000, 4_000_000_000, 1_000][self.random.below(3)];
         self.set_time(name, SystemTime::UNIX_EPOCH + Duration::from_secs(base + self.clock));
     }
 
@@ -134,7 +122,7 @@ impl History {
         let Ok(there) = fs::metadata(&path) else { return };
         let time = there.modified().unwrap();
         let mut content = fs::read(&path).unwrap();
-        let at = self.random.below(content.len() as u64) as usize;
+        let at = self.random.below(content.len());
         content[at] ^= 1 << self.random.below(7);
         fs::write(&path, &content).unwrap();
         self.set_time(name, time);
@@ -192,7 +180,7 @@ impl History {
             10 => {
                 let path = index_path(&self.tree.list());
                 let Ok(whole) = fs::read(&path) else { return };
-                let cut = self.random.below(1 + whole.len() as u64 / 2) as usize;
+                let cut = self.random.below(1 + whole.len() / 2);
                 fs::write(&path, &whole[..cut]).unwrap();
                 self.is_damaged = true;
             }

@@ -6,6 +6,7 @@
 
 mod common;
 
+use common::random::Random;
 use common::{AllIsOld, Said, Tree};
 use std::ffi::OsStr;
 use std::fs;
@@ -18,27 +19,6 @@ use treewide_manifest::{Cancel, Class, Globs, Manifest, Options, Report, Rules, 
 
 const SCRIPTS: f64 = 3.0;
 const ROUNDS: u64 = 4;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// Parts of names: prefixes of each other, two Unicode forms, and all that a list or JSON must escape.
 const PARTS: [&[u8]; 20] = [
@@ -86,12 +66,12 @@ impl Script {
     fn there(&mut self) -> Option<PathBuf> {
         let mut all = Vec::new();
         below(&self.tree.root(), &mut all);
-        (!all.is_empty()).then(|| all.swap_remove(self.random.below(all.len() as u64) as usize))
+        (!all.is_empty()).then(|| all.swap_remove(self.random.below(all.len())))
     }
 
     fn content(&mut self) -> Vec<u8> {
-        let len = [0, 1, 1, 2, 3, 1025][self.random.below(6) as usize];
-        let byte = b"xyz"[self.random.below(3) as usize];
+        let len = [0, 1, 1, 2, 3, 1025][self.random.below(6)];
+        let byte = b"xyz"[self.random.below(3)];
         vec![byte; len]
     }
 
@@ -169,7 +149,7 @@ impl Script {
             }
             // The future, and long ago.
             (13, _, Some(file)) => {
-                let seconds = [1, 4_070_908_800][self.random.below(2) as usize];
+                let seconds = [1, 4_070_908_800][self.random.below(2)];
                 set_time(&file, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
             }
             _ => {}
@@ -231,7 +211,7 @@ fn index_without_header(list: &Path) -> Vec<u8> {
 /// One script. Times are those of the file system, without syncs: no program here writes through a mapping.
 fn run(seed: u64) {
     let tree = Tree::new(&[("a/a", "x"), ("a/a-b", "y"), ("a-b", ""), ("b/a/b", "x")]);
-    let mut script = Script { tree, random: Random(seed), steps: Vec::new() };
+    let mut script = Script { tree, random: Random::new(seed), steps: Vec::new() };
     for _ in 0..script.random.below(12) {
         script.edit();
     }
@@ -331,10 +311,10 @@ fn update_is_a_snapshot_and_quick_misses_nothing() {
 /// Without the first line, which has the time, the index also has the same bytes.
 #[test]
 fn snapshot_twice_is_the_same_index() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..3 {
         let tree = Tree::new(&[("a/a", "x"), ("b", "yy")]);
-        let mut script = Script { tree, random: Random(random.next()), steps: Vec::new() };
+        let mut script = Script { tree, random: Random::new(random.next()), steps: Vec::new() };
         (0..20).for_each(|_| script.edit());
         let snapshot = |at: &str| -> (Vec<u8>, Totals) {
             let list = script.tree.folder().join(at);

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each file of tests uses some of it")]
 
+#[path = "../../../treewide/tests/common/random.rs"]
+pub mod random;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

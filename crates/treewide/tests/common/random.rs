@@ -22,6 +22,10 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
+    pub(crate) fn one<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+        of[self.below(of.len())]
+    }
+
     pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
         let mut bytes: Vec<u8> =
             (0..len.div_ceil(8)).flat_map(|_| self.next().to_le_bytes()).collect();
