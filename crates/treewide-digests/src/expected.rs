@@ -113,7 +113,7 @@ impl Expected {
         &self.digest
     }
 
-    /// The length, if that is known, too.
+    /// The length, if that is also known.
     pub fn size_wanted(&self) -> Option<u64> {
         self.size
     }

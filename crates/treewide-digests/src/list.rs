@@ -352,7 +352,7 @@ impl List {
         (!assets.is_empty()).then_some(())
     }
 
-    /// A line `HEX  a` and other forms that BLAKE3 digests have, too.
+    /// A line `HEX  a` and other forms that BLAKE3 digests also have.
     fn usual(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
         let digits = line.iter().skip_while(|it| matches!(it, b'\\' | b' ' | b'\t'));
         let digits = digits.take_while(|it| it.is_ascii_hexdigit()).count();
@@ -467,7 +467,7 @@ fn of_length(len: usize) -> Vec<Algorithm> {
 }
 
 /// Why the digest of a line is not of the bytes of its file, as `shasum` marks it: `U` for text with other line ends, `^` for bits. It could
-/// be a part of the name, too, so the file must exist only without it.
+/// also be a part of the name, so the file must exist only without it.
 fn marked(line: &[u8], entry: &Entry) -> Option<String> {
     let blank = line.iter().position(|it| *it == b' ')?;
     let (mark @ (b'U' | b'^'), name) = entry.name.split_first()? else { return None };

@@ -310,7 +310,7 @@ impl<F: Forms> ListedFiles<F> {
 }
 
 impl<F: Forms> ListedFiles<F> {
-    /// What there is to do about a line; `None` if nothing.
+    /// The work that a line asks for; `None` if nothing.
     fn item(
         &mut self,
         parsed: Result<Option<Line<F::About>>, Fault>,

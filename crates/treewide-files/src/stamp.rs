@@ -55,7 +55,7 @@ impl Stamp {
         Ok(Self::of_metadata(&file.metadata()?))
     }
 
-    /// With what Windows says of a file that is open.
+    /// With the facts of Windows about an open file.
     #[cfg(windows)]
     fn numbered(self, file: &File) -> Self {
         use treewide::file::windows::{change_time, numbers};

@@ -1,4 +1,4 @@
-//! Keys from the system itself, on Unix and on Windows: only what changed is read, and rot is told from edits.
+//! Keys from the system itself, on Unix and on Windows: only what changed is read, and rot is distinguished from edits.
 
 mod common;
 

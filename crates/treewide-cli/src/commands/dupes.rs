@@ -56,7 +56,7 @@ pub(crate) struct DupesArgs {
     #[arg(required = true, value_name = "X.b3|DIR")]
     operands: Vec<PathBuf>,
 
-    /// List empty files, too
+    /// Also list empty files
     #[arg(long, help_heading = "Coverage")]
     empty: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct DupesArgs {
     #[arg(long, help_heading = "Coverage", conflicts_with = "fclones")]
     ignore_names: bool,
 
-    /// List pairs of folders, too, that share at least this much of the larger one's bytes
+    /// Also list pairs of folders that share at least this much of the larger one's bytes
     ///
     /// Only contents at the same depth below the two folders count, so they may share more.
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Coverage")]
@@ -98,7 +98,7 @@ pub(crate) struct DupesArgs {
     #[arg(long, help_heading = "Output")]
     fclones: bool,
 
-    /// Write a page for a browser, too, with the groups as bars
+    /// Also write a page for a browser, with the groups as bars
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
     #[arg(conflicts_with = "fclones")]
     html: Option<PathBuf>,

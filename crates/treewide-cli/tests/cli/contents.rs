@@ -199,7 +199,7 @@ fn dupes_and_missing_refuse_what_they_cannot_do() {
         ("dupes", 2, "<X.b3|DIR>"),
         ("missing t", 2, "<Y.b3|DIR>"),
         ("dupes t t", 2, "t: is named twice; name it once"),
-        ("dupes t t.b3", 2, "t.b3: has the files of t, which is named, too"),
+        ("dupes t t.b3", 2, "t.b3: has the files of t, which is also named"),
         ("dupes gone", 3, "gone: cannot read: "),
         ("dupes list", 3, "list:1: not a checksum line"),
         ("missing t list", 3, "list:1: not a checksum line"),

@@ -98,7 +98,7 @@ impl Dupes {
         Self { similar: percent, ..self }
     }
 
-    /// By what duplicates are known at least. With [`Evidence::Metadata`], a file of a list is read unless the system says that it is
+    /// The least evidence for duplicates. With [`Evidence::Metadata`], a file of a list is read unless the system says that it is
     /// as recorded; with [`Evidence::Read`], all are read. Files that are not as recorded are not duplicates. Without this, lists are believed.
     pub fn verify(self, least: Evidence) -> Self {
         Self { verify: least, ..self }

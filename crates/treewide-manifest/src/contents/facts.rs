@@ -10,7 +10,7 @@ pub(crate) struct Facts {
     pub(crate) size: Option<u64>,
     /// The numbers that its other names share.
     pub(crate) inode: Option<Inode>,
-    /// By what its digest is known.
+    /// How its digest is known.
     pub(crate) evidence: Evidence,
     /// Whether size, inode and ctime show that no one wrote to it.
     pub(crate) has_key: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Facts {
 /// One file, whatever its names are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inode {
-    /// The list that has the numbers, from 1 on, and its ctime; 0 for what is there now. Numbers of two lists may be those of two disks.
+    /// The list that has the numbers, from 1 on, and its ctime; 0 for a tree as it is now. Numbers of two lists may be those of two disks.
     pub(crate) of: (u32, i64),
     pub(crate) device: u64,
     pub(crate) inode: u64,

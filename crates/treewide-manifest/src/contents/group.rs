@@ -52,7 +52,7 @@ pub struct Member {
     pub root: usize,
     /// Its name below the operand. That of an operand itself is empty.
     pub name: Vec<u8>,
-    /// By what its content is known; `None` for folders.
+    /// How its content is known; `None` for folders.
     pub evidence: Option<Evidence>,
     /// Whether it is another name of a file before it (a hard link).
     pub is_link: bool,

@@ -34,7 +34,7 @@ pub struct Lost {
     pub digest: Option<[u8; OUT_LEN]>,
     /// Its length, if the operand says it.
     pub size: Option<u64>,
-    /// By what that is known.
+    /// How that is known.
     pub evidence: Evidence,
 }
 

@@ -64,7 +64,7 @@ impl Roots {
                 let is_in = full_dir(other).is_some_and(|it| it.starts_with(&dir));
                 if is_in && root.tree().is_some() {
                     let cause =
-                        format!("has the files of {}, which is named, too", shown(root.path()));
+                        format!("has the files of {}, which is also named", shown(root.path()));
                     return Err(refused(other.path(), &cause));
                 }
             }

@@ -107,7 +107,7 @@ impl Verified {
         self.changed.push((path.into(), cause.into()));
     }
 
-    /// Whether the file of this operand and name is as recorded, and by what that is known now.
+    /// Whether the file of this operand and name is as recorded, and how that is known now.
     pub(crate) fn evidence(&self, path: &[u8], recorded: Evidence) -> Option<Evidence> {
         self.files.get(path).copied().unwrap_or(Some(recorded))
     }

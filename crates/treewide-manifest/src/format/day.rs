@@ -48,7 +48,7 @@ pub fn now() -> String {
     at(SystemTime::now())
 }
 
-/// A moment as [`now`] writes it, without what is less than a second. The first one is the beginning of 1970.
+/// A moment as [`now`] writes it, without fractions of a second. The first one is the beginning of 1970.
 pub fn at(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (day, of_day) = (Day((seconds / 86_400).try_into().unwrap_or(u32::MAX)), seconds % 86_400);

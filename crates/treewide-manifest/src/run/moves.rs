@@ -87,7 +87,7 @@ impl Moves {
         findings
     }
 
-    /// The new files that have the length of one that is gone, or of which `also` says so, so that their digests matter; by their places.
+    /// The new files that have the length of one that is gone, or that `also` names, so that their digests matter; by their places.
     pub(crate) fn to_hash(&self, also: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut lengths = HashSet::new();
         let mut any = false;

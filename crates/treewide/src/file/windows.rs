@@ -1,4 +1,4 @@
-//! What Windows says of a file, and the standard library does not: its number, when anything about it changed, and its file system.
+//! Facts of Windows about a file that the standard library does not: its number, when anything about it changed, and its file system.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -85,7 +85,7 @@ pub fn file_system(file: &File) -> Option<String> {
         return None;
     }
     let mut name = [0_u16; 64];
-    // SAFETY: the handle is open as long as `file` is. `name` has the length that is given, and null stands for what is not asked for.
+    // SAFETY: the handle is open as long as `file` is. `name` has the length that is given, and null stands for facts that are not asked for.
     let is_done = unsafe {
         GetVolumeInformationByHandleW(
             file.as_raw_handle(),

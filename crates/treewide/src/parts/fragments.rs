@@ -1,4 +1,4 @@
-//! Bytes of chunks of which not all bytes are there yet: runs that begin or end inside a chunk leave them.
+//! Bytes of incomplete chunks: runs that begin or end inside a chunk leave them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -56,7 +56,7 @@ impl Fragments {
         fragments.iter().map(|it| it.bytes.len() as u64).sum()
     }
 
-    /// Joins a fragment with those that are there, in `joined`. `Err` has the first and the last byte that differ.
+    /// Joins a fragment with the fragments there, in `joined`. `Err` has the first and the last byte that differ.
     pub(super) fn join(
         &self,
         joined: &mut Joined,

@@ -38,11 +38,11 @@ pub struct Parts {
 #[derive(Default)]
 struct Addition<'a> {
     nodes: Vec<Part>,
-    /// Nodes below those, or below what is there.
+    /// Nodes below those, or below other known nodes.
     waiting: Vec<Part>,
     /// Bytes inside of chunks, by their start.
     fragments: Vec<(u64, &'a [u8])>,
-    /// Whole chunks that are among `nodes`, of which some bytes are held.
+    /// Whole chunks that are among `nodes`, with some bytes held.
     held: Vec<(u64, &'a [u8])>,
 }
 
