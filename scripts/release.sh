@@ -13,7 +13,7 @@ export CARGO_PROFILE_RELEASE_LTO=thin
 cd "$(dirname "$0")/.."
 . scripts/steps.sh
 
-readonly CRATES=(treewide treewide-files treewide-digests treewide-manifest treewide-gpu treewide-cli) # in the order of dependencies
+readonly CRATES=(treewide treewide-files treewide-digests treewide-manifest treewide-tensors treewide-gpu treewide-cli) # in the order of dependencies
 readonly PARTS=(version licences crates c debian binary python npm swift checksums)
 
 out=$PWD/target/release-files

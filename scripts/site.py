@@ -20,7 +20,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WORK = ROOT / "target/site-work"
 SITE = ROOT / "target/site"
 ONLINE = "https://github.com/treewide/treewide/blob/main/"
-CRATES = ["treewide", "treewide-files", "treewide-digests", "treewide-manifest", "treewide-gpu"]
+CRATES = ["treewide", "treewide-files", "treewide-digests", "treewide-manifest", "treewide-tensors", "treewide-gpu"]
 
 # Pages of the book that have their place elsewhere in the repository.
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}

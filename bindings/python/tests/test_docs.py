@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).parents[3]
 OPTIONAL = ("polars", "torch")
 
 
-@pytest.mark.parametrize(("document", "least"), [("README.md", 1), ("docs/python.md", 6)])
+@pytest.mark.parametrize(("document", "least"), [("README.md", 1), ("docs/python.md", 6), ("docs/tensors.md", 1)])
 def test_the_examples_of_a_document_work(document, least, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = (REPOSITORY / document).read_text(encoding="utf-8")

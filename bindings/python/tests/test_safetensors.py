@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from conftest import pattern
-from treewide import digest, hash_many, safetensors
+from treewide import digest, hash_many
 from treewide.safetensors import digests
 
 TYPES = {"F32": "f4", "F64": "f8", "U8": "u1", "I16": "i2", "BOOL": "?"}
@@ -119,7 +119,7 @@ def test_empty_files_and_blanks(tmp_path):
         (b"{}\0", b"", "does not end with"),
         (b"[]", b"", "does not begin with"),
         (b"", b"", "does not begin with"),
-        (b'{"\\ud800":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}', b"", "is not text"),
+        (b'{"\\ud800":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}', b"", "not JSON"),
         ({"a": {"dtype": "U8", "shape": [1]}}, b"1", "no dtype, shape or data_offsets"),
         ({"a": [0, 1]}, b"1", "no dtype, shape or data_offsets"),
         ({"a": {**one(0, 1), "dtype": 8}}, b"1", "dtype is 8"),
@@ -212,7 +212,7 @@ def test_files_that_cannot_be_read_name_themselves(tmp_path):
             digests(path, **wrong)
 
 
-def test_a_file_that_becomes_shorter_is_an_error(tmp_path, monkeypatch):
+def test_a_file_that_becomes_shorter_is_an_error(tmp_path):
     path = write(tmp_path / "large.safetensors", {"x": one(0, 1 << 30)})
     start = path.stat().st_size
 
@@ -223,11 +223,6 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path, monkeypatch):
     os.truncate(path, start + (1 << 30))
     with pytest.raises(OSError, match=r"large\.safetensors: .*shrank.*1048576 of"):
         digests(path, progress=cut, threads=1)
-    os.truncate(path, start + (1 << 30))
-    hash_ranges = safetensors._hash_ranges
-    monkeypatch.setattr(safetensors, "_hash_ranges", lambda *given, **more: cut() or hash_ranges(*given, **more))
-    with pytest.raises(OSError, match=r"large\.safetensors: .*shrank.*1048576 of"):
-        digests(path)
 
 
 def test_progress_may_stop_it(tmp_path):

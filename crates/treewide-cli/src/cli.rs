@@ -49,7 +49,6 @@ const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
 
 {usage-heading} {usage}   FILE... alone is `sum FILE...`.
-
 {subcommands}
 
   treewide *.iso >SUMS      digests of some files; later, treewide check SUMS

@@ -43,7 +43,7 @@ pub(crate) const NOTES: Notes = Notes {
     ])
 };
 
-/// Print the digests of the tensors of a model, or compare two models
+/// Print digests of the tensors of a model, or compare two models
 ///
 /// A model is a .safetensors file, an index (.safetensors.index.json), a directory as the Hub has it, or a .gguf file (the first part,
 /// if it is split). The digest of a tensor is that of its bytes, so it is the same in every file and however the model is cut

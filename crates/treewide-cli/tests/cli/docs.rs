@@ -112,6 +112,7 @@ fn man_pages_have_sections_of_their_own() {
         ("man dupes", ".TH treewide-dupes 1", &["fclones remove"]),
         ("man missing", ".TH treewide-missing 1", &["bucket.b3"]),
         ("man manifest", ".TH treewide-manifest 1", &["treewide\\-manifest\\-stat"]),
+        ("man tensors", ".TH treewide-tensors 1", &["base.tensors.b3"]),
         ("man explain", ".TH treewide-explain 1", &["100G"]),
         ("man completions", ".TH treewide-completions 1", &["b3sum"]),
         ("man man", ".TH treewide-man 1", &["man1"]),

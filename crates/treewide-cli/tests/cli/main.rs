@@ -44,6 +44,7 @@ mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
 mod support;
+mod tensors;
 #[cfg(target_os = "linux")]
 mod terminals;
 mod trees;

@@ -104,9 +104,10 @@ fn tensor(name: String, info: &Value, start: u64) -> Result<Tensor, Fault> {
     }
     if let Some(bits) = bits(dtype) {
         // A zero makes the product zero, whatever the others are.
-        let product = || sizes.iter().try_fold(bits, |product, &size| product.checked_mul(size));
+        let product =
+            || sizes.iter().try_fold(u128::from(bits), |it, &size| it.checked_mul(size.into()));
         let found = if sizes.contains(&0) { Some(0) } else { product() };
-        if found.is_none_or(|bits| u128::from(bits) != 8 * u128::from(last - first)) {
+        if found != Some(8 * u128::from(last - first)) {
             let bytes = last - first;
             return Err(fault(format!(
                 ": shape {} of {dtype} does not have {bytes} bytes",

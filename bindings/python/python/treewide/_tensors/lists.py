@@ -14,7 +14,17 @@ from treewide._treewide import (
     digest as _digest,
 )
 
-__all__ = ["Finding", "Report", "TensorDigest", "Verdict", "compare", "fingerprint", "of_model", "read_list", "write_list"]
+__all__ = [
+    "Finding",
+    "Report",
+    "TensorDigest",
+    "Verdict",
+    "compare",
+    "fingerprint",
+    "of_model",
+    "read_list",
+    "write_list",
+]
 
 Verdict: TypeAlias = Literal["changed", "retyped", "reshaped", "renamed", "added", "removed"]
 """The way in which a tensor differs. `renamed`: the same tensor under another name, where no other could be meant."""
@@ -38,7 +48,7 @@ class Finding:
     #: In the old model, or of an added one in the new.
     name: str
     verdict: Verdict
-    #: The new name of a renamed tensor. Of one that was added or removed, the name of an equal tensor in the other model.
+    #: The new name of a renamed tensor. Of one that was added or removed, the name of an equal one in the other model.
     other: str | None
     #: Type and shape for people, before and after, such as `F32[] -> F64[]`.
     detail: str
