@@ -1,4 +1,4 @@
-//! Facts of Windows about a file that the standard library does not: its number, when anything about it changed, and its file system.
+//! Facts of Windows about a file that the standard library does not show: its number, when anything about it changed, and its file system.
 
 use std::ffi::c_void;
 use std::fs::File;
